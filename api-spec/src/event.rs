@@ -1,0 +1,74 @@
+//! What happened, in order. Source: events.tsv and rest-behaviour.md §7.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ClusterId, HostId, InfraEnvId};
+
+/// How much an event matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Severity {
+    Info,
+    Warning,
+    Error,
+    Critical,
+}
+
+impl Severity {
+    /// All, least first.
+    pub const ALL: [Self; 4] = [Self::Info, Self::Warning, Self::Error, Self::Critical];
+
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// Who an event is for; lists show `user` unless asked otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Category {
+    User,
+    Metrics,
+}
+
+impl Category {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Metrics => "metrics",
+        }
+    }
+}
+
+/// An event as `GET /v2/events` answers it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Event {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_id: Option<ClusterId>,
+    /// RFC 3339, milliseconds.
+    pub event_time: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_id: Option<HostId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub infra_env_id: Option<InfraEnvId>,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// JSON object as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub props: Option<String>,
+    pub severity: Severity,
+}

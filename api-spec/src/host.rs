@@ -1,0 +1,396 @@
+//! Hosts on the wire. Source: rest-schemas.json, rest-behaviour.md §3 and §5, host-lifecycle.md §1.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ids::{ClusterId, HostId, InfraEnvId};
+use crate::serialize::{is_default, null_as_default};
+
+/// Where a host stands. Wire names are kebab-case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "host-lifecycle.md §1 describes each")]
+pub enum HostStatus {
+    Discovering,
+    Known,
+    Disconnected,
+    Insufficient,
+    Disabled,
+    PreparingForInstallation,
+    PreparingFailed,
+    PreparingSuccessful,
+    PendingForInput,
+    Installing,
+    InstallingInProgress,
+    InstallingPendingUserAction,
+    ResettingPendingUserAction,
+    Installed,
+    Error,
+    Resetting,
+    AddedToExistingCluster,
+    Cancelled,
+    Binding,
+    Unbinding,
+    UnbindingPendingUserAction,
+    KnownUnbound,
+    DisconnectedUnbound,
+    InsufficientUnbound,
+    DisabledUnbound,
+    DiscoveringUnbound,
+    Reclaiming,
+    ReclaimingRebooting,
+}
+
+impl HostStatus {
+    /// Every status, in the order of the schema.
+    pub const ALL: [Self; 28] = [
+        Self::Discovering,
+        Self::Known,
+        Self::Disconnected,
+        Self::Insufficient,
+        Self::Disabled,
+        Self::PreparingForInstallation,
+        Self::PreparingFailed,
+        Self::PreparingSuccessful,
+        Self::PendingForInput,
+        Self::Installing,
+        Self::InstallingInProgress,
+        Self::InstallingPendingUserAction,
+        Self::ResettingPendingUserAction,
+        Self::Installed,
+        Self::Error,
+        Self::Resetting,
+        Self::AddedToExistingCluster,
+        Self::Cancelled,
+        Self::Binding,
+        Self::Unbinding,
+        Self::UnbindingPendingUserAction,
+        Self::KnownUnbound,
+        Self::DisconnectedUnbound,
+        Self::InsufficientUnbound,
+        Self::DisabledUnbound,
+        Self::DiscoveringUnbound,
+        Self::Reclaiming,
+        Self::ReclaimingRebooting,
+    ];
+
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Discovering => "discovering",
+            Self::Known => "known",
+            Self::Disconnected => "disconnected",
+            Self::Insufficient => "insufficient",
+            Self::Disabled => "disabled",
+            Self::PreparingForInstallation => "preparing-for-installation",
+            Self::PreparingFailed => "preparing-failed",
+            Self::PreparingSuccessful => "preparing-successful",
+            Self::PendingForInput => "pending-for-input",
+            Self::Installing => "installing",
+            Self::InstallingInProgress => "installing-in-progress",
+            Self::InstallingPendingUserAction => "installing-pending-user-action",
+            Self::ResettingPendingUserAction => "resetting-pending-user-action",
+            Self::Installed => "installed",
+            Self::Error => "error",
+            Self::Resetting => "resetting",
+            Self::AddedToExistingCluster => "added-to-existing-cluster",
+            Self::Cancelled => "cancelled",
+            Self::Binding => "binding",
+            Self::Unbinding => "unbinding",
+            Self::UnbindingPendingUserAction => "unbinding-pending-user-action",
+            Self::KnownUnbound => "known-unbound",
+            Self::DisconnectedUnbound => "disconnected-unbound",
+            Self::InsufficientUnbound => "insufficient-unbound",
+            Self::DisabledUnbound => "disabled-unbound",
+            Self::DiscoveringUnbound => "discovering-unbound",
+            Self::Reclaiming => "reclaiming",
+            Self::ReclaimingRebooting => "reclaiming-rebooting",
+        }
+    }
+
+    /// The status with this wire name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// What kind of record a host is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum HostKind {
+    #[default]
+    Host,
+    AddToExistingClusterHost,
+}
+
+/// The part a host plays in a cluster.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum HostRole {
+    #[default]
+    AutoAssign,
+    Master,
+    Arbiter,
+    Worker,
+    Bootstrap,
+}
+
+impl HostRole {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AutoAssign => "auto-assign",
+            Self::Master => "master",
+            Self::Arbiter => "arbiter",
+            Self::Worker => "worker",
+            Self::Bootstrap => "bootstrap",
+        }
+    }
+}
+
+/// Whether the medium that a host was booted from can still be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum MediaStatus {
+    Connected,
+    Disconnected,
+}
+
+/// Body of `POST /v2/infra-envs/{id}/hosts`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct HostCreateParams {
+    /// Computed by the agent (agent-inventory.md §14).
+    pub host_id: HostId,
+    /// The agent's version or image reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discovery_agent_version: Option<String>,
+}
+
+/// Body of `PATCH /v2/infra-envs/{id}/hosts/{id}`. Absent and `null` leave a field as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct HostUpdateParams {
+    pub host_role: Option<HostRoleUpdate>,
+    pub host_name: Option<String>,
+    pub disks_selected_config: Option<Vec<DiskConfigParams>>,
+    pub disks_skip_formatting: Option<Vec<DiskSkipFormattingParams>>,
+    pub machine_config_pool_name: Option<String>,
+    pub ignition_endpoint_token: Option<String>,
+    pub ignition_endpoint_http_headers: Option<Vec<KeyValue>>,
+    pub node_labels: Option<Vec<KeyValue>>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub fencing_credentials: Option<Value>,
+}
+
+/// The roles a user may give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum HostRoleUpdate {
+    AutoAssign,
+    Master,
+    Arbiter,
+    Worker,
+}
+
+impl From<HostRoleUpdate> for HostRole {
+    fn from(role: HostRoleUpdate) -> Self {
+        match role {
+            HostRoleUpdate::AutoAssign => Self::AutoAssign,
+            HostRoleUpdate::Master => Self::Master,
+            HostRoleUpdate::Arbiter => Self::Arbiter,
+            HostRoleUpdate::Worker => Self::Worker,
+        }
+    }
+}
+
+/// What a disk is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum DiskRole {
+    None,
+    Install,
+}
+
+/// A user's choice of a disk: by id, by-path or `/dev` name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct DiskConfigParams {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<DiskRole>,
+}
+
+/// Whether a disk is left as it is when a host is installed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct DiskSkipFormattingParams {
+    pub disk_id: String,
+    pub skip_formatting: bool,
+}
+
+/// A node label or an HTTP header.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct KeyValue {
+    pub key: String,
+    pub value: String,
+}
+
+/// How far an installation is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct HostProgressInfo {
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub current_stage: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub installation_percentage: i64,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub progress_info: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub stage_timed_out: bool,
+    pub stage_started_at: String,
+    pub stage_updated_at: String,
+}
+
+/// A host as the API answers it. Dates that never happened are the zero date; texts that are empty are left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Host {
+    pub kind: HostKind,
+    pub id: HostId,
+    pub href: String,
+    pub infra_env_id: InfraEnvId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_id: Option<ClusterId>,
+    /// `null` only in the answer to a repeated registration.
+    pub status: Option<HostStatus>,
+    /// `null` only in the answer to a repeated registration.
+    pub status_info: Option<String>,
+    pub status_updated_at: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub validations_info: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub logs_info: String,
+    pub logs_collected_at: String,
+    pub logs_started_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<HostProgressInfo>,
+    pub progress_stages: Option<Vec<String>>,
+    pub stage_started_at: String,
+    pub stage_updated_at: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub connectivity: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub api_vip_connectivity: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub tang_connectivity: String,
+    /// JSON text of an [`Inventory`](crate::inventory::Inventory).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub inventory: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub free_addresses: String,
+    /// JSON text of a list of [`NtpSource`](crate::steps::NtpSource).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ntp_sources: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub disks_info: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub images_status: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub domain_name_resolutions: String,
+    pub role: HostRole,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggested_role: Option<HostRole>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub bootstrap: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub installer_version: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub installation_disk_path: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub installation_disk_id: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub disks_to_be_formatted: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub skip_formatting_disks: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub connection_timed_out: bool,
+    pub checked_in_at: String,
+    pub registered_at: String,
+    pub created_at: String,
+    pub updated_at: String,
+    /// Always `null`: deleted hosts are not answered.
+    pub deleted_at: Option<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub discovery_agent_version: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub requested_hostname: String,
+    pub user_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_status: Option<MediaStatus>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ignition_config_overrides: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub installer_args: String,
+    /// The host's clock at its last poll, seconds since 1970.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub timestamp: i64,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub machine_config_pool_name: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ignition_endpoint_token_set: bool,
+    /// JSON object text.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub node_labels: String,
+}
+
+/// The command that a registration hands out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct NextStepRunnerCommand {
+    /// Ignored; services send none.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub command: String,
+    /// One argument: JSON text of [`NextStepRunnerArgs`](crate::steps::NextStepRunnerArgs).
+    #[serde(deserialize_with = "null_as_default")]
+    pub args: Vec<String>,
+    /// Seconds to wait after a failed session; 0 means one hour to old agents.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub retry_seconds: i64,
+}
+
+/// Answer of a registration: the host and how to go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HostRegistrationResponse {
+    /// The host.
+    #[serde(flatten)]
+    pub host: Host,
+    /// How to go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step_runner_command: Option<NextStepRunnerCommand>,
+}

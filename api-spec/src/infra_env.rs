@@ -1,0 +1,247 @@
+//! InfraEnvs on the wire. Source: rest-schemas.json, rest-behaviour.md §4.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ClusterId, InfraEnvId};
+use crate::serialize::{is_default, null_as_default};
+
+/// Which discovery image an InfraEnv makes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum ImageType {
+    #[default]
+    FullIso,
+    MinimalIso,
+    DisconnectedIso,
+}
+
+impl ImageType {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FullIso => "full-iso",
+            Self::MinimalIso => "minimal-iso",
+            Self::DisconnectedIso => "disconnected-iso",
+        }
+    }
+
+    /// The file name at the end of an image URL.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::FullIso => "full.iso",
+            Self::MinimalIso => "minimal.iso",
+            Self::DisconnectedIso => "disconnected.iso",
+        }
+    }
+}
+
+/// A processor architecture as clients send it; `aarch64` is stored and answered as `arm64`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum CpuArchitecture {
+    #[default]
+    #[serde(rename = "x86_64")]
+    X86_64,
+    #[serde(rename = "aarch64")]
+    Aarch64,
+    #[serde(rename = "arm64")]
+    Arm64,
+    #[serde(rename = "ppc64le")]
+    Ppc64le,
+    #[serde(rename = "s390x")]
+    S390x,
+}
+
+impl CpuArchitecture {
+    /// As stored: `aarch64` becomes `arm64`.
+    pub fn normalized(self) -> Self {
+        match self {
+            Self::Aarch64 => Self::Arm64,
+            other @ (Self::X86_64 | Self::Arm64 | Self::Ppc64le | Self::S390x) => other,
+        }
+    }
+
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64",
+            Self::Aarch64 => "aarch64",
+            Self::Arm64 => "arm64",
+            Self::Ppc64le => "ppc64le",
+            Self::S390x => "s390x",
+        }
+    }
+}
+
+/// Proxies of discovered hosts. An empty string clears.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Proxy {
+    /// Must be `http://`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_proxy: Option<String>,
+    /// `http://` or `https://`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub https_proxy: Option<String>,
+    /// A comma list of domains, addresses and networks, or `*`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_proxy: Option<String>,
+}
+
+/// What to do with a kernel argument; only `append` is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum KernelArgumentOperation {
+    Append,
+    Replace,
+    Delete,
+}
+
+/// One change of the discovery kernel's command line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct KernelArgument {
+    /// Only `append` is accepted.
+    pub operation: KernelArgumentOperation,
+    /// No spaces outside double quotes.
+    pub value: String,
+}
+
+/// Static network configuration of one host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct HostStaticNetworkConfig {
+    /// nmstate YAML.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_yaml: Option<String>,
+    /// Which MAC stands for which interface name of the YAML.
+    #[serde(deserialize_with = "null_as_default")]
+    pub mac_interface_map: Vec<MacInterface>,
+}
+
+/// A network card by its MAC, and the logical name it has in the YAML.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct MacInterface {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mac_address: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logical_nic_name: Option<String>,
+}
+
+/// Body of `POST /v2/infra-envs`. `null` is the same as absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct InfraEnvCreateParams {
+    pub name: String,
+    pub pull_secret: String,
+    pub additional_ntp_sources: Option<String>,
+    pub additional_trust_bundle: Option<String>,
+    pub cluster_id: Option<ClusterId>,
+    pub cpu_architecture: Option<CpuArchitecture>,
+    pub ignition_config_override: Option<String>,
+    pub image_type: Option<ImageType>,
+    pub kernel_arguments: Option<Vec<KernelArgument>>,
+    pub network_discovery_delay_seconds: Option<i64>,
+    pub ntp_sources: Option<String>,
+    pub openshift_version: Option<String>,
+    pub proxy: Option<Proxy>,
+    pub rendezvous_ip: Option<String>,
+    pub ssh_authorized_key: Option<String>,
+    pub static_network_config: Option<Vec<HostStaticNetworkConfig>>,
+}
+
+/// Body of `PATCH /v2/infra-envs/{id}`. Absent and `null` leave a field as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct InfraEnvUpdateParams {
+    pub additional_ntp_sources: Option<String>,
+    pub additional_trust_bundle: Option<String>,
+    pub ignition_config_override: Option<String>,
+    pub image_type: Option<ImageType>,
+    pub kernel_arguments: Option<Vec<KernelArgument>>,
+    pub network_discovery_delay_seconds: Option<i64>,
+    pub ntp_sources: Option<String>,
+    pub openshift_version: Option<String>,
+    pub proxy: Option<Proxy>,
+    pub pull_secret: Option<String>,
+    pub rendezvous_ip: Option<String>,
+    pub ssh_authorized_key: Option<String>,
+    pub static_network_config: Option<Vec<HostStaticNetworkConfig>>,
+}
+
+/// An InfraEnv as the API answers it: never with the pull secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct InfraEnv {
+    pub kind: String,
+    pub id: InfraEnvId,
+    pub href: String,
+    pub name: String,
+    #[serde(rename = "type")]
+    pub image_type: ImageType,
+    pub cpu_architecture: CpuArchitecture,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub openshift_version: String,
+    pub user_name: String,
+    pub email_domain: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_id: Option<ClusterId>,
+    pub proxy: Proxy,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub additional_ntp_sources: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ntp_sources: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ssh_authorized_key: String,
+    pub pull_secret_set: bool,
+    /// JSON text of the list.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub static_network_config: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub rendezvous_ip: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ignition_config_override: String,
+    /// JSON text of the list of [`KernelArgument`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_arguments: Option<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub additional_trust_bundle: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_discovery_delay_seconds: Option<i64>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub size_bytes: i64,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub download_url: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub generator_version: String,
+    pub created_at: String,
+    pub updated_at: String,
+    /// The zero date where the URL does not expire.
+    pub expires_at: String,
+}
+
+/// Answer of `image-url` and `files-presigned`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PresignedUrl {
+    /// Where to get it.
+    pub url: String,
+    /// The zero date when it does not expire.
+    pub expires_at: String,
+}

@@ -1,0 +1,299 @@
+//! What a host reports of itself. Source of every field: agent-inventory.md.
+//!
+//! Scalars that are zero are left out; lists are always written (`[]`). Readers accept missing,
+//! `null` and `[]` alike. Sizes are bytes, speeds Mbit/s, CPU frequency MHz.
+
+use serde::{Deserialize, Serialize};
+
+use crate::serialize::{empty_as_null, is_default, null_as_default};
+
+/// Everything a host tells about its hardware and network. Sent as JSON text inside a step reply.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(
+    missing_docs,
+    reason = "field names are the protocol's; units are in the module's text"
+)]
+pub struct Inventory {
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub bmc_address: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub bmc_v6address: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boot: Option<Boot>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Cpu>,
+    #[serde(deserialize_with = "null_as_default")]
+    pub disks: Vec<Disk>,
+    #[serde(deserialize_with = "null_as_default")]
+    pub gpus: Vec<Gpu>,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub hostname: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub interfaces: Vec<Interface>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+    #[serde(deserialize_with = "null_as_default")]
+    pub routes: Vec<Route>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_vendor: Option<SystemVendor>,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub tpm_version: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncation: Option<Truncation>,
+}
+
+/// How the running system was booted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Boot {
+    /// The whole `/proc/cmdline`, trailing newline included.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub command_line: String,
+    /// `uefi` or `bios`.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub current_boot_mode: String,
+    /// `persistent` (booted from an installed disk) or `ephemeral` (live image).
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub device_type: String,
+    /// The raw text after `BOOTIF=`.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub pxe_interface: String,
+    /// `Enabled`, `Disabled`, `NotSupported` or `Unknown`.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub secure_boot_state: String,
+}
+
+/// Processors. `count` is logical CPUs (threads).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Cpu {
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub architecture: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub count: i64,
+    #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
+    pub flags: Vec<String>,
+    /// MHz.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub frequency: f64,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub model_name: String,
+}
+
+/// Memory, bytes. `physical_bytes_method` is `dmidecode`, `ghw` or `meminfo`; the tolerance of the memory check hangs on it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Memory {
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub physical_bytes: i64,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub physical_bytes_method: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub usable_bytes: i64,
+}
+
+/// A block device.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Disk {
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub bootable: bool,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub by_id: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub by_path: String,
+    /// `HDD SSD ODD FDD Unknown virtual Multipath iSCSI FC LVM RAID ECKD "ECKD (ESE)" FBA`.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub drive_type: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub has_uuid: bool,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub hctl: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub holders: String,
+    /// The key that users, the service and the install step use: `by_id`, else `by_path`, else `path`.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub id: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub installation_eligibility: Eligibility,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub io_perf: Option<IoPerf>,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub is_installation_media: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iscsi: Option<Iscsi>,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub model: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub name: String,
+    #[serde(
+        rename = "partitionTypes",
+        skip_serializing_if = "is_default",
+        deserialize_with = "null_as_default"
+    )]
+    pub partition_types: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub path: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub removable: bool,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub serial: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub size_bytes: i64,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub smart: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub vendor: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub wwn: String,
+}
+
+/// Whether a disk may be installed to, and if not, why. No reasons are written as `null`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Eligibility {
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub eligible: bool,
+    #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
+    pub not_eligible_reasons: Vec<String>,
+}
+
+/// Set by the service from the disk-speed step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct IoPerf {
+    /// 99th percentile of a synchronous write, milliseconds.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub sync_duration: i64,
+}
+
+/// The initiator's side of an iSCSI disk.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Iscsi {
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub host_ip_address: String,
+}
+
+/// A network interface, `lo` included. Addresses carry their prefix length (`192.0.2.1/24`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Interface {
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub biosdevname: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub client_id: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub flags: Vec<String>,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub has_carrier: bool,
+    #[serde(deserialize_with = "null_as_default")]
+    pub ipv4_addresses: Vec<String>,
+    #[serde(deserialize_with = "null_as_default")]
+    pub ipv6_addresses: Vec<String>,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub mac_address: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub mtu: i64,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub name: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub product: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub speed_mbps: i64,
+    /// `physical`, `bond`, `vlan`, `bridge`, `device`, ...
+    #[serde(
+        rename = "type",
+        skip_serializing_if = "is_default",
+        deserialize_with = "null_as_default"
+    )]
+    pub kind: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub vendor: String,
+}
+
+/// A route of the main table. `destination` is a bare address; `family` is 2 (IPv4) or 10 (IPv6).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Route {
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub destination: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub family: i32,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub gateway: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub interface: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub metric: i32,
+}
+
+/// A display or accelerator device on PCI.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Gpu {
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub address: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub device_id: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub name: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub vendor: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub vendor_id: String,
+}
+
+/// Who made the machine, from SMBIOS.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct SystemVendor {
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub manufacturer: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub product_name: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub serial_number: String,
+    #[serde(
+        rename = "virtual",
+        skip_serializing_if = "is_default",
+        deserialize_with = "null_as_default"
+    )]
+    pub is_virtual: bool,
+}
+
+/// Said by an agent that had to leave things out.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Truncation {
+    /// `partial` or `full`.
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    pub kind: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub reasons: Vec<String>,
+}

@@ -1,0 +1,79 @@
+//! What a Muster live image is told: the service writes it into the image, the agent reads it at boot.
+//!
+//! It stands in an uncompressed newc cpio archive (an extra initrd) as [`CONFIG_PATH`], inside the
+//! area that the ISO reserves for it (see `muster-image`). The only secret in it is the agent's token,
+//! which opens one InfraEnv and nothing else.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::InfraEnvId;
+use crate::serialize::{is_default, null_as_default};
+
+/// Where the configuration is in the booted system. Its directory entry precedes it in the archive.
+pub const CONFIG_PATH: &str = "/muster/config.json";
+
+/// The format that this code writes and reads. Raise it when an older agent would do wrong with a newer file.
+pub const CONFIG_VERSION: u32 = 1;
+
+/// Kernel arguments that say the same as the file, for those who boot the image by hand; they win over it.
+pub mod kernel_arguments {
+    /// `muster.url=https://...`
+    pub const URL: &str = "muster.url";
+    /// `muster.infra_env_id=<uuid>`
+    pub const INFRA_ENV_ID: &str = "muster.infra_env_id";
+    /// `muster.token=...`
+    pub const TOKEN: &str = "muster.token";
+    /// `muster.rescue` (no value): a rescue shell on the consoles.
+    pub const RESCUE: &str = "muster.rescue";
+}
+
+/// Who to report to, and how to get there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveConfig {
+    /// [`CONFIG_VERSION`] of the writer.
+    pub version: u32,
+    /// Base URL of the service, without `/api/assisted-install`.
+    pub service_url: String,
+    /// The pool that the host joins.
+    pub infra_env_id: InfraEnvId,
+    /// The pool's name, for the console screen.
+    #[serde(
+        default,
+        skip_serializing_if = "is_default",
+        deserialize_with = "null_as_default"
+    )]
+    pub infra_env_name: String,
+    /// The agent's token; absent when the service asks for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// PEM certificates to trust beside the public ones: the service's own CA and the InfraEnv's trust bundle.
+    #[serde(
+        default,
+        skip_serializing_if = "is_default",
+        deserialize_with = "null_as_default"
+    )]
+    pub ca_certificates: String,
+    /// Proxy for the way to the service.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub proxy: LiveProxy,
+    /// Time sources to ask, names or addresses; those of DHCP are asked too.
+    #[serde(
+        default,
+        skip_serializing_if = "is_default",
+        deserialize_with = "null_as_default"
+    )]
+    pub ntp_sources: Vec<String>,
+}
+
+/// Proxies as in the environment variables of the same names.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "named as the variables")]
+pub struct LiveProxy {
+    #[serde(skip_serializing_if = "is_default")]
+    pub http_proxy: String,
+    #[serde(skip_serializing_if = "is_default")]
+    pub https_proxy: String,
+    #[serde(skip_serializing_if = "is_default")]
+    pub no_proxy: String,
+}

@@ -1,0 +1,179 @@
+//! The conversation between a registered host and the service: instructions out, replies in.
+//! Source: agent-protocol.md §4 and instructions.md.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{HostId, InfraEnvId};
+use crate::serialize::{is_default, null_as_default};
+
+/// What a host can be asked to do. Wire names are kebab-case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the names are the protocol's")]
+pub enum StepType {
+    ConnectivityCheck,
+    Execute,
+    Inventory,
+    Install,
+    FreeNetworkAddresses,
+    DhcpLeaseAllocate,
+    ApiVipConnectivityCheck,
+    TangConnectivityCheck,
+    NtpSynchronizer,
+    InstallationDiskSpeedCheck,
+    ContainerImageAvailability,
+    DomainResolution,
+    StopInstallation,
+    LogsGather,
+    NextStepRunner,
+    UpgradeAgent,
+    DownloadBootArtifacts,
+    RebootForReclaim,
+    VerifyVips,
+}
+
+impl StepType {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ConnectivityCheck => "connectivity-check",
+            Self::Execute => "execute",
+            Self::Inventory => "inventory",
+            Self::Install => "install",
+            Self::FreeNetworkAddresses => "free-network-addresses",
+            Self::DhcpLeaseAllocate => "dhcp-lease-allocate",
+            Self::ApiVipConnectivityCheck => "api-vip-connectivity-check",
+            Self::TangConnectivityCheck => "tang-connectivity-check",
+            Self::NtpSynchronizer => "ntp-synchronizer",
+            Self::InstallationDiskSpeedCheck => "installation-disk-speed-check",
+            Self::ContainerImageAvailability => "container-image-availability",
+            Self::DomainResolution => "domain-resolution",
+            Self::StopInstallation => "stop-installation",
+            Self::LogsGather => "logs-gather",
+            Self::NextStepRunner => "next-step-runner",
+            Self::UpgradeAgent => "upgrade-agent",
+            Self::DownloadBootArtifacts => "download-boot-artifacts",
+            Self::RebootForReclaim => "reboot-for-reclaim",
+            Self::VerifyVips => "verify-vips",
+        }
+    }
+}
+
+/// One thing to do. `step_type` stays text here, so that an agent can answer "unknown step" to a newer service.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct Step {
+    /// See [`StepType`].
+    #[serde(deserialize_with = "null_as_default")]
+    pub step_type: String,
+    /// `<step_type>-<8 hex digits>`; absent on upgrade-agent.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub step_id: String,
+    /// Arguments; structured ones are JSON text.
+    #[serde(deserialize_with = "null_as_default")]
+    pub args: Vec<String>,
+}
+
+/// What a host does after its steps are started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum PostStepAction {
+    /// Poll again after `next_instruction_seconds`.
+    #[default]
+    Continue,
+    /// Wait `next_instruction_seconds`, end the session, register again.
+    Exit,
+}
+
+/// The answer to a poll.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct Steps {
+    /// Absent when zero.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub next_instruction_seconds: i64,
+    /// Missing means `continue`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub post_step_action: PostStepAction,
+    /// `null` when there is nothing to do.
+    pub instructions: Option<Vec<Step>>,
+}
+
+/// What a host answers to a step. Zero members are left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+#[serde(deny_unknown_fields)]
+pub struct StepReply {
+    /// Routing uses this alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_type: Option<StepType>,
+    /// As sent; only logged.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub step_id: String,
+    /// 0 good; -1 internal or invalid arguments; 124 deadline; 256 installation media lost.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub exit_code: i64,
+    /// JSON text for structured replies.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub output: String,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub error: String,
+}
+
+/// The JSON text in `next_step_runner_command.args[0]` of a registration's answer. All three are required.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NextStepRunnerArgs {
+    /// The version that the service wants the host to call itself from now on.
+    pub agent_version: String,
+    /// The id that the host has from now on.
+    pub host_id: HostId,
+    /// The pool it was registered in.
+    pub infra_env_id: InfraEnvId,
+}
+
+/// Argument of `ntp-synchronizer`: a comma list of addresses and names, possibly empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NtpSynchronizationRequest {
+    /// `"a,b"`; required, may be `""`.
+    pub ntp_source: String,
+}
+
+/// Reply of `ntp-synchronizer`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NtpSynchronizationResponse {
+    /// One entry a source.
+    #[serde(deserialize_with = "null_as_default")]
+    pub ntp_sources: Vec<NtpSource>,
+}
+
+/// A time source as a host sees it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NtpSource {
+    /// Name or address.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub source_name: String,
+    /// How it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_state: Option<NtpSourceState>,
+}
+
+/// The state of a time source, in chrony's terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are the protocol's")]
+pub enum NtpSourceState {
+    Synced,
+    Combined,
+    NotCombined,
+    Error,
+    Variable,
+    Unreachable,
+}

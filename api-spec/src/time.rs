@@ -1,0 +1,28 @@
+//! The two ways in which the protocol writes a moment.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+/// A moment, always UTC.
+pub type Timestamp = DateTime<Utc>;
+
+/// What stands for "never" in `date-time` fields (clients look for year 1).
+pub const NEVER_MILLIS: &str = "0001-01-01T00:00:00.000Z";
+
+/// What stands for "never" in `created_at` and `updated_at`.
+pub const NEVER: &str = "0001-01-01T00:00:00Z";
+
+/// `2026-11-21T14:00:00.123Z`, or the zero date: the form of most date fields.
+pub fn millis(moment: Option<Timestamp>) -> String {
+    moment.map_or_else(
+        || NEVER_MILLIS.into(),
+        |t| t.to_rfc3339_opts(SecondsFormat::Millis, true),
+    )
+}
+
+/// With microseconds, or the zero date: the form of `created_at` and `updated_at`.
+pub fn micros(moment: Option<Timestamp>) -> String {
+    moment.map_or_else(
+        || NEVER.into(),
+        |t| t.to_rfc3339_opts(SecondsFormat::Micros, true),
+    )
+}

@@ -1,0 +1,1 @@
+//! Discovery images as data.
