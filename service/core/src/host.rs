@@ -1,6 +1,17 @@
 //! Hosts: what is remembered of one, and what can become of it.
 
+pub mod advance;
+pub mod agent_version;
+pub mod event;
+pub mod facts;
+pub mod instructions;
+pub mod news;
+pub mod register;
+pub mod reply;
+pub mod requirements;
 pub mod state;
+pub mod step;
+pub mod view;
 
 use muster_api::host::{HostKind, HostRole, MediaStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
@@ -10,7 +21,14 @@ use muster_api::time::Timestamp;
 use muster_api::validation::ValidationsInfo;
 use serde::{Deserialize, Serialize};
 
+pub use advance::advance;
+pub use event::HostEvent;
+pub use facts::HostFacts;
+pub use instructions::instructions;
+pub use register::register;
 pub use state::HostState;
+pub use step::{RefusalClass, Refused, Step};
+pub use view::{registration_view, repeated_registration_view, view};
 
 use crate::secret::Secret;
 

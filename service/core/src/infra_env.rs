@@ -1,9 +1,22 @@
 //! InfraEnvs: what is remembered of one, and which input is acceptable.
 
+pub mod create;
+pub mod invalid;
+pub mod live;
+pub mod news;
+pub mod update;
+pub mod view;
+
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::infra_env::{CpuArchitecture, HostStaticNetworkConfig, ImageType, KernelArgument, Proxy};
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
+
+pub use create::create;
+pub use invalid::Invalid;
+pub use live::{live_config, unapplied_by_live_image};
+pub use update::{Update, update};
+pub use view::view;
 
 use crate::secret::Secret;
 

@@ -7,5 +7,7 @@
 
 pub mod event;
 pub mod host;
+pub mod ignition;
 pub mod infra_env;
 pub mod secret;
+pub mod validate;

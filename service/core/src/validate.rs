@@ -1,0 +1,1 @@
+//! The checks of a host: facts in, verdicts out.
