@@ -81,6 +81,10 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_MAX_DOWNLOADS", default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_downloads: u32,
 
+    /// Versions offered to clients, oldest first; the last is the default. The live image serves any other version, too
+    #[arg(long, env = "MUSTER_OPENSHIFT_VERSIONS", value_name = "LIST", value_delimiter = ',', default_value = "4.18,4.19,4.20,4.21,4.22,5.0")]
+    pub openshift_versions: Vec<String>,
+
     /// Seconds that running requests get to finish after SIGTERM
     #[arg(long, env = "MUSTER_DRAIN_TIMEOUT", default_value = "30", value_name = "SECONDS", value_parser = seconds)]
     pub drain_timeout: Duration,

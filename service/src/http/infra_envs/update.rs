@@ -32,6 +32,5 @@ pub async fn update_infra_env(
     Body(params): Body<InfraEnvUpdateParams>,
 ) -> Result<(StatusCode, Json<InfraEnv>), Problem> {
     let updated = app.infra_envs.update(infra_env_id, &params).await?;
-    app.hosts.infra_env_changed(&app, infra_env_id).await?;
     Ok((StatusCode::CREATED, Json(view(&app, &updated))))
 }
