@@ -39,7 +39,7 @@ pub async fn run(app: Arc<App>, stop: CancellationToken) {
 
 /// Does a batch; true when there may be more.
 async fn work(app: &App) -> Result<bool, StoreError> {
-    if !app.store.has_outbox_entries().await? {
+    if !app.store.outbox_waits(app.now()).await? {
         return Ok(false);
     }
     let entries = app.store.take_from_outbox(app.now(), CLAIM, BATCH).await?;

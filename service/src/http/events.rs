@@ -106,7 +106,7 @@ pub async fn list_events(
     let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
     let page = app
         .store
-        .events(&EventQuery {
+        .list_events(&EventQuery {
             cluster_id: query.cluster_id,
             host_ids: query.host_ids,
             infra_env_id: query.infra_env_id,
@@ -117,19 +117,19 @@ pub async fn list_events(
                 EventOrder::Ascending => Order::Ascending,
                 EventOrder::Descending => Order::Descending,
             },
-            limit: (limit >= 0).then_some(limit),
+            limit,
             offset: query.offset.unwrap_or_default().max(0),
             deleted_hosts: query.deleted_hosts.unwrap_or_default(),
             cluster_level: query.cluster_level.unwrap_or_default(),
         })
         .await?;
     let mut headers = HeaderMap::new();
-    for severity in Severity::ALL {
+    for (severity, count) in Severity::ALL.into_iter().zip(page.by_severity) {
         let name = HeaderName::try_from(format!("severity-count-{}", severity.name())).expect("names are ASCII");
-        headers.insert(name, HeaderValue::from(page.severity_counts.get(&severity).copied().unwrap_or_default()));
+        headers.insert(name, HeaderValue::from(count));
     }
     headers.insert("event-count", HeaderValue::from(page.total));
-    Ok((headers, Json(page.events)))
+    Ok((headers, Json(page.events.into_iter().map(Event::from).collect())))
 }
 
 /// An InfraEnv's token shows that InfraEnv's events, or those of hosts that are all in it.

@@ -49,7 +49,7 @@ pub fn files_route() -> UtoipaMethodRouter<Arc<App>> {
 }
 
 fn view(app: &App, infra_env: &InfraEnv) -> InfraEnvView {
-    infra_env::view(infra_env, &app.urls.iso(infra_env))
+    infra_env::view::view(infra_env, &app.urls.iso(infra_env), None, super::hosts::USER)
 }
 
 impl From<Invalid> for Problem {

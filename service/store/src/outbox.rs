@@ -110,6 +110,20 @@ impl Store {
         Ok(entries)
     }
 
+    /// Whether [`Self::take_from_outbox`] would give anything. A read: looking costs no write.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn outbox_waits(&self, now: Timestamp) -> Result<bool> {
+        let mut connection = self.reader().await?;
+        let row = sqlx::query("SELECT id FROM outbox WHERE claimed_until <= $1 LIMIT 1")
+            .bind(micros(now))
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(failed("looking into the outbox"))?;
+        Ok(row.is_some())
+    }
+
     /// Removes changes that have been acted on; answers how many. An entry whose record has changed since it was taken stays.
     ///
     /// # Errors
