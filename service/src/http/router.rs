@@ -23,7 +23,7 @@ use crate::auth::gate::{Allowed, require};
 use crate::boot;
 
 /// Answers above this many bytes are compressed for clients that can read it.
-const COMPRESS_ABOVE: u16 = 1400;
+const COMPRESS_ABOVE: u64 = 1400;
 
 /// All operations of the protocol, each group behind its gate.
 fn operations(app: Option<&Arc<App>>) -> OpenApiRouter<Arc<App>> {

@@ -1,6 +1,6 @@
 //! What this service is made of, and which versions it discovers hosts for.
 
-use std::collections::BTreeMap;
+
 use std::sync::Arc;
 
 use axum::Json;
@@ -54,7 +54,7 @@ pub struct VersionsQuery {
 #[utoipa::path(
     get, path = "/openshift-versions", operation_id = "v2ListSupportedOpenshiftVersions", tag = "versions", params(VersionsQuery),
     responses(
-        (status = 200, body = BTreeMap<String, OpenshiftVersion>),
+        (status = 200, body = std::collections::BTreeMap<String, OpenshiftVersion>),
         (status = 400, body = InfraError), (status = 401, body = InfraError), (status = 403, body = InfraError),
     )
 )]

@@ -61,8 +61,10 @@ pub struct FilesQuery {
     /// Only with `ipxe-script`.
     #[param(inline)]
     ipxe_script_type: Option<IpxeScriptType>,
-    /// Make the ignition for this type of image instead of the InfraEnv's own.
+    /// Make the ignition for this type of image instead of the InfraEnv's own. Types differ only in what carries a
+    /// static network, which no image of ours does, so it is checked and has no further effect.
     #[param(inline)]
+    #[expect(dead_code, reason = "checked when it is parsed")]
     discovery_iso_type: Option<ImageType>,
 }
 
