@@ -5,6 +5,9 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use serde_json::{Map, Value};
 
+/// Longest message, bytes.
+pub const MAX_MESSAGE: usize = 4096;
+
 /// An event to be stored together with the change that it tells of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEvent {

@@ -2,10 +2,15 @@
 
 pub mod advance;
 pub mod agent_version;
+pub mod disks;
+pub mod edit;
 pub mod event;
 pub mod facts;
+pub mod hostname;
 pub mod instructions;
+pub mod labels;
 pub mod news;
+mod refresh;
 pub mod register;
 pub mod reply;
 pub mod requirements;
@@ -103,6 +108,9 @@ pub struct HostData {
     /// The host's clock at its last written poll, seconds since 1970; 0 when never told.
     #[serde(default)]
     pub timestamp: i64,
+    /// When `timestamp` was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp_at: Option<Timestamp>,
     /// Whether the boot medium can be read; `None` when never told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_status: Option<MediaStatus>,
@@ -121,4 +129,8 @@ pub struct HostData {
     /// Headers for the ignition endpoint.
     #[serde(default)]
     pub ignition_endpoint_http_headers: Vec<(String, String)>,
+    /// Why the agent itself rules disks out, in the order of `inventory.disks`. The inventory holds these and the
+    /// service's own reasons, which are worked out anew each time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agent_disk_reasons: Vec<Vec<String>>,
 }

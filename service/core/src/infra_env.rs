@@ -1,5 +1,6 @@
 //! InfraEnvs: what is remembered of one, and which input is acceptable.
 
+mod check;
 pub mod create;
 pub mod invalid;
 pub mod live;
@@ -39,6 +40,18 @@ pub struct InfraEnv {
     pub updated_at: Timestamp,
     /// What its maker asked for.
     pub settings: Settings,
+}
+
+impl InfraEnv {
+    /// The time sources that hosts are told, as a comma list: `ntp_sources`, else `additional_ntp_sources`.
+    pub fn ntp_source_list(&self) -> &str {
+        let settings = &self.settings;
+        if settings.ntp_sources.is_empty() {
+            &settings.additional_ntp_sources
+        } else {
+            &settings.ntp_sources
+        }
+    }
 }
 
 /// The settings of an InfraEnv, stored as one document. Empty texts mean "not set".

@@ -22,6 +22,8 @@ pub enum HostEvent {
     MediaLost,
     /// A step went well, so the boot medium can be read.
     MediaBack,
+    /// It has downloaded what it needs to boot into discovery again; only asked of hosts that are reclaimed.
+    BootArtifactsDownloaded,
     /// `due_at` has come.
     DeadlinePassed,
     /// A user changed its settings.
@@ -40,6 +42,7 @@ impl HostEvent {
             Self::NtpReported(_) => "time sources",
             Self::MediaLost => "media lost",
             Self::MediaBack => "media back",
+            Self::BootArtifactsDownloaded => "boot artifacts",
             Self::DeadlinePassed => "deadline",
             Self::Edited(_) => "edit",
             Self::FactsChanged => "changed facts",

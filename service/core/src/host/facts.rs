@@ -42,10 +42,14 @@ impl HostFacts<'_> {
 
     /// The host's clock and the moment at which it was told; `None` when it never was.
     pub fn clock(&self, host: &Host) -> Option<(i64, Timestamp)> {
-        match (self.host_clock, self.last_seen) {
-            (Some(clock), Some(seen)) if clock != 0 && seen >= host.checked_in_at => Some((clock, seen)),
-            _ if host.data.timestamp != 0 => Some((host.data.timestamp, host.checked_in_at)),
-            _ => None,
+        let stored = (host.data.timestamp != 0).then(|| {
+            let told_at = host.data.timestamp_at.unwrap_or(host.checked_in_at);
+            (host.data.timestamp, told_at)
+        });
+        let newer = |seen: &Timestamp| stored.is_none_or(|(_, told_at)| *seen >= told_at);
+        match (self.host_clock, self.last_seen.filter(newer)) {
+            (Some(clock), Some(seen)) if clock != 0 => Some((clock, seen)),
+            (Some(_) | None, Some(_) | None) => stored,
         }
     }
 }

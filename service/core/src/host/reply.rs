@@ -1,6 +1,13 @@
 //! What a host's answer to a step means. Source: instructions.md §4 and §5.
 use super::HostEvent;
-use muster_api::steps::{StepReply, StepType};
+
+mod json;
+#[cfg(test)]
+mod tests;
+
+use muster_api::inventory::Inventory;
+use muster_api::steps::{NtpSynchronizationResponse, StepReply, StepType};
+use serde::de::DeserializeOwned;
 use thiserror::Error;
 
 /// How much a reply may hold.
@@ -56,17 +63,107 @@ pub enum BadReply {
     },
 }
 
-/// What happened to the host, by its reply; empty when nothing did (see [`ignored_because`]).
+/// The exit code that tells of a lost boot medium.
+const MEDIA_LOST: i64 = 256;
+
+/// What happened to the host, by its reply; for replies without an effect of their own, see [`ignored_because`].
+///
+/// A reply that went well also means that the boot medium can be read: reports say so themselves, others give
+/// [`HostEvent::MediaBack`].
 ///
 /// # Errors
 /// When the output is too large or not what the step answers.
 pub fn interpret(reply: &StepReply, limits: &Limits) -> Result<Vec<HostEvent>, BadReply> {
-    let _ = (reply, limits);
-    todo!()
+    let Some(step) = reply.step_type else {
+        return Err(BadReply::NoStepType);
+    };
+    if reply.exit_code == MEDIA_LOST {
+        return Ok(vec![HostEvent::MediaLost]);
+    }
+    if reply.exit_code != 0 {
+        return Ok(Vec::new());
+    }
+    let name = step.name();
+    match step {
+        StepType::Inventory => {
+            let mut inventory: Inventory = typed(name, &reply.output, limits)?;
+            inventory.interfaces.retain(|interface| is_real(&interface.kind));
+            Ok(vec![HostEvent::InventoryReported(inventory)])
+        }
+        StepType::NtpSynchronizer => {
+            let response: NtpSynchronizationResponse = typed(name, &reply.output, limits)?;
+            Ok(vec![HostEvent::NtpReported(response.ntp_sources)])
+        }
+        StepType::DownloadBootArtifacts => Ok(vec![HostEvent::BootArtifactsDownloaded]),
+        StepType::InstallationDiskSpeedCheck | StepType::ContainerImageAvailability
+            if reply.output.is_empty() =>
+        {
+            Ok(vec![HostEvent::MediaBack])
+        }
+        StepType::InstallationDiskSpeedCheck
+        | StepType::ContainerImageAvailability
+        | StepType::ConnectivityCheck
+        | StepType::FreeNetworkAddresses
+        | StepType::DhcpLeaseAllocate
+        | StepType::ApiVipConnectivityCheck
+        | StepType::TangConnectivityCheck
+        | StepType::DomainResolution
+        | StepType::UpgradeAgent
+        | StepType::VerifyVips => {
+            json::read(name, &reply.output, limits)?;
+            Ok(vec![HostEvent::MediaBack])
+        }
+        StepType::Execute
+        | StepType::Install
+        | StepType::StopInstallation
+        | StepType::LogsGather
+        | StepType::NextStepRunner
+        | StepType::RebootForReclaim => Ok(vec![HostEvent::MediaBack]),
+    }
 }
 
-/// Why a reply has no effect, for the debug log; `None` when it has one.
+/// Why a reply has no effect but to tell of the boot medium, for the debug log; `None` when it has one.
 pub fn ignored_because(step: StepType, exit_code: i64) -> Option<&'static str> {
-    let _ = (step, exit_code);
-    todo!()
+    if exit_code == MEDIA_LOST {
+        return None;
+    }
+    match step {
+        StepType::Inventory | StepType::NtpSynchronizer | StepType::DownloadBootArtifacts => {
+            (exit_code != 0).then_some("the step failed on the host, which will be asked again")
+        }
+        StepType::Execute | StepType::NextStepRunner => Some("hosts are never asked to do this"),
+        StepType::LogsGather
+        | StepType::RebootForReclaim
+        | StepType::StopInstallation
+        | StepType::Install => Some("the protocol gives this reply no meaning for a host of the pool"),
+        StepType::ConnectivityCheck
+        | StepType::FreeNetworkAddresses
+        | StepType::DhcpLeaseAllocate
+        | StepType::ApiVipConnectivityCheck
+        | StepType::TangConnectivityCheck
+        | StepType::InstallationDiskSpeedCheck
+        | StepType::ContainerImageAvailability
+        | StepType::DomainResolution
+        | StepType::UpgradeAgent
+        | StepType::VerifyVips => Some("hosts of the pool are not asked to do this"),
+    }
+}
+
+/// Virtual interfaces come and go; agents that do not tell the kind are believed.
+fn is_real(kind: &str) -> bool {
+    matches!(kind, "" | "physical" | "bond" | "vlan")
+}
+
+fn typed<T: DeserializeOwned>(step: &'static str, text: &str, limits: &Limits) -> Result<T, BadReply> {
+    let value = json::read(step, text, limits)?;
+    if !value.is_object() {
+        return Err(BadReply::NotUnderstood {
+            step,
+            problem: "an object is expected".into(),
+        });
+    }
+    serde_path_to_error::deserialize(value).map_err(|error| BadReply::NotUnderstood {
+        step,
+        problem: error.to_string(),
+    })
 }
