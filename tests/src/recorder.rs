@@ -30,7 +30,8 @@ impl Recorder {
     /// # Panics
     /// If no port can be listened on.
     pub fn start(service_port: u16) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of the loopback address is free");
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of the loopback address is free");
         let port = listener.local_addr().expect("a listener has an address").port();
         let heard = Heard::default();
         let shared = Arc::clone(&heard);
@@ -62,7 +63,9 @@ fn relay(client: TcpStream, service: TcpStream, heard: &Heard) {
         heard.push(Vec::new());
         heard.len() - 1
     };
-    let (Ok(client_read), Ok(service_read)) = (client.try_clone(), service.try_clone()) else { return };
+    let (Ok(client_read), Ok(service_read)) = (client.try_clone(), service.try_clone()) else {
+        return;
+    };
     let heard = Arc::clone(heard);
     let keep = move |bytes: &[u8]| {
         heard.lock().expect("relays do not panic with the lock")[index].extend_from_slice(bytes);
@@ -90,10 +93,18 @@ fn requests(mut bytes: &[u8]) -> Vec<Request> {
         let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
         let length = head.lines().filter_map(|line| line.split_once(':'));
         let length = length.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-        let length: usize = length.filter_map(|(_, value)| value.trim().parse().ok()).next().unwrap_or(0);
-        let Some(body) = bytes.get(end + 4..end + 4 + length) else { break };
+        let length: usize = length
+            .filter_map(|(_, value)| value.trim().parse().ok())
+            .next()
+            .unwrap_or(0);
+        let Some(body) = bytes.get(end + 4..end + 4 + length) else {
+            break;
+        };
         if let Ok(body) = serde_json::from_slice(body) {
-            found.push(Request { line: head.lines().next().unwrap_or_default().to_owned(), body });
+            found.push(Request {
+                line: head.lines().next().unwrap_or_default().to_owned(),
+                body,
+            });
         }
         bytes = &bytes[end + 4 + length..];
     }

@@ -72,7 +72,11 @@ impl Segment {
         ip(&["link", "set", "br0", "up"]);
         let folder = tempfile::Builder::new().prefix("muster-segment-").tempdir();
         let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
-        Self { folder, taps: 0, servers: Vec::new() }
+        Self {
+            folder,
+            taps: 0,
+            servers: Vec::new(),
+        }
     }
 
     /// Plugs in a cable; returns the tap's name for a machine's network card.
@@ -87,7 +91,8 @@ impl Segment {
     /// Starts the DHCP server, and those beside it that `offer` needs.
     #[track_caller]
     pub fn serve(&mut self, offer: &Offer) {
-        let mut configuration = String::from("port=0\nbind-interfaces\ninterface=br0\nuser=root\nno-ping\nlog-dhcp\n");
+        let mut configuration =
+            String::from("port=0\nbind-interfaces\ninterface=br0\nuser=root\nno-ping\nlog-dhcp\n");
         let addresses = "dhcp-range=10.91.0.50,10.91.0.150,255.255.255.0,1h\n";
         match offer {
             Offer::HttpBoot { url } => {
@@ -99,9 +104,11 @@ impl Segment {
             }
             Offer::Pxe { script } => {
                 configuration += addresses;
-                configuration += "dhcp-match=set:bios,option:client-arch,0\ndhcp-match=set:efi64,option:client-arch,7\n";
+                configuration +=
+                    "dhcp-match=set:bios,option:client-arch,0\ndhcp-match=set:efi64,option:client-arch,7\n";
                 configuration += "dhcp-match=set:ipxe,175\n";
-                configuration += "dhcp-boot=tag:bios,tag:!ipxe,undionly.kpxe\ndhcp-boot=tag:efi64,tag:!ipxe,snponly.efi\n";
+                configuration +=
+                    "dhcp-boot=tag:bios,tag:!ipxe,undionly.kpxe\ndhcp-boot=tag:efi64,tag:!ipxe,snponly.efi\n";
                 let _ = writeln!(configuration, "dhcp-boot=tag:ipxe,{script}");
                 self.offer_tftp(&mut configuration);
             }
@@ -119,7 +126,10 @@ impl Segment {
         let _ = writeln!(configuration, "dhcp-leasefile={}", leases.display());
         let file = self.write("dnsmasq.conf", &configuration);
         let mut dnsmasq = command("dnsmasq");
-        dnsmasq.arg("--keep-in-foreground").arg("--log-facility=-").arg(format!("--conf-file={}", file.display()));
+        dnsmasq
+            .arg("--keep-in-foreground")
+            .arg("--log-facility=-")
+            .arg(format!("--conf-file={}", file.display()));
         let mut server = Program::start("dnsmasq", &mut dnsmasq, &self.folder.path().join("dnsmasq.log"));
         server.await_output("started, version", Duration::from_secs(10));
         self.servers.push(server);
@@ -131,7 +141,12 @@ impl Segment {
         for program in ["undionly.kpxe", "snponly.efi"] {
             let from = PathBuf::from(IPXE_PROGRAMS).join(program);
             let copied = std::fs::copy(&from, root.join(program));
-            copied.unwrap_or_else(|error| panic!("{}: {error}; `make deps` installs the package ipxe", from.display()));
+            copied.unwrap_or_else(|error| {
+                panic!(
+                    "{}: {error}; `make deps` installs the package ipxe",
+                    from.display()
+                )
+            });
         }
         let _ = writeln!(configuration, "enable-tftp\ntftp-root={}", root.display());
     }

@@ -74,7 +74,13 @@ pub struct Disk {
 impl Disk {
     /// An empty disk.
     pub fn new(bus: DiskBus, size: u64, serial: &str) -> Self {
-        Self { bus, size, serial: serial.to_owned(), wwn: None, model: None }
+        Self {
+            bus,
+            size,
+            serial: serial.to_owned(),
+            wwn: None,
+            model: None,
+        }
     }
 
     /// With a world-wide name.
@@ -105,10 +111,16 @@ impl Disk {
             DiskBus::Sata => vec![format!("ide-hd,bus=ide.{sata_port},{options}")],
             DiskBus::Nvme => vec![format!("nvme,{options}")],
             DiskBus::Scsi => {
-                vec![format!("virtio-scsi-pci,id=scsi{index}"), format!("scsi-hd,bus=scsi{index}.0,{options}")]
+                vec![
+                    format!("virtio-scsi-pci,id=scsi{index}"),
+                    format!("scsi-hd,bus=scsi{index}.0,{options}"),
+                ]
             }
             DiskBus::Usb => {
-                vec![format!("qemu-xhci,id=xhci{index}"), format!("usb-storage,bus=xhci{index}.0,{options}")]
+                vec![
+                    format!("qemu-xhci,id=xhci{index}"),
+                    format!("usb-storage,bus=xhci{index}.0,{options}"),
+                ]
             }
         }
     }
@@ -130,7 +142,12 @@ pub struct UserNet {
 impl UserNet {
     /// `10.0.<subnet>.0/24` without IPv6.
     pub fn new(subnet: u8) -> Self {
-        Self { subnet, hostname: None, ipv6_prefix: None, boot_file: None }
+        Self {
+            subnet,
+            hostname: None,
+            ipv6_prefix: None,
+            boot_file: None,
+        }
     }
 
     /// With a hostname from DHCP.
@@ -190,12 +207,20 @@ pub struct Nic {
 impl Nic {
     /// On a user network.
     pub fn user(device: &str, mac: &str, network: UserNet) -> Self {
-        Self { device: device.to_owned(), mac: mac.to_owned(), cable: Cable::User(network) }
+        Self {
+            device: device.to_owned(),
+            mac: mac.to_owned(),
+            cable: Cable::User(network),
+        }
     }
 
     /// On a tap device of a [`Segment`](crate::segment::Segment).
     pub fn tap(device: &str, mac: &str, tap: &str) -> Self {
-        Self { device: device.to_owned(), mac: mac.to_owned(), cable: Cable::Tap(tap.to_owned()) }
+        Self {
+            device: device.to_owned(),
+            mac: mac.to_owned(),
+            cable: Cable::Tap(tap.to_owned()),
+        }
     }
 
     pub(super) fn arguments(&self, index: usize, rom: bool, boot: bool) -> [String; 4] {

@@ -163,7 +163,9 @@ impl Machine {
 
     fn arguments(&self, folder: &Path) -> Vec<String> {
         let accel = self.accel.unwrap_or_else(Accel::best);
-        let mut all: Vec<String> = ["-nodefaults", "-no-user-config", "-no-reboot"].map(str::to_owned).into();
+        let mut all: Vec<String> = ["-nodefaults", "-no-user-config", "-no-reboot"]
+            .map(str::to_owned)
+            .into();
         let mut add = |option: &str, value: String| all.extend([option.to_owned(), value]);
         add("-name", self.name.clone());
         add("-display", "none".to_owned());
@@ -220,14 +222,21 @@ impl Machine {
                     Vec::new()
                 }
             };
-            all.extend(devices.into_iter().flat_map(|device| ["-device".to_owned(), device]));
+            all.extend(
+                devices
+                    .into_iter()
+                    .flat_map(|device| ["-device".to_owned(), device]),
+            );
         }
         all
     }
 
     fn medium_arguments(&self) -> Vec<String> {
         let drive = |options: &str, file: &Path| {
-            ["-drive".to_owned(), format!("if=none,id=medium,format=raw,{options},file={}", file.display())]
+            [
+                "-drive".to_owned(),
+                format!("if=none,id=medium,format=raw,{options},file={}", file.display()),
+            ]
         };
         let device = |value: &str| ["-device".to_owned(), value.to_owned()];
         let cd = |bus: &str, iso: &Path| {
@@ -241,15 +250,27 @@ impl Machine {
             Some(Medium::UsbStick(image)) => {
                 // A stick can be written; what is written is lost, so that the image stays as it is.
                 let stick = "usb-storage,bus=stick.0,drive=medium,removable=on,bootindex=0";
-                [drive("snapshot=on", image), device("qemu-xhci,id=stick"), device(stick)].concat()
+                [
+                    drive("snapshot=on", image),
+                    device("qemu-xhci,id=stick"),
+                    device(stick),
+                ]
+                .concat()
             }
-            Some(Medium::Kernel { kernel, initramfs, arguments }) => {
+            Some(Medium::Kernel {
+                kernel,
+                initramfs,
+                arguments,
+            }) => {
                 let pairs = [
                     ("-kernel", kernel.display().to_string()),
                     ("-initrd", initramfs.display().to_string()),
                     ("-append", arguments.clone()),
                 ];
-                pairs.into_iter().flat_map(|(option, value)| [option.to_owned(), value]).collect()
+                pairs
+                    .into_iter()
+                    .flat_map(|(option, value)| [option.to_owned(), value])
+                    .collect()
             }
         }
     }
