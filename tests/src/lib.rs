@@ -1,1 +1,24 @@
-//! The lab.
+//! The lab: machines under QEMU, network segments, PostgreSQL clusters and Muster services that a test owns for as
+//! long as it runs.
+//!
+//! Rules that everything here keeps:
+//!
+//! * A thing ends when its value is dropped, by process id, and cannot outlive the test program.
+//! * Waiting is for a condition with a deadline; no caller sleeps.
+//! * What failed shows its evidence: a machine its serial console, a program its log.
+//! * Setting up and awaiting panic (a test has nothing better to do); asking the service returns a `Result`.
+//!
+//! Nothing here depends on `muster` or `muster-store`, so that their tests may use it.
+
+pub mod artifacts;
+pub mod condition;
+pub mod initramfs;
+pub mod ports;
+pub mod postgres;
+pub mod process;
+pub mod qemu;
+pub mod recorder;
+pub mod rest;
+pub mod segment;
+pub mod service;
+pub mod transcript;

@@ -219,7 +219,7 @@ async fn migrate(address: &Address) -> Result<(), sqlx::migrate::MigrateError> {
             .execute(&mut connection)
             .await?;
     }
-    MIGRATOR.run(&mut connection).await?;
+    MIGRATOR.run_direct(None, &mut connection, false).await?;
     connection.close().await?;
     Ok(())
 }

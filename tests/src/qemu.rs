@@ -1,0 +1,17 @@
+//! Machines under QEMU: chosen firmware, media, disks, network cards, SMBIOS strings; the serial console captured.
+//!
+//! Recipes and times: boot-lab.md. Software emulation unless a probe finds a KVM that boots guests ([`accel`]).
+
+mod accel;
+mod devices;
+mod firmware;
+mod machine;
+mod running;
+mod slots;
+
+pub use accel::Accel;
+pub use devices::{Disk, DiskBus, GIB, Medium, Nic, UserNet};
+pub use firmware::Firmware;
+pub use machine::Machine;
+pub use running::Running;
+pub use slots::Slots;

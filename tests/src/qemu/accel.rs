@@ -1,0 +1,79 @@
+//! Which accelerator machines run under.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::process::{Program, command};
+
+/// What executes a guest's instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accel {
+    /// Software; works everywhere.
+    Tcg,
+    /// The kernel's KVM.
+    Kvm,
+}
+
+impl Accel {
+    /// The name that QEMU has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcg => "tcg",
+            Self::Kvm => "kvm",
+        }
+    }
+
+    /// KVM if it boots guests here, else TCG. `MUSTER_ACCEL=tcg|kvm` decides instead.
+    pub fn best() -> Self {
+        static BEST: OnceLock<Accel> = OnceLock::new();
+        *BEST.get_or_init(|| match std::env::var("MUSTER_ACCEL").as_deref() {
+            Ok("tcg") => Self::Tcg,
+            Ok("kvm") => Self::Kvm,
+            Ok(other) => panic!("MUSTER_ACCEL is {other:?}; it may be tcg or kvm"),
+            Err(_) if kvm_boots() => Self::Kvm,
+            Err(_) => Self::Tcg,
+        })
+    }
+}
+
+/// Whether KVM runs a firmware to its end. That `/dev/kvm` opens proves nothing: under `kvm_pvm` it opens and
+/// ordinary guests hang, and QEMU does not fall back by itself (boot-lab.md §0).
+fn kvm_boots() -> bool {
+    let usable = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/kvm")
+        .is_ok();
+    if !usable || Path::new("/sys/module/kvm_pvm").exists() {
+        return false;
+    }
+    let Ok(folder) = tempfile::tempdir() else {
+        return false;
+    };
+    let mut qemu = command("qemu-system-x86_64");
+    qemu.args([
+        "-accel",
+        "kvm",
+        "-machine",
+        "q35,graphics=off",
+        "-nodefaults",
+        "-no-user-config",
+    ]);
+    qemu.args([
+        "-display",
+        "none",
+        "-monitor",
+        "none",
+        "-serial",
+        "stdio",
+        "-no-reboot",
+        "-m",
+        "128",
+    ]);
+    let probe = Program::start("KVM probe", &mut qemu, &folder.path().join("probe.log"));
+    probe
+        .transcript()
+        .await_match("No bootable device", Duration::from_secs(10))
+        .is_ok()
+}

@@ -1,0 +1,247 @@
+//! What is plugged into a machine.
+
+use std::path::{Path, PathBuf};
+
+/// 2^30 bytes.
+pub const GIB: u64 = 1 << 30;
+
+/// What a machine boots from.
+#[derive(Debug, Clone)]
+pub enum Medium {
+    /// An ISO in the first optical drive.
+    Cd(PathBuf),
+    /// An ISO in an optical drive on that bus (`sata.1`) of a controller among the machine's devices.
+    CdOn(String, PathBuf),
+    /// The same bytes on a USB stick.
+    UsbStick(PathBuf),
+    /// The first network card, by the iPXE in its ROM.
+    Network,
+    /// The first network card, by the firmware's own network stack (UEFI only).
+    FirmwareNetwork,
+    /// No firmware's choice: QEMU loads the kernel.
+    Kernel {
+        /// The kernel image.
+        kernel: PathBuf,
+        /// Its initramfs.
+        initramfs: PathBuf,
+        /// Its command line.
+        arguments: String,
+    },
+}
+
+impl Medium {
+    /// Whether the firmware boots from a network card.
+    pub(super) fn is_network(&self) -> bool {
+        matches!(self, Self::Network | Self::FirmwareNetwork)
+    }
+
+    /// Whether network cards keep the ROM that QEMU gives them. Without need of it, ROMs only cost time.
+    pub(super) fn wants_rom(&self) -> bool {
+        matches!(self, Self::Network)
+    }
+}
+
+/// How a disk is attached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiskBus {
+    /// virtio-blk.
+    Virtio,
+    /// A port of the machine's AHCI controller.
+    Sata,
+    /// A virtio-scsi controller of its own.
+    Scsi,
+    /// NVMe.
+    Nvme,
+    /// A USB controller of its own.
+    Usb,
+}
+
+/// A disk; its bytes are a sparse file.
+#[derive(Debug, Clone)]
+pub struct Disk {
+    /// How it is attached.
+    pub bus: DiskBus,
+    /// Bytes.
+    pub size: u64,
+    /// The serial number that the guest reads.
+    pub serial: String,
+    /// World-wide name (SATA and SCSI only).
+    pub wwn: Option<u64>,
+    /// Model (SATA only).
+    pub model: Option<String>,
+}
+
+impl Disk {
+    /// An empty disk.
+    pub fn new(bus: DiskBus, size: u64, serial: &str) -> Self {
+        Self {
+            bus,
+            size,
+            serial: serial.to_owned(),
+            wwn: None,
+            model: None,
+        }
+    }
+
+    /// With a world-wide name.
+    #[must_use]
+    pub fn wwn(mut self, wwn: u64) -> Self {
+        self.wwn = Some(wwn);
+        self
+    }
+
+    /// With a model name.
+    #[must_use]
+    pub fn model(mut self, model: &str) -> Self {
+        self.model = Some(model.to_owned());
+        self
+    }
+
+    /// `-device` values that attach `drive`; `index` tells devices of one machine apart, `sata_port` is the next free one.
+    pub(super) fn devices(&self, drive: &str, index: usize, sata_port: usize) -> Vec<String> {
+        let mut options = format!("drive={drive},serial={}", self.serial);
+        if let Some(wwn) = self.wwn {
+            options += &format!(",wwn={wwn:#x}");
+        }
+        if let Some(model) = &self.model {
+            options += &format!(",model={model}");
+        }
+        match self.bus {
+            DiskBus::Virtio => vec![format!("virtio-blk-pci,{options}")],
+            DiskBus::Sata => vec![format!("ide-hd,bus=ide.{sata_port},{options}")],
+            DiskBus::Nvme => vec![format!("nvme,{options}")],
+            DiskBus::Scsi => {
+                vec![
+                    format!("virtio-scsi-pci,id=scsi{index}"),
+                    format!("scsi-hd,bus=scsi{index}.0,{options}"),
+                ]
+            }
+            DiskBus::Usb => {
+                vec![
+                    format!("qemu-xhci,id=xhci{index}"),
+                    format!("usb-storage,bus=xhci{index}.0,{options}"),
+                ]
+            }
+        }
+    }
+}
+
+/// A QEMU user network: the machine's own, with QEMU as DHCP server and router. The host's loopback is its `.2`.
+#[derive(Debug, Clone)]
+pub struct UserNet {
+    /// Third byte of `10.0.x.0/24`; the machine gets `10.0.x.15`.
+    pub subnet: u8,
+    /// The hostname that DHCP gives.
+    pub hostname: Option<String>,
+    /// An IPv6 prefix of 64 bits, e.g. `fd00:2::`, for SLAAC.
+    pub ipv6_prefix: Option<String>,
+    /// The file or URL that DHCP tells to boot.
+    pub boot_file: Option<String>,
+}
+
+impl UserNet {
+    /// `10.0.<subnet>.0/24` without IPv6.
+    pub fn new(subnet: u8) -> Self {
+        Self {
+            subnet,
+            hostname: None,
+            ipv6_prefix: None,
+            boot_file: None,
+        }
+    }
+
+    /// With a hostname from DHCP.
+    #[must_use]
+    pub fn hostname(mut self, name: &str) -> Self {
+        self.hostname = Some(name.to_owned());
+        self
+    }
+
+    /// With an IPv6 prefix.
+    #[must_use]
+    pub fn ipv6_prefix(mut self, prefix: &str) -> Self {
+        self.ipv6_prefix = Some(prefix.to_owned());
+        self
+    }
+
+    /// With a boot file or URL.
+    #[must_use]
+    pub fn boot_file(mut self, url: &str) -> Self {
+        self.boot_file = Some(url.to_owned());
+        self
+    }
+
+    fn netdev(&self, id: &str) -> String {
+        let mut value = format!("user,id={id},net=10.0.{}.0/24", self.subnet);
+        match &self.ipv6_prefix {
+            Some(prefix) => value += &format!(",ipv6=on,ipv6-prefix={prefix},ipv6-prefixlen=64"),
+            None => value += ",ipv6=off",
+        }
+        if let Some(name) = &self.hostname {
+            value += &format!(",hostname={name}");
+        }
+        if let Some(file) = &self.boot_file {
+            value += &format!(",bootfile={file}");
+        }
+        value
+    }
+}
+
+/// What a network card is plugged into.
+#[derive(Debug, Clone)]
+enum Cable {
+    User(UserNet),
+    Tap(String),
+}
+
+/// A network card.
+#[derive(Debug, Clone)]
+pub struct Nic {
+    /// QEMU's device name: `virtio-net-pci`, `e1000e`, `vmxnet3`, ...
+    pub device: String,
+    /// MAC address, lower case with colons.
+    pub mac: String,
+    cable: Cable,
+}
+
+impl Nic {
+    /// On a user network.
+    pub fn user(device: &str, mac: &str, network: UserNet) -> Self {
+        Self {
+            device: device.to_owned(),
+            mac: mac.to_owned(),
+            cable: Cable::User(network),
+        }
+    }
+
+    /// On a tap device of a [`Segment`](crate::segment::Segment).
+    pub fn tap(device: &str, mac: &str, tap: &str) -> Self {
+        Self {
+            device: device.to_owned(),
+            mac: mac.to_owned(),
+            cable: Cable::Tap(tap.to_owned()),
+        }
+    }
+
+    pub(super) fn arguments(&self, index: usize, rom: bool, boot: bool) -> [String; 4] {
+        let id = format!("net{index}");
+        let netdev = match &self.cable {
+            Cable::User(network) => network.netdev(&id),
+            Cable::Tap(tap) => format!("tap,id={id},ifname={tap},script=no,downscript=no"),
+        };
+        let mut device = format!("{},netdev={id},mac={}", self.device, self.mac);
+        if !rom {
+            device += ",romfile=";
+        }
+        if boot {
+            device += ",bootindex=0";
+        }
+        ["-netdev".to_owned(), netdev, "-device".to_owned(), device]
+    }
+}
+
+/// Creates a sparse file of that size.
+pub(super) fn sparse_file(path: &Path, size: u64) {
+    let made = std::fs::File::create_new(path).and_then(|file| file.set_len(size));
+    made.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}

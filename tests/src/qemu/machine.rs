@@ -1,0 +1,277 @@
+//! The description of a machine, and turning it into QEMU's arguments.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::devices::{Disk, DiskBus, Medium, Nic, sparse_file};
+use super::{Accel, Firmware, Running, Slots};
+use crate::process::{Program, command};
+
+/// A machine to be switched on. Devices keep the order in which they are named: it decides their PCI addresses.
+pub struct Machine {
+    pub(super) name: String,
+    firmware: Firmware,
+    medium: Option<Medium>,
+    memory_mib: u32,
+    cpus: String,
+    cpu_model: Option<String>,
+    smbios: Vec<String>,
+    fw_cfg: Vec<(String, String)>,
+    parts: Vec<Part>,
+    accel: Option<Accel>,
+    pub(super) time_limit: Duration,
+}
+
+enum Part {
+    Disk(Disk),
+    Nic(Nic),
+    /// A `-device` value.
+    Device(String),
+    /// A `-device` value without its drive, and the size of the drive in bytes.
+    DiskDevice(String, u64),
+}
+
+impl Machine {
+    /// 1 GiB, two CPUs, SeaBIOS, no medium and no device. The name stands in failures.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            firmware: Firmware::SeaBios,
+            medium: None,
+            memory_mib: 1024,
+            cpus: "2".to_owned(),
+            cpu_model: None,
+            smbios: Vec::new(),
+            fw_cfg: Vec::new(),
+            parts: Vec::new(),
+            accel: None,
+            // Three times the slowest boot of boot-lab.md, for two busy machines at once.
+            time_limit: Duration::from_secs(240),
+        }
+    }
+
+    /// With this firmware.
+    #[must_use]
+    pub fn firmware(mut self, firmware: Firmware) -> Self {
+        self.firmware = firmware;
+        self
+    }
+
+    /// Booting from this.
+    #[must_use]
+    pub fn boot(mut self, medium: Medium) -> Self {
+        self.medium = Some(medium);
+        self
+    }
+
+    /// Memory; taken from the host only as the guest touches it.
+    #[must_use]
+    pub fn memory_mib(mut self, mib: u32) -> Self {
+        self.memory_mib = mib;
+        self
+    }
+
+    /// `-smp`: a number, or a number with a topology (`2,sockets=1,cores=2,threads=1`).
+    #[must_use]
+    pub fn cpus(mut self, smp: &str) -> Self {
+        smp.clone_into(&mut self.cpus);
+        self
+    }
+
+    /// `-cpu`.
+    #[must_use]
+    pub fn cpu_model(mut self, model: &str) -> Self {
+        self.cpu_model = Some(model.to_owned());
+        self
+    }
+
+    /// One `-smbios` table, e.g. `type=1,manufacturer=AcmeCorp`.
+    #[must_use]
+    pub fn smbios(mut self, table: &str) -> Self {
+        self.smbios.push(table.to_owned());
+        self
+    }
+
+    /// A string of the firmware configuration device.
+    #[must_use]
+    pub fn fw_cfg(mut self, name: &str, text: &str) -> Self {
+        self.fw_cfg.push((name.to_owned(), text.to_owned()));
+        self
+    }
+
+    /// A disk.
+    #[must_use]
+    pub fn disk(mut self, disk: Disk) -> Self {
+        self.parts.push(Part::Disk(disk));
+        self
+    }
+
+    /// A network card.
+    #[must_use]
+    pub fn nic(mut self, nic: Nic) -> Self {
+        self.parts.push(Part::Nic(nic));
+        self
+    }
+
+    /// Any other device, as for `-device`.
+    #[must_use]
+    pub fn device(mut self, device: &str) -> Self {
+        self.parts.push(Part::Device(device.to_owned()));
+        self
+    }
+
+    /// A disk as for `-device` but without `drive=`, with an empty drive of that many bytes.
+    #[must_use]
+    pub fn disk_device(mut self, device: &str, size: u64) -> Self {
+        self.parts.push(Part::DiskDevice(device.to_owned(), size));
+        self
+    }
+
+    /// Under this accelerator, whatever is fastest.
+    #[must_use]
+    pub fn accel(mut self, accel: Accel) -> Self {
+        self.accel = Some(accel);
+        self
+    }
+
+    /// Until when everything awaited of the machine must have happened, from power-on.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
+        self
+    }
+
+    /// Switches it on, once fewer than two other machines run.
+    #[track_caller]
+    pub fn start(self) -> Running {
+        self.start_in(Slots::one())
+    }
+
+    /// Switches it on in slots that the caller has.
+    ///
+    /// # Panics
+    /// If QEMU cannot be started.
+    #[track_caller]
+    pub fn start_in(self, slots: Slots) -> Running {
+        let folder = tempfile::Builder::new().prefix("muster-machine-").tempdir();
+        let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
+        let mut qemu = command("qemu-system-x86_64");
+        qemu.args(self.arguments(folder.path()));
+        let program = Program::start(&self.name, &mut qemu, &folder.path().join("console.log"));
+        Running::new(self, program, folder, slots)
+    }
+
+    fn arguments(&self, folder: &Path) -> Vec<String> {
+        let accel = self.accel.unwrap_or_else(Accel::best);
+        let mut all: Vec<String> = ["-nodefaults", "-no-user-config", "-no-reboot"]
+            .map(str::to_owned)
+            .into();
+        let mut add = |option: &str, value: String| all.extend([option.to_owned(), value]);
+        add("-name", self.name.clone());
+        add("-display", "none".to_owned());
+        add("-monitor", "none".to_owned());
+        add("-accel", accel.name().to_owned());
+        add("-machine", self.firmware.machine().to_owned());
+        add("-m", self.memory_mib.to_string());
+        add("-smp", self.cpus.clone());
+        // The first port is what we read; BMCs use the second, and a kernel told of it must find one.
+        add("-serial", "stdio".to_owned());
+        add("-serial", "null".to_owned());
+        if let Some(model) = &self.cpu_model {
+            add("-cpu", model.clone());
+        }
+        for table in &self.smbios {
+            add("-smbios", table.clone());
+        }
+        for (name, text) in &self.fw_cfg {
+            add("-fw_cfg", format!("name={name},string={text}"));
+        }
+        all.extend(self.firmware.arguments(folder));
+        all.extend(self.part_arguments(folder));
+        all.extend(self.medium_arguments());
+        all
+    }
+
+    fn part_arguments(&self, folder: &Path) -> Vec<String> {
+        let network = self.medium.as_ref().is_some_and(Medium::is_network);
+        let rom = self.medium.as_ref().is_some_and(Medium::wants_rom);
+        let mut all = Vec::new();
+        // Port 0 of the built-in controller is the optical drive's.
+        let mut sata_port = 1;
+        let mut nics = 0;
+        for (index, part) in self.parts.iter().enumerate() {
+            let mut drive = |size: u64| {
+                let (id, file) = (format!("drive{index}"), folder.join(format!("disk{index}.raw")));
+                sparse_file(&file, size);
+                // The file goes away with the machine: nothing needs to reach the platter.
+                let value = format!("if=none,id={id},format=raw,cache=unsafe,file={}", file.display());
+                all.extend(["-drive".to_owned(), value]);
+                id
+            };
+            let devices = match part {
+                Part::Disk(disk) => {
+                    let devices = disk.devices(&drive(disk.size), index, sata_port);
+                    sata_port += usize::from(disk.bus == DiskBus::Sata);
+                    devices
+                }
+                Part::DiskDevice(device, size) => vec![format!("{device},drive={}", drive(*size))],
+                Part::Device(device) => vec![device.clone()],
+                Part::Nic(nic) => {
+                    all.extend(nic.arguments(index, rom, network && nics == 0));
+                    nics += 1;
+                    Vec::new()
+                }
+            };
+            all.extend(
+                devices
+                    .into_iter()
+                    .flat_map(|device| ["-device".to_owned(), device]),
+            );
+        }
+        all
+    }
+
+    fn medium_arguments(&self) -> Vec<String> {
+        let drive = |options: &str, file: &Path| {
+            [
+                "-drive".to_owned(),
+                format!("if=none,id=medium,format=raw,{options},file={}", file.display()),
+            ]
+        };
+        let device = |value: &str| ["-device".to_owned(), value.to_owned()];
+        let cd = |bus: &str, iso: &Path| {
+            let reader = format!("ide-cd,bus={bus},drive=medium,bootindex=0");
+            [drive("media=cdrom,readonly=on", iso), device(&reader)].concat()
+        };
+        match &self.medium {
+            None | Some(Medium::Network | Medium::FirmwareNetwork) => Vec::new(),
+            Some(Medium::Cd(iso)) => cd("ide.0", iso),
+            Some(Medium::CdOn(bus, iso)) => cd(bus, iso),
+            Some(Medium::UsbStick(image)) => {
+                // A stick can be written; what is written is lost, so that the image stays as it is.
+                let stick = "usb-storage,bus=stick.0,drive=medium,removable=on,bootindex=0";
+                [
+                    drive("snapshot=on", image),
+                    device("qemu-xhci,id=stick"),
+                    device(stick),
+                ]
+                .concat()
+            }
+            Some(Medium::Kernel {
+                kernel,
+                initramfs,
+                arguments,
+            }) => {
+                let pairs = [
+                    ("-kernel", kernel.display().to_string()),
+                    ("-initrd", initramfs.display().to_string()),
+                    ("-append", arguments.clone()),
+                ];
+                pairs
+                    .into_iter()
+                    .flat_map(|(option, value)| [option.to_owned(), value])
+                    .collect()
+            }
+        }
+    }
+}

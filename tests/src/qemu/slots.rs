@@ -1,0 +1,39 @@
+//! How many machines run at once on this computer, over all test programs: two, for software emulation keeps a core busy.
+
+use std::fs::File;
+use std::time::Duration;
+
+use crate::artifacts::lock_file;
+
+const NAMES: [&str; 2] = ["machine-slot-0", "machine-slot-1"];
+
+/// The right to run a machine; given back when dropped.
+#[derive(Debug)]
+pub struct Slots {
+    _held: Vec<File>,
+}
+
+impl Slots {
+    /// Waits for one of the slots.
+    pub fn one() -> Self {
+        let files = NAMES.map(lock_file);
+        loop {
+            if let Some(at) = files.iter().position(|file| file.try_lock().is_ok()) {
+                let held = files.into_iter().nth(at).into_iter().collect();
+                return Self { _held: held };
+            }
+            // Which slot comes free first is unknown, and a lock cannot be awaited together with another.
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Waits until no other machine runs, and keeps it so: for measurements.
+    pub fn all() -> Self {
+        let held = NAMES.map(|name| {
+            let file = lock_file(name);
+            file.lock().unwrap_or_else(|error| panic!("lock {name}: {error}"));
+            file
+        });
+        Self { _held: held.into() }
+    }
+}

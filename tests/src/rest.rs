@@ -1,0 +1,204 @@
+//! A small client of the service's REST API: what the scenarios ask.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use muster_api::BASE_PATH;
+use muster_api::event::Event;
+use muster_api::host::Host;
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::infra_env::{InfraEnv, PresignedUrl};
+use muster_api::inventory::Inventory;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use ureq::Agent;
+use ureq::http::{Method, Request};
+
+/// A pull secret of the right shape that opens nothing.
+pub const PULL_SECRET: &str = r#"{"auths":{"registry.lab.example":{"auth":"dXNlcjpwYXNzd29yZA=="}}}"#;
+
+/// Why a question has no answer.
+#[derive(Debug)]
+pub enum RestError {
+    /// Nobody answered, or not in HTTP.
+    Transport(String),
+    /// The answer's status is not 2xx.
+    Status(u16, String),
+    /// The answer is not what was asked for.
+    Body(String),
+}
+
+impl std::fmt::Display for RestError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Transport(why) => write!(f, "no answer: {why}"),
+            Self::Status(status, body) => write!(f, "status {status}: {body}"),
+            Self::Body(why) => write!(f, "an answer that cannot be read: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for RestError {}
+
+/// An answer, or why there is none.
+pub type Answer<T> = Result<T, RestError>;
+
+/// A client of one service.
+#[derive(Debug, Clone)]
+pub struct Client {
+    base: String,
+    token: Option<String>,
+    agent: Agent,
+}
+
+impl Client {
+    /// For the service at that URL (without a path).
+    pub fn new(base: &str) -> Self {
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(Duration::from_secs(120)));
+        Self {
+            base: base.to_owned(),
+            token: None,
+            agent: agent.build().into(),
+        }
+    }
+
+    /// With an operator's token.
+    #[must_use]
+    pub fn with_token(mut self, token: &str) -> Self {
+        self.token = Some(token.to_owned());
+        self
+    }
+
+    /// The service's URL.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Asks `path` (from the root of the service) and returns status and body.
+    pub fn request(&self, method: &Method, path: &str, body: Option<&Value>) -> Answer<(u16, String)> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base));
+        if let Some(token) = &self.token {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+        let sent = match body {
+            Some(body) => {
+                let request = request
+                    .header("Content-Type", "application/json")
+                    .body(body.to_string());
+                self.agent.run(request.map_err(transport)?)
+            }
+            None => self.agent.run(request.body(()).map_err(transport)?),
+        };
+        let mut answer = sent.map_err(transport)?;
+        let status = answer.status().as_u16();
+        let text = answer
+            .body_mut()
+            .with_config()
+            .limit(256 << 20)
+            .read_to_string()
+            .map_err(transport)?;
+        Ok((status, text))
+    }
+
+    fn ask<T: DeserializeOwned>(&self, method: &Method, path: &str, body: Option<&Value>) -> Answer<T> {
+        let (status, text) = self.request(method, &format!("{BASE_PATH}{path}"), body)?;
+        if !(200..300).contains(&status) {
+            return Err(RestError::Status(status, text));
+        }
+        serde_json::from_str(&text).map_err(|error| RestError::Body(format!("{error} in {text}")))
+    }
+
+    fn get<T: DeserializeOwned>(&self, path: &str) -> Answer<T> {
+        self.ask(&Method::GET, path, None)
+    }
+
+    /// Whether the service says that it is ready.
+    pub fn is_ready(&self) -> Answer<()> {
+        match self.request(&Method::GET, "/ready", None)? {
+            (200, _) => Ok(()),
+            (status, body) => Err(RestError::Status(status, body)),
+        }
+    }
+
+    /// Creates an InfraEnv with nothing but a name and a pull secret.
+    pub fn create_infra_env(&self, name: &str) -> Answer<InfraEnv> {
+        self.create_infra_env_with(name, &json!({}))
+    }
+
+    /// Creates an InfraEnv with more fields of `InfraEnvCreateParams`.
+    pub fn create_infra_env_with(&self, name: &str, more: &impl Serialize) -> Answer<InfraEnv> {
+        let mut body = json!({"name": name, "pull_secret": PULL_SECRET});
+        let more = serde_json::to_value(more).map_err(|error| RestError::Body(error.to_string()))?;
+        if let (Some(body), Value::Object(more)) = (body.as_object_mut(), more) {
+            body.extend(more);
+        }
+        self.ask(&Method::POST, "/infra-envs", Some(&body))
+    }
+
+    /// Changes an InfraEnv.
+    pub fn update_infra_env(&self, id: InfraEnvId, changes: &Value) -> Answer<InfraEnv> {
+        self.ask(&Method::PATCH, &format!("/infra-envs/{id}"), Some(changes))
+    }
+
+    /// The URL of the discovery ISO, as machines are to use it.
+    pub fn image_url(&self, id: InfraEnvId) -> Answer<String> {
+        let answer: PresignedUrl = self.get(&format!("/infra-envs/{id}/downloads/image-url"))?;
+        Ok(answer.url)
+    }
+
+    /// The URL of the iPXE script, as machines are to use it.
+    pub fn ipxe_script_url(&self, id: InfraEnvId) -> Answer<String> {
+        let path = format!("/infra-envs/{id}/downloads/files-presigned?file_name=ipxe-script");
+        let answer: PresignedUrl = self.get(&path)?;
+        Ok(answer.url)
+    }
+
+    /// The hosts of an InfraEnv.
+    pub fn hosts(&self, id: InfraEnvId) -> Answer<Vec<Host>> {
+        self.get(&format!("/infra-envs/{id}/hosts"))
+    }
+
+    /// One host.
+    pub fn host(&self, infra_env: InfraEnvId, id: HostId) -> Answer<Host> {
+        self.get(&format!("/infra-envs/{infra_env}/hosts/{id}"))
+    }
+
+    /// What happened in an InfraEnv, oldest first.
+    pub fn events(&self, id: InfraEnvId) -> Answer<Vec<Event>> {
+        self.get(&format!("/events?infra_env_id={id}"))
+    }
+
+    /// Writes what stands at `url` (any URL) to `file`; returns its length.
+    pub fn download(&self, url: &str, file: &Path) -> Answer<u64> {
+        let mut answer = self.agent.get(url).call().map_err(transport)?;
+        let status = answer.status().as_u16();
+        if status != 200 {
+            return Err(RestError::Status(
+                status,
+                answer.body_mut().read_to_string().unwrap_or_default(),
+            ));
+        }
+        let mut target = File::create(file).map_err(transport)?;
+        io::copy(&mut answer.body_mut().as_reader(), &mut target).map_err(transport)
+    }
+}
+
+/// The inventory of a host, if it has sent one.
+///
+/// # Panics
+/// If the service answers one that is not JSON of the right shape.
+pub fn inventory(host: &Host) -> Option<Inventory> {
+    let text = Some(&host.inventory).filter(|text| !text.is_empty())?;
+    Some(serde_json::from_str(text).unwrap_or_else(|error| panic!("the inventory of {}: {error}", host.id)))
+}
+
+fn transport(error: impl std::fmt::Display) -> RestError {
+    RestError::Transport(error.to_string())
+}

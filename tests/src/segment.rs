@@ -1,0 +1,180 @@
+//! A network segment of its own: a namespace with a bridge, taps for machines, and the DHCP server that "they" already have.
+//!
+//! The thread that holds a segment is in its namespace, and so is everything it starts: services, machines, requests.
+//! Nothing has a name outside, so nothing can collide or stay behind.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use nix::sched::{CloneFlags, unshare};
+use tempfile::TempDir;
+
+use crate::process::{Program, command, run};
+
+/// The address of the segment's router, where services listen, and its DHCP server.
+pub const ADDRESS: &str = "10.91.0.1";
+
+/// Where Debian's package `ipxe` has the programs that firmware loads by TFTP.
+const IPXE_PROGRAMS: &str = "/usr/lib/ipxe";
+
+/// What the segment's DHCP server offers beside addresses (`10.91.0.50` to `.150`).
+#[derive(Debug, Clone)]
+pub enum Offer {
+    /// UEFI HTTP boot of this URL.
+    HttpBoot {
+        /// An ISO or EFI program by plain HTTP.
+        url: String,
+    },
+    /// PXE: iPXE by TFTP, and for iPXE this script.
+    Pxe {
+        /// A script by plain HTTP.
+        script: String,
+    },
+    /// As [`Offer::Pxe`], but by a proxyDHCP server beside a DHCP server that knows nothing of booting.
+    ProxyPxe {
+        /// A script by plain HTTP.
+        script: String,
+    },
+}
+
+/// The segment that the current thread is in.
+pub struct Segment {
+    folder: TempDir,
+    taps: u32,
+    servers: Vec<Program>,
+}
+
+/// Runs `body` in a new segment, in a thread of its own.
+///
+/// # Panics
+/// If `body` does; or without the right to make a namespace (tests that need a segment run as root).
+#[track_caller]
+pub fn in_segment<T: Send>(body: impl FnOnce(&mut Segment) -> T + Send) -> T {
+    let result = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("segment".to_owned());
+        let thread = thread.spawn_scoped(scope, || body(&mut Segment::enter()));
+        thread.expect("a thread can be started").join()
+    });
+    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+impl Segment {
+    fn enter() -> Self {
+        if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
+            panic!("no network namespace ({error}): tests with a network segment run as root");
+        }
+        let address = format!("{ADDRESS}/24");
+        ip(&["link", "set", "lo", "up"]);
+        ip(&["link", "add", "br0", "type", "bridge", "forward_delay", "0"]);
+        ip(&["address", "add", &address, "dev", "br0"]);
+        ip(&["link", "set", "br0", "up"]);
+        let folder = tempfile::Builder::new().prefix("muster-segment-").tempdir();
+        let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
+        Self {
+            folder,
+            taps: 0,
+            servers: Vec::new(),
+        }
+    }
+
+    /// Plugs in a cable; returns the tap's name for a machine's network card.
+    pub fn tap(&mut self) -> String {
+        let name = format!("tap{}", self.taps);
+        self.taps += 1;
+        ip(&["tuntap", "add", "dev", &name, "mode", "tap"]);
+        ip(&["link", "set", &name, "master", "br0", "up"]);
+        name
+    }
+
+    /// Starts the DHCP server, and those beside it that `offer` needs.
+    #[track_caller]
+    pub fn serve(&mut self, offer: &Offer) {
+        let mut configuration =
+            String::from("port=0\nbind-interfaces\ninterface=br0\nuser=root\nno-ping\nlog-dhcp\n");
+        let addresses = "dhcp-range=10.91.0.50,10.91.0.150,255.255.255.0,1h\n";
+        match offer {
+            Offer::HttpBoot { url } => {
+                configuration += addresses;
+                // Firmware ignores an HTTP boot offer that does not answer its vendor class (ipxe.md §5).
+                configuration += "dhcp-match=set:http,option:client-arch,16\n";
+                configuration += "dhcp-option-force=tag:http,60,HTTPClient\n";
+                let _ = writeln!(configuration, "dhcp-boot=tag:http,{url}");
+            }
+            Offer::Pxe { script } => {
+                configuration += addresses;
+                configuration +=
+                    "dhcp-match=set:bios,option:client-arch,0\ndhcp-match=set:efi64,option:client-arch,7\n";
+                configuration += "dhcp-match=set:ipxe,175\n";
+                configuration +=
+                    "dhcp-boot=tag:bios,tag:!ipxe,undionly.kpxe\ndhcp-boot=tag:efi64,tag:!ipxe,snponly.efi\n";
+                let _ = writeln!(configuration, "dhcp-boot=tag:ipxe,{script}");
+                self.offer_tftp(&mut configuration);
+            }
+            Offer::ProxyPxe { script } => {
+                configuration += "dhcp-range=10.91.0.0,proxy\ndhcp-userclass=set:ipxe,iPXE\n";
+                configuration += "pxe-service=tag:!ipxe,x86PC,iPXE,undionly.kpxe\n";
+                configuration += "pxe-service=tag:!ipxe,X86-64_EFI,iPXE,snponly.efi\n";
+                let _ = writeln!(configuration, "pxe-service=tag:ipxe,x86PC,script,{script}");
+                let _ = writeln!(configuration, "pxe-service=tag:ipxe,X86-64_EFI,script,{script}");
+                self.offer_tftp(&mut configuration);
+                self.serve_addresses_only();
+            }
+        }
+        let leases = self.folder.path().join("dnsmasq.leases");
+        let _ = writeln!(configuration, "dhcp-leasefile={}", leases.display());
+        let file = self.write("dnsmasq.conf", &configuration);
+        let mut dnsmasq = command("dnsmasq");
+        dnsmasq
+            .arg("--keep-in-foreground")
+            .arg("--log-facility=-")
+            .arg(format!("--conf-file={}", file.display()));
+        let mut server = Program::start("dnsmasq", &mut dnsmasq, &self.folder.path().join("dnsmasq.log"));
+        server.await_output("started, version", Duration::from_secs(10));
+        self.servers.push(server);
+    }
+
+    fn offer_tftp(&self, configuration: &mut String) {
+        let root = self.folder.path().join("tftp");
+        std::fs::create_dir_all(&root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
+        for program in ["undionly.kpxe", "snponly.efi"] {
+            let from = PathBuf::from(IPXE_PROGRAMS).join(program);
+            let copied = std::fs::copy(&from, root.join(program));
+            copied.unwrap_or_else(|error| {
+                panic!(
+                    "{}: {error}; `make deps` installs the package ipxe",
+                    from.display()
+                )
+            });
+        }
+        let _ = writeln!(configuration, "enable-tftp\ntftp-root={}", root.display());
+    }
+
+    /// A DHCP server that gives addresses and says nothing of booting: busybox's, for two dnsmasq would want the same port.
+    fn serve_addresses_only(&mut self) {
+        let leases = self.write("udhcpd.leases", "");
+        let text = format!(
+            "start 10.91.0.50\nend 10.91.0.150\ninterface br0\noption subnet 255.255.255.0\nlease_file {}\npidfile {}\n",
+            leases.display(),
+            self.folder.path().join("udhcpd.pid").display()
+        );
+        let file = self.write("udhcpd.conf", &text);
+        let mut udhcpd = command("busybox");
+        udhcpd.args(["udhcpd", "-f"]).arg(file);
+        let mut server = Program::start("udhcpd", &mut udhcpd, &self.folder.path().join("udhcpd.log"));
+        server.await_output("started", Duration::from_secs(10));
+        self.servers.push(server);
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        path
+    }
+}
+
+#[track_caller]
+fn ip(arguments: &[&str]) {
+    run(Command::new("ip").args(arguments));
+}

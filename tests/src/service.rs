@@ -1,0 +1,260 @@
+//! A Muster service that a test owns.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use tempfile::TempDir;
+
+use crate::artifacts;
+use crate::condition::await_condition;
+use crate::ports::ReservedPort;
+use crate::process::{Program, command, run};
+use crate::rest::Client;
+
+/// How long a service may take until it is ready. A debug build beside two emulated machines is slow.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// The address under which a machine on a QEMU user network finds this computer's loopback.
+const USER_NETWORK_HOST: &str = "10.0.2.2";
+
+/// How a service is to run.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    program: PathBuf,
+    address: String,
+    seen_as: String,
+    public_port: Option<u16>,
+    database_url: Option<String>,
+    auth: &'static str,
+    live_image: Option<PathBuf>,
+    more: Vec<String>,
+}
+
+impl Settings {
+    /// On the loopback address, as machines on user networks find it; SQLite, no authentication, the live image.
+    pub fn for_user_networks() -> Self {
+        Self {
+            program: artifacts::muster_program(),
+            address: "127.0.0.1".to_owned(),
+            seen_as: USER_NETWORK_HOST.to_owned(),
+            public_port: None,
+            database_url: None,
+            auth: "none",
+            live_image: Some(artifacts::live_image()),
+            more: Vec::new(),
+        }
+    }
+
+    /// On an address that machines reach as it is, e.g. [`segment::ADDRESS`](crate::segment::ADDRESS).
+    pub fn on_address(address: &str) -> Self {
+        Self {
+            address: address.to_owned(),
+            seen_as: address.to_owned(),
+            ..Self::for_user_networks()
+        }
+    }
+
+    /// With another build of the program.
+    #[must_use]
+    pub fn program(mut self, program: &Path) -> Self {
+        program.clone_into(&mut self.program);
+        self
+    }
+
+    /// Known to agents under another port of the same address: that of a [`Recorder`](crate::recorder::Recorder).
+    #[must_use]
+    pub fn public_port(mut self, port: u16) -> Self {
+        self.public_port = Some(port);
+        self
+    }
+
+    /// With that database in place of SQLite in the data folder.
+    #[must_use]
+    pub fn database(mut self, url: &str) -> Self {
+        self.database_url = Some(url.to_owned());
+        self
+    }
+
+    /// With `--auth local`; [`Service::client`] then has the operator's token.
+    #[must_use]
+    pub fn auth_local(mut self) -> Self {
+        self.auth = "local";
+        self
+    }
+
+    /// With that image.
+    #[must_use]
+    pub fn live_image(mut self, image: &Path) -> Self {
+        self.live_image = Some(image.to_owned());
+        self
+    }
+
+    /// With no image.
+    #[must_use]
+    pub fn without_live_image(mut self) -> Self {
+        self.live_image = None;
+        self
+    }
+
+    /// With one more argument of `muster serve`.
+    #[must_use]
+    pub fn argument(mut self, argument: &str) -> Self {
+        self.more.push(argument.to_owned());
+        self
+    }
+
+    /// Starts the service and waits until it is ready.
+    #[track_caller]
+    pub fn start(self) -> Service {
+        Service::start(self)
+    }
+}
+
+/// A running service with a data folder of its own. Dropping it kills it; if the test fails, its log is shown.
+pub struct Service {
+    program: Program,
+    settings: Settings,
+    port: ReservedPort,
+    boot_port: ReservedPort,
+    client: Client,
+    folder: TempDir,
+}
+
+impl Service {
+    #[track_caller]
+    fn start(settings: Settings) -> Self {
+        let folder = tempfile::Builder::new().prefix("muster-service-").tempdir();
+        let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
+        let (port, boot_port) = (ReservedPort::reserve(), ReservedPort::reserve());
+        let client = Client::new(&format!("http://{}:{}", settings.address, port.number()));
+        let program = launch(&settings, &port, &boot_port, folder.path());
+        let mut service = Self {
+            program,
+            settings,
+            port,
+            boot_port,
+            client,
+            folder,
+        };
+        service.await_ready();
+        if service.settings.auth == "local" {
+            let token = service.muster(&[
+                "token",
+                "--operator",
+                "--data-dir",
+                &service.data_dir().display().to_string(),
+            ]);
+            service.client = service.client.with_token(token.trim());
+        }
+        service
+    }
+
+    #[track_caller]
+    fn await_ready(&mut self) {
+        let Self { program, client, .. } = self;
+        await_condition("the service to be ready", START_LIMIT, || {
+            assert!(
+                program.is_running(),
+                "the service ended:\n{}",
+                program.transcript().tail()
+            );
+            client.is_ready().map_err(|error| error.to_string())
+        });
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.program.id()
+    }
+
+    /// A client with the operator's rights.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The port of REST and everything else.
+    pub fn port(&self) -> u16 {
+        self.port.number()
+    }
+
+    /// The port of boot artifacts alone.
+    pub fn boot_port(&self) -> u16 {
+        self.boot_port.number()
+    }
+
+    /// Where its data is.
+    pub fn data_dir(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A URL meant for machines, as this computer reaches it.
+    pub fn reachable(&self, url: &str) -> String {
+        let seen = format!("//{}:", self.settings.seen_as);
+        url.replacen(&seen, &format!("//{}:", self.settings.address), 1)
+    }
+
+    /// What it logged.
+    pub fn log(&self) -> String {
+        self.program.transcript().text()
+    }
+
+    /// Runs the `muster` program with these arguments and returns its standard output.
+    ///
+    /// # Panics
+    /// If it fails.
+    #[track_caller]
+    pub fn muster(&self, arguments: &[&str]) -> String {
+        run(command(&self.settings.program).args(arguments))
+    }
+
+    /// Ends it as a power cut would.
+    pub fn kill(&mut self) {
+        self.program.kill();
+    }
+
+    /// Asks it to end and waits until it has.
+    #[track_caller]
+    pub fn terminate(&mut self) -> ExitStatus {
+        self.program.signal(Signal::SIGTERM);
+        self.program.await_exit(Duration::from_secs(45))
+    }
+
+    /// Starts it again, with the same data and ports, after [`kill`](Self::kill) or [`terminate`](Self::terminate).
+    #[track_caller]
+    pub fn start_again(&mut self) {
+        self.program = launch(&self.settings, &self.port, &self.boot_port, self.folder.path());
+        self.await_ready();
+    }
+}
+
+fn launch(settings: &Settings, port: &ReservedPort, boot_port: &ReservedPort, folder: &Path) -> Program {
+    let Settings { address, seen_as, .. } = settings;
+    let public_port = settings.public_port.unwrap_or(port.number());
+    let mut serve = command(&settings.program);
+    // Settings of the surrounding shell are not the test's.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_")) {
+        serve.env_remove(name);
+    }
+    serve.arg("serve").arg("--data-dir").arg(folder.join("data"));
+    serve.arg("--listen").arg(format!("{address}:{}", port.number()));
+    serve
+        .arg("--boot-listen")
+        .arg(format!("{address}:{}", boot_port.number()));
+    serve
+        .arg("--public-url")
+        .arg(format!("http://{seen_as}:{public_port}"));
+    serve
+        .arg("--boot-url")
+        .arg(format!("http://{seen_as}:{}", boot_port.number()));
+    serve.args(["--auth", settings.auth]);
+    if let Some(url) = &settings.database_url {
+        serve.arg("--database-url").arg(url);
+    }
+    if let Some(image) = &settings.live_image {
+        serve.arg("--live-image").arg(image);
+    }
+    serve.args(&settings.more);
+    Program::start("muster serve", &mut serve, &folder.join("service.log"))
+}
