@@ -3,5 +3,6 @@
 pub mod client;
 pub mod hosts;
 pub mod infra_env;
+pub mod output;
 pub mod table;
 pub mod token;

@@ -43,7 +43,8 @@ fn origin(event: &HostEvent) -> &'static str {
         | HostEvent::InventoryReported(_)
         | HostEvent::NtpReported(_)
         | HostEvent::MediaLost
-        | HostEvent::MediaBack => "agent",
+        | HostEvent::MediaBack
+        | HostEvent::BootArtifactsDownloaded => "agent",
     }
 }
 

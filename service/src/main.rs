@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use muster::cli::output::print;
 use muster::cli::{hosts, infra_env, token};
 use muster::http::router;
 use muster::serve;
@@ -42,7 +43,7 @@ fn main() -> Result<()> {
             Command::InfraEnv(command) => infra_env::run(command).await,
             Command::Hosts(args) => hosts::run(args).await,
             Command::Openapi => {
-                println!("{}", router::openapi().to_pretty_json()?);
+                print(&format!("{}\n", router::openapi().to_pretty_json()?));
                 Ok(())
             }
         }

@@ -10,6 +10,7 @@ use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::InfraEnv;
 
 use super::client::{Client, ServiceArgs};
+use super::output::print;
 use super::table;
 
 /// Which hosts, once or again and again.
@@ -45,7 +46,8 @@ pub async fn run(args: HostsArgs) -> Result<()> {
                 // "Last seen" moves all the time; a host that changes is what a watcher waits for.
                 let news: Vec<Vec<String>> = rows.iter().map(|row| row[..5].to_vec()).collect();
                 if shown.as_ref() != Some(&news) {
-                    print!("{}{}", if shown.is_some() { "\n" } else { "" }, table::render(&HEADINGS, &rows));
+                    let gap = if shown.is_some() { "\n" } else { "" };
+                    print(&format!("{gap}{}", table::render(&HEADINGS, &rows)));
                     shown = Some(news);
                 }
             }

@@ -9,6 +9,7 @@ use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{InfraEnv, InfraEnvCreateParams, PresignedUrl, Proxy};
 
 use super::client::{Client, ServiceArgs};
+use super::output::print;
 use super::table;
 
 /// What to do with InfraEnvs.
@@ -70,7 +71,7 @@ pub async fn run(command: InfraEnvCommand) -> Result<()> {
         InfraEnvCommand::List(args) => list(args).await,
         InfraEnvCommand::Delete(args) => {
             Client::new(&args.service)?.delete(&format!("/infra-envs/{}", args.id)).await?;
-            println!("deleted {}", args.id);
+            print(&format!("deleted {}\n", args.id));
             Ok(())
         }
     }
@@ -90,9 +91,7 @@ async fn create(args: CreateArgs) -> Result<()> {
     let made: InfraEnv = client.post("/infra-envs", &params).await?;
     let script: PresignedUrl =
         client.get(&format!("/infra-envs/{}/downloads/files-presigned?file_name=ipxe-script", made.id)).await?;
-    println!("infra-env  {}", made.id);
-    println!("iso        {}", made.download_url);
-    println!("ipxe       {}", script.url);
+    print(&format!("infra-env  {}\niso        {}\nipxe       {}\n", made.id, made.download_url, script.url));
     Ok(())
 }
 
@@ -110,6 +109,6 @@ async fn list(args: ListArgs) -> Result<()> {
     let all: Vec<InfraEnv> = Client::new(&args.service)?.get("/infra-envs").await?;
     let rows: Vec<Vec<String>> =
         all.into_iter().map(|one| vec![one.name, one.id.to_string(), one.openshift_version, one.download_url]).collect();
-    print!("{}", table::render(&["NAME", "ID", "VERSION", "ISO"], &rows));
+    print(&table::render(&["NAME", "ID", "VERSION", "ISO"], &rows));
     Ok(())
 }

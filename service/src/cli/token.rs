@@ -7,6 +7,7 @@ use clap::Args;
 use muster_api::ids::InfraEnvId;
 use muster_store::Store;
 
+use super::output::print;
 use crate::auth::Claims;
 use crate::serve::open_keys;
 use crate::settings::default_database_url;
@@ -47,7 +48,7 @@ pub async fn run(args: TokenArgs) -> Result<()> {
         Some(infra_env_id) => Claims::InfraEnv { infra_env_id },
         None => Claims::Operator { operator: true },
     };
-    println!("{}", keys.sign(&claims));
+    print(&format!("{}\n", keys.sign(&claims)));
     store.close().await;
     Ok(())
 }

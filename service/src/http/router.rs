@@ -84,11 +84,14 @@ pub fn boot_only(app: Arc<App>) -> Router {
 fn around(router: Router) -> Router {
     let router = router
         .fallback(unknown_path)
-        .layer(middleware::map_response(unknown_method))
         .layer(CatchPanicLayer::custom(|_| Problem::internal().into_response()))
         .layer(middleware::from_fn(request_id::trace));
-    // Rewriting comes before routing, hence a router around the router.
-    Router::new().fallback_service(tower::ServiceBuilder::new().layer(axum::middleware::map_request(clean_path)).service(router))
+    // Paths are rewritten before routing, and `Allow` is known only after it, hence a router around the router.
+    let whole = tower::ServiceBuilder::new()
+        .layer(middleware::map_request(clean_path))
+        .layer(middleware::map_response(unknown_method))
+        .service(router);
+    Router::new().fallback_service(whole)
 }
 
 async fn clean_path(mut request: Request) -> Request {
