@@ -1,0 +1,3 @@
+//! The Muster service.
+
+pub mod images;
