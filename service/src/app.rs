@@ -8,7 +8,7 @@ use muster_store::Store;
 use crate::auth::Auth;
 use crate::check_ins::CheckIns;
 use crate::hosts::Hosts;
-use crate::images::LiveImages;
+use crate::images::{Downloads, LiveImages};
 use crate::infra_envs::InfraEnvs;
 use crate::urls::Urls;
 
@@ -28,8 +28,10 @@ pub struct App {
     pub hosts: Hosts,
     /// When hosts were last heard of.
     pub check_ins: CheckIns,
-    /// The live image and its downloads.
-    pub images: LiveImages,
+    /// The live image.
+    pub live_images: LiveImages,
+    /// Its downloads.
+    pub downloads: Downloads,
     /// What hardware is asked for.
     pub requirements: Requirements,
     /// What a step reply may hold.

@@ -36,7 +36,11 @@ impl Auth {
 
     /// The token of an InfraEnv's agents and URLs; `None` in mode `none`. The same text each time.
     pub fn infra_env_token(&self, infra_env: &muster_core::infra_env::InfraEnv) -> Option<String> {
-        self.asks_for_tokens().then(|| self.keys.sign(&Claims::InfraEnv { infra_env_id: infra_env.id }))
+        self.asks_for_tokens().then(|| {
+            self.keys.sign(&Claims::InfraEnv {
+                infra_env_id: infra_env.id,
+            })
+        })
     }
 
     /// Reads a token and checks its signature.

@@ -38,7 +38,9 @@ pub struct CheckIns {
 
 impl CheckIns {
     fn entries(&self) -> std::sync::MutexGuard<'_, HashMap<HostKey, Entry>> {
-        self.entries.lock().expect("no code panics while it holds the notes")
+        self.entries
+            .lock()
+            .expect("no code panics while it holds the notes")
     }
 
     /// Notes a poll. What the poll does not tell is kept from the one before.
@@ -64,7 +66,11 @@ impl CheckIns {
     /// What is not yet written down.
     pub fn unwritten(&self) -> Vec<(HostKey, Seen)> {
         let entries = self.entries();
-        entries.iter().filter(|(_, entry)| !entry.written).map(|(host, entry)| (*host, entry.seen.clone())).collect()
+        entries
+            .iter()
+            .filter(|(_, entry)| !entry.written)
+            .map(|(host, entry)| (*host, entry.seen.clone()))
+            .collect()
     }
 
     /// Marks `batch` as written, except hosts that polled since; drops hosts not heard of since `before`.
@@ -85,7 +91,11 @@ mod tests {
     use chrono::{TimeDelta, Utc};
 
     fn seen(at: Timestamp) -> Seen {
-        Seen { at, host_clock: None, agent_version: None }
+        Seen {
+            at,
+            host_clock: None,
+            agent_version: None,
+        }
     }
 
     #[test]
@@ -103,6 +113,9 @@ mod tests {
         assert!(notes.unwritten().is_empty());
         assert!(notes.last(host).is_some());
         notes.written(&[], now + TimeDelta::minutes(10));
-        assert!(notes.last(host).is_none(), "hosts that are silent for long need no memory");
+        assert!(
+            notes.last(host).is_none(),
+            "hosts that are silent for long need no memory"
+        );
     }
 }

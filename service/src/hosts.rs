@@ -82,10 +82,21 @@ impl Hosts {
             let now = app.now();
             note(app, (infra_env_id, id), now, agent_version);
             if self.exists(infra_env_id, id).await? {
-                let event = HostEvent::Registered { agent_version: agent_version.to_owned() };
-                return self.apply(app, infra_env_id, id, event).await.map(Registration::Again);
+                let event = HostEvent::Registered {
+                    agent_version: agent_version.to_owned(),
+                };
+                return self
+                    .apply(app, infra_env_id, id, event)
+                    .await
+                    .map(Registration::Again);
             }
-            let step = host::register(id, infra_env_id, agent_version, &facts(app, &infra_env, None), now)?;
+            let step = host::register(
+                id,
+                infra_env_id,
+                agent_version,
+                &facts(app, &infra_env, None),
+                now,
+            )?;
             let mut made = step.host;
             let history = HistoryEntry {
                 at: now,
@@ -117,8 +128,12 @@ impl Hosts {
         id: HostId,
         seen: Seen,
     ) -> Result<Option<Steps>, Problem> {
-        let Some(brief) = self.store.find_host_brief(infra_env_id, id).await? else { return Ok(None) };
-        let Some(infra_env) = app.infra_envs.find(infra_env_id).await? else { return Ok(None) };
+        let Some(brief) = self.store.find_host_brief(infra_env_id, id).await? else {
+            return Ok(None);
+        };
+        let Some(infra_env) = app.infra_envs.find(infra_env_id).await? else {
+            return Ok(None);
+        };
         app.check_ins.note((infra_env_id, id), seen);
         let polled = if brief.state.status() == HostStatus::DisconnectedUnbound {
             self.apply(app, infra_env_id, id, HostEvent::CheckedIn).await?
@@ -127,7 +142,8 @@ impl Hosts {
         };
         let seen = app.check_ins.last((infra_env_id, id));
         let facts = facts(app, &infra_env, seen.as_ref());
-        let mut step_id = |step: muster_api::steps::StepType| format!("{}-{}", step.name(), random::step_suffix());
+        let mut step_id =
+            |step: muster_api::steps::StepType| format!("{}-{}", step.name(), random::step_suffix());
         Ok(Some(host::instructions(&polled, &facts, &mut step_id)))
     }
 
@@ -142,7 +158,8 @@ impl Hosts {
         let infra_env = app.infra_envs.get(infra_env_id).await?;
         for _ in 0..ATTEMPTS {
             let found = self.store.find_host(infra_env_id, id).await?;
-            let found = found.ok_or_else(|| Problem::not_found(format!("host {id} in infra_env {infra_env_id}")))?;
+            let found =
+                found.ok_or_else(|| Problem::not_found(format!("host {id} in infra_env {infra_env_id}")))?;
             let now = app.now();
             let seen = app.check_ins.last((infra_env_id, id));
             let step = host::advance(&found, &event, &facts(app, &infra_env, seen.as_ref()), now)?;
@@ -168,10 +185,14 @@ impl Hosts {
             to: *to,
             reason: reason.clone(),
         });
-        saved.version = self.store.save_host(&saved, history.as_ref(), &step.events).await?;
+        saved.version = self
+            .store
+            .save_host(&saved, history.as_ref(), &step.events)
+            .await?;
         if let Some((from, to, reason)) = step.transition {
             tracing::info!(host.id = %saved.id, infra_env.id = %saved.infra_env_id, from = from.name(), to = to.name(), reason, "host moved");
-            metrics::counter!("muster_host_transitions_total", "from" => from.name(), "to" => to.name()).increment(1);
+            metrics::counter!("muster_host_transitions_total", "from" => from.name(), "to" => to.name())
+                .increment(1);
         }
         Ok(saved)
     }
@@ -179,7 +200,10 @@ impl Hosts {
     /// The settings that findings depend on may have changed: each host of the InfraEnv is judged anew.
     pub async fn infra_env_changed(&self, app: &App, infra_env_id: InfraEnvId) -> Result<(), Problem> {
         for brief in self.store.list_host_briefs(Some(infra_env_id)).await? {
-            match self.apply(app, infra_env_id, brief.id, HostEvent::FactsChanged).await {
+            match self
+                .apply(app, infra_env_id, brief.id, HostEvent::FactsChanged)
+                .await
+            {
                 Ok(_) => {}
                 Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => {}
                 Err(problem) => return Err(problem),
@@ -209,7 +233,14 @@ fn too_busy() -> Problem {
 
 fn note(app: &App, host: HostKey, at: Timestamp, agent_version: &str) {
     let agent_version = (!agent_version.is_empty()).then(|| agent_version.to_owned());
-    app.check_ins.note(host, Seen { at, host_clock: None, agent_version });
+    app.check_ins.note(
+        host,
+        Seen {
+            at,
+            host_clock: None,
+            agent_version,
+        },
+    );
 }
 
 fn facts<'a>(app: &'a App, infra_env: &'a Arc<InfraEnv>, seen: Option<&Seen>) -> HostFacts<'a> {

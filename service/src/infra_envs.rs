@@ -28,11 +28,16 @@ pub struct InfraEnvs {
 impl InfraEnvs {
     /// Those in `store`.
     pub fn new(store: Store) -> Self {
-        Self { store, cache: Mutex::default() }
+        Self {
+            store,
+            cache: Mutex::default(),
+        }
     }
 
     fn cache(&self) -> std::sync::MutexGuard<'_, HashMap<InfraEnvId, (Instant, Arc<InfraEnv>)>> {
-        self.cache.lock().expect("no code panics while it holds the cache")
+        self.cache
+            .lock()
+            .expect("no code panics while it holds the cache")
     }
 
     fn keep(&self, infra_env: InfraEnv) -> Arc<InfraEnv> {
@@ -43,7 +48,11 @@ impl InfraEnvs {
 
     /// The InfraEnv with this id, at most [`FRESH`] old when another replica changed it.
     pub async fn find(&self, id: InfraEnvId) -> Result<Option<Arc<InfraEnv>>, StoreError> {
-        let cached = self.cache().get(&id).filter(|(at, _)| at.elapsed() < FRESH).map(|(_, found)| found.clone());
+        let cached = self
+            .cache()
+            .get(&id)
+            .filter(|(at, _)| at.elapsed() < FRESH)
+            .map(|(_, found)| found.clone());
         if cached.is_some() {
             return Ok(cached);
         }
@@ -56,7 +65,9 @@ impl InfraEnvs {
 
     /// Like [`Self::find`]; a 404 when there is none.
     pub async fn get(&self, id: InfraEnvId) -> Result<Arc<InfraEnv>, Problem> {
-        self.find(id).await?.ok_or_else(|| Problem::not_found(format!("infra_env {id}")))
+        self.find(id)
+            .await?
+            .ok_or_else(|| Problem::not_found(format!("infra_env {id}")))
     }
 
     /// The InfraEnv whose boot URLs carry `boot_id`. Never cached: a revoked URL is dead at once.
@@ -78,7 +89,11 @@ impl InfraEnvs {
     }
 
     /// Applies a change to the newest state.
-    pub async fn update(&self, id: InfraEnvId, params: &InfraEnvUpdateParams) -> Result<Arc<InfraEnv>, Problem> {
+    pub async fn update(
+        &self,
+        id: InfraEnvId,
+        params: &InfraEnvUpdateParams,
+    ) -> Result<Arc<InfraEnv>, Problem> {
         self.change(id, |found| {
             let outcome = update::update(found, params.clone(), now())?;
             Ok(outcome.changed.then_some((outcome.infra_env, outcome.events)))
@@ -89,7 +104,11 @@ impl InfraEnvs {
     /// Gives an InfraEnv a new boot id, so that the URLs handed out so far are dead.
     pub async fn revoke_urls(&self, id: InfraEnvId) -> Result<Arc<InfraEnv>, Problem> {
         self.change(id, |found| {
-            let renewed = InfraEnv { boot_id: random::boot_id(), updated_at: now(), ..found.clone() };
+            let renewed = InfraEnv {
+                boot_id: random::boot_id(),
+                updated_at: now(),
+                ..found.clone()
+            };
             Ok(Some((renewed, Vec::new())))
         })
         .await
@@ -103,7 +122,9 @@ impl InfraEnvs {
         for _ in 0..ATTEMPTS {
             let found = self.store.find_infra_env(id).await?;
             let found = found.ok_or_else(|| Problem::not_found(format!("infra_env {id}")))?;
-            let Some((mut next, events)) = decide(&found)? else { return Ok(self.keep(found)) };
+            let Some((mut next, events)) = decide(&found)? else {
+                return Ok(self.keep(found));
+            };
             match self.store.update_infra_env(&next, &events).await {
                 Ok(version) => {
                     next.version = version;
@@ -113,13 +134,18 @@ impl InfraEnvs {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Problem::conflict("the InfraEnv is being changed by others again and again; try later"))
+        Err(Problem::conflict(
+            "the InfraEnv is being changed by others again and again; try later",
+        ))
     }
 
     /// Deletes one without hosts.
     pub async fn delete(&self, id: InfraEnvId) -> Result<(), Problem> {
         let found = self.get(id).await?;
-        let outcome = self.store.delete_infra_env(id, now(), &[news::deregistered(&found, now())]).await?;
+        let outcome = self
+            .store
+            .delete_infra_env(id, now(), &[news::deregistered(&found, now())])
+            .await?;
         self.cache().remove(&id);
         match outcome {
             Deletion::Deleted => {
@@ -129,7 +155,9 @@ impl InfraEnvs {
             Deletion::Absent => Err(Problem::not_found(format!("infra_env {id}"))),
             Deletion::Inhabited(hosts) => {
                 let why = format!("infra_env {id} still has {hosts} host(s); delete them first");
-                self.store.insert_events(&[news::deregister_failed(&found, &why, now())]).await?;
+                self.store
+                    .insert_events(&[news::deregister_failed(&found, &why, now())])
+                    .await?;
                 Err(Problem::invalid(why))
             }
         }

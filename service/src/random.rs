@@ -7,7 +7,10 @@ const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 pub fn boot_id() -> String {
     let mut bytes = [0u8; 22];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
-    bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect()
+    bytes
+        .iter()
+        .map(|byte| char::from(ALPHABET[usize::from(byte % 32)]))
+        .collect()
 }
 
 /// Eight hex digits, for step ids.
@@ -22,7 +25,10 @@ mod tests {
     fn boot_ids_are_short_path_segments() {
         let id = super::boot_id();
         assert_eq!(id.len(), 22);
-        assert!(id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()));
+        assert!(
+            id.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        );
         assert_ne!(id, super::boot_id());
     }
 }

@@ -18,8 +18,8 @@ use crate::auth::{Auth, Keys, keys};
 use crate::background;
 use crate::check_ins::CheckIns;
 use crate::hosts::Hosts;
-use crate::http::router;
-use crate::images::LiveImages;
+use crate::http::{router, status};
+use crate::images::{Downloads, LiveImages};
 use crate::infra_envs::InfraEnvs;
 use crate::settings::{AuthMode, ServeArgs};
 use crate::urls::Urls;
@@ -35,7 +35,10 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let api = listen::bind(args.listen, "--listen")?;
     let boot = listen::bind(args.boot_listen, "--boot-listen")?;
     let (api_address, boot_address) = (api.local_addr()?, boot.local_addr()?);
-    let urls = Urls { public: args.public_url(api_address)?, boot: args.boot_url(boot_address)? };
+    let urls = Urls {
+        public: args.public_url(api_address)?,
+        boot: args.boot_url(boot_address)?,
+    };
     let tls = match (&args.tls_cert, &args.tls_key) {
         (Some(cert), Some(key)) => Some(listen::tls(cert, key).await?),
         _ => None,
@@ -49,30 +52,50 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         infra_envs: InfraEnvs::new(store.clone()),
         hosts: Hosts::new(store.clone()),
         check_ins: CheckIns::default(),
-        images: LiveImages::new(live_image_candidates(&args), args.max_downloads as usize),
+        live_images: LiveImages::new(live_image_candidates(&args)),
+        downloads: Downloads::new(args.max_downloads as usize),
         requirements: Default::default(),
         reply_limits: Default::default(),
         agent_version: format!("{OWN_PREFIX}{}", env!("CARGO_PKG_VERSION")),
         openshift_versions: args.openshift_versions.clone(),
         listening_since: now(),
-        metrics: PrometheusBuilder::new().install_recorder().context("metrics cannot be recorded")?,
+        metrics: PrometheusBuilder::new()
+            .install_recorder()
+            .context("metrics cannot be recorded")?,
         urls,
         store,
     });
 
     let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();
-    listen::spawn(&mut tasks, api, router::api(app.clone()), tls, stop.clone(), args.drain_timeout)?;
-    listen::spawn(&mut tasks, boot, router::boot_only(app.clone()), None, stop.clone(), args.drain_timeout)?;
+    listen::spawn(
+        &mut tasks,
+        api,
+        router::api(app.clone()),
+        tls,
+        stop.clone(),
+        args.drain_timeout,
+    )?;
+    listen::spawn(
+        &mut tasks,
+        boot,
+        router::boot_only(app.clone()),
+        None,
+        stop.clone(),
+        args.drain_timeout,
+    )?;
     let jobs = CancellationToken::new();
     let mut background = JoinSet::new();
     background.spawn(background::flush::run(app.clone(), jobs.clone()));
     background.spawn(background::deadlines::run(app.clone(), jobs.clone()));
     background.spawn(background::outbox::run(app.clone(), jobs.clone()));
-    greet(&app, &args, api_address, boot_address);
+    greet(&app, &args, api_address, boot_address).await;
 
     let outcome = until_stopped(&mut tasks, &mut background).await;
-    tracing::info!(seconds = args.drain_timeout.as_secs(), "stopping: no new connections, running requests get this long");
+    tracing::info!(
+        seconds = args.drain_timeout.as_secs(),
+        "stopping: no new connections, running requests get this long"
+    );
     stop.cancel();
     while let Some(done) = tasks.join_next().await {
         done??;
@@ -113,21 +136,36 @@ fn prepare_data_dir(dir: &Path) -> Result<()> {
 /// The key pair: from `--auth-key`, else from the database, where the first replica to start has put it.
 pub async fn open_keys(store: &Store, file: Option<&Path>) -> Result<Keys> {
     let pem = match file {
-        Some(path) => std::fs::read_to_string(path).with_context(|| format!("--auth-key {}", path.display()))?,
+        Some(path) => {
+            std::fs::read_to_string(path).with_context(|| format!("--auth-key {}", path.display()))?
+        }
         None => {
-            let made = store.setting_or_insert(keys::SETTING, now(), || Secret::new(Keys::generate())).await?;
+            let made = store
+                .setting_or_insert(keys::SETTING, now(), || Secret::new(Keys::generate()))
+                .await?;
             made.reveal().to_owned()
         }
     };
-    let from = || file.map_or_else(|| "the key in the database".into(), |path| format!("--auth-key {}", path.display()));
+    let from = || {
+        file.map_or_else(
+            || "the key in the database".into(),
+            |path| format!("--auth-key {}", path.display()),
+        )
+    };
     Keys::from_pem(&pem).with_context(from)
 }
 
 /// What hosts need to trust us: as given, or our own certificate.
 fn service_ca(args: &ServeArgs) -> Result<String> {
-    let Some(path) = args.service_ca.as_ref().or(args.tls_cert.as_ref()) else { return Ok(String::new()) };
+    let Some(path) = args.service_ca.as_ref().or(args.tls_cert.as_ref()) else {
+        return Ok(String::new());
+    };
     let pem = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    anyhow::ensure!(pem.contains("-----BEGIN CERTIFICATE-----"), "{} holds no PEM certificate", path.display());
+    anyhow::ensure!(
+        pem.contains("-----BEGIN CERTIFICATE-----"),
+        "{} holds no PEM certificate",
+        path.display()
+    );
     Ok(pem)
 }
 
@@ -135,35 +173,52 @@ fn live_image_candidates(args: &ServeArgs) -> Vec<PathBuf> {
     if let Some(path) = &args.live_image {
         return vec![path.clone()];
     }
-    let beside = std::env::current_exe().ok().and_then(|program| program.parent().map(|dir| dir.join(LIVE_IMAGE_NAME)));
-    beside.into_iter().chain([args.data_dir.join(LIVE_IMAGE_NAME)]).collect()
+    let beside = std::env::current_exe()
+        .ok()
+        .and_then(|program| program.parent().map(|dir| dir.join(LIVE_IMAGE_NAME)));
+    beside
+        .into_iter()
+        .chain([args.data_dir.join(LIVE_IMAGE_NAME)])
+        .collect()
 }
 
 /// Tells people, and tests, where the service is. The first two lines are stable.
-fn greet(app: &App, args: &ServeArgs, api: SocketAddr, boot: SocketAddr) {
+async fn greet(app: &App, args: &ServeArgs, api: SocketAddr, boot: SocketAddr) {
     let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
     println!("listening on {scheme}://{api}");
     println!("boot artifacts on http://{boot}");
     println!("hosts are told to report to {}", app.urls.public);
-    println!("live image: {}", app.images.state());
+    println!("live image: {}", status::live_image(app).await);
     let local = format!("{scheme}://{api}");
     println!("\nNext, in another terminal:");
     let mut flags = format!(" --url {local}");
     match args.auth_mode() {
-        AuthMode::None => println!("  (no tokens are asked for: only this machine should reach these addresses)"),
+        AuthMode::None => {
+            println!("  (no tokens are asked for: only this machine should reach these addresses)")
+        }
         AuthMode::Local => {
-            let database = args.database_url.as_ref().map_or(String::new(), |_| " --database-url $MUSTER_DATABASE_URL".into());
-            println!("  export MUSTER_TOKEN=$(muster token --operator --data-dir {}{database})", args.data_dir.display());
+            let database = args
+                .database_url
+                .as_ref()
+                .map_or(String::new(), |_| " --database-url $MUSTER_DATABASE_URL".into());
+            println!(
+                "  export MUSTER_TOKEN=$(muster token --operator --data-dir {}{database})",
+                args.data_dir.display()
+            );
         }
     }
     if api.port() == 8090 && api.ip().is_loopback() && scheme == "http" {
         flags.clear();
     }
-    println!("  muster infra-env create --name lab --pull-secret pull-secret.json{flags}   # prints the ISO's URL; boot machines from it");
+    println!(
+        "  muster infra-env create --name lab --pull-secret pull-secret.json{flags}   # prints the ISO's URL; boot machines from it"
+    );
     println!("  muster hosts --watch{flags}");
     if api.ip().is_loopback() {
         println!("\nOnly this machine reaches the service. For machines elsewhere:");
-        println!("  muster serve --listen 0.0.0.0:8090 --boot-listen 0.0.0.0:8091 --public-url http://ADDRESS:8090 --boot-url http://ADDRESS:8091");
+        println!(
+            "  muster serve --listen 0.0.0.0:8090 --boot-listen 0.0.0.0:8091 --public-url http://ADDRESS:8090 --boot-url http://ADDRESS:8091"
+        );
     }
     use std::io::Write;
     let _ = std::io::stdout().flush();

@@ -30,15 +30,30 @@ pub enum LogFormat {
 #[derive(Debug, Clone, Args)]
 pub struct ServeArgs {
     /// Where the database, keys and the live image are kept
-    #[arg(long, env = "MUSTER_DATA_DIR", default_value = "muster-data", value_name = "DIR")]
+    #[arg(
+        long,
+        env = "MUSTER_DATA_DIR",
+        default_value = "muster-data",
+        value_name = "DIR"
+    )]
     pub data_dir: PathBuf,
 
     /// Address of the API: REST, images, /health, /ready, /metrics
-    #[arg(long, env = "MUSTER_LISTEN", default_value = "127.0.0.1:8090", value_name = "ADDR:PORT")]
+    #[arg(
+        long,
+        env = "MUSTER_LISTEN",
+        default_value = "127.0.0.1:8090",
+        value_name = "ADDR:PORT"
+    )]
     pub listen: SocketAddr,
 
     /// Address of the plain-HTTP listener that serves boot artifacts and nothing else
-    #[arg(long, env = "MUSTER_BOOT_LISTEN", default_value = "127.0.0.1:8091", value_name = "ADDR:PORT")]
+    #[arg(
+        long,
+        env = "MUSTER_BOOT_LISTEN",
+        default_value = "127.0.0.1:8091",
+        value_name = "ADDR:PORT"
+    )]
     pub boot_listen: SocketAddr,
 
     /// URL under which hosts reach the API [default: from --listen]
@@ -82,7 +97,13 @@ pub struct ServeArgs {
     pub max_downloads: u32,
 
     /// Versions offered to clients, oldest first; the last is the default. The live image serves any other version, too
-    #[arg(long, env = "MUSTER_OPENSHIFT_VERSIONS", value_name = "LIST", value_delimiter = ',', default_value = "4.18,4.19,4.20,4.21,4.22,5.0")]
+    #[arg(
+        long,
+        env = "MUSTER_OPENSHIFT_VERSIONS",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "4.18,4.19,4.20,4.21,4.22,5.0"
+    )]
     pub openshift_versions: Vec<String>,
 
     /// Seconds that running requests get to finish after SIGTERM
@@ -90,7 +111,12 @@ pub struct ServeArgs {
     pub drain_timeout: Duration,
 
     /// How log lines look
-    #[arg(long, env = "MUSTER_LOG_FORMAT", default_value = "text", value_name = "FORMAT")]
+    #[arg(
+        long,
+        env = "MUSTER_LOG_FORMAT",
+        default_value = "text",
+        value_name = "FORMAT"
+    )]
     pub log_format: LogFormat,
 
     /// What is logged, e.g. info or muster=debug,sqlx=warn
@@ -99,19 +125,25 @@ pub struct ServeArgs {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    text.trim_end_matches('s').parse().map(Duration::from_secs).map_err(|_| "give whole seconds, e.g. 30".into())
+    text.trim_end_matches('s')
+        .parse()
+        .map(Duration::from_secs)
+        .map_err(|_| "give whole seconds, e.g. 30".into())
 }
 
 impl ServeArgs {
     /// The database to open: as given, or a file in the data dir.
     pub fn database_url(&self) -> String {
-        self.database_url.clone().unwrap_or_else(|| default_database_url(&self.data_dir))
+        self.database_url
+            .clone()
+            .unwrap_or_else(|| default_database_url(&self.data_dir))
     }
 
     /// `local` unless told otherwise or only this machine can reach the service.
     pub fn auth_mode(&self) -> AuthMode {
         let loopback = self.listen.ip().is_loopback() && self.boot_listen.ip().is_loopback();
-        self.auth.unwrap_or(if loopback { AuthMode::None } else { AuthMode::Local })
+        self.auth
+            .unwrap_or(if loopback { AuthMode::None } else { AuthMode::Local })
     }
 
     /// The URL that hosts are told, once the listener is bound to `bound`.
@@ -151,7 +183,11 @@ fn base_url(given: Option<&Url>, scheme: &str, bound: SocketAddr, flag: &str) ->
 
 /// The source address of packets to the world. Connecting a datagram socket sends nothing.
 fn outward_address(any: IpAddr) -> Result<IpAddr> {
-    let target = if any.is_ipv4() { "192.0.2.1:9" } else { "[2001:db8::1]:9" };
+    let target = if any.is_ipv4() {
+        "192.0.2.1:9"
+    } else {
+        "[2001:db8::1]:9"
+    };
     let socket = UdpSocket::bind((any, 0))?;
     socket.connect(target)?;
     Ok(socket.local_addr()?.ip())
@@ -176,8 +212,14 @@ mod tests {
     fn loopback_is_open_and_anything_else_asks_for_tokens() {
         assert_eq!(parse(&[]).auth_mode(), AuthMode::None);
         assert_eq!(parse(&["--listen", "0.0.0.0:8090"]).auth_mode(), AuthMode::Local);
-        assert_eq!(parse(&["--boot-listen", "192.0.2.7:80"]).auth_mode(), AuthMode::Local);
-        assert_eq!(parse(&["--listen", "0.0.0.0:8090", "--auth", "none"]).auth_mode(), AuthMode::None);
+        assert_eq!(
+            parse(&["--boot-listen", "192.0.2.7:80"]).auth_mode(),
+            AuthMode::Local
+        );
+        assert_eq!(
+            parse(&["--listen", "0.0.0.0:8090", "--auth", "none"]).auth_mode(),
+            AuthMode::None
+        );
     }
 
     #[test]
@@ -185,7 +227,10 @@ mod tests {
         let bound = "127.0.0.1:4711".parse().unwrap();
         assert_eq!(parse(&[]).public_url(bound).unwrap(), "http://127.0.0.1:4711");
         let given = parse(&["--public-url", "https://muster.example.test/base/"]);
-        assert_eq!(given.public_url(bound).unwrap(), "https://muster.example.test/base");
+        assert_eq!(
+            given.public_url(bound).unwrap(),
+            "https://muster.example.test/base"
+        );
         assert!(parse(&["--public-url", "ftp://x"]).public_url(bound).is_err());
     }
 }

@@ -50,7 +50,16 @@ impl Urls {
             query.append_pair("ipxe_script_type", kind);
         }
         let plain = self.public.starts_with("http://");
-        let base = if plain || file_name != "ipxe-script" { &self.public } else { &self.boot };
-        format!("{base}{}/infra-envs/{}/downloads/files?{}", muster_api::BASE_PATH, infra_env.id, query.finish())
+        let base = if plain || file_name != "ipxe-script" {
+            &self.public
+        } else {
+            &self.boot
+        };
+        format!(
+            "{base}{}/infra-envs/{}/downloads/files?{}",
+            muster_api::BASE_PATH,
+            infra_env.id,
+            query.finish()
+        )
     }
 }

@@ -26,15 +26,35 @@ pub struct Allowed {
 
 impl Allowed {
     /// People only.
-    pub const USER: Self = Self { user: true, agent: false, url: false };
+    pub const USER: Self = Self {
+        user: true,
+        agent: false,
+        url: false,
+    };
     /// Hosts only.
-    pub const AGENT: Self = Self { user: false, agent: true, url: false };
+    pub const AGENT: Self = Self {
+        user: false,
+        agent: true,
+        url: false,
+    };
     /// People and hosts.
-    pub const USER_OR_AGENT: Self = Self { user: true, agent: true, url: false };
+    pub const USER_OR_AGENT: Self = Self {
+        user: true,
+        agent: true,
+        url: false,
+    };
     /// People and holders of a signed URL.
-    pub const USER_OR_URL: Self = Self { user: true, agent: false, url: true };
+    pub const USER_OR_URL: Self = Self {
+        user: true,
+        agent: false,
+        url: true,
+    };
     /// Everybody with any token.
-    pub const ALL: Self = Self { user: true, agent: true, url: true };
+    pub const ALL: Self = Self {
+        user: true,
+        agent: true,
+        url: true,
+    };
 }
 
 /// Who passed the gate.
@@ -63,7 +83,10 @@ pub async fn require(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let infra_env = params.iter().find(|(name, _)| *name == "infra_env_id").and_then(|(_, id)| id.parse().ok());
+    let infra_env = params
+        .iter()
+        .find(|(name, _)| *name == "infra_env_id")
+        .and_then(|(_, id)| id.parse().ok());
     let caller = admit(&app, allowed, request.headers(), request.uri().query(), infra_env).await?;
     request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
@@ -92,10 +115,18 @@ pub async fn admit(
 
 /// Every token of a request, in the order in which they are tried.
 fn credentials(headers: &HeaderMap, query: Option<&str>) -> Vec<(Carrier, String)> {
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).filter(|text| !text.is_empty());
+    let header = |name: &str| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .filter(|text| !text.is_empty())
+    };
     let mut found = Vec::new();
     if let Some(text) = header(header::AUTHORIZATION.as_str()) {
-        let token = text.strip_prefix("Bearer ").or_else(|| text.strip_prefix("bearer ")).unwrap_or(text);
+        let token = text
+            .strip_prefix("Bearer ")
+            .or_else(|| text.strip_prefix("bearer "))
+            .unwrap_or(text);
         found.push((Carrier::Authorization, token.trim().to_owned()));
     }
     if let Some(token) = header(AGENT_TOKEN_HEADER) {
@@ -120,7 +151,10 @@ async fn judge(
     token: &str,
     infra_env: Option<InfraEnvId>,
 ) -> Result<Caller, Problem> {
-    let claims = app.auth.verify(token).map_err(|error| Problem::unauthenticated(error.to_string()))?;
+    let claims = app
+        .auth
+        .verify(token)
+        .map_err(|error| Problem::unauthenticated(error.to_string()))?;
     match claims {
         Claims::Operator { .. } => {
             if carrier == Carrier::Url {
@@ -131,7 +165,9 @@ async fn judge(
             if allowed.user || carrier == Carrier::Authorization {
                 return Ok(Caller::Operator);
             }
-            Err(Problem::unauthenticated("this operation is for hosts; X-Secret-Key takes an InfraEnv's token"))
+            Err(Problem::unauthenticated(
+                "this operation is for hosts; X-Secret-Key takes an InfraEnv's token",
+            ))
         }
         Claims::InfraEnv { infra_env_id } => {
             let fits = match carrier {
@@ -147,13 +183,16 @@ async fn judge(
             if infra_env.is_some_and(|named| named != infra_env_id) {
                 return Err(match carrier {
                     Carrier::Url => Problem::Framework(StatusCode::NOT_FOUND, "Object Not Found".into()),
-                    Carrier::SecretKey | Carrier::Authorization => {
-                        Problem::Framework(StatusCode::FORBIDDEN, "this token belongs to another InfraEnv".into())
-                    }
+                    Carrier::SecretKey | Carrier::Authorization => Problem::Framework(
+                        StatusCode::FORBIDDEN,
+                        "this token belongs to another InfraEnv".into(),
+                    ),
                 });
             }
             if app.infra_envs.find(infra_env_id).await?.is_none() {
-                return Err(Problem::unauthenticated("the InfraEnv of this token no longer exists"));
+                return Err(Problem::unauthenticated(
+                    "the InfraEnv of this token no longer exists",
+                ));
             }
             Ok(Caller::InfraEnv(infra_env_id))
         }
@@ -170,14 +209,23 @@ mod tests {
         headers.insert("authorization", "Bearer one".parse().unwrap());
         headers.insert("x-secret-key", "two".parse().unwrap());
         headers.insert("image-token", "three".parse().unwrap());
-        let found = credentials(&headers, Some("file_name=x&api_key=four&image_token=five&image_token="));
-        assert_eq!(found.iter().map(|(_, token)| token.as_str()).collect::<Vec<_>>(), ["one", "two", "three", "four", "five"]);
+        let found = credentials(
+            &headers,
+            Some("file_name=x&api_key=four&image_token=five&image_token="),
+        );
+        assert_eq!(
+            found.iter().map(|(_, token)| token.as_str()).collect::<Vec<_>>(),
+            ["one", "two", "three", "four", "five"]
+        );
     }
 
     #[test]
     fn the_operators_token_is_taken_raw_too() {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", "raw".parse().unwrap());
-        assert_eq!(credentials(&headers, None), [(Carrier::Authorization, "raw".to_owned())]);
+        assert_eq!(
+            credentials(&headers, None),
+            [(Carrier::Authorization, "raw".to_owned())]
+        );
     }
 }

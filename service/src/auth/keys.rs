@@ -32,7 +32,10 @@ impl Keys {
             getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
             // Rejected only when the number is zero or above the curve's order: about never.
             if let Ok(key) = SecretKey::from_slice(&bytes) {
-                return key.to_pkcs8_pem(LineEnding::LF).expect("a P-256 key has a PKCS#8 form").to_string();
+                return key
+                    .to_pkcs8_pem(LineEnding::LF)
+                    .expect("a P-256 key has a PKCS#8 form")
+                    .to_string();
             }
         }
     }
@@ -44,7 +47,10 @@ impl Keys {
             .or_else(|| SecretKey::from_sec1_pem(pem).ok())
             .ok_or(BadKey)?;
         let private = key.to_pkcs8_pem(LineEnding::LF).map_err(|_| BadKey)?;
-        let public = key.public_key().to_public_key_pem(LineEnding::LF).map_err(|_| BadKey)?;
+        let public = key
+            .public_key()
+            .to_public_key_pem(LineEnding::LF)
+            .map_err(|_| BadKey)?;
         let mut validation = Validation::new(Algorithm::ES256);
         // Tokens carry no expiry: they die with the InfraEnv that they name.
         validation.required_spec_claims.clear();
@@ -65,12 +71,11 @@ impl Keys {
 
     /// Checks signature and shape.
     pub fn verify(&self, token: &str) -> Result<Claims, TokenError> {
-        let data = jsonwebtoken::decode::<serde_json::Value>(token, &self.verifying, &self.validation).map_err(
-            |error| match error.kind() {
+        let data = jsonwebtoken::decode::<serde_json::Value>(token, &self.verifying, &self.validation)
+            .map_err(|error| match error.kind() {
                 ErrorKind::InvalidSignature => TokenError::BadSignature,
                 _ => TokenError::Malformed,
-            },
-        )?;
+            })?;
         match serde_json::from_value(data.claims) {
             Ok(Claims::Operator { operator: false }) | Err(_) => Err(TokenError::NoScope),
             Ok(claims) => Ok(claims),
@@ -90,7 +95,9 @@ mod tests {
     #[test]
     fn a_token_is_the_same_text_each_time_and_reads_back() {
         let keys = keys();
-        let claims = Claims::InfraEnv { infra_env_id: InfraEnvId::random() };
+        let claims = Claims::InfraEnv {
+            infra_env_id: InfraEnvId::random(),
+        };
         assert_eq!(keys.sign(&claims), keys.sign(&claims));
         assert_eq!(keys.verify(&keys.sign(&claims)), Ok(claims));
     }
@@ -102,7 +109,10 @@ mod tests {
         assert_eq!(keys().verify(&token), Err(TokenError::BadSignature));
         assert_eq!(keys().verify("not.a.token"), Err(TokenError::Malformed));
         let ours = keys();
-        assert_eq!(ours.verify(&ours.sign(&Claims::Operator { operator: false })), Err(TokenError::NoScope));
+        assert_eq!(
+            ours.verify(&ours.sign(&Claims::Operator { operator: false })),
+            Err(TokenError::NoScope)
+        );
     }
 
     #[test]

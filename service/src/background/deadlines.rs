@@ -38,7 +38,10 @@ async fn work(app: &App) -> Result<Duration, muster_store::StoreError> {
     let due = app.store.due_hosts(app.now(), BATCH).await?;
     let mut failed = false;
     for host in &due {
-        let outcome = app.hosts.apply(app, host.infra_env_id, host.host_id, HostEvent::DeadlinePassed).await;
+        let outcome = app
+            .hosts
+            .apply(app, host.infra_env_id, host.host_id, HostEvent::DeadlinePassed)
+            .await;
         if let Err(problem) = outcome {
             // Gone or busy: it is found again if it is still due.
             tracing::debug!(host.id = %host.host_id, ?problem, "deadline not handled");

@@ -47,6 +47,8 @@ pub async fn flush(app: &App) {
         .collect();
     match app.store.flush_check_ins(&rows).await {
         Ok(_) => app.check_ins.written(&batch, app.now() - TimeDelta::minutes(10)),
-        Err(error) => tracing::warn!(error = %chain(&error), hosts = rows.len(), "check-ins could not be written; they are kept and tried again"),
+        Err(error) => {
+            tracing::warn!(error = %chain(&error), hosts = rows.len(), "check-ins could not be written; they are kept and tried again")
+        }
     }
 }

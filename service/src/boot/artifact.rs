@@ -1,13 +1,17 @@
 //! An artifact of one InfraEnv: which bytes, under which name.
 
+use std::time::SystemTime;
+
 use axum::response::Response;
-use http::{HeaderMap, Method, StatusCode};
+use http::StatusCode;
+use http::request::Parts;
 use muster_core::infra_env::{InfraEnv, live_config};
 use muster_image::{Customisation, CustomiseError};
 
 use crate::app::App;
 use crate::http::problem::Problem;
-use crate::images::{Meta, OpenImage};
+use crate::images::{self, LiveImageUnavailable};
+use crate::infra_envs::chain;
 
 /// What a machine asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,39 +29,36 @@ pub async fn serve(
     app: &App,
     infra_env: &InfraEnv,
     artifact: Artifact,
-    method: &Method,
-    headers: &HeaderMap,
+    request: &Parts,
 ) -> Result<Response, Problem> {
-    let image = app.images.get()?;
-    let id = infra_env.id;
-    let (bytes, file_name, content_type) = match artifact {
+    let live = app.live_images.current().await?;
+    let (id, updated_at) = (infra_env.id, SystemTime::from(infra_env.updated_at));
+    let download = match artifact {
         Artifact::Iso => {
-            let wanted = Customisation { config: config(app, infra_env), kernel_arguments: kernel_arguments(infra_env) };
-            (image.live.iso(&wanted).map_err(unmakable)?, format!("{id}-discovery.iso"), "application/octet-stream")
+            let wanted = Customisation {
+                config: config(app, infra_env),
+                kernel_arguments: kernel_arguments(infra_env),
+            };
+            live.iso(&wanted, updated_at, format!("{id}-discovery.iso"))
+                .map_err(unmakable)?
         }
-        Artifact::Initrd => {
-            let bytes = image.live.initrd(&config(app, infra_env)).map_err(unmakable)?;
-            (bytes, format!("{id}-initrd.img"), "application/octet-stream")
-        }
-        Artifact::Kernel => return serve_kernel(app, method, headers).await,
+        Artifact::Initrd => live
+            .initrd(&config(app, infra_env), updated_at, format!("{id}-initrd.img"))
+            .map_err(unmakable)?,
+        Artifact::Kernel => live.kernel(),
     };
-    // A new base image is a change, too.
-    let last_modified = infra_env.updated_at.max(image.modified);
-    let meta = Meta { etag: bytes.etag.clone(), last_modified, content_type, file_name };
-    Ok(app.images.respond(&image, bytes.plan, meta, method, headers).await)
+    Ok(images::serve(request, download, &app.downloads).await)
 }
 
 /// The kernel is the same for everybody.
-pub async fn serve_kernel(app: &App, method: &Method, headers: &HeaderMap) -> Result<Response, Problem> {
-    let image: std::sync::Arc<OpenImage> = app.images.get()?;
-    let bytes = image.live.kernel();
-    let meta = Meta {
-        etag: bytes.etag.clone(),
-        last_modified: image.modified,
-        content_type: "application/octet-stream",
-        file_name: "vmlinuz".into(),
-    };
-    Ok(app.images.respond(&image, bytes.plan, meta, method, headers).await)
+pub async fn serve_kernel(app: &App, request: &Parts) -> Result<Response, Problem> {
+    Ok(images::serve(request, app.live_images.current().await?.kernel(), &app.downloads).await)
+}
+
+impl From<LiveImageUnavailable> for Problem {
+    fn from(error: LiveImageUnavailable) -> Self {
+        Self::unavailable(chain(&error))
+    }
 }
 
 fn config(app: &App, infra_env: &InfraEnv) -> muster_api::live::LiveConfig {
@@ -67,9 +68,18 @@ fn config(app: &App, infra_env: &InfraEnv) -> muster_api::live::LiveConfig {
 
 /// The user's kernel arguments, in order.
 pub fn kernel_arguments(infra_env: &InfraEnv) -> Vec<String> {
-    infra_env.settings.kernel_arguments.iter().flatten().map(|argument| argument.value.clone()).collect()
+    infra_env
+        .settings
+        .kernel_arguments
+        .iter()
+        .flatten()
+        .map(|argument| argument.value.clone())
+        .collect()
 }
 
 fn unmakable(error: CustomiseError) -> Problem {
-    Problem::Handler(StatusCode::CONFLICT, format!("no image can be made for this InfraEnv: {error}"))
+    Problem::Handler(
+        StatusCode::CONFLICT,
+        format!("no image can be made for this InfraEnv: {error}"),
+    )
 }

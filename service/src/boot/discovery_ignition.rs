@@ -11,7 +11,10 @@ use crate::http::problem::Problem;
 /// The JSON text.
 pub fn render(app: &App, infra_env: &InfraEnv) -> Result<String, Problem> {
     let token = app.auth.infra_env_token(infra_env).map(Secret::new);
-    let settings =
-        AgentSettings { service_url: &app.urls.public, token: token.as_ref(), ca_pem: &app.service_ca };
+    let settings = AgentSettings {
+        service_url: &app.urls.public,
+        token: token.as_ref(),
+        ca_pem: &app.service_ca,
+    };
     discovery(infra_env, &settings).map_err(|error| Problem::Handler(StatusCode::CONFLICT, error.to_string()))
 }

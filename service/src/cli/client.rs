@@ -11,7 +11,12 @@ use serde::de::DeserializeOwned;
 #[derive(Debug, Clone, Args)]
 pub struct ServiceArgs {
     /// URL of the service
-    #[arg(long, env = "MUSTER_URL", default_value = "http://127.0.0.1:8090", value_name = "URL")]
+    #[arg(
+        long,
+        env = "MUSTER_URL",
+        default_value = "http://127.0.0.1:8090",
+        value_name = "URL"
+    )]
     url: String,
 
     /// The operator's token, where the service asks for one (muster token --operator)
@@ -50,13 +55,15 @@ impl Client {
     /// `GET path`.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let text = self.send(self.request(Method::GET, path)).await?;
-        serde_json::from_str(&text).with_context(|| format!("{path} was answered with something else than expected"))
+        serde_json::from_str(&text)
+            .with_context(|| format!("{path} was answered with something else than expected"))
     }
 
     /// `POST path` with a JSON body.
     pub async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
         let text = self.send(self.request(Method::POST, path).json(body)).await?;
-        serde_json::from_str(&text).with_context(|| format!("{path} was answered with something else than expected"))
+        serde_json::from_str(&text)
+            .with_context(|| format!("{path} was answered with something else than expected"))
     }
 
     /// `DELETE path`.
@@ -65,7 +72,9 @@ impl Client {
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let request = self.http.request(method, format!("{}{BASE_PATH}{path}", self.base));
+        let request = self
+            .http
+            .request(method, format!("{}{BASE_PATH}{path}", self.base));
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
@@ -73,17 +82,22 @@ impl Client {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<String> {
-        let answer = request
-            .send()
-            .await
-            .with_context(|| format!("no answer from {}: is the service running there? (--url)", self.base))?;
+        let answer = request.send().await.with_context(|| {
+            format!(
+                "no answer from {}: is the service running there? (--url)",
+                self.base
+            )
+        })?;
         let status = answer.status();
         let text = answer.text().await?;
         if status.is_success() {
             return Ok(text);
         }
         let body: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-        let words = body["reason"].as_str().or_else(|| body["message"].as_str()).unwrap_or(&text);
+        let words = body["reason"]
+            .as_str()
+            .or_else(|| body["message"].as_str())
+            .unwrap_or(&text);
         bail!("the service answered {status}: {words}")
     }
 }

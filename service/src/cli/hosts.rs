@@ -73,7 +73,11 @@ async fn rows(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<Vec<Strin
             continue;
         }
         let hosts: Vec<Host> = client.get(&format!("/infra-envs/{}/hosts", infra_env.id)).await?;
-        rows.extend(hosts.into_iter().map(|host| row(&infra_env.name, host, Utc::now())));
+        rows.extend(
+            hosts
+                .into_iter()
+                .map(|host| row(&infra_env.name, host, Utc::now())),
+        );
     }
     rows.sort();
     Ok(rows)
@@ -91,7 +95,9 @@ fn row(infra_env: &str, host: Host, now: DateTime<Utc>) -> Vec<String> {
 }
 
 fn last_seen(moment: &str, now: DateTime<Utc>) -> String {
-    let Ok(at) = DateTime::parse_from_rfc3339(moment) else { return "-".into() };
+    let Ok(at) = DateTime::parse_from_rfc3339(moment) else {
+        return "-".into();
+    };
     let seconds = (now - at.to_utc()).num_seconds().max(0);
     match seconds {
         0..120 => format!("{seconds}s ago"),
@@ -107,7 +113,9 @@ mod tests {
 
     #[test]
     fn times_are_told_as_people_tell_them() {
-        let now = DateTime::parse_from_rfc3339("2026-11-21T14:00:00Z").unwrap().to_utc();
+        let now = DateTime::parse_from_rfc3339("2026-11-21T14:00:00Z")
+            .unwrap()
+            .to_utc();
         assert_eq!(last_seen("2026-11-21T13:59:18.000Z", now), "42s ago");
         assert_eq!(last_seen("2026-11-21T13:00:00.000Z", now), "60m ago");
         assert_eq!(last_seen("2026-11-11T13:00:00.000Z", now), "10d ago");

@@ -70,7 +70,9 @@ pub async fn run(command: InfraEnvCommand) -> Result<()> {
         InfraEnvCommand::Create(args) => create(*args).await,
         InfraEnvCommand::List(args) => list(args).await,
         InfraEnvCommand::Delete(args) => {
-            Client::new(&args.service)?.delete(&format!("/infra-envs/{}", args.id)).await?;
+            Client::new(&args.service)?
+                .delete(&format!("/infra-envs/{}", args.id))
+                .await?;
             print(&format!("deleted {}\n", args.id));
             Ok(())
         }
@@ -81,17 +83,34 @@ async fn create(args: CreateArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let params = InfraEnvCreateParams {
         name: args.name,
-        pull_secret: read(&args.pull_secret).with_context(|| format!("--pull-secret {}", args.pull_secret.display()))?,
-        ssh_authorized_key: args.ssh_key.as_deref().map(read).transpose().context("--ssh-key")?,
+        pull_secret: read(&args.pull_secret)
+            .with_context(|| format!("--pull-secret {}", args.pull_secret.display()))?,
+        ssh_authorized_key: args
+            .ssh_key
+            .as_deref()
+            .map(read)
+            .transpose()
+            .context("--ssh-key")?,
         additional_ntp_sources: args.ntp_sources,
-        proxy: args.proxy.map(|url| Proxy { http_proxy: Some(url.clone()), https_proxy: Some(url), no_proxy: None }),
+        proxy: args.proxy.map(|url| Proxy {
+            http_proxy: Some(url.clone()),
+            https_proxy: Some(url),
+            no_proxy: None,
+        }),
         openshift_version: args.openshift_version,
         ..Default::default()
     };
     let made: InfraEnv = client.post("/infra-envs", &params).await?;
-    let script: PresignedUrl =
-        client.get(&format!("/infra-envs/{}/downloads/files-presigned?file_name=ipxe-script", made.id)).await?;
-    print(&format!("infra-env  {}\niso        {}\nipxe       {}\n", made.id, made.download_url, script.url));
+    let script: PresignedUrl = client
+        .get(&format!(
+            "/infra-envs/{}/downloads/files-presigned?file_name=ipxe-script",
+            made.id
+        ))
+        .await?;
+    print(&format!(
+        "infra-env  {}\niso        {}\nipxe       {}\n",
+        made.id, made.download_url, script.url
+    ));
     Ok(())
 }
 
@@ -107,8 +126,17 @@ fn read(path: &Path) -> Result<String> {
 
 async fn list(args: ListArgs) -> Result<()> {
     let all: Vec<InfraEnv> = Client::new(&args.service)?.get("/infra-envs").await?;
-    let rows: Vec<Vec<String>> =
-        all.into_iter().map(|one| vec![one.name, one.id.to_string(), one.openshift_version, one.download_url]).collect();
+    let rows: Vec<Vec<String>> = all
+        .into_iter()
+        .map(|one| {
+            vec![
+                one.name,
+                one.id.to_string(),
+                one.openshift_version,
+                one.download_url,
+            ]
+        })
+        .collect();
     print(&table::render(&["NAME", "ID", "VERSION", "ISO"], &rows));
     Ok(())
 }

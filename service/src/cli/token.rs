@@ -24,7 +24,12 @@ pub struct TokenArgs {
     infra_env: Option<InfraEnvId>,
 
     /// The service's data dir
-    #[arg(long, env = "MUSTER_DATA_DIR", default_value = "muster-data", value_name = "DIR")]
+    #[arg(
+        long,
+        env = "MUSTER_DATA_DIR",
+        default_value = "muster-data",
+        value_name = "DIR"
+    )]
     data_dir: PathBuf,
 
     /// The service's database, if it is not in the data dir
@@ -39,9 +44,14 @@ pub struct TokenArgs {
 /// Prints the token, and nothing else.
 pub async fn run(args: TokenArgs) -> Result<()> {
     if args.database_url.is_none() && !args.data_dir.join("muster.db").exists() {
-        bail!("{} holds no database: give the service's --data-dir, or start the service once", args.data_dir.display());
+        bail!(
+            "{} holds no database: give the service's --data-dir, or start the service once",
+            args.data_dir.display()
+        );
     }
-    let url = args.database_url.unwrap_or_else(|| default_database_url(&args.data_dir));
+    let url = args
+        .database_url
+        .unwrap_or_else(|| default_database_url(&args.data_dir));
     let store = Store::open(&url).await?;
     let keys = open_keys(&store, args.auth_key.as_deref()).await?;
     let claims = match args.infra_env {

@@ -25,7 +25,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
         check_content_type(request.headers())?;
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
             if rejection.status() == http::StatusCode::PAYLOAD_TOO_LARGE {
-                Problem::bad_request("the body is larger than this operation accepts (1 MiB; step replies 8 MiB)")
+                Problem::bad_request(
+                    "the body is larger than this operation accepts (1 MiB; step replies 8 MiB)",
+                )
             } else {
                 Problem::bad_request(format!("the body could not be read: {rejection}"))
             }
@@ -38,12 +40,23 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
-    let Some(value) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
-    let media = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let Some(value) = headers.get(header::CONTENT_TYPE) else {
+        return Ok(());
+    };
+    let media = value
+        .to_str()
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     if media == "application/json" || media.ends_with("+json") {
         return Ok(());
     }
-    Err(Problem::bad_request(format!("unsupported media type {media:?}, only \"application/json\" is accepted")))
+    Err(Problem::bad_request(format!(
+        "unsupported media type {media:?}, only \"application/json\" is accepted"
+    )))
 }
 
 /// Parses JSON; the error names the path of the field.
@@ -58,7 +71,9 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
             format!("parsing body failed at {path:?}: {cause}")
         })
     })?;
-    deserializer.end().map_err(|error| Problem::bad_request(format!("parsing body failed: {error}")))?;
+    deserializer
+        .end()
+        .map_err(|error| Problem::bad_request(format!("parsing body failed: {error}")))?;
     Ok(value)
 }
 
@@ -87,7 +102,12 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
         axum::extract::Path::<T>::from_request_parts(parts, state)
             .await
             .map(|path| Path(path.0))
-            .map_err(|error| Problem::bad_request(format!("a path parameter is not acceptable: {}", error.body_text())))
+            .map_err(|error| {
+                Problem::bad_request(format!(
+                    "a path parameter is not acceptable: {}",
+                    error.body_text()
+                ))
+            })
     }
 }
 

@@ -12,13 +12,22 @@ const OCTET_STREAM: &str = "application/octet-stream";
 
 /// Download operations offer `application/octet-stream` only; another wish is a 400 (rest-behaviour.md §1).
 pub fn check_accept(headers: &HeaderMap) -> Result<(), Problem> {
-    let Some(accept) = headers.get(header::ACCEPT) else { return Ok(()) };
+    let Some(accept) = headers.get(header::ACCEPT) else {
+        return Ok(());
+    };
     let accept = accept.to_str().unwrap_or_default();
-    let wanted = |range: &str| matches!(range.split(';').next().unwrap_or_default().trim(), "*/*" | "application/*" | OCTET_STREAM | "");
+    let wanted = |range: &str| {
+        matches!(
+            range.split(';').next().unwrap_or_default().trim(),
+            "*/*" | "application/*" | OCTET_STREAM | ""
+        )
+    };
     if accept.split(',').any(wanted) {
         return Ok(());
     }
-    Err(Problem::bad_request(format!("this operation answers {OCTET_STREAM}, not {accept:?}")))
+    Err(Problem::bad_request(format!(
+        "this operation answers {OCTET_STREAM}, not {accept:?}"
+    )))
 }
 
 /// An attachment. An empty file has neither name nor length, as with the protocol's first implementation.
@@ -29,7 +38,10 @@ pub fn attachment(file_name: &str, modified: Timestamp, content: String) -> Resp
     headers.insert(header::LAST_MODIFIED, http_date(modified));
     let name = if content.is_empty() { "" } else { file_name };
     let disposition = HeaderValue::from_str(&format!("attachment; filename=\"{name}\""));
-    headers.insert(header::CONTENT_DISPOSITION, disposition.expect("file names here are plain ASCII"));
+    headers.insert(
+        header::CONTENT_DISPOSITION,
+        disposition.expect("file names here are plain ASCII"),
+    );
     // Secrets may be inside: nobody on the way shall keep it.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if !content.is_empty() {

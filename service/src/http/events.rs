@@ -65,7 +65,9 @@ pub struct EventsQuery {
 }
 
 /// Reads `a,b,,c` into a list of things that JSON spells as text.
-fn comma_list<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(deserializer: D) -> Result<Vec<T>, D::Error> {
+fn comma_list<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
     let text = String::deserialize(deserializer)?;
     text.split(',')
         .map(str::trim)
@@ -111,7 +113,11 @@ pub async fn list_events(
             host_ids: query.host_ids,
             infra_env_id: query.infra_env_id,
             severities: query.severities,
-            categories: if query.categories.is_empty() { vec![Category::User] } else { query.categories },
+            categories: if query.categories.is_empty() {
+                vec![Category::User]
+            } else {
+                query.categories
+            },
             message: query.message.filter(|text| !text.is_empty()),
             order: match query.order {
                 EventOrder::Ascending => Order::Ascending,
@@ -125,7 +131,8 @@ pub async fn list_events(
         .await?;
     let mut headers = HeaderMap::new();
     for (severity, count) in Severity::ALL.into_iter().zip(page.by_severity) {
-        let name = HeaderName::try_from(format!("severity-count-{}", severity.name())).expect("names are ASCII");
+        let name =
+            HeaderName::try_from(format!("severity-count-{}", severity.name())).expect("names are ASCII");
         headers.insert(name, HeaderValue::from(count));
     }
     headers.insert("event-count", HeaderValue::from(page.total));
@@ -160,7 +167,8 @@ mod tests {
 
     #[test]
     fn lists_are_comma_separated_and_bad_entries_are_refused() {
-        let query: EventsQuery = serde_html_form::from_str("severities=info,warning&order=descending&limit=-1").unwrap();
+        let query: EventsQuery =
+            serde_html_form::from_str("severities=info,warning&order=descending&limit=-1").unwrap();
         assert_eq!(query.severities, [Severity::Info, Severity::Warning]);
         assert!(serde_html_form::from_str::<EventsQuery>("severities=loud").is_err());
         assert!(serde_html_form::from_str::<EventsQuery>("host_ids=nobody").is_err());

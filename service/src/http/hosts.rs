@@ -40,8 +40,9 @@ pub fn shared_routes() -> OpenApiRouter<Arc<App>> {
 
 /// Operations of hosts.
 pub fn agent_routes() -> OpenApiRouter<Arc<App>> {
-    let replies =
-        OpenApiRouter::new().routes(routes!(reply::post_step_reply)).layer(DefaultBodyLimit::max(REPLY_LIMIT));
+    let replies = OpenApiRouter::new()
+        .routes(routes!(reply::post_step_reply))
+        .layer(DefaultBodyLimit::max(REPLY_LIMIT));
     OpenApiRouter::new()
         .routes(routes!(register::register_host))
         .routes(routes!(instructions::get_next_steps))
@@ -50,7 +51,12 @@ pub fn agent_routes() -> OpenApiRouter<Arc<App>> {
 
 fn view(app: &App, found: &Host) -> HostView {
     let seen = app.check_ins.last((found.infra_env_id, found.id));
-    host::view::view(found, seen.as_ref().map(|seen| seen.at), seen.as_ref().and_then(|seen| seen.host_clock), USER)
+    host::view::view(
+        found,
+        seen.as_ref().map(|seen| seen.at),
+        seen.as_ref().and_then(|seen| seen.host_clock),
+        USER,
+    )
 }
 
 fn unknown(infra_env_id: InfraEnvId, host_id: HostId) -> Problem {

@@ -35,7 +35,9 @@ pub fn user_routes() -> OpenApiRouter<Arc<App>> {
 
 /// Operations that an InfraEnv's own token opens too.
 pub fn shared_routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(get::get_infra_env)).routes(files_route())
+    OpenApiRouter::new()
+        .routes(routes!(get::get_infra_env))
+        .routes(files_route())
 }
 
 /// Operations of people and of holders of a signed URL.

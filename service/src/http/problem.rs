@@ -67,12 +67,19 @@ impl IntoResponse for Problem {
             Self::Handler(status, reason) => {
                 (status, Json(ApiError::new(status.as_u16(), reason))).into_response()
             }
-            Self::Framework(status, message) => {
-                (status, Json(InfraError { code: i32::from(status.as_u16()), message })).into_response()
-            }
+            Self::Framework(status, message) => (
+                status,
+                Json(InfraError {
+                    code: i32::from(status.as_u16()),
+                    message,
+                }),
+            )
+                .into_response(),
         };
         if response.status() == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
         response
     }

@@ -17,13 +17,21 @@ pub struct RequestId(pub String);
 
 /// Middleware: takes the caller's id when it is printable and short, makes one otherwise; logs and measures the request.
 pub async fn trace(mut request: Request, next: Next) -> Response {
-    let given = request.headers().get(&HEADER).and_then(|value| value.to_str().ok());
+    let given = request
+        .headers()
+        .get(&HEADER)
+        .and_then(|value| value.to_str().ok());
     let acceptable = |id: &&str| (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic());
-    let id = given.filter(acceptable).map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
+    let id = given
+        .filter(acceptable)
+        .map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
     request.extensions_mut().insert(RequestId(id.clone()));
 
     // The route, not the path: paths may hold tokens and would make metrics without end.
-    let route = request.extensions().get::<MatchedPath>().map_or_else(|| "unmatched".to_owned(), |path| path.as_str().to_owned());
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or_else(|| "unmatched".to_owned(), |path| path.as_str().to_owned());
     let method = request.method().clone();
     let span = tracing::info_span!("request", request_id = %id, %method, route);
     let started = Instant::now();

@@ -31,29 +31,40 @@ fn operations(app: Option<&Arc<App>>) -> OpenApiRouter<Arc<App>> {
         Some(app) => routes.route_layer(middleware::from_fn_with_state((app.clone(), allowed), require)),
         None => routes,
     };
-    let people = infra_envs::user_routes().merge(hosts::user_routes()).merge(versions::routes());
+    let people = infra_envs::user_routes()
+        .merge(hosts::user_routes())
+        .merge(versions::routes());
     OpenApiRouter::new()
         .merge(guarded(people, Allowed::USER))
         .merge(guarded(infra_envs::shared_routes(), Allowed::ALL))
-        .merge(guarded(infra_envs::url_routes().merge(events::routes()), Allowed::USER_OR_URL))
+        .merge(guarded(
+            infra_envs::url_routes().merge(events::routes()),
+            Allowed::USER_OR_URL,
+        ))
         .merge(guarded(hosts::shared_routes(), Allowed::USER_OR_AGENT))
         .merge(guarded(hosts::agent_routes(), Allowed::AGENT))
 }
 
 /// The description of the API, made from its types.
 pub fn openapi() -> OpenApi {
-    let mut api = OpenApiRouter::new().nest(BASE_PATH, operations(None)).into_openapi();
+    let mut api = OpenApiRouter::new()
+        .nest(BASE_PATH, operations(None))
+        .into_openapi();
     api.info = InfoBuilder::new()
         .title("Muster")
         .version(env!("CARGO_PKG_VERSION"))
-        .description(Some("Discovery of bare-metal hosts: the assisted-installer v2 protocol."))
+        .description(Some(
+            "Discovery of bare-metal hosts: the assisted-installer v2 protocol.",
+        ))
         .build();
     api
 }
 
 /// The API listener.
 pub fn api(app: Arc<App>) -> Router {
-    let (rest, _) = OpenApiRouter::new().nest(BASE_PATH, operations(Some(&app))).split_for_parts();
+    let (rest, _) = OpenApiRouter::new()
+        .nest(BASE_PATH, operations(Some(&app)))
+        .split_for_parts();
     let description = Arc::new(openapi());
     let described = move || {
         let description = description.clone();
@@ -67,14 +78,21 @@ pub fn api(app: Arc<App>) -> Router {
         .layer(DefaultBodyLimit::max(ORDINARY_LIMIT))
         .layer(CompressionLayer::new().compress_when(SizeAbove::new(COMPRESS_ABOVE)))
         .layer(middleware::map_response(vary));
-    around(rest.route("/health", get(status::health)).merge(boot::routes()).with_state(app))
+    around(
+        rest.route("/health", get(status::health))
+            .merge(boot::routes())
+            .with_state(app),
+    )
 }
 
 /// The boot listener: plain HTTP, boot artifacts, nothing else.
 pub fn boot_only(app: Arc<App>) -> Router {
     let script = OpenApiRouter::new()
         .routes(infra_envs::files_route())
-        .route_layer(middleware::from_fn_with_state((app.clone(), Allowed::ALL), require))
+        .route_layer(middleware::from_fn_with_state(
+            (app.clone(), Allowed::ALL),
+            require,
+        ))
         .route_layer(middleware::from_fn(ipxe_script_only));
     let (script, _) = OpenApiRouter::new().nest(BASE_PATH, script).split_for_parts();
     around(boot::routes().merge(script).with_state(app))
@@ -97,7 +115,11 @@ fn around(router: Router) -> Router {
 async fn clean_path(mut request: Request) -> Request {
     let uri = request.uri();
     if uri.path().contains("//") {
-        let path = uri.path().split('/').filter(|segment| !segment.is_empty()).fold(String::new(), |path, segment| path + "/" + segment);
+        let path = uri
+            .path()
+            .split('/')
+            .filter(|segment| !segment.is_empty())
+            .fold(String::new(), |path, segment| path + "/" + segment);
         let query = uri.query().map_or_else(String::new, |query| format!("?{query}"));
         if let Ok(cleaned) = format!("{path}{query}").parse::<Uri>() {
             *request.uri_mut() = cleaned;
@@ -107,15 +129,24 @@ async fn clean_path(mut request: Request) -> Request {
 }
 
 async fn unknown_path(uri: Uri) -> Problem {
-    Problem::Framework(StatusCode::NOT_FOUND, format!("path {} was not found", uri.path()))
+    Problem::Framework(
+        StatusCode::NOT_FOUND,
+        format!("path {} was not found", uri.path()),
+    )
 }
 
 async fn unknown_method(response: Response) -> Response {
-    if response.status() != StatusCode::METHOD_NOT_ALLOWED || response.headers().contains_key(header::CONTENT_TYPE) {
+    if response.status() != StatusCode::METHOD_NOT_ALLOWED
+        || response.headers().contains_key(header::CONTENT_TYPE)
+    {
         return response;
     }
     let allow = response.headers().get(header::ALLOW).cloned();
-    let methods = allow.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let methods = allow
+        .as_ref()
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+        .to_owned();
     let message = format!("this method is not allowed, but [{methods}] are");
     let mut answer = Problem::Framework(StatusCode::METHOD_NOT_ALLOWED, message).into_response();
     if let Some(allow) = allow {
@@ -125,7 +156,10 @@ async fn unknown_method(response: Response) -> Response {
 }
 
 async fn vary(mut response: Response) -> Response {
-    response.headers_mut().entry(header::VARY).or_insert(HeaderValue::from_static("accept-encoding"));
+    response
+        .headers_mut()
+        .entry(header::VARY)
+        .or_insert(HeaderValue::from_static("accept-encoding"));
     response
 }
 

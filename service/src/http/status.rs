@@ -9,6 +9,7 @@ use http::{StatusCode, header};
 use serde::Serialize;
 
 use crate::app::App;
+use crate::infra_envs::chain;
 
 /// Alive: the process answers.
 pub async fn health() -> StatusCode {
@@ -33,7 +34,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Readiness>)
     let readiness = Readiness {
         status,
         database: database.map_or_else(|error| error.to_string(), |()| "ok".into()),
-        live_image: app.images.state(),
+        live_image: live_image(&app).await,
     };
     (code, Json(readiness))
 }
@@ -45,5 +46,18 @@ pub async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
             metrics::gauge!("muster_hosts", "status" => status.name()).set(count as f64);
         }
     }
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.metrics.render())
+    metrics::gauge!("muster_downloads", "state" => "running").set(app.downloads.running() as f64);
+    metrics::gauge!("muster_downloads", "state" => "waiting").set(app.downloads.waiting() as f64);
+    (
+        [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
+        app.metrics.render(),
+    )
+}
+
+/// The live image, or why there is none and what to do.
+pub async fn live_image(app: &App) -> String {
+    match app.live_images.current().await {
+        Ok(open) => format!("{} (agent {})", open.path.display(), open.image.agent_version),
+        Err(error) => chain(&error),
+    }
 }

@@ -1,6 +1,5 @@
 //! What this service is made of, and which versions it discovers hosts for.
 
-
 use std::sync::Arc;
 
 use axum::Json;
@@ -18,7 +17,9 @@ use crate::app::App;
 
 /// Both lists.
 pub fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(list_component_versions)).routes(routes!(list_openshift_versions))
+    OpenApiRouter::new()
+        .routes(routes!(list_component_versions))
+        .routes(routes!(list_openshift_versions))
 }
 
 /// Versions of the parts of this service. Installer and controller are parts of the agent and the service here.
@@ -36,7 +37,9 @@ pub async fn list_component_versions(State(app): State<Arc<App>>) -> Json<ListVe
     ];
     Json(ListVersions {
         release_tag: None,
-        versions: versions.map(|(name, version)| (name.to_owned(), version.to_owned())).into(),
+        versions: versions
+            .map(|(name, version)| (name.to_owned(), version.to_owned()))
+            .into(),
     })
 }
 

@@ -27,6 +27,10 @@ pub async fn get_host(
     State(app): State<Arc<App>>,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<Json<Host>, Problem> {
-    let found = app.hosts.find(infra_env_id, host_id).await?.ok_or_else(|| unknown(infra_env_id, host_id))?;
+    let found = app
+        .hosts
+        .find(infra_env_id, host_id)
+        .await?
+        .ok_or_else(|| unknown(infra_env_id, host_id))?;
     Ok(Json(view(&app, &found)))
 }

@@ -37,9 +37,16 @@ pub async fn register_host(
     headers: HeaderMap,
     Body(params): Body<HostCreateParams>,
 ) -> Result<(StatusCode, Json<HostRegistrationResponse>), Problem> {
-    let reported = params.discovery_agent_version.or_else(|| agent_version(&headers)).unwrap_or_default();
+    let reported = params
+        .discovery_agent_version
+        .or_else(|| agent_version(&headers))
+        .unwrap_or_default();
     let told = told_agent_version(&reported, &app.agent_version);
-    let answer = match app.hosts.register(&app, infra_env_id, params.host_id, &reported).await? {
+    let answer = match app
+        .hosts
+        .register(&app, infra_env_id, params.host_id, &reported)
+        .await?
+    {
         Registration::New(host) => registration_view(&host, told, USER),
         Registration::Again(host) => repeated_registration_view(&host, told, USER),
     };

@@ -38,7 +38,10 @@ pub async fn post_step_reply(
     if !app.hosts.exists(infra_env_id, host_id).await? {
         return Err(unknown(infra_env_id, host_id));
     }
-    if let Some(reason) = reply.step_type.and_then(|step| ignored_because(step, reply.exit_code)) {
+    if let Some(reason) = reply
+        .step_type
+        .and_then(|step| ignored_because(step, reply.exit_code))
+    {
         tracing::debug!(host.id = %host_id, step.id = reply.step_id, exit_code = reply.exit_code, error = reply.error, "reply without effect: {reason}");
     }
     let events = interpret(&reply, &app.reply_limits).map_err(|bad| Problem::invalid(bad.to_string()))?;

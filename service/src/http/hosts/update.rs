@@ -32,6 +32,9 @@ pub async fn update_host(
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(params): Body<HostUpdateParams>,
 ) -> Result<(StatusCode, Json<Host>), Problem> {
-    let updated = app.hosts.apply(&app, infra_env_id, host_id, HostEvent::Edited(params)).await?;
+    let updated = app
+        .hosts
+        .apply(&app, infra_env_id, host_id, HostEvent::Edited(params))
+        .await?;
     Ok((StatusCode::CREATED, Json(view(&app, &updated))))
 }

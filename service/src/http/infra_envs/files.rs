@@ -90,7 +90,9 @@ pub async fn download_file(
 ) -> Result<Response, Problem> {
     check_accept(&headers)?;
     if query.ipxe_script_type.is_some() && query.file_name != FileName::IpxeScript {
-        return Err(Problem::invalid("ipxe_script_type goes with file_name=ipxe-script only"));
+        return Err(Problem::invalid(
+            "ipxe_script_type goes with file_name=ipxe-script only",
+        ));
     }
     let found = app.infra_envs.get(infra_env_id).await?;
     match query.file_name {
@@ -100,7 +102,11 @@ pub async fn download_file(
         }
         FileName::IpxeScript => {
             let script = script(&app, &found, &query).await?;
-            Ok(attachment(&format!("{infra_env_id}-ipxe-script"), found.updated_at, script))
+            Ok(attachment(
+                &format!("{infra_env_id}-ipxe-script"),
+                found.updated_at,
+                script,
+            ))
         }
         // No image of ours applies it (the InfraEnv's events say so), hence there are no files made of it.
         FileName::StaticNetworkConfig => Ok(attachment("", found.updated_at, String::new())),
@@ -109,9 +115,12 @@ pub async fn download_file(
 
 /// A MAC says who asks and wins over the type: that machine has been redirected already.
 async fn script(app: &App, infra_env: &InfraEnv, query: &FilesQuery) -> Result<String, Problem> {
-    match (query.mac.as_deref().filter(|mac| !mac.is_empty()), query.ipxe_script_type) {
-        (Some(mac), _) => ipxe::boot_script_for(app, infra_env, mac),
+    match (
+        query.mac.as_deref().filter(|mac| !mac.is_empty()),
+        query.ipxe_script_type,
+    ) {
+        (Some(mac), _) => ipxe::boot_script_for(app, infra_env, mac).await,
         (None, Some(IpxeScriptType::BootOrderControl)) => ipxe::redirect_script(app, infra_env),
-        (None, Some(IpxeScriptType::DiscoveryImageAlways) | None) => ipxe::boot_script(app, infra_env),
+        (None, Some(IpxeScriptType::DiscoveryImageAlways) | None) => ipxe::boot_script(app, infra_env).await,
     }
 }

@@ -28,5 +28,8 @@ pub async fn get_image_url(
     Path(infra_env_id): Path<InfraEnvId>,
 ) -> Result<Json<PresignedUrl>, Problem> {
     let found = app.infra_envs.get(infra_env_id).await?;
-    Ok(Json(PresignedUrl { url: app.urls.iso(&found), expires_at: NEVER_MILLIS.into() }))
+    Ok(Json(PresignedUrl {
+        url: app.urls.iso(&found),
+        expires_at: NEVER_MILLIS.into(),
+    }))
 }

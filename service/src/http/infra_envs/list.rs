@@ -39,5 +39,9 @@ pub async fn list_infra_envs(
 ) -> Result<Json<Vec<InfraEnv>>, Problem> {
     let all = app.infra_envs.list(query.cluster_id).await?;
     let views = all.iter().map(|infra_env| view(&app, infra_env));
-    Ok(Json(views.filter(|found| query.owner.as_ref().is_none_or(|owner| *owner == found.user_name)).collect()))
+    Ok(Json(
+        views
+            .filter(|found| query.owner.as_ref().is_none_or(|owner| *owner == found.user_name))
+            .collect(),
+    ))
 }

@@ -55,7 +55,9 @@ pub async fn get_presigned_file_url(
 ) -> Result<Json<PresignedUrl>, Problem> {
     let file_name = match (query.file_name, query.ipxe_script_type) {
         (PresignedFileName::DiscoveryIgnition, Some(_)) => {
-            return Err(Problem::bad_request("ipxe_script_type goes with file_name=ipxe-script only"));
+            return Err(Problem::bad_request(
+                "ipxe_script_type goes with file_name=ipxe-script only",
+            ));
         }
         (PresignedFileName::DiscoveryIgnition, None) => "discovery.ign",
         (PresignedFileName::IpxeScript, _) => "ipxe-script",
@@ -64,5 +66,8 @@ pub async fn get_presigned_file_url(
     let token = app.auth.infra_env_token(&found);
     let kind = query.ipxe_script_type.map(IpxeScriptType::name);
     let url = app.urls.signed_file(&found, file_name, kind, token.as_deref());
-    Ok(Json(PresignedUrl { url, expires_at: NEVER_MILLIS.into() }))
+    Ok(Json(PresignedUrl {
+        url,
+        expires_at: NEVER_MILLIS.into(),
+    }))
 }
