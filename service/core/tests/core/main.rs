@@ -1,0 +1,13 @@
+//! The decisions of the core, asked from outside as the service asks them.
+
+mod disks;
+mod edits;
+mod ignition;
+mod infra_envs;
+mod lifecycle;
+mod properties;
+mod registry;
+mod replies;
+mod silence;
+mod walk;
+mod world;
