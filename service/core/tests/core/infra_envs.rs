@@ -157,6 +157,8 @@ fn no_error_repeats_a_secret() {
     }
     let made = make(json!({"pull_secret": "{\"auths\":{\"r\":{\"auth\":\"dTpodW50ZXIy\"}}}"})).unwrap();
     assert!(!format!("{made:?}").contains("dTpodW50ZXIy"));
+    let with_proxy = make(json!({"proxy": {"http_proxy": "http://u:hunter2@p"}})).unwrap();
+    assert!(!format!("{with_proxy:?}").contains("hunter2"));
     let shown = infra_env::view(&made, "", None, "admin");
     assert!(!serde_json::to_string(&shown).unwrap().contains("dTpodW50ZXIy"));
 }

@@ -1,5 +1,10 @@
 //! The decisions of the core, asked from outside as the service asks them.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "tests; the lint knows functions marked #[test] only"
+)]
+
 mod disks;
 mod edits;
 mod ignition;

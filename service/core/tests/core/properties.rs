@@ -5,15 +5,17 @@ use muster_api::host::{DiskConfigParams, DiskRole, HostUpdateParams, MediaStatus
 use muster_api::inventory::{
     Cpu, Disk, Eligibility, Interface, Inventory, Iscsi, Memory, Route, SystemVendor, Truncation,
 };
-use muster_api::steps::{NtpSource, NtpSourceState};
+use muster_api::steps::{NtpSource, NtpSourceState, StepType};
 use muster_api::validation::ValidationStatus;
+use muster_core::host::reply::{Limits, interpret};
 use muster_core::host::{Host, HostEvent, HostState, Step, instructions, view};
 use muster_core::validate::{self, CheckId};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use serde_json::Value;
 
-use crate::world::{World, good_inventory};
+use crate::world::{World, good_inventory, reply};
 
 fn word() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -168,8 +170,58 @@ fn tells_everything(old: &Host, step: &Step) {
     }
 }
 
+/// Any JSON, with the names of real fields among the keys.
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        word().prop_map(Value::from),
+    ];
+    let key = prop_oneof![
+        proptest::sample::select(vec![
+            "disks",
+            "cpu",
+            "memory",
+            "interfaces",
+            "hostname",
+            "count",
+            "ntp_sources",
+            "id"
+        ])
+        .prop_map(str::to_owned),
+        word(),
+    ];
+    leaf.prop_recursive(4, 40, 5, move |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..5).prop_map(Value::from),
+            vec((key.clone(), inner), 0..5).prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_output_is_an_event_or_an_error_and_what_is_taken_holds_no_control_characters(
+        json in any_json(), junk in any::<String>()
+    ) {
+        for output in [json.to_string(), junk] {
+            for step in [StepType::Inventory, StepType::NtpSynchronizer, StepType::VerifyVips] {
+                let Ok(events) = interpret(&reply(step, 0, &output), &Limits::default()) else { continue };
+                for event in events {
+                    if let HostEvent::InventoryReported(inventory) = &event {
+                        prop_assert!(!inventory.hostname.contains(char::is_control));
+                    }
+                    let mut world = World::new();
+                    let host = world.known_host();
+                    is_legal(&world.after(&host, &event));
+                }
+            }
+        }
+    }
 
     #[test]
     fn any_story_leaves_a_legal_host_and_tells_what_happened(story in story()) {

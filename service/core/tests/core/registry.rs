@@ -241,3 +241,47 @@ fn each_check_has_a_passing_and_a_failing_case() {
         );
     }
 }
+
+#[test]
+fn checks_stand_in_the_recorded_order() {
+    let mut world = World::new();
+    world.infra_env.settings.ntp_sources = "198.51.100.1".into();
+    let host = world.known_host();
+    let ids = |category: &str| -> Vec<&str> {
+        host.data.validations[category]
+            .iter()
+            .map(|row| row.id.as_str())
+            .collect()
+    };
+    assert_eq!(
+        ids("hardware"),
+        [
+            "has-inventory",
+            "inventory-not-partially-truncated",
+            "inventory-not-fully-truncated",
+            "has-min-cpu-cores",
+            "has-min-memory",
+            "has-min-valid-disks",
+            "has-cpu-cores-for-role",
+            "has-memory-for-role",
+            "hostname-valid",
+            "sufficient-installation-disk-speed",
+            "compatible-agent",
+            "no-skip-installation-disk",
+            "no-skip-missing-disk",
+        ]
+    );
+    assert_eq!(
+        ids("network"),
+        [
+            "connected",
+            "media-connected",
+            "valid-platform-network-settings",
+            "ntp-synced",
+            "time-synced-between-host-and-service",
+            "container-images-available",
+            "has-default-route",
+            "no-ip-collisions-in-network",
+        ]
+    );
+}

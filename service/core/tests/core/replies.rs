@@ -111,3 +111,28 @@ fn boot_artifacts_nobody_asked_for_are_not_accepted() {
     assert_eq!(refused.class, muster_core::host::RefusalClass::NotAccepted);
     assert!(refused.reason.contains("known-unbound"), "{}", refused.reason);
 }
+
+#[test]
+fn a_real_machines_inventory_is_taken_whole() {
+    let text = include_str!("qemu-uefi.json");
+    let events = said(StepType::Inventory, text);
+    let [HostEvent::InventoryReported(inventory)] = events.as_slice() else {
+        panic!("{events:?}");
+    };
+    let given: serde_json::Value = serde_json::from_str(text).unwrap();
+    let kept = serde_json::to_value(inventory).unwrap();
+    for part in [
+        "boot",
+        "cpu",
+        "memory",
+        "disks",
+        "routes",
+        "gpus",
+        "system_vendor",
+        "hostname",
+    ] {
+        assert_eq!(kept[part], given[part], "{part}");
+    }
+    // Loopback is left out; the three cards stay.
+    assert_eq!(inventory.interfaces.len(), 3);
+}

@@ -92,16 +92,13 @@ fn differ(at: &str, expected: &Value, ours: &Value, out: &mut Vec<String>) {
                 }
             }
         }
-        // Rows of checks stand by id in the recording, in their order.
+        // Rows of checks stand by id in the recording; their order is a test of its own.
         (Value::Object(expected), Value::Array(rows)) => {
-            let ids: Vec<&str> = rows.iter().filter_map(|row| row["id"].as_str()).collect();
-            let wanted: Vec<&str> = expected.keys().map(String::as_str).collect();
-            if {
-                let (mut a, mut b) = (ids.clone(), wanted.clone());
-                a.sort_unstable();
-                b.sort_unstable();
-                a != b
-            } {
+            let mut ids: Vec<&str> = rows.iter().filter_map(|row| row["id"].as_str()).collect();
+            let mut wanted: Vec<&str> = expected.keys().map(String::as_str).collect();
+            ids.sort_unstable();
+            wanted.sort_unstable();
+            if ids != wanted {
                 out.push(format!("{at}: {ids:?}, not {wanted:?}"));
             }
             for row in rows {
