@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 /// The root of the project.
 pub fn project_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is inside the project")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests/ is inside the project")
 }
 
 /// The `muster` program: `MUSTER_BIN`, else the one beside this test program (`target/debug/muster`).
@@ -13,7 +15,11 @@ pub fn project_root() -> &'static Path {
 /// # Panics
 /// If there is none; says how to build it.
 pub fn muster_program() -> PathBuf {
-    given_or("MUSTER_BIN", beside_this_program("muster"), "`cargo build -p muster` (`make test` does)")
+    given_or(
+        "MUSTER_BIN",
+        beside_this_program("muster"),
+        "`cargo build -p muster` (`make test` does)",
+    )
 }
 
 /// The Muster live image: `MUSTER_LIVE_IMAGE`, else `dist/muster-live-x86_64.iso`.
@@ -21,12 +27,20 @@ pub fn muster_program() -> PathBuf {
 /// # Panics
 /// If there is none; says how to make it.
 pub fn live_image() -> PathBuf {
-    given_or("MUSTER_LIVE_IMAGE", project_root().join("dist/muster-live-x86_64.iso"), "`make image`")
+    given_or(
+        "MUSTER_LIVE_IMAGE",
+        project_root().join("dist/muster-live-x86_64.iso"),
+        "`make image`",
+    )
 }
 
 fn given_or(variable: &str, default: PathBuf, remedy: &str) -> PathBuf {
     let path = std::env::var_os(variable).map_or(default, PathBuf::from);
-    assert!(path.is_file(), "{} is missing: run {remedy}, or set {variable}", path.display());
+    assert!(
+        path.is_file(),
+        "{} is missing: run {remedy}, or set {variable}",
+        path.display()
+    );
     path
 }
 
@@ -34,7 +48,11 @@ fn given_or(variable: &str, default: PathBuf, remedy: &str) -> PathBuf {
 fn beside_this_program(name: &str) -> PathBuf {
     let own = std::env::current_exe().expect("the kernel knows the running program");
     let folder = own.parent().expect("a program is in a folder");
-    let folder = if folder.ends_with("deps") { folder.parent().unwrap_or(folder) } else { folder };
+    let folder = if folder.ends_with("deps") {
+        folder.parent().unwrap_or(folder)
+    } else {
+        folder
+    };
     folder.join(name)
 }
 
@@ -43,6 +61,10 @@ pub(crate) fn lock_file(name: &str) -> File {
     let folder = std::env::temp_dir().join(format!("muster-lab-{}", nix::unistd::getuid()));
     std::fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let path = folder.join(name);
-    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path);
     file.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -21,11 +21,15 @@ pub fn build(folder: &Path, script: &str) -> PathBuf {
         std::fs::copy("/bin/busybox", tree.join("bin/busybox"))?;
         let init = tree.join("init");
         let mounts = "mount -t proc none /proc; mount -t sysfs none /sys; mount -t devtmpfs none /dev";
-        let text = format!("#!/bin/busybox sh\n/bin/busybox --install -s /bin\nexport PATH=/bin\n{mounts}\n{script}\npoweroff -f\n");
+        let text = format!(
+            "#!/bin/busybox sh\n/bin/busybox --install -s /bin\nexport PATH=/bin\n{mounts}\n{script}\npoweroff -f\n"
+        );
         std::fs::write(&init, text)?;
         std::fs::set_permissions(&init, std::fs::Permissions::from_mode(0o755))
     })();
-    made.unwrap_or_else(|error: std::io::Error| panic!("{}: {error}; `make deps` installs busybox-static", tree.display()));
+    made.unwrap_or_else(|error: std::io::Error| {
+        panic!("{}: {error}; `make deps` installs busybox-static", tree.display())
+    });
     let pack = r#"cd "$0" && find . | cpio --quiet -o -H newc -R 0:0 > "$1""#;
     run(Command::new("sh").args(["-ec", pack]).arg(&tree).arg(&archive));
     archive

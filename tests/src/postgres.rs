@@ -39,19 +39,48 @@ impl Postgres {
         give_away(folder.path());
         let data = folder.path().join("data");
         run(as_unprivileged(&programs.join("initdb"))
-            .args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--pgdata"])
+            .args([
+                "--no-sync",
+                "--auth=trust",
+                "--username=postgres",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--pgdata",
+            ])
             .arg(&data));
         let port = ReservedPort::reserve();
         let mut server = as_unprivileged(&programs.join("postgres"));
-        server.arg("-D").arg(&data).arg("-k").arg(folder.path()).arg("-p").arg(port.number().to_string());
-        let settings = ["listen_addresses=127.0.0.1", "fsync=off", "synchronous_commit=off", "full_page_writes=off"];
-        let sizes = ["max_connections=200", "shared_buffers=64MB", "autovacuum=off", "log_statement=none"];
+        server
+            .arg("-D")
+            .arg(&data)
+            .arg("-k")
+            .arg(folder.path())
+            .arg("-p")
+            .arg(port.number().to_string());
+        let settings = [
+            "listen_addresses=127.0.0.1",
+            "fsync=off",
+            "synchronous_commit=off",
+            "full_page_writes=off",
+        ];
+        let sizes = [
+            "max_connections=200",
+            "shared_buffers=64MB",
+            "autovacuum=off",
+            "log_statement=none",
+        ];
         for setting in settings.iter().chain(&sizes) {
             server.args(["-c", setting]);
         }
         let mut server = Program::start_shared("PostgreSQL", server, &folder.path().join("server.log"));
         server.await_output("ready to accept connections", Duration::from_secs(60));
-        Self { server, port, programs, databases: AtomicU32::new(0), _folder: folder }
+        Self {
+            server,
+            port,
+            programs,
+            databases: AtomicU32::new(0),
+            _folder: folder,
+        }
     }
 
     /// The cluster that tests of this program share; started for the first, stopped after the last that holds it.
@@ -90,7 +119,18 @@ impl Postgres {
     #[track_caller]
     pub fn query(&self, database: &str, sql: &str) -> String {
         let mut psql = Command::new(self.programs.join("psql"));
-        run(psql.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "-v", "ON_ERROR_STOP=1", "-c", sql]).arg(self.url(database)))
+        run(psql
+            .args([
+                "--no-psqlrc",
+                "--quiet",
+                "--tuples-only",
+                "--no-align",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-c",
+                sql,
+            ])
+            .arg(self.url(database)))
     }
 
     /// Ends the server as a crash would: connections break, memory is lost.
@@ -111,13 +151,23 @@ impl Drop for Postgres {
 
 /// Debian keeps server programs out of PATH, one folder a version; the newest is taken.
 fn programs() -> PathBuf {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let folders = versions.map(|version| version.path().join("bin")).filter(|bin| bin.join("initdb").is_file());
+    let versions = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let folders = versions
+        .map(|version| version.path().join("bin"))
+        .filter(|bin| bin.join("initdb").is_file());
     let version = |bin: &PathBuf| {
-        let folder = bin.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        let folder = bin
+            .parent()
+            .and_then(Path::file_name)
+            .and_then(|name| name.to_str());
         folder.and_then(|name| name.parse::<u32>().ok())
     };
-    folders.max_by_key(version).unwrap_or_else(|| panic!("PostgreSQL is not in /usr/lib/postgresql: run `make deps`"))
+    folders
+        .max_by_key(version)
+        .unwrap_or_else(|| panic!("PostgreSQL is not in /usr/lib/postgresql: run `make deps`"))
 }
 
 fn as_unprivileged(program: &Path) -> Command {
@@ -149,7 +199,14 @@ mod tests {
         let (one, other) = (Postgres::shared(), Postgres::shared());
         assert!(Arc::ptr_eq(&one, &other));
         assert_ne!(one.create_database(), other.create_database());
-        assert_eq!(one.query("test_1", "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").trim(), "0");
+        assert_eq!(
+            one.query(
+                "test_1",
+                "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+            )
+            .trim(),
+            "0"
+        );
     }
 
     #[test]

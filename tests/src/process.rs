@@ -39,7 +39,11 @@ fn in_lasting_thread<T: Send + 'static>(start: impl FnOnce() -> T + Send + 'stat
     });
     let (done, result) = channel();
     let job: Start = Box::new(move || drop(done.send(start())));
-    thread.lock().expect("nothing panics with the lock").send(job).expect("the thread lasts");
+    thread
+        .lock()
+        .expect("nothing panics with the lock")
+        .send(job)
+        .expect("the thread lasts");
     result.recv().expect("the thread lasts")
 }
 
@@ -50,23 +54,40 @@ impl Program {
     /// If it cannot be started; says which apt package group to install.
     #[track_caller]
     pub fn start(name: &str, command: &mut Command, log: &Path) -> Self {
-        Self::started(name, log, command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn())
+        Self::started(
+            name,
+            log,
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn(),
+        )
     }
 
     /// Like [`start`](Self::start), for a program that several tests share: it lasts as long as this test program at most.
     #[track_caller]
     pub fn start_shared(name: &str, mut command: Command, log: &Path) -> Self {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         Self::started(name, log, in_lasting_thread(move || command.spawn()))
     }
 
     #[track_caller]
     fn started(name: &str, log: &Path, spawned: std::io::Result<Child>) -> Self {
         let transcript = Transcript::new(log);
-        let mut child = spawned.unwrap_or_else(|error| panic!("cannot start {name}: {error}; `make deps` installs what tests need"));
+        let mut child = spawned.unwrap_or_else(|error| {
+            panic!("cannot start {name}: {error}; `make deps` installs what tests need")
+        });
         transcript.follow(child.stdout.take().expect("stdout is piped"));
         transcript.follow(child.stderr.take().expect("stderr is piped"));
-        Self { name: name.to_owned(), child, transcript }
+        Self {
+            name: name.to_owned(),
+            child,
+            transcript,
+        }
     }
 
     /// Its process id.
@@ -99,7 +120,11 @@ impl Program {
                 Err(error) => format!("is lost ({error}) without saying"),
             },
         };
-        format!("{} {why} {pattern:?}; its last words:\n{}", self.name, self.transcript.tail())
+        format!(
+            "{} {why} {pattern:?}; its last words:\n{}",
+            self.name,
+            self.transcript.tail()
+        )
     }
 
     /// Sends a signal.
@@ -114,7 +139,11 @@ impl Program {
     /// If it still runs after `limit`.
     #[track_caller]
     pub fn await_exit(&mut self, limit: Duration) -> ExitStatus {
-        let Self { name, child, transcript } = self;
+        let Self {
+            name,
+            child,
+            transcript,
+        } = self;
         let status = await_condition(&format!("{name} to end"), limit, || match child.try_wait() {
             Ok(Some(status)) => Ok(status),
             Ok(None) => Err(format!("it runs; its last words:\n{}", transcript.tail())),
@@ -140,7 +169,11 @@ impl Drop for Program {
     fn drop(&mut self) {
         self.kill();
         if std::thread::panicking() {
-            eprintln!("---- {}: last lines of its log ----\n{}\n----", self.name, self.transcript.tail());
+            eprintln!(
+                "---- {}: last lines of its log ----\n{}\n----",
+                self.name,
+                self.transcript.tail()
+            );
         }
     }
 }
@@ -152,8 +185,14 @@ impl Drop for Program {
 #[track_caller]
 pub fn run(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output();
-    let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}; `make deps` installs what tests need"));
+    let output =
+        output.unwrap_or_else(|error| panic!("{command:?}: {error}; `make deps` installs what tests need"));
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{command:?}: {}\n{stdout}{}", output.status, String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{stdout}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
     stdout
 }

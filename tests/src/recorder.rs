@@ -6,9 +6,37 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
+/// A port that agents can be told of before the service has one.
+pub struct Reserved {
+    listener: TcpListener,
+}
+
+impl Reserved {
+    /// Where the recorder will listen.
+    pub fn port(&self) -> u16 {
+        self.listener
+            .local_addr()
+            .expect("a listener has an address")
+            .port()
+    }
+
+    /// Relays to `service_port` of the loopback address until the test program ends.
+    pub fn relay_to(self, service_port: u16) -> Recorder {
+        let heard = Heard::default();
+        let shared = Arc::clone(&heard);
+        std::thread::spawn(move || {
+            for client in self.listener.incoming().flatten() {
+                if let Ok(service) = TcpStream::connect((Ipv4Addr::LOCALHOST, service_port)) {
+                    relay(client, service, &shared);
+                }
+            }
+        });
+        Recorder { heard }
+    }
+}
+
 /// Relays connections to a service and keeps what clients sent.
 pub struct Recorder {
-    port: u16,
     heard: Heard,
 }
 
@@ -25,28 +53,14 @@ pub struct Request {
 }
 
 impl Recorder {
-    /// Relays from a port of the loopback address to `service_port` on it, until the test program ends.
+    /// Takes a free port of the loopback address.
     ///
     /// # Panics
-    /// If no port can be listened on.
-    pub fn start(service_port: u16) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of the loopback address is free");
-        let port = listener.local_addr().expect("a listener has an address").port();
-        let heard = Heard::default();
-        let shared = Arc::clone(&heard);
-        std::thread::spawn(move || {
-            for client in listener.incoming().flatten() {
-                if let Ok(service) = TcpStream::connect((Ipv4Addr::LOCALHOST, service_port)) {
-                    relay(client, service, &shared);
-                }
-            }
-        });
-        Self { port, heard }
-    }
-
-    /// Where it listens.
-    pub fn port(&self) -> u16 {
-        self.port
+    /// If there is none.
+    pub fn reserve() -> Reserved {
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of the loopback address is free");
+        Reserved { listener }
     }
 
     /// The requests with a complete JSON body so far.
@@ -62,7 +76,9 @@ fn relay(client: TcpStream, service: TcpStream, heard: &Heard) {
         heard.push(Vec::new());
         heard.len() - 1
     };
-    let (Ok(client_read), Ok(service_read)) = (client.try_clone(), service.try_clone()) else { return };
+    let (Ok(client_read), Ok(service_read)) = (client.try_clone(), service.try_clone()) else {
+        return;
+    };
     let heard = Arc::clone(heard);
     let keep = move |bytes: &[u8]| {
         heard.lock().expect("relays do not panic with the lock")[index].extend_from_slice(bytes);
@@ -90,10 +106,18 @@ fn requests(mut bytes: &[u8]) -> Vec<Request> {
         let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
         let length = head.lines().filter_map(|line| line.split_once(':'));
         let length = length.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-        let length: usize = length.filter_map(|(_, value)| value.trim().parse().ok()).next().unwrap_or(0);
-        let Some(body) = bytes.get(end + 4..end + 4 + length) else { break };
+        let length: usize = length
+            .filter_map(|(_, value)| value.trim().parse().ok())
+            .next()
+            .unwrap_or(0);
+        let Some(body) = bytes.get(end + 4..end + 4 + length) else {
+            break;
+        };
         if let Ok(body) = serde_json::from_slice(body) {
-            found.push(Request { line: head.lines().next().unwrap_or_default().to_owned(), body });
+            found.push(Request {
+                line: head.lines().next().unwrap_or_default().to_owned(),
+                body,
+            });
         }
         bytes = &bytes[end + 4 + length..];
     }

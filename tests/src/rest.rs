@@ -57,8 +57,14 @@ pub struct Client {
 impl Client {
     /// For the service at that URL (without a path).
     pub fn new(base: &str) -> Self {
-        let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(120)));
-        Self { base: base.to_owned(), token: None, agent: agent.build().into() }
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(Duration::from_secs(120)));
+        Self {
+            base: base.to_owned(),
+            token: None,
+            agent: agent.build().into(),
+        }
     }
 
     /// With an operator's token.
@@ -75,20 +81,29 @@ impl Client {
 
     /// Asks `path` (from the root of the service) and returns status and body.
     pub fn request(&self, method: &Method, path: &str, body: Option<&Value>) -> Answer<(u16, String)> {
-        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base));
         if let Some(token) = &self.token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
         let sent = match body {
             Some(body) => {
-                let request = request.header("Content-Type", "application/json").body(body.to_string());
+                let request = request
+                    .header("Content-Type", "application/json")
+                    .body(body.to_string());
                 self.agent.run(request.map_err(transport)?)
             }
             None => self.agent.run(request.body(()).map_err(transport)?),
         };
         let mut answer = sent.map_err(transport)?;
         let status = answer.status().as_u16();
-        let text = answer.body_mut().with_config().limit(256 << 20).read_to_string().map_err(transport)?;
+        let text = answer
+            .body_mut()
+            .with_config()
+            .limit(256 << 20)
+            .read_to_string()
+            .map_err(transport)?;
         Ok((status, text))
     }
 
@@ -138,11 +153,13 @@ impl Client {
         Ok(answer.url)
     }
 
-    /// The URL of the iPXE script, as machines are to use it.
+    /// The URL of the iPXE script beside that image, short enough for DHCP's boot file field.
     pub fn ipxe_script_url(&self, id: InfraEnvId) -> Answer<String> {
-        let path = format!("/infra-envs/{id}/downloads/files-presigned?file_name=ipxe-script");
-        let answer: PresignedUrl = self.get(&path)?;
-        Ok(answer.url)
+        let image = self.image_url(id)?;
+        let folder = image.strip_suffix("discovery.iso");
+        folder
+            .map(|folder| format!("{folder}boot.ipxe"))
+            .ok_or_else(|| RestError::Body(format!("{image} ends otherwise")))
     }
 
     /// The hosts of an InfraEnv.
@@ -165,7 +182,10 @@ impl Client {
         let mut answer = self.agent.get(url).call().map_err(transport)?;
         let status = answer.status().as_u16();
         if status != 200 {
-            return Err(RestError::Status(status, answer.body_mut().read_to_string().unwrap_or_default()));
+            return Err(RestError::Status(
+                status,
+                answer.body_mut().read_to_string().unwrap_or_default(),
+            ));
         }
         let mut target = File::create(file).map_err(transport)?;
         io::copy(&mut answer.body_mut().as_reader(), &mut target).map_err(transport)

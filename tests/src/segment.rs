@@ -43,6 +43,7 @@ pub enum Offer {
 pub struct Segment {
     folder: TempDir,
     taps: u32,
+    names: Vec<(String, String)>,
     servers: Vec<Program>,
 }
 
@@ -72,7 +73,12 @@ impl Segment {
         ip(&["link", "set", "br0", "up"]);
         let folder = tempfile::Builder::new().prefix("muster-segment-").tempdir();
         let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
-        Self { folder, taps: 0, servers: Vec::new() }
+        Self {
+            folder,
+            taps: 0,
+            names: Vec::new(),
+            servers: Vec::new(),
+        }
     }
 
     /// Plugs in a cable; returns the tap's name for a machine's network card.
@@ -84,10 +90,19 @@ impl Segment {
         name
     }
 
+    /// Has the DHCP server tell the machine with that MAC its hostname. To be said before [`serve`](Self::serve).
+    pub fn name_host(&mut self, mac: &str, hostname: &str) {
+        self.names.push((mac.to_owned(), hostname.to_owned()));
+    }
+
     /// Starts the DHCP server, and those beside it that `offer` needs.
     #[track_caller]
     pub fn serve(&mut self, offer: &Offer) {
-        let mut configuration = String::from("port=0\nbind-interfaces\ninterface=br0\nuser=root\nno-ping\nlog-dhcp\n");
+        let mut configuration =
+            String::from("port=0\nbind-interfaces\ninterface=br0\nuser=root\nno-ping\nlog-dhcp\n");
+        for (mac, hostname) in &self.names {
+            let _ = writeln!(configuration, "dhcp-host={mac},{hostname}");
+        }
         let addresses = "dhcp-range=10.91.0.50,10.91.0.150,255.255.255.0,1h\n";
         match offer {
             Offer::HttpBoot { url } => {
@@ -99,9 +114,11 @@ impl Segment {
             }
             Offer::Pxe { script } => {
                 configuration += addresses;
-                configuration += "dhcp-match=set:bios,option:client-arch,0\ndhcp-match=set:efi64,option:client-arch,7\n";
+                configuration +=
+                    "dhcp-match=set:bios,option:client-arch,0\ndhcp-match=set:efi64,option:client-arch,7\n";
                 configuration += "dhcp-match=set:ipxe,175\n";
-                configuration += "dhcp-boot=tag:bios,tag:!ipxe,undionly.kpxe\ndhcp-boot=tag:efi64,tag:!ipxe,snponly.efi\n";
+                configuration +=
+                    "dhcp-boot=tag:bios,tag:!ipxe,undionly.kpxe\ndhcp-boot=tag:efi64,tag:!ipxe,snponly.efi\n";
                 let _ = writeln!(configuration, "dhcp-boot=tag:ipxe,{script}");
                 self.offer_tftp(&mut configuration);
             }
@@ -119,7 +136,10 @@ impl Segment {
         let _ = writeln!(configuration, "dhcp-leasefile={}", leases.display());
         let file = self.write("dnsmasq.conf", &configuration);
         let mut dnsmasq = command("dnsmasq");
-        dnsmasq.arg("--keep-in-foreground").arg("--log-facility=-").arg(format!("--conf-file={}", file.display()));
+        dnsmasq
+            .arg("--keep-in-foreground")
+            .arg("--log-facility=-")
+            .arg(format!("--conf-file={}", file.display()));
         let mut server = Program::start("dnsmasq", &mut dnsmasq, &self.folder.path().join("dnsmasq.log"));
         server.await_output("started, version", Duration::from_secs(10));
         self.servers.push(server);
@@ -131,7 +151,12 @@ impl Segment {
         for program in ["undionly.kpxe", "snponly.efi"] {
             let from = PathBuf::from(IPXE_PROGRAMS).join(program);
             let copied = std::fs::copy(&from, root.join(program));
-            copied.unwrap_or_else(|error| panic!("{}: {error}; `make deps` installs the package ipxe", from.display()));
+            copied.unwrap_or_else(|error| {
+                panic!(
+                    "{}: {error}; `make deps` installs the package ipxe",
+                    from.display()
+                )
+            });
         }
         let _ = writeln!(configuration, "enable-tftp\ntftp-root={}", root.display());
     }
@@ -139,11 +164,15 @@ impl Segment {
     /// A DHCP server that gives addresses and says nothing of booting: busybox's, for two dnsmasq would want the same port.
     fn serve_addresses_only(&mut self) {
         let leases = self.write("udhcpd.leases", "");
-        let text = format!(
+        let mut text = format!(
             "start 10.91.0.50\nend 10.91.0.150\ninterface br0\noption subnet 255.255.255.0\nlease_file {}\npidfile {}\n",
             leases.display(),
             self.folder.path().join("udhcpd.pid").display()
         );
+        // It has one hostname for all, which is enough for one machine.
+        if let [(_, hostname)] = self.names.as_slice() {
+            let _ = writeln!(text, "option hostname {hostname}");
+        }
         let file = self.write("udhcpd.conf", &text);
         let mut udhcpd = command("busybox");
         udhcpd.args(["udhcpd", "-f"]).arg(file);

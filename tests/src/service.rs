@@ -49,7 +49,11 @@ impl Settings {
 
     /// On an address that machines reach as it is, e.g. [`segment::ADDRESS`](crate::segment::ADDRESS).
     pub fn on_address(address: &str) -> Self {
-        Self { address: address.to_owned(), seen_as: address.to_owned(), ..Self::for_user_networks() }
+        Self {
+            address: address.to_owned(),
+            seen_as: address.to_owned(),
+            ..Self::for_user_networks()
+        }
     }
 
     /// With another build of the program.
@@ -126,10 +130,22 @@ impl Service {
         let (port, boot_port) = (ReservedPort::reserve(), ReservedPort::reserve());
         let client = Client::new(&format!("http://{}:{}", settings.address, port.number()));
         let program = launch(&settings, &port, &boot_port, folder.path());
-        let mut service = Self { program, settings, port, boot_port, client, folder };
+        let mut service = Self {
+            program,
+            settings,
+            port,
+            boot_port,
+            client,
+            folder,
+        };
         service.await_ready();
         if service.settings.auth == "local" {
-            let token = service.muster(&["token", "--operator", "--data-dir", &service.data_dir().display().to_string()]);
+            let token = service.muster(&[
+                "token",
+                "--operator",
+                "--data-dir",
+                &service.data_dir().display().to_string(),
+            ]);
             service.client = service.client.with_token(token.trim());
         }
         service
@@ -139,7 +155,11 @@ impl Service {
     fn await_ready(&mut self) {
         let Self { program, client, .. } = self;
         await_condition("the service to be ready", START_LIMIT, || {
-            assert!(program.is_running(), "the service ended:\n{}", program.transcript().tail());
+            assert!(
+                program.is_running(),
+                "the service ended:\n{}",
+                program.transcript().tail()
+            );
             client.is_ready().map_err(|error| error.to_string())
         });
     }
@@ -219,9 +239,15 @@ fn launch(settings: &Settings, port: &ReservedPort, boot_port: &ReservedPort, fo
     }
     serve.arg("serve").arg("--data-dir").arg(folder.join("data"));
     serve.arg("--listen").arg(format!("{address}:{}", port.number()));
-    serve.arg("--boot-listen").arg(format!("{address}:{}", boot_port.number()));
-    serve.arg("--public-url").arg(format!("http://{seen_as}:{public_port}"));
-    serve.arg("--boot-url").arg(format!("http://{seen_as}:{}", boot_port.number()));
+    serve
+        .arg("--boot-listen")
+        .arg(format!("{address}:{}", boot_port.number()));
+    serve
+        .arg("--public-url")
+        .arg(format!("http://{seen_as}:{public_port}"));
+    serve
+        .arg("--boot-url")
+        .arg(format!("http://{seen_as}:{}", boot_port.number()));
     serve.args(["--auth", settings.auth]);
     if let Some(url) = &settings.database_url {
         serve.arg("--database-url").arg(url);

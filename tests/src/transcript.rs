@@ -40,8 +40,17 @@ pub enum Silence {
 impl Transcript {
     /// Nothing said yet; everything read from the streams given to [`follow`](Self::follow) is also written to `file`.
     pub fn new(file: &Path) -> Self {
-        let said = Said { bytes: Vec::new(), open_streams: 0 };
-        Self { shared: Arc::new(Shared { file: file.to_owned(), said: Mutex::new(said), more: Condvar::new() }) }
+        let said = Said {
+            bytes: Vec::new(),
+            open_streams: 0,
+        };
+        Self {
+            shared: Arc::new(Shared {
+                file: file.to_owned(),
+                said: Mutex::new(said),
+                more: Condvar::new(),
+            }),
+        }
     }
 
     /// Reads `stream` to its end in a thread of its own.
@@ -85,14 +94,22 @@ impl Transcript {
             let Some(left) = end.checked_duration_since(Instant::now()) else {
                 return Err(Silence::Deadline);
             };
-            said = self.shared.more.wait_timeout(said, left).expect("readers do not panic with the lock").0;
+            said = self
+                .shared
+                .more
+                .wait_timeout(said, left)
+                .expect("readers do not panic with the lock")
+                .0;
         }
     }
 
     /// Waits until every stream has ended; `false` if the deadline came first.
     pub fn await_end(&self, limit: Duration) -> bool {
         let said = self.shared.said();
-        let waited = self.shared.more.wait_timeout_while(said, limit, |said| said.open_streams > 0);
+        let waited = self
+            .shared
+            .more
+            .wait_timeout_while(said, limit, |said| said.open_streams > 0);
         !waited.expect("readers do not panic with the lock").1.timed_out()
     }
 
@@ -125,8 +142,12 @@ impl Shared {
 fn plain(text: &str) -> String {
     let escapes = Regex::new(r"\x1b(\[[0-9;?=]*[A-Za-z]|[()][0-9A-B]|[=>cM78])").expect("a fixed pattern");
     let bytes = escapes.replace_all(text.as_bytes(), &b""[..]);
-    let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n").replace('\r', "\n");
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    let text = String::from_utf8_lossy(&bytes)
+        .replace("\r\n", "\n")
+        .replace('\r', "\n");
+    text.chars()
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .collect()
 }
 
 #[cfg(test)]

@@ -40,14 +40,40 @@ impl Accel {
 /// Whether KVM runs a firmware to its end. That `/dev/kvm` opens proves nothing: under `kvm_pvm` it opens and
 /// ordinary guests hang, and QEMU does not fall back by itself (boot-lab.md §0).
 fn kvm_boots() -> bool {
-    let usable = std::fs::File::options().read(true).write(true).open("/dev/kvm").is_ok();
+    let usable = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/kvm")
+        .is_ok();
     if !usable || Path::new("/sys/module/kvm_pvm").exists() {
         return false;
     }
-    let Ok(folder) = tempfile::tempdir() else { return false };
+    let Ok(folder) = tempfile::tempdir() else {
+        return false;
+    };
     let mut qemu = command("qemu-system-x86_64");
-    qemu.args(["-accel", "kvm", "-machine", "q35,graphics=off", "-nodefaults", "-no-user-config"]);
-    qemu.args(["-display", "none", "-monitor", "none", "-serial", "stdio", "-no-reboot", "-m", "128"]);
+    qemu.args([
+        "-accel",
+        "kvm",
+        "-machine",
+        "q35,graphics=off",
+        "-nodefaults",
+        "-no-user-config",
+    ]);
+    qemu.args([
+        "-display",
+        "none",
+        "-monitor",
+        "none",
+        "-serial",
+        "stdio",
+        "-no-reboot",
+        "-m",
+        "128",
+    ]);
     let probe = Program::start("KVM probe", &mut qemu, &folder.path().join("probe.log"));
-    probe.transcript().await_match("No bootable device", Duration::from_secs(10)).is_ok()
+    probe
+        .transcript()
+        .await_match("No bootable device", Duration::from_secs(10))
+        .is_ok()
 }

@@ -16,8 +16,10 @@ pub enum Medium {
     UsbStick(PathBuf),
     /// The first network card, by the iPXE in its ROM.
     Network,
-    /// The first network card, by the firmware's own network stack (UEFI only).
-    FirmwareNetwork,
+    /// The first network card, by HTTP boot of the firmware's own network stack (UEFI only).
+    FirmwareHttp,
+    /// The first network card, by PXE of the firmware's own network stack (UEFI only).
+    FirmwarePxe,
     /// No firmware's choice: QEMU loads the kernel.
     Kernel {
         /// The kernel image.
@@ -32,7 +34,16 @@ pub enum Medium {
 impl Medium {
     /// Whether the firmware boots from a network card.
     pub(super) fn is_network(&self) -> bool {
-        matches!(self, Self::Network | Self::FirmwareNetwork)
+        matches!(self, Self::Network | Self::FirmwareHttp | Self::FirmwarePxe)
+    }
+
+    /// Parts of OVMF's network stack that would be tried first, and waited for in vain (ipxe.md §5).
+    pub(super) fn unwanted_protocols(&self) -> &'static [&'static str] {
+        match self {
+            Self::FirmwareHttp => &["IPv4PXESupport", "IPv6PXESupport", "IPv6Support"],
+            Self::FirmwarePxe | Self::Network => &["IPv6PXESupport", "IPv6Support"],
+            Self::Cd(_) | Self::CdOn(..) | Self::UsbStick(_) | Self::Kernel { .. } => &[],
+        }
     }
 
     /// Whether network cards keep the ROM that QEMU gives them. Without need of it, ROMs only cost time.
@@ -74,7 +85,13 @@ pub struct Disk {
 impl Disk {
     /// An empty disk.
     pub fn new(bus: DiskBus, size: u64, serial: &str) -> Self {
-        Self { bus, size, serial: serial.to_owned(), wwn: None, model: None }
+        Self {
+            bus,
+            size,
+            serial: serial.to_owned(),
+            wwn: None,
+            model: None,
+        }
     }
 
     /// With a world-wide name.
@@ -105,10 +122,16 @@ impl Disk {
             DiskBus::Sata => vec![format!("ide-hd,bus=ide.{sata_port},{options}")],
             DiskBus::Nvme => vec![format!("nvme,{options}")],
             DiskBus::Scsi => {
-                vec![format!("virtio-scsi-pci,id=scsi{index}"), format!("scsi-hd,bus=scsi{index}.0,{options}")]
+                vec![
+                    format!("virtio-scsi-pci,id=scsi{index}"),
+                    format!("scsi-hd,bus=scsi{index}.0,{options}"),
+                ]
             }
             DiskBus::Usb => {
-                vec![format!("qemu-xhci,id=xhci{index}"), format!("usb-storage,bus=xhci{index}.0,{options}")]
+                vec![
+                    format!("qemu-xhci,id=xhci{index}"),
+                    format!("usb-storage,bus=xhci{index}.0,{options}"),
+                ]
             }
         }
     }
@@ -130,7 +153,12 @@ pub struct UserNet {
 impl UserNet {
     /// `10.0.<subnet>.0/24` without IPv6.
     pub fn new(subnet: u8) -> Self {
-        Self { subnet, hostname: None, ipv6_prefix: None, boot_file: None }
+        Self {
+            subnet,
+            hostname: None,
+            ipv6_prefix: None,
+            boot_file: None,
+        }
     }
 
     /// With a hostname from DHCP.
@@ -190,12 +218,20 @@ pub struct Nic {
 impl Nic {
     /// On a user network.
     pub fn user(device: &str, mac: &str, network: UserNet) -> Self {
-        Self { device: device.to_owned(), mac: mac.to_owned(), cable: Cable::User(network) }
+        Self {
+            device: device.to_owned(),
+            mac: mac.to_owned(),
+            cable: Cable::User(network),
+        }
     }
 
     /// On a tap device of a [`Segment`](crate::segment::Segment).
     pub fn tap(device: &str, mac: &str, tap: &str) -> Self {
-        Self { device: device.to_owned(), mac: mac.to_owned(), cable: Cable::Tap(tap.to_owned()) }
+        Self {
+            device: device.to_owned(),
+            mac: mac.to_owned(),
+            cable: Cable::Tap(tap.to_owned()),
+        }
     }
 
     pub(super) fn arguments(&self, index: usize, rom: bool, boot: bool) -> [String; 4] {

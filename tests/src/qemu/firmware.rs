@@ -52,7 +52,10 @@ impl Firmware {
         let from = packaged(variables);
         std::fs::copy(&from, &own).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
         let pflash = |unit: u8, path: &Path, readonly: &str| {
-            format!("if=pflash,unit={unit},format=raw,readonly={readonly},file={}", path.display())
+            format!(
+                "if=pflash,unit={unit},format=raw,readonly={readonly},file={}",
+                path.display()
+            )
         };
         let mut arguments = vec![
             "-drive".to_owned(),
@@ -61,7 +64,10 @@ impl Firmware {
             pflash(1, &own, "off"),
         ];
         if self == Self::OvmfSecureBoot {
-            arguments.extend(["-global".to_owned(), "driver=cfi.pflash01,property=secure,value=on".to_owned()]);
+            arguments.extend([
+                "-global".to_owned(),
+                "driver=cfi.pflash01,property=secure,value=on".to_owned(),
+            ]);
         }
         arguments
     }
@@ -69,6 +75,10 @@ impl Firmware {
 
 fn packaged(file: &str) -> PathBuf {
     let path = Path::new("/usr/share/OVMF").join(file);
-    assert!(path.is_file(), "{} is missing: install the package ovmf (`make deps` does)", path.display());
+    assert!(
+        path.is_file(),
+        "{} is missing: install the package ovmf (`make deps` does)",
+        path.display()
+    );
     path
 }

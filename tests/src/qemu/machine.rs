@@ -163,7 +163,9 @@ impl Machine {
 
     fn arguments(&self, folder: &Path) -> Vec<String> {
         let accel = self.accel.unwrap_or_else(Accel::best);
-        let mut all: Vec<String> = ["-nodefaults", "-no-user-config", "-no-reboot"].map(str::to_owned).into();
+        let mut all: Vec<String> = ["-nodefaults", "-no-user-config", "-no-reboot"]
+            .map(str::to_owned)
+            .into();
         let mut add = |option: &str, value: String| all.extend([option.to_owned(), value]);
         add("-name", self.name.clone());
         add("-display", "none".to_owned());
@@ -183,6 +185,9 @@ impl Machine {
         }
         for (name, text) in &self.fw_cfg {
             add("-fw_cfg", format!("name={name},string={text}"));
+        }
+        for protocol in self.medium.iter().flat_map(Medium::unwanted_protocols) {
+            add("-fw_cfg", format!("name=opt/org.tianocore/{protocol},string=no"));
         }
         all.extend(self.firmware.arguments(folder));
         all.extend(self.part_arguments(folder));
@@ -220,14 +225,21 @@ impl Machine {
                     Vec::new()
                 }
             };
-            all.extend(devices.into_iter().flat_map(|device| ["-device".to_owned(), device]));
+            all.extend(
+                devices
+                    .into_iter()
+                    .flat_map(|device| ["-device".to_owned(), device]),
+            );
         }
         all
     }
 
     fn medium_arguments(&self) -> Vec<String> {
         let drive = |options: &str, file: &Path| {
-            ["-drive".to_owned(), format!("if=none,id=medium,format=raw,{options},file={}", file.display())]
+            [
+                "-drive".to_owned(),
+                format!("if=none,id=medium,format=raw,{options},file={}", file.display()),
+            ]
         };
         let device = |value: &str| ["-device".to_owned(), value.to_owned()];
         let cd = |bus: &str, iso: &Path| {
@@ -235,21 +247,33 @@ impl Machine {
             [drive("media=cdrom,readonly=on", iso), device(&reader)].concat()
         };
         match &self.medium {
-            None | Some(Medium::Network | Medium::FirmwareNetwork) => Vec::new(),
+            None | Some(Medium::Network | Medium::FirmwareHttp | Medium::FirmwarePxe) => Vec::new(),
             Some(Medium::Cd(iso)) => cd("ide.0", iso),
             Some(Medium::CdOn(bus, iso)) => cd(bus, iso),
             Some(Medium::UsbStick(image)) => {
                 // A stick can be written; what is written is lost, so that the image stays as it is.
                 let stick = "usb-storage,bus=stick.0,drive=medium,removable=on,bootindex=0";
-                [drive("snapshot=on", image), device("qemu-xhci,id=stick"), device(stick)].concat()
+                [
+                    drive("snapshot=on", image),
+                    device("qemu-xhci,id=stick"),
+                    device(stick),
+                ]
+                .concat()
             }
-            Some(Medium::Kernel { kernel, initramfs, arguments }) => {
+            Some(Medium::Kernel {
+                kernel,
+                initramfs,
+                arguments,
+            }) => {
                 let pairs = [
                     ("-kernel", kernel.display().to_string()),
                     ("-initrd", initramfs.display().to_string()),
                     ("-append", arguments.clone()),
                 ];
-                pairs.into_iter().flat_map(|(option, value)| [option.to_owned(), value]).collect()
+                pairs
+                    .into_iter()
+                    .flat_map(|(option, value)| [option.to_owned(), value])
+                    .collect()
             }
         }
     }

@@ -70,7 +70,12 @@ impl Running {
         let limit = self.time_left();
         let status = self.program.await_exit(limit);
         let uptime = self.uptime();
-        assert!(status.success(), "{}: QEMU ended with {status}:\n{}", self.name, self.console().tail());
+        assert!(
+            status.success(),
+            "{}: QEMU ended with {status}:\n{}",
+            self.name,
+            self.console().tail()
+        );
         uptime
     }
 
