@@ -59,7 +59,6 @@ pub const CARRIED: &[&str] = &[
     "fs/nls/nls_iso8859-1",
     "fs/nls/nls_utf8",
     "fs/udf/",
-    "fs/xfs/",
     // Checksums that file systems and drivers ask for by algorithm, not by name.
     "arch/x86/crypto/crc32-pclmul",
     "arch/x86/crypto/crc32c-intel",
@@ -94,9 +93,19 @@ pub const LEFT_OUT: &[&str] = &[
     // Switch chips, not network cards.
     "drivers/net/ethernet/marvell/prestera/",
     "drivers/net/ethernet/mellanox/mlxsw/",
-    // Frame buffer of Xen, sensors, sound and the like have no use before an installation.
-    "drivers/hv/hv_balloon",
+    // The host's side of Xen.
     "drivers/xen/xen-pciback/",
+    "drivers/xen/xen-scsiback",
+    // Balloons would take the memory that was to be counted.
+    "drivers/hv/hv_balloon",
+    "drivers/virtio/virtio_balloon",
+    // Caches and clusters of disks are for the installed system; nvme-rdma brings all of InfiniBand.
+    "drivers/md/bcache/",
+    "drivers/md/md-cluster",
+    "drivers/nvme/host/nvme-rdma",
+    // Firmware of audio chips and of other machines.
+    "drivers/firmware/cirrus/",
+    "drivers/firmware/google/",
     // Roles that a machine under installation does not play: SCSI targets.
     "drivers/scsi/elx/efct/",
     "drivers/scsi/ibmvscsi_tgt/",

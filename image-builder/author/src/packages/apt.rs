@@ -93,6 +93,7 @@ impl AptRoot {
         self.apt(
             "apt-get",
             &["update", "--error-on=any"],
+            &self.root,
             "fetching the package lists",
         )?;
         fs::write(self.root.join("fetched"), "")?;
@@ -106,7 +107,8 @@ impl AptRoot {
     pub fn look_up(&self, names: &[&str]) -> Result<Vec<Package>> {
         let mut arguments = vec!["download", "--print-uris"];
         arguments.extend(names);
-        let mut found = parse_uris(&self.apt("apt-get", &arguments, "looking packages up")?)?;
+        // Elsewhere than in `debs`: of a package that is there already apt would print nothing.
+        let mut found = parse_uris(&self.apt("apt-get", &arguments, &self.root, "looking packages up")?)?;
         found.sort();
         for name in names {
             ensure!(
@@ -125,6 +127,7 @@ impl AptRoot {
         let shown = self.apt(
             "apt-cache",
             &["show", "--no-all-versions", name],
+            &self.root,
             "looking packages up",
         )?;
         Ok(parse_dependencies(&shown))
@@ -153,19 +156,19 @@ impl AptRoot {
             .collect();
         let mut arguments = vec!["download"];
         arguments.extend(exact.iter().map(String::as_str));
-        self.apt("apt-get", &arguments, "downloading packages")?;
+        self.apt("apt-get", &arguments, &self.debs, "downloading packages")?;
         for package in packages {
             ensure!(self.has(package), "apt-get did not leave {}", package.file);
         }
         Ok(())
     }
 
-    fn apt(&self, program: &str, arguments: &[&str], doing: &str) -> Result<String> {
+    fn apt(&self, program: &str, arguments: &[&str], folder: &Path, doing: &str) -> Result<String> {
         let output = Command::new(program)
             .args(arguments)
             .env("APT_CONFIG", self.root.join("apt.conf"))
             .env("LC_ALL", "C")
-            .current_dir(&self.debs)
+            .current_dir(folder)
             .stdin(Stdio::null())
             .output()
             .with_context(|| cannot_run(program))?;
