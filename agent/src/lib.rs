@@ -2,7 +2,16 @@
 //! service, and what it does as the first process of the image.
 
 pub mod config;
+pub mod console;
+pub mod disk_links;
+pub mod host;
+pub mod host_id;
+pub mod init;
+pub mod inventory;
 pub mod net;
+pub mod predictable_names;
+pub mod root;
 pub mod run;
 pub mod session;
+mod sysfs;
 pub mod time;

@@ -2,4 +2,5 @@
 
 pub mod agreement;
 pub mod clock;
+pub mod discipline;
 pub mod sources;

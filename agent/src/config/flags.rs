@@ -149,8 +149,16 @@ mod tests {
         .unwrap();
         assert!(flags.insecure);
         assert_eq!(flags.agent_version, "quay.io/x/agent:1");
-        assert!(!parse(&["--url", "http://a", "--infra-env-id", POOL, "--insecure=false"]).unwrap().insecure);
-        assert!(parse(&["--url", "http://a", "--infra-env-id", POOL, "--insecure"]).unwrap().insecure);
+        assert!(
+            !parse(&["--url", "http://a", "--infra-env-id", POOL, "--insecure=false"])
+                .unwrap()
+                .insecure
+        );
+        assert!(
+            parse(&["--url", "http://a", "--infra-env-id", POOL, "--insecure"])
+                .unwrap()
+                .insecure
+        );
     }
 
     #[test]
@@ -160,7 +168,10 @@ mod tests {
             (vec!["--infra-env-id", POOL], "--url"),
             (vec!["--url", "a", "--infra-env-id", POOL], "no URL"),
             (vec!["--url", "http://a", "--infra-env-id", "7"], "infra-env-id"),
-            (vec!["--url", "http://a", "--infra-env-id", POOL, "--interval", "0"], "interval"),
+            (
+                vec!["--url", "http://a", "--infra-env-id", POOL, "--interval", "0"],
+                "interval",
+            ),
         ] {
             let error = parse(&arguments).err().expect("refused").to_string();
             assert!(error.contains(word), "{error}");
@@ -172,7 +183,13 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().to_str().unwrap();
         let flags = parse(&["--url", "http://a", "--infra-env-id", POOL, "--cacert", path]).unwrap();
-        assert!(flags.settings().unwrap_err().to_string().contains("no PEM certificate"));
+        assert!(
+            flags
+                .settings()
+                .unwrap_err()
+                .to_string()
+                .contains("no PEM certificate")
+        );
     }
 
     #[test]

@@ -112,11 +112,18 @@ pub fn settings(file: Option<&str>, arguments: &KernelArguments) -> Result<Setti
     Ok(Settings {
         service_url,
         infra_env_id,
-        infra_env_name: same_pool.map(|told| told.infra_env_name.clone()).unwrap_or_default(),
+        infra_env_name: same_pool
+            .map(|told| told.infra_env_name.clone())
+            .unwrap_or_default(),
         token: Token::new(token.unwrap_or_default()),
-        ca_certificates: told.as_ref().map(|told| told.ca_certificates.clone()).unwrap_or_default(),
+        ca_certificates: told
+            .as_ref()
+            .map(|told| told.ca_certificates.clone())
+            .unwrap_or_default(),
         insecure: false,
-        proxy: told.as_ref().map_or_else(LiveProxy::default, |told| told.proxy.clone()),
+        proxy: told
+            .as_ref()
+            .map_or_else(LiveProxy::default, |told| told.proxy.clone()),
         ntp_sources: told.map(|told| told.ntp_sources).unwrap_or_default(),
         interval: Duration::from_secs(60),
         agent_version: OWN_VERSION.to_owned(),
@@ -176,7 +183,10 @@ mod tests {
         let settings = settings(Some(&file()), &arguments).unwrap();
         assert_eq!(settings.service_url.as_str(), "http://10.0.2.2:8090/");
         assert_eq!(settings.infra_env_id.to_string(), other);
-        assert_eq!(settings.infra_env_name, "", "the name belongs to the pool of the file");
+        assert_eq!(
+            settings.infra_env_name, "",
+            "the name belongs to the pool of the file"
+        );
         assert_eq!(settings.token.reveal(), "a b");
         assert!(arguments.has(kernel_arguments::RESCUE));
     }
@@ -196,7 +206,13 @@ mod tests {
 
     #[test]
     fn a_broken_file_is_named_without_its_content() {
-        for text in ["", "{", "[]", r#"{"version":1,"token":"file-secret","service_url":7}"#, "\0\0\0"] {
+        for text in [
+            "",
+            "{",
+            "[]",
+            r#"{"version":1,"token":"file-secret","service_url":7}"#,
+            "\0\0\0",
+        ] {
             let error = settings(Some(text), &KernelArguments::default()).unwrap_err();
             assert!(matches!(error, LiveConfigError::BadFile(_)), "{text}: {error}");
             assert!(!error.to_string().contains("file-secret"));
@@ -220,7 +236,13 @@ mod tests {
 
     #[test]
     fn urls_that_cannot_work_are_refused() {
-        for url in ["ftp://a", "muster.example", "http://", "http://u:p@a", "http://a?x=1"] {
+        for url in [
+            "ftp://a",
+            "muster.example",
+            "http://",
+            "http://u:p@a",
+            "http://a?x=1",
+        ] {
             assert!(service_url(url).is_err(), "{url}");
         }
     }

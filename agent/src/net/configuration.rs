@@ -50,7 +50,12 @@ pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
     let route = |destination: (Ipv4Addr, u8), gateway: Ipv4Addr| {
         let gateway = (!gateway.is_unspecified()).then_some(gateway);
         let onlink = gateway.is_some_and(|gateway| !same_subnet(gateway, lease.yiaddr, prefix));
-        Route { destination, gateway, onlink, metric }
+        Route {
+            destination,
+            gateway,
+            onlink,
+            metric,
+        }
     };
     // RFC 3442: with classless routes the router option is not used.
     let routes = match lease.classless_routes.as_deref() {
@@ -60,17 +65,31 @@ pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
             .collect(),
         _ => {
             let first = lease.gateways.iter().flatten().next();
-            first.map(|gateway| route((Ipv4Addr::UNSPECIFIED, 0), *gateway)).into_iter().collect()
+            first
+                .map(|gateway| route((Ipv4Addr::UNSPECIFIED, 0), *gateway))
+                .into_iter()
+                .collect()
         }
     };
     let mut search: Vec<String> = lease.domain_search.iter().flatten().cloned().collect();
     if search.is_empty() {
-        search.extend(lease.domain_name.iter().flat_map(|names| names.split_whitespace()).map(str::to_owned));
+        search.extend(
+            lease
+                .domain_name
+                .iter()
+                .flat_map(|names| names.split_whitespace())
+                .map(str::to_owned),
+        );
     }
     Configuration {
         address: Some((lease.yiaddr.into(), prefix)),
         routes,
-        name_servers: lease.dns_srvs.iter().flatten().map(|server| IpAddr::V4(*server)).collect(),
+        name_servers: lease
+            .dns_srvs
+            .iter()
+            .flatten()
+            .map(|server| IpAddr::V4(*server))
+            .collect(),
         search: search.into_iter().filter_map(|name| domain(&name)).collect(),
         ntp: lease.ntp_srvs.iter().flatten().map(Ipv4Addr::to_string).collect(),
         hostname: lease.host_name.as_deref().and_then(hostname),
@@ -82,7 +101,12 @@ pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
 pub fn from_dhcp6(lease: &DhcpV6Lease) -> Configuration {
     Configuration {
         address: (!lease.address.is_unspecified()).then_some((lease.address.into(), 128)),
-        name_servers: lease.dns_srvs.iter().filter(|server| usable(**server)).map(|server| IpAddr::V6(*server)).collect(),
+        name_servers: lease
+            .dns_srvs
+            .iter()
+            .filter(|server| usable(**server))
+            .map(|server| IpAddr::V6(*server))
+            .collect(),
         search: lease.domain_list.iter().filter_map(|name| domain(name)).collect(),
         ntp: lease.ntp_srvs.clone(),
         ..Configuration::default()
@@ -98,7 +122,9 @@ pub fn usable(server: Ipv6Addr) -> bool {
 pub fn domain(name: &str) -> Option<String> {
     let name = name.trim_end_matches(['.', '\0']);
     let fits = !name.is_empty() && name.len() <= 253;
-    let clean = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+    let clean = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
     (fits && clean).then(|| name.to_owned())
 }
 
@@ -151,8 +177,16 @@ mod tests {
     fn classless_routes_replace_the_router() {
         let mut lease = lease();
         lease.classless_routes = Some(vec![
-            DhcpV4ClasslessRoute { destination: Ipv4Addr::new(192, 168, 7, 0), prefix_length: 24, router: Ipv4Addr::new(10, 0, 2, 7) },
-            DhcpV4ClasslessRoute { destination: Ipv4Addr::new(192, 168, 8, 0), prefix_length: 24, router: Ipv4Addr::UNSPECIFIED },
+            DhcpV4ClasslessRoute {
+                destination: Ipv4Addr::new(192, 168, 7, 0),
+                prefix_length: 24,
+                router: Ipv4Addr::new(10, 0, 2, 7),
+            },
+            DhcpV4ClasslessRoute {
+                destination: Ipv4Addr::new(192, 168, 8, 0),
+                prefix_length: 24,
+                router: Ipv4Addr::UNSPECIFIED,
+            },
         ]);
         let routes = from_dhcp4(&lease, 3).routes;
         assert_eq!(routes.len(), 2);

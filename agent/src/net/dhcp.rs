@@ -50,12 +50,22 @@ pub struct Nic {
 
 impl Nic {
     fn news(&self, family: Family, configuration: Option<Configuration>, note: String) -> LeaseNews {
-        LeaseNews { index: self.index, family, configuration, lease4: None, note }
+        LeaseNews {
+            index: self.index,
+            family,
+            configuration,
+            lease4: None,
+            note,
+        }
     }
 }
 
 /// Keeps a DHCPv4 lease. `earlier` is asked for first.
-pub async fn keep_v4(nic: Nic, mut earlier: Option<Box<DhcpV4Lease>>, news: mpsc::UnboundedSender<LeaseNews>) {
+pub async fn keep_v4(
+    nic: Nic,
+    mut earlier: Option<Box<DhcpV4Lease>>,
+    news: mpsc::UnboundedSender<LeaseNews>,
+) {
     loop {
         if let Err(error) = lease_v4(&nic, earlier.take(), &news).await {
             warn!(nic = nic.name, "DHCPv4: {error}");
@@ -72,7 +82,10 @@ async fn lease_v4(
     news: &mpsc::UnboundedSender<LeaseNews>,
 ) -> Result<(), mozim::DhcpError> {
     let mut config = DhcpV4Config::new(&nic.name);
-    config.set_iface_index(nic.index).set_iface_mac_raw(&nic.mac)?.use_mac_as_client_id();
+    config
+        .set_iface_index(nic.index)
+        .set_iface_mac_raw(&nic.mac)?
+        .use_mac_as_client_id();
     let mut client = DhcpV4Client::init(config, earlier.map(|lease| *lease)).await?;
     loop {
         let state = client.run().await?;
@@ -106,7 +119,10 @@ async fn lease_v6(
     news: &mpsc::UnboundedSender<LeaseNews>,
 ) -> Result<(), mozim::DhcpError> {
     let mut config = DhcpV6Config::new(&nic.name, DhcpV6Mode::NonTemporaryAddresses);
-    config.set_iface_index(nic.index).set_link_local_ip(link_local).set_duid_by_iface_mac(&nic.mac);
+    config
+        .set_iface_index(nic.index)
+        .set_link_local_ip(link_local)
+        .set_duid_by_iface_mac(&nic.mac);
     let mut client = DhcpV6Client::init(config, None).await?;
     loop {
         if let DhcpV6State::Done(lease) = client.run().await? {

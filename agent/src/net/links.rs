@@ -133,7 +133,11 @@ pub async fn addresses(handle: &Handle) -> Result<Vec<Address>, rtnetlink::Error
 /// # Errors
 /// Whatever the kernel says: the name is taken, the link is up.
 pub async fn rename(handle: &Handle, index: u32, name: &str) -> Result<(), rtnetlink::Error> {
-    handle.link().set(LinkUnspec::new_with_index(index).name(name).build()).execute().await
+    handle
+        .link()
+        .set(LinkUnspec::new_with_index(index).name(name).build())
+        .execute()
+        .await
 }
 
 /// Sets a link up.
@@ -141,7 +145,11 @@ pub async fn rename(handle: &Handle, index: u32, name: &str) -> Result<(), rtnet
 /// # Errors
 /// Whatever the kernel says.
 pub async fn set_up(handle: &Handle, index: u32) -> Result<(), rtnetlink::Error> {
-    handle.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await
+    handle
+        .link()
+        .set(LinkUnspec::new_with_index(index).up().build())
+        .execute()
+        .await
 }
 
 /// Puts a configuration onto a link. What is there already stays; every part is tried, the first error is told.
@@ -155,10 +163,24 @@ pub async fn apply(handle: &Handle, index: u32, wanted: &Configuration) -> Resul
         done = done.and(handle.link().set(message).execute().await);
     }
     if let Some((address, prefix)) = wanted.address {
-        done = done.and(handle.address().add(index, address, prefix).replace().execute().await);
+        done = done.and(
+            handle
+                .address()
+                .add(index, address, prefix)
+                .replace()
+                .execute()
+                .await,
+        );
     }
     for wanted in &wanted.routes {
-        done = done.and(handle.route().add(route(index, wanted).build()).replace().execute().await);
+        done = done.and(
+            handle
+                .route()
+                .add(route(index, wanted).build())
+                .replace()
+                .execute()
+                .await,
+        );
     }
     done
 }
@@ -203,7 +225,9 @@ fn route(index: u32, route: &Route) -> RouteMessageBuilder<Ipv4Addr> {
 /// The link-local address that DHCPv6 speaks from.
 pub fn link_local(addresses: &[Address], index: u32) -> Option<Ipv6Addr> {
     addresses.iter().find_map(|one| match one.address {
-        IpAddr::V6(address) if one.index == index && one.usable && address.is_unicast_link_local() => Some(address),
+        IpAddr::V6(address) if one.index == index && one.usable && address.is_unicast_link_local() => {
+            Some(address)
+        }
         _ => None,
     })
 }

@@ -55,8 +55,13 @@ pub async fn run(surroundings: &Surroundings) -> anyhow::Result<()> {
     tokio::spawn(connection);
     let mut options = RouterOptions::open()?;
     let (news_sender, mut news) = mpsc::unbounded_channel();
-    let mut manager =
-        Manager { surroundings, handle, news: news_sender, nics: HashMap::new(), resolver_text: String::new() };
+    let mut manager = Manager {
+        surroundings,
+        handle,
+        news: news_sender,
+        nics: HashMap::new(),
+        resolver_text: String::new(),
+    };
     loop {
         manager.look().await?;
         tokio::select! {
@@ -91,7 +96,6 @@ impl NicState {
     fn configurations(&self) -> impl Iterator<Item = &Configuration> {
         [&self.dhcp4, &self.dhcp6, &self.advertised].into_iter().flatten()
     }
-
 }
 
 /// A task that ends when it is dropped.
@@ -124,7 +128,8 @@ impl Manager<'_> {
             }
         }
         let addresses = links::addresses(&self.handle).await?;
-        self.nics.retain(|index, _| links.iter().any(|link| link.index == *index && link.wired));
+        self.nics
+            .retain(|index, _| links.iter().any(|link| link.index == *index && link.wired));
         for link in links.iter().filter(|link| link.wired) {
             self.tend(link, &addresses).await;
         }
@@ -144,7 +149,13 @@ impl Manager<'_> {
             }
         }
         info!(nic = link.name, index = link.index, "wired interface");
-        self.nics.insert(link.index, NicState { name: link.name.clone(), ..NicState::default() });
+        self.nics.insert(
+            link.index,
+            NicState {
+                name: link.name.clone(),
+                ..NicState::default()
+            },
+        );
         if !link.up {
             self.up(link).await;
         }
@@ -158,7 +169,9 @@ impl Manager<'_> {
     }
 
     async fn tend(&mut self, link: &Link, addresses: &[Address]) {
-        let Some(nic) = self.nics.get_mut(&link.index) else { return };
+        let Some(nic) = self.nics.get_mut(&link.index) else {
+            return;
+        };
         nic.name.clone_from(&link.name);
         if !link.carrier {
             if !nic.tasks.is_empty() {
@@ -172,7 +185,11 @@ impl Manager<'_> {
             }
             return;
         }
-        let who = Nic { index: link.index, name: link.name.clone(), mac: link.mac.clone() };
+        let who = Nic {
+            index: link.index,
+            name: link.name.clone(),
+            mac: link.mac.clone(),
+        };
         let news = &self.news;
         let earlier = &nic.earlier;
         nic.tasks.entry("dhcp4").or_insert_with(|| {
@@ -190,7 +207,9 @@ impl Manager<'_> {
 
     /// A lease has come, changed or gone.
     async fn take(&mut self, news: LeaseNews) {
-        let Some(nic) = self.nics.get_mut(&news.index) else { return };
+        let Some(nic) = self.nics.get_mut(&news.index) else {
+            return;
+        };
         // A task that was ended may have left word.
         if nic.tasks.is_empty() {
             return;
@@ -229,7 +248,10 @@ impl Manager<'_> {
 
     /// Names for the resolver, a name for the host, and a view for people.
     fn publish(&mut self, links: &[Link], addresses: &[Address]) {
-        let ordered: Vec<&NicState> = links.iter().filter_map(|link| self.nics.get(&link.index)).collect();
+        let ordered: Vec<&NicState> = links
+            .iter()
+            .filter_map(|link| self.nics.get(&link.index))
+            .collect();
         let all = || ordered.iter().flat_map(|nic| nic.configurations());
         let name_servers = resolv_conf::name_servers(all());
         let text = resolv_conf::text(&name_servers, &resolv_conf::search(all()));
@@ -248,10 +270,18 @@ impl Manager<'_> {
                 mac: mac_text(&link.mac),
                 carrier: link.carrier,
                 addresses: shown(addresses, link.index),
-                note: self.nics.get(&link.index).map(|nic| nic.note.clone()).unwrap_or_default(),
+                note: self
+                    .nics
+                    .get(&link.index)
+                    .map(|nic| nic.note.clone())
+                    .unwrap_or_default(),
             })
             .collect();
-        let view = NetworkView { interfaces, hostname, name_servers };
+        let view = NetworkView {
+            interfaces,
+            hostname,
+            name_servers,
+        };
         self.surroundings.view.send_if_modified(|present| {
             if !view.hostname.is_empty()
                 && view.hostname != present.hostname
@@ -275,5 +305,8 @@ fn shown(addresses: &[Address], index: u32) -> Vec<String> {
 }
 
 fn mac_text(mac: &[u8]) -> String {
-    mac.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")
+    mac.iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect::<Vec<_>>()
+        .join(":")
 }

@@ -48,7 +48,10 @@ impl Names {
 
     /// A resolver configured by another file of that format.
     pub fn configured_by(path: impl Into<PathBuf>) -> Self {
-        Self { configuration: path.into().into(), current: Arc::default() }
+        Self {
+            configuration: path.into().into(),
+            current: Arc::default(),
+        }
     }
 
     /// The addresses of a name or of an address written as text.
@@ -62,9 +65,10 @@ impl Names {
         let found = self.resolver()?.lookup_ip(name).await;
         match found {
             Ok(found) => Ok(found.iter().collect()),
-            Err(error) => {
-                Err(NameError::NotFound { name: name.to_owned(), reason: error.to_string() })
-            }
+            Err(error) => Err(NameError::NotFound {
+                name: name.to_owned(),
+                reason: error.to_string(),
+            }),
         }
     }
 
@@ -89,12 +93,10 @@ impl Names {
         {
             return Ok(resolver.clone());
         }
-        let (config, mut options) =
-            parse_resolv_conf(&text).map_err(|error| complaint(error.to_string()))?;
+        let (config, mut options) = parse_resolv_conf(&text).map_err(|error| complaint(error.to_string()))?;
         options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
         options.timeout = Duration::from_secs(3);
-        let mut builder =
-            TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+        let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
         *builder.options_mut() = options;
         let resolver = builder.build().map_err(|error| complaint(error.to_string()))?;
         *current = Some((text, resolver.clone()));
@@ -121,14 +123,23 @@ mod tests {
     #[tokio::test]
     async fn addresses_need_no_name_server() {
         let names = Names::configured_by("/nonexistent/resolv.conf");
-        assert_eq!(names.addresses("10.0.2.2").await.unwrap(), ["10.0.2.2".parse::<IpAddr>().unwrap()]);
-        assert_eq!(names.addresses("[fd00::1]").await.unwrap(), ["fd00::1".parse::<IpAddr>().unwrap()]);
+        assert_eq!(
+            names.addresses("10.0.2.2").await.unwrap(),
+            ["10.0.2.2".parse::<IpAddr>().unwrap()]
+        );
+        assert_eq!(
+            names.addresses("[fd00::1]").await.unwrap(),
+            ["fd00::1".parse::<IpAddr>().unwrap()]
+        );
     }
 
     #[tokio::test]
     async fn a_missing_name_server_is_said() {
         let names = Names::configured_by("/nonexistent/resolv.conf");
         let error = names.addresses("muster.example").await.unwrap_err().to_string();
-        assert!(error.contains("no name server is known (/nonexistent/resolv.conf)"), "{error}");
+        assert!(
+            error.contains("no name server is known (/nonexistent/resolv.conf)"),
+            "{error}"
+        );
     }
 }

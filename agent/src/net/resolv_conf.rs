@@ -67,7 +67,10 @@ mod tests {
 
     #[test]
     fn all_leases_are_in_it_once_and_in_order() {
-        let all = [says(&["10.0.2.3", "fd00::3"], &["a.example"]), says(&["10.0.3.3", "10.0.2.3"], &["b.example", "a.example"])];
+        let all = [
+            says(&["10.0.2.3", "fd00::3"], &["a.example"]),
+            says(&["10.0.3.3", "10.0.2.3"], &["b.example", "a.example"]),
+        ];
         let text = text(&name_servers(all.iter()), &search(all.iter()));
         let expected = "# Written by muster-agent from DHCP leases and router advertisements.\n\
             search a.example b.example\nnameserver 10.0.2.3\nnameserver fd00::3\nnameserver 10.0.3.3\n";

@@ -66,12 +66,20 @@ fn parse_options(mut options: &[u8]) -> Configuration {
     // type, length in units of 8 bytes, 2 reserved, 4 lifetime, then the values
     while let [kind, units, ..] = *options {
         let length = usize::from(units) * 8;
-        let Some(option) = options.get(..length).filter(|option| option.len() >= 8) else { break };
+        let Some(option) = options.get(..length).filter(|option| option.len() >= 8) else {
+            break;
+        };
         let withdrawn = option[4..8] == [0; 4];
         match kind {
             OPTION_RDNSS if !withdrawn => {
-                let servers = option[8..].as_chunks::<16>().0.iter().map(|bytes| Ipv6Addr::from(*bytes));
-                configuration.name_servers.extend(servers.filter(|one| usable(*one)).map(IpAddr::V6));
+                let servers = option[8..]
+                    .as_chunks::<16>()
+                    .0
+                    .iter()
+                    .map(|bytes| Ipv6Addr::from(*bytes));
+                configuration
+                    .name_servers
+                    .extend(servers.filter(|one| usable(*one)).map(IpAddr::V6));
             }
             OPTION_DNSSL if !withdrawn => configuration.search.extend(domains(&option[8..])),
             _ => {}
@@ -145,7 +153,12 @@ mod tests {
         for end in 0..whole.len() {
             assert!(parse_message(&whole[..end]).is_none());
         }
-        for bytes in [&[25, 0, 0, 0, 0, 0, 0, 0][..], &[25, 255, 1], &[31, 1, 0, 0, 0, 0, 0, 1], &[31, 2, 0, 0, 0, 0, 0, 1, 63, 65, 0, 0, 0, 0, 0, 0]] {
+        for bytes in [
+            &[25, 0, 0, 0, 0, 0, 0, 0][..],
+            &[25, 255, 1],
+            &[31, 1, 0, 0, 0, 0, 0, 1],
+            &[31, 2, 0, 0, 0, 0, 0, 1, 63, 65, 0, 0, 0, 0, 0, 0],
+        ] {
             assert_eq!(parse_options(bytes), Configuration::default());
         }
     }

@@ -31,6 +31,8 @@ pub struct InterfaceView {
 impl NetworkView {
     /// Whether anything beyond the link can be reached, as far as addresses tell.
     pub fn has_address(&self) -> bool {
-        self.interfaces.iter().any(|interface| interface.carrier && !interface.addresses.is_empty())
+        self.interfaces
+            .iter()
+            .any(|interface| interface.carrier && !interface.addresses.is_empty())
     }
 }

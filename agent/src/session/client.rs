@@ -68,8 +68,7 @@ impl Client {
     /// [`ClientError`]: the settings cannot work.
     pub fn new(settings: &Settings, names: &Names) -> Result<Self, ClientError> {
         let builder = client_builder(settings, names)?;
-        let mut token =
-            HeaderValue::from_str(settings.token.reveal()).map_err(|_| ClientError::Token)?;
+        let mut token = HeaderValue::from_str(settings.token.reveal()).map_err(|_| ClientError::Token)?;
         token.set_sensitive(true);
         let headers = HeaderMap::from_iter([(HeaderName::from_static(AGENT_TOKEN_HEADER), token)]);
         let http = builder
@@ -78,7 +77,10 @@ impl Client {
             .map_err(|error| ClientError::Other(causes(&error)))?;
         let base = settings.service_url.path().trim_end_matches('/').to_owned();
         let mut hosts = settings.service_url.clone();
-        hosts.set_path(&format!("{base}{BASE_PATH}/infra-envs/{}/hosts", settings.infra_env_id));
+        hosts.set_path(&format!(
+            "{base}{BASE_PATH}/infra-envs/{}/hosts",
+            settings.infra_env_id
+        ));
         let mut health = settings.service_url.clone();
         health.set_path(&format!("{base}/health"));
         Ok(Self { http, hosts, health })
@@ -113,7 +115,12 @@ impl Client {
         request_id: Uuid,
     ) -> Result<Steps, Failure> {
         let request = self
-            .request(Method::GET, self.instructions_url(host_id), Some(version), request_id)
+            .request(
+                Method::GET,
+                self.instructions_url(host_id),
+                Some(version),
+                request_id,
+            )
             .query(&[("timestamp", now)]);
         serde_json::from_slice(&answer(request).await?)
             .map_err(|error| Failure::Malformed(printable(&error.to_string())))
@@ -131,7 +138,12 @@ impl Client {
         request_id: Uuid,
     ) -> Result<(), Failure> {
         let request = self
-            .request(Method::POST, self.instructions_url(host_id), Some(version), request_id)
+            .request(
+                Method::POST,
+                self.instructions_url(host_id),
+                Some(version),
+                request_id,
+            )
             .json(body);
         answer(request).await.map(drop)
     }
@@ -142,14 +154,11 @@ impl Client {
         url
     }
 
-    fn request(
-        &self,
-        method: Method,
-        url: Url,
-        version: Option<&str>,
-        request_id: Uuid,
-    ) -> RequestBuilder {
-        let mut request = self.http.request(method, url).header("x-request-id", request_id.to_string());
+    fn request(&self, method: Method, url: Url, version: Option<&str>, request_id: Uuid) -> RequestBuilder {
+        let mut request = self
+            .http
+            .request(method, url)
+            .header("x-request-id", request_id.to_string());
         if let Some(version) = version.and_then(|text| HeaderValue::from_str(text).ok()) {
             request = request.header(AGENT_VERSION_HEADER, version);
         }
@@ -181,7 +190,10 @@ pub fn client_builder(settings: &Settings, names: &Names) -> Result<reqwest::Cli
         .tls_certs_only(trusted(settings)?);
     let except = NoProxy::from_string(&settings.proxy.no_proxy);
     for (url, make) in [
-        (&settings.proxy.http_proxy, Proxy::http as fn(String) -> reqwest::Result<Proxy>),
+        (
+            &settings.proxy.http_proxy,
+            Proxy::http as fn(String) -> reqwest::Result<Proxy>,
+        ),
         (&settings.proxy.https_proxy, Proxy::https),
     ] {
         if !url.is_empty() {
@@ -198,8 +210,10 @@ fn trusted(settings: &Settings) -> Result<Vec<Certificate>, ClientError> {
         return Ok(Vec::new());
     }
     let read = |whose, pem: &[u8]| {
-        Certificate::from_pem_bundle(pem)
-            .map_err(|error| ClientError::Certificates { whose, reason: causes(&error) })
+        Certificate::from_pem_bundle(pem).map_err(|error| ClientError::Certificates {
+            whose,
+            reason: causes(&error),
+        })
     };
     let mut certificates = read("the configured", settings.ca_certificates.as_bytes())?;
     // Absent on a machine that trusts nobody in public: then only the configured ones count.
@@ -220,7 +234,8 @@ fn without_password(url: &str) -> String {
 async fn answer(request: RequestBuilder) -> Result<Vec<u8>, Failure> {
     for attempt in 0.. {
         let again = request.try_clone();
-        let response = request_once(again.ok_or_else(|| Failure::Transport("not repeatable".into()))?).await?;
+        let response =
+            request_once(again.ok_or_else(|| Failure::Transport("not repeatable".into()))?).await?;
         let status = response.status().as_u16();
         if matches!(status, 503 | 504) && attempt < QUICK_RETRIES {
             let most = (2000 << attempt).min(10_000);
@@ -228,7 +243,11 @@ async fn answer(request: RequestBuilder) -> Result<Vec<u8>, Failure> {
             continue;
         }
         let good = response.status().is_success();
-        let location = response.headers().get("location").and_then(|value| value.to_str().ok()).map(printable);
+        let location = response
+            .headers()
+            .get("location")
+            .and_then(|value| value.to_str().ok())
+            .map(printable);
         let body = read_body(response).await?;
         if good {
             return Ok(body);
@@ -245,7 +264,10 @@ async fn answer(request: RequestBuilder) -> Result<Vec<u8>, Failure> {
 }
 
 async fn request_once(request: RequestBuilder) -> Result<Response, Failure> {
-    request.send().await.map_err(|error| Failure::Transport(printable(&causes(&error.without_url()))))
+    request
+        .send()
+        .await
+        .map_err(|error| Failure::Transport(printable(&causes(&error.without_url()))))
 }
 
 async fn read_body(mut response: Response) -> Result<Vec<u8>, Failure> {
@@ -253,7 +275,9 @@ async fn read_body(mut response: Response) -> Result<Vec<u8>, Failure> {
     loop {
         match response.chunk().await {
             Ok(Some(chunk)) if body.len() + chunk.len() > LARGEST_ANSWER => {
-                return Err(Failure::Malformed(format!("it is larger than {LARGEST_ANSWER} bytes")));
+                return Err(Failure::Malformed(format!(
+                    "it is larger than {LARGEST_ANSWER} bytes"
+                )));
             }
             Ok(Some(chunk)) => body.extend_from_slice(&chunk),
             Ok(None) => return Ok(body),
@@ -282,12 +306,21 @@ fn parse_registration(body: &[u8], ours: HostId) -> Result<Registration, Failure
     let told = match args.as_deref() {
         None | Some([]) => None,
         Some([text, ..]) => Some(serde_json::from_str::<NextStepRunnerArgs>(text).map_err(|error| {
-            Failure::Malformed(format!("next_step_runner_command.args[0]: {}", printable(&error.to_string())))
+            Failure::Malformed(format!(
+                "next_step_runner_command.args[0]: {}",
+                printable(&error.to_string())
+            ))
         })?),
     };
     Ok(Registration {
-        host_id: told.as_ref().map(|told| told.host_id).or(answer.id).unwrap_or(ours),
-        agent_version: told.map(|told| told.agent_version).filter(|version| !version.is_empty()),
+        host_id: told
+            .as_ref()
+            .map(|told| told.host_id)
+            .or(answer.id)
+            .unwrap_or(ours),
+        agent_version: told
+            .map(|told| told.agent_version)
+            .filter(|version| !version.is_empty()),
     })
 }
 
@@ -307,7 +340,11 @@ fn reason(body: &[u8]) -> String {
 
 /// Fit for a console: one line, no control characters, not endless.
 fn printable(text: &str) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_REASON).collect();
+    let clean: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(LONGEST_REASON)
+        .collect();
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -342,7 +379,8 @@ mod tests {
         let args = format!(
             r#"{{\"agent_version\":\"quay.io/a:1\",\"host_id\":\"{THEIRS}\",\"infra_env_id\":\"{OURS}\"}}"#
         );
-        let text = format!(r#"{{"id":"{OURS}","status":null,"next_step_runner_command":{{"args":["{args}"]}}}}"#);
+        let text =
+            format!(r#"{{"id":"{OURS}","status":null,"next_step_runner_command":{{"args":["{args}"]}}}}"#);
         let told = parse(&text).unwrap();
         assert_eq!(told.host_id.to_string(), THEIRS);
         assert_eq!(told.agent_version.as_deref(), Some("quay.io/a:1"));
@@ -351,20 +389,32 @@ mod tests {
     #[test]
     fn an_answer_without_command_keeps_our_version() {
         let told = parse(&format!(r#"{{"id":"{THEIRS}"}}"#)).unwrap();
-        assert_eq!((told.host_id.to_string().as_str(), told.agent_version), (THEIRS, None));
+        assert_eq!(
+            (told.host_id.to_string().as_str(), told.agent_version),
+            (THEIRS, None)
+        );
         assert_eq!(parse("{}").unwrap().host_id.to_string(), OURS);
     }
 
     #[test]
     fn answers_that_make_no_sense_are_named() {
-        for text in ["", "[]", "{", r#"{"id":7}"#, r#"{"next_step_runner_command":{"args":["x"]}}"#] {
+        for text in [
+            "",
+            "[]",
+            "{",
+            r#"{"id":7}"#,
+            r#"{"next_step_runner_command":{"args":["x"]}}"#,
+        ] {
             assert!(matches!(parse(text), Err(Failure::Malformed(_))), "{text}");
         }
     }
 
     #[test]
     fn reasons_are_taken_from_either_error_shape_and_made_printable() {
-        assert_eq!(reason(br#"{"code":"404","reason":"no such\n\u001b[31mhost"}"#), "no such [31mhost");
+        assert_eq!(
+            reason(br#"{"code":"404","reason":"no such\n\u001b[31mhost"}"#),
+            "no such [31mhost"
+        );
         assert_eq!(reason(br#"{"code":401,"message":"who?"}"#), "who?");
         assert_eq!(reason(b"<html>bad gateway</html>"), "<html>bad gateway</html>");
         assert_eq!(reason(&[b'x'; 5000]).len(), LONGEST_REASON);

@@ -63,14 +63,20 @@ enum Admission {
 impl Executor {
     /// Replies go to `finished`.
     pub fn new(registry: Arc<Registry>, finished: mpsc::UnboundedSender<Finished>) -> Self {
-        Self { registry, running: Arc::default(), finished }
+        Self {
+            registry,
+            running: Arc::default(),
+            finished,
+        }
     }
 
     /// Starts a step and returns. `session` ends it without a reply.
     pub fn start(&self, step: Step, request_id: Uuid, session: CancellationToken) {
         let executor = self.clone();
         tokio::spawn(async move {
-            let Some(output) = executor.run(&step, session).await else { return };
+            let Some(output) = executor.run(&step, session).await else {
+                return;
+            };
             let reply = StepReply {
                 step_type: None,
                 step_id: step.step_id,
@@ -79,20 +85,34 @@ impl Executor {
                 error: output.error,
             };
             // Nobody listens when the program ends.
-            let _ = executor.finished.send(Finished { step_type: step.step_type, reply, request_id });
+            let _ = executor.finished.send(Finished {
+                step_type: step.step_type,
+                reply,
+                request_id,
+            });
         });
     }
 
     /// The types that run now.
     pub fn running(&self) -> Vec<StepType> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.iter().filter(|(_, step)| step.alive.strong_count() > 0).map(|(name, _)| *name).collect()
+        running
+            .iter()
+            .filter(|(_, step)| step.alive.strong_count() > 0)
+            .map(|(name, _)| *name)
+            .collect()
     }
 
     async fn run(&self, step: &Step, session: CancellationToken) -> Option<StepOutput> {
         let Some((name, handler)) = self.registry.get(&step.step_type) else {
-            warn!(step = step.step_type, "the service asks for a step that this agent does not have");
-            return Some(StepOutput::failed(format!("failed to find action for step type {}", step.step_type)));
+            warn!(
+                step = step.step_type,
+                "the service asks for a step that this agent does not have"
+            );
+            return Some(StepOutput::failed(format!(
+                "failed to find action for step type {}",
+                step.step_type
+            )));
         };
         let limit = handler.deadline();
         let deadline = Instant::now() + limit;
@@ -104,7 +124,9 @@ impl Executor {
                 return None;
             }
             Admission::Stuck => {
-                return Some(StepOutput::failed(format!("an earlier {name} step has still not ended")));
+                return Some(StepOutput::failed(format!(
+                    "an earlier {name} step has still not ended"
+                )));
             }
         };
         info!(step = name, id = step.step_id, "step starts");
@@ -134,7 +156,13 @@ impl Executor {
         if output.exit_code == 0 {
             info!(step = name, took_ms = took, "step done");
         } else {
-            warn!(step = name, took_ms = took, exit_code = output.exit_code, error = output.error, "step failed");
+            warn!(
+                step = name,
+                took_ms = took,
+                exit_code = output.exit_code,
+                error = output.error,
+                "step failed"
+            );
         }
         Some(output)
     }
@@ -145,10 +173,20 @@ impl Executor {
             && earlier.alive.strong_count() > 0
         {
             let overdue = Instant::now() >= earlier.deadline;
-            return if overdue { Admission::Stuck } else { Admission::AlreadyRunning };
+            return if overdue {
+                Admission::Stuck
+            } else {
+                Admission::AlreadyRunning
+            };
         }
         let alive = Arc::new(Running);
-        running.insert(name, RunningStep { deadline, alive: Arc::downgrade(&alive) });
+        running.insert(
+            name,
+            RunningStep {
+                deadline,
+                alive: Arc::downgrade(&alive),
+            },
+        );
         Admission::Go(alive)
     }
 }

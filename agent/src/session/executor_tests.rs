@@ -25,17 +25,26 @@ impl StepHandler for Probe {
 
 fn executor(probe: Probe) -> (Executor, mpsc::UnboundedReceiver<Finished>) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    (Executor::new(Arc::new(Registry::new(vec![Arc::new(probe)])), sender), receiver)
+    (
+        Executor::new(Arc::new(Registry::new(vec![Arc::new(probe)])), sender),
+        receiver,
+    )
 }
 
 fn step(step_type: &str) -> Step {
-    Step { step_type: step_type.into(), step_id: format!("{step_type}-00000001"), args: vec!["a".into()] }
+    Step {
+        step_type: step_type.into(),
+        step_id: format!("{step_type}-00000001"),
+        args: vec!["a".into()],
+    }
 }
 
 #[tokio::test]
 async fn an_unknown_step_is_answered_with_the_protocols_words() {
-    let (executor, mut finished) =
-        executor(Probe { name: "echo", behaviour: |_, _| async { StepOutput::good(String::new()) }.boxed() });
+    let (executor, mut finished) = executor(Probe {
+        name: "echo",
+        behaviour: |_, _| async { StepOutput::good(String::new()) }.boxed(),
+    });
     executor.start(step("execute"), Uuid::nil(), CancellationToken::new());
     let body = finished.recv().await.unwrap().body();
     let expected = serde_json::json!({
@@ -73,8 +82,10 @@ async fn a_panic_is_a_failed_step_and_the_next_one_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn a_step_that_never_ends_is_answered_at_its_deadline() {
-    let (executor, mut finished) =
-        executor(Probe { name: "echo", behaviour: |_, _| std::future::pending().boxed() });
+    let (executor, mut finished) = executor(Probe {
+        name: "echo",
+        behaviour: |_, _| std::future::pending().boxed(),
+    });
     let began = Instant::now();
     executor.start(step("echo"), Uuid::nil(), CancellationToken::new());
     assert_eq!(finished.recv().await.unwrap().reply.exit_code, EXIT_DEADLINE);
@@ -99,13 +110,23 @@ async fn one_of_a_type_runs_at_a_time_and_a_stuck_thread_is_told() {
     assert!(finished.try_recv().is_err(), "the running step will answer");
     assert_eq!(finished.recv().await.unwrap().reply.exit_code, EXIT_DEADLINE);
     executor.start(step("echo"), Uuid::nil(), CancellationToken::new());
-    assert!(finished.recv().await.unwrap().reply.error.contains("still not ended"));
+    assert!(
+        finished
+            .recv()
+            .await
+            .unwrap()
+            .reply
+            .error
+            .contains("still not ended")
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_session_ends_its_steps_without_a_reply() {
-    let (executor, mut finished) =
-        executor(Probe { name: "echo", behaviour: |_, _| std::future::pending().boxed() });
+    let (executor, mut finished) = executor(Probe {
+        name: "echo",
+        behaviour: |_, _| std::future::pending().boxed(),
+    });
     let session = CancellationToken::new();
     executor.start(step("echo"), Uuid::nil(), session.clone());
     tokio::time::sleep(Duration::from_secs(1)).await;

@@ -53,8 +53,15 @@ pub enum State {
 
 impl State {
     /// Where everything begins.
-    pub const START: Self = Self::Registering { failures: 0, refusals: 0 };
-    const POLLING: Self = Self::Polling { failures: 0, refusals: 0, failing_since: None };
+    pub const START: Self = Self::Registering {
+        failures: 0,
+        refusals: 0,
+    };
+    const POLLING: Self = Self::Polling {
+        failures: 0,
+        refusals: 0,
+        failing_since: None,
+    };
 }
 
 /// Why a request did not give what it should.
@@ -183,11 +190,17 @@ fn registration_failed(
 ) -> (State, Action) {
     let (failures, refusals) = counts(state);
     if failure.needs_a_person() {
-        let state = State::Registering { failures, refusals: refusals.saturating_add(1) };
+        let state = State::Registering {
+            failures,
+            refusals: refusals.saturating_add(1),
+        };
         return (state, go(Request::Register, slow(refusals, jitter)));
     }
     let wait = grown(REGISTER_FIRST, 2.0, failures, circumstances.interval);
-    let state = State::Registering { failures: failures.saturating_add(1), refusals: 0 };
+    let state = State::Registering {
+        failures: failures.saturating_add(1),
+        refusals: 0,
+    };
     let mut action = go(Request::Register, spread(wait, 0.25, jitter));
     action.network_may_help = true;
     (state, action)
@@ -197,7 +210,10 @@ fn instructed(steps: Steps) -> (State, Action) {
     let asked = u64::try_from(steps.next_instruction_seconds).unwrap_or(0);
     let asked = Duration::from_secs(asked).min(LONGEST_WAIT);
     let mut action = match steps.post_step_action {
-        PostStepAction::Exit => Action { end_steps: true, ..go(Request::Register, asked.max(EXIT_WAIT)) },
+        PostStepAction::Exit => Action {
+            end_steps: true,
+            ..go(Request::Register, asked.max(EXIT_WAIT))
+        },
         PostStepAction::Continue if asked.is_zero() => go(Request::Poll, UNSAID_WAIT),
         PostStepAction::Continue => go(Request::Poll, asked.max(SHORTEST_WAIT)),
     };
@@ -218,7 +234,10 @@ fn poll_failed(
 ) -> (State, Action) {
     let (failures, refusals) = counts(state);
     let since = match state {
-        State::Polling { failing_since: Some(since), .. } => *since,
+        State::Polling {
+            failing_since: Some(since),
+            ..
+        } => *since,
         _ => now,
     };
     let mut action = go(Request::Poll, Duration::ZERO);
@@ -231,10 +250,19 @@ fn poll_failed(
         if may_register && matches!(failure, Failure::Status(404, _)) {
             action.request = Request::Register;
             action.end_steps = true;
-            return (State::Registering { failures: 0, refusals: refusals.saturating_add(1) }, action);
+            return (
+                State::Registering {
+                    failures: 0,
+                    refusals: refusals.saturating_add(1),
+                },
+                action,
+            );
         }
-        let state =
-            State::Polling { failures, refusals: refusals.saturating_add(1), failing_since: Some(since) };
+        let state = State::Polling {
+            failures,
+            refusals: refusals.saturating_add(1),
+            failing_since: Some(since),
+        };
         return (state, action);
     }
     if may_register && now.duration_since(since) >= GIVE_UP_POLLING {
@@ -244,16 +272,20 @@ fn poll_failed(
     }
     action.wait = spread(grown(POLL_FIRST, 1.5, failures, POLL_LAST), 0.5, jitter);
     action.network_may_help = true;
-    let state =
-        State::Polling { failures: failures.saturating_add(1), refusals: 0, failing_since: Some(since) };
+    let state = State::Polling {
+        failures: failures.saturating_add(1),
+        refusals: 0,
+        failing_since: Some(since),
+    };
     (state, action)
 }
 
 fn counts(state: &State) -> (u32, u32) {
     match state {
-        State::Registering { failures, refusals } | State::Polling { failures, refusals, .. } => {
-            (*failures, *refusals)
-        }
+        State::Registering { failures, refusals }
+        | State::Polling {
+            failures, refusals, ..
+        } => (*failures, *refusals),
     }
 }
 

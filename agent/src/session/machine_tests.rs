@@ -1,6 +1,9 @@
 use super::*;
 
-const CALM: Circumstances = Circumstances { interval: Duration::from_secs(60), installing: false };
+const CALM: Circumstances = Circumstances {
+    interval: Duration::from_secs(60),
+    installing: false,
+};
 const MIDDLE: f64 = 0.5;
 
 fn status(code: u16) -> Failure {
@@ -22,7 +25,12 @@ async fn every_status_code_leads_to_another_request() {
             };
             let (_, action) = next(&state, outcome, now, MIDDLE, CALM);
             let slow = matches!(code, 401 | 403 | 404 | 409);
-            assert_eq!(minutes(action.wait) >= 5, slow, "{code} in {state:?} waits {:?}", action.wait);
+            assert_eq!(
+                minutes(action.wait) >= 5,
+                slow,
+                "{code} in {state:?} waits {:?}",
+                action.wait
+            );
             assert!(!action.wait.is_zero(), "{code} must not be a tight loop");
         }
     }
@@ -33,8 +41,13 @@ async fn a_refused_registration_is_tried_after_5_10_20_30_30_minutes() {
     let mut state = State::START;
     let mut waits = Vec::new();
     for _ in 0..6 {
-        let (following, action) =
-            next(&state, Outcome::Registration(Err(status(404))), Instant::now(), MIDDLE, CALM);
+        let (following, action) = next(
+            &state,
+            Outcome::Registration(Err(status(404))),
+            Instant::now(),
+            MIDDLE,
+            CALM,
+        );
         waits.push(minutes(action.wait));
         assert_eq!(action.request, Request::Register);
         tokio::time::advance(action.wait).await;
@@ -75,14 +88,20 @@ async fn failing_polls_back_off_and_register_again_after_a_quarter_of_an_hour() 
         }
     }
     let took = start.elapsed();
-    assert!(took >= GIVE_UP_POLLING && took < GIVE_UP_POLLING + POLL_LAST * 2, "{took:?}");
+    assert!(
+        took >= GIVE_UP_POLLING && took < GIVE_UP_POLLING + POLL_LAST * 2,
+        "{took:?}"
+    );
     assert_eq!(longest, POLL_LAST);
     assert_eq!(state, State::START);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_installing_host_never_registers_again_by_itself() {
-    let installing = Circumstances { installing: true, ..CALM };
+    let installing = Circumstances {
+        installing: true,
+        ..CALM
+    };
     let mut state = State::POLLING;
     for code in [500, 404, 401, 502].into_iter().cycle().take(400) {
         let outcome = Outcome::Poll(Err(status(code)));
@@ -96,18 +115,36 @@ async fn an_installing_host_never_registers_again_by_itself() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unknown_host_registers_again_but_not_at_once_and_ever_slower() {
-    let (state, action) =
-        next(&State::POLLING, Outcome::Poll(Err(status(404))), Instant::now(), MIDDLE, CALM);
+    let (state, action) = next(
+        &State::POLLING,
+        Outcome::Poll(Err(status(404))),
+        Instant::now(),
+        MIDDLE,
+        CALM,
+    );
     assert_eq!((action.request, minutes(action.wait)), (Request::Register, 5));
-    let (_, action) = next(&state, Outcome::Registration(Err(status(404))), Instant::now(), MIDDLE, CALM);
+    let (_, action) = next(
+        &state,
+        Outcome::Registration(Err(status(404))),
+        Instant::now(),
+        MIDDLE,
+        CALM,
+    );
     assert_eq!((action.request, minutes(action.wait)), (Request::Register, 10));
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_good_answer_forgets_all_failures() {
     let now = Instant::now();
-    let failing = State::Polling { failures: 9, refusals: 3, failing_since: Some(now) };
-    let steps = Steps { next_instruction_seconds: 60, ..Steps::default() };
+    let failing = State::Polling {
+        failures: 9,
+        refusals: 3,
+        failing_since: Some(now),
+    };
+    let steps = Steps {
+        next_instruction_seconds: 60,
+        ..Steps::default()
+    };
     let (state, action) = next(&failing, Outcome::Poll(Ok(steps)), now, MIDDLE, CALM);
     assert_eq!(state, State::POLLING);
     assert_eq!(action.wait, Duration::from_secs(60));
@@ -116,30 +153,63 @@ async fn one_good_answer_forgets_all_failures() {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_names_no_time_or_nonsense_makes_no_tight_loop() {
-    for (asked, wait) in
-        [(0, UNSAID_WAIT), (-5, UNSAID_WAIT), (1, Duration::from_secs(1)), (i64::MAX, LONGEST_WAIT)]
-    {
-        let steps = Steps { next_instruction_seconds: asked, ..Steps::default() };
-        let (_, action) = next(&State::POLLING, Outcome::Poll(Ok(steps)), Instant::now(), MIDDLE, CALM);
+    for (asked, wait) in [
+        (0, UNSAID_WAIT),
+        (-5, UNSAID_WAIT),
+        (1, Duration::from_secs(1)),
+        (i64::MAX, LONGEST_WAIT),
+    ] {
+        let steps = Steps {
+            next_instruction_seconds: asked,
+            ..Steps::default()
+        };
+        let (_, action) = next(
+            &State::POLLING,
+            Outcome::Poll(Ok(steps)),
+            Instant::now(),
+            MIDDLE,
+            CALM,
+        );
         assert_eq!((action.request, action.wait), (Request::Poll, wait), "{asked}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn exit_registers_after_the_time_said_and_ends_the_steps() {
-    let step = Step { step_type: "reboot-for-reclaim".into(), ..Step::default() };
+    let step = Step {
+        step_type: "reboot-for-reclaim".into(),
+        ..Step::default()
+    };
     let steps = Steps {
         next_instruction_seconds: 120,
         post_step_action: PostStepAction::Exit,
         instructions: Some(vec![step.clone()]),
     };
-    let (state, action) = next(&State::POLLING, Outcome::Poll(Ok(steps)), Instant::now(), MIDDLE, CALM);
+    let (state, action) = next(
+        &State::POLLING,
+        Outcome::Poll(Ok(steps)),
+        Instant::now(),
+        MIDDLE,
+        CALM,
+    );
     assert_eq!(state, State::START);
-    assert_eq!((action.request, action.wait), (Request::Register, Duration::from_secs(120)));
+    assert_eq!(
+        (action.request, action.wait),
+        (Request::Register, Duration::from_secs(120))
+    );
     assert_eq!(action.start, [step]);
     assert!(action.end_steps);
-    let binding = Steps { post_step_action: PostStepAction::Exit, ..Steps::default() };
-    let (_, action) = next(&State::POLLING, Outcome::Poll(Ok(binding)), Instant::now(), MIDDLE, CALM);
+    let binding = Steps {
+        post_step_action: PostStepAction::Exit,
+        ..Steps::default()
+    };
+    let (_, action) = next(
+        &State::POLLING,
+        Outcome::Poll(Ok(binding)),
+        Instant::now(),
+        MIDDLE,
+        CALM,
+    );
     assert_eq!((action.request, action.wait), (Request::Register, EXIT_WAIT));
 }
 

@@ -18,15 +18,17 @@ impl Sent {
     /// Whether the service has this output already.
     pub fn knows(&self, step_type: &str, exit_code: i64, output: &str, now: Instant) -> bool {
         exit_code == 0
-            && self.outputs.get(step_type).is_some_and(|(last, at)| {
-                last == output && now.duration_since(*at) < REMEMBERED_FOR
-            })
+            && self
+                .outputs
+                .get(step_type)
+                .is_some_and(|(last, at)| last == output && now.duration_since(*at) < REMEMBERED_FOR)
     }
 
     /// The service has taken a reply.
     pub fn remember(&mut self, step_type: &str, exit_code: i64, output: &str, now: Instant) {
         if exit_code == 0 {
-            self.outputs.insert(step_type.to_owned(), (output.to_owned(), now));
+            self.outputs
+                .insert(step_type.to_owned(), (output.to_owned(), now));
         }
     }
 

@@ -49,7 +49,12 @@ pub async fn run(client: Client, surroundings: Surroundings, stop: CancellationT
     let (sender, finished) = mpsc::unbounded_channel();
     let sent = Arc::new(Mutex::new(Sent::default()));
     let (identity, _) = watch::channel(None);
-    let replying = tokio::spawn(post_replies(client.clone(), identity.subscribe(), finished, Arc::clone(&sent)));
+    let replying = tokio::spawn(post_replies(
+        client.clone(),
+        identity.subscribe(),
+        finished,
+        Arc::clone(&sent),
+    ));
     let mut session = Session {
         executor: Executor::new(Arc::clone(&surroundings.registry), sender),
         client,
@@ -107,17 +112,23 @@ impl Session {
         let ours = tokio::task::spawn_blocking(move || identity())
             .await
             .map_err(|error| Failure::Transport(format!("the host id cannot be computed: {error}")))?;
-        self.surroundings.view.send_modify(|view| view.host_id = Some(ours));
-        let version = self
-            .identity
-            .borrow()
-            .as_ref()
-            .map_or_else(|| self.surroundings.own_version.clone(), |identity| identity.version.clone());
+        self.surroundings
+            .view
+            .send_modify(|view| view.host_id = Some(ours));
+        let version = self.identity.borrow().as_ref().map_or_else(
+            || self.surroundings.own_version.clone(),
+            |identity| identity.version.clone(),
+        );
         let told = self.client.register(ours, &version, request_id).await?;
         let version = told.agent_version.unwrap_or(version);
         info!(host_id = %told.host_id, version, "registered");
-        self.surroundings.view.send_modify(|view| view.host_id = Some(told.host_id));
-        self.identity.send_replace(Some(Identity { host_id: told.host_id, version }));
+        self.surroundings
+            .view
+            .send_modify(|view| view.host_id = Some(told.host_id));
+        self.identity.send_replace(Some(Identity {
+            host_id: told.host_id,
+            version,
+        }));
         self.steps = CancellationToken::new();
         Ok(())
     }
@@ -126,7 +137,11 @@ impl Session {
         let Some(Identity { host_id, version }) = self.identity.borrow().clone() else {
             return Outcome::Registration(Err(Failure::Malformed("polled before registering".to_owned())));
         };
-        Outcome::Poll(self.client.instructions(host_id, &version, clock::now(), request_id).await)
+        Outcome::Poll(
+            self.client
+                .instructions(host_id, &version, clock::now(), request_id)
+                .await,
+        )
     }
 
     async fn act(&mut self, state: &State, action: Action, failure: Option<Failure>, request_id: Uuid) {
@@ -135,20 +150,26 @@ impl Session {
         }
         match &failure {
             Some(failure) => warn!(next_try_s = action.wait.as_secs_f32(), "{}", failure.text()),
-            None => debug!(steps = action.start.len(), wait_s = action.wait.as_secs_f32(), "answered"),
+            None => debug!(
+                steps = action.start.len(),
+                wait_s = action.wait.as_secs_f32(),
+                "answered"
+            ),
         }
         for step in action.start {
             self.executor.start(step, request_id, self.steps.clone());
         }
         let registered = matches!(state, State::Polling { .. });
         let due = Instant::now() + action.wait;
-        let running = self.executor.running().into_iter().map(str::to_owned).collect();
         self.surroundings.view.send_modify(|view| {
-            view.phase = if registered { Phase::Registered } else { Phase::Registering };
+            view.phase = if registered {
+                Phase::Registered
+            } else {
+                Phase::Registering
+            };
             view.advice = failure.as_ref().map_or("", Failure::advice);
             view.trouble = failure.as_ref().map(Failure::text);
             view.next_request = Some(due);
-            view.running = running;
         });
         let network = &mut self.surroundings.network;
         network.mark_unchanged();
@@ -172,7 +193,9 @@ async fn post_replies(
     sent: Arc<Mutex<Sent>>,
 ) {
     while let Some(one) = finished.recv().await {
-        let Some(Identity { host_id, version }) = identity.borrow().clone() else { continue };
+        let Some(Identity { host_id, version }) = identity.borrow().clone() else {
+            continue;
+        };
         let (code, output) = (one.reply.exit_code, one.reply.output.as_str());
         let known = {
             let sent = sent.lock().unwrap_or_else(PoisonError::into_inner);

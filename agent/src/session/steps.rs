@@ -1,6 +1,6 @@
 //! The steps that this agent can do, one file each. A new step is a file here and a line in [`Registry::standard`].
 
-// pub mod inventory;
+pub mod inventory;
 pub mod ntp;
 
 use std::collections::HashMap;
@@ -33,12 +33,20 @@ pub struct StepOutput {
 impl StepOutput {
     /// It went well.
     pub fn good(output: String) -> Self {
-        Self { exit_code: 0, output, error: String::new() }
+        Self {
+            exit_code: 0,
+            output,
+            error: String::new(),
+        }
     }
 
     /// It could not be done.
     pub fn failed(error: impl Into<String>) -> Self {
-        Self { exit_code: EXIT_INTERNAL, output: String::new(), error: error.into() }
+        Self {
+            exit_code: EXIT_INTERNAL,
+            output: String::new(),
+            error: error.into(),
+        }
     }
 }
 
@@ -60,19 +68,26 @@ pub struct Registry {
 impl Registry {
     /// A registry of these.
     pub fn new(handlers: Vec<Arc<dyn StepHandler>>) -> Self {
-        Self { handlers: handlers.into_iter().map(|handler| (handler.step_type(), handler)).collect() }
+        Self {
+            handlers: handlers
+                .into_iter()
+                .map(|handler| (handler.step_type(), handler))
+                .collect(),
+        }
     }
 
     /// Every step that this agent can do.
     pub fn standard(time: &TimeSources) -> Self {
         Self::new(vec![
-            //             Arc::new(inventory::InventoryStep),
+            Arc::new(inventory::InventoryStep),
             Arc::new(ntp::NtpSynchronizer::new(time.clone())),
         ])
     }
 
     /// The step of that name.
     pub fn get(&self, name: &str) -> Option<(StepType, Arc<dyn StepHandler>)> {
-        self.handlers.get_key_value(name).map(|(name, handler)| (*name, Arc::clone(handler)))
+        self.handlers
+            .get_key_value(name)
+            .map(|(name, handler)| (*name, Arc::clone(handler)))
     }
 }

@@ -28,6 +28,4 @@ pub struct SessionView {
     pub advice: &'static str,
     /// When the next request is due.
     pub next_request: Option<Instant>,
-    /// Steps that run now.
-    pub running: Vec<String>,
 }

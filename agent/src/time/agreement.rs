@@ -56,19 +56,35 @@ pub fn states(said: &[Option<Measurement>]) -> Vec<NtpSourceState> {
 
 /// The source to follow: the best one of a majority that agrees. None when no majority does.
 pub fn best(said: &[Option<Measurement>]) -> Option<usize> {
-    let answered: Vec<(usize, Measurement)> =
-        said.iter().enumerate().filter_map(|(index, one)| one.map(|one| (index, one))).collect();
+    let answered: Vec<(usize, Measurement)> = said
+        .iter()
+        .enumerate()
+        .filter_map(|(index, one)| one.map(|one| (index, one)))
+        .collect();
     // The point that most claims cover is an edge of one of them.
     let edges = answered.iter().flat_map(|(_, one)| {
-        [one.offset - one.uncertainty(), one.offset + one.uncertainty(), one.offset]
+        [
+            one.offset - one.uncertainty(),
+            one.offset + one.uncertainty(),
+            one.offset,
+        ]
     });
     let group = edges
-        .map(|edge| answered.iter().filter(|(_, one)| one.claims(edge)).copied().collect::<Vec<_>>())
+        .map(|edge| {
+            answered
+                .iter()
+                .filter(|(_, one)| one.claims(edge))
+                .copied()
+                .collect::<Vec<_>>()
+        })
         .max_by_key(Vec::len)?;
     if group.len() * 2 <= answered.len() {
         return None;
     }
-    group.into_iter().min_by(|(_, a), (_, b)| a.distance().total_cmp(&b.distance())).map(|(index, _)| index)
+    group
+        .into_iter()
+        .min_by(|(_, a), (_, b)| a.distance().total_cmp(&b.distance()))
+        .map(|(index, _)| index)
 }
 
 fn agree(a: &Measurement, b: &Measurement) -> bool {
@@ -82,7 +98,11 @@ mod tests {
     use super::*;
 
     fn says(offset: f64, delay: f64, stratum: u8) -> Option<Measurement> {
-        Some(Measurement { offset, delay, stratum })
+        Some(Measurement {
+            offset,
+            delay,
+            stratum,
+        })
     }
 
     #[test]
@@ -99,7 +119,10 @@ mod tests {
 
     #[test]
     fn without_a_majority_nobody_is_believed() {
-        assert_eq!(states(&[says(900.0, 0.01, 1), says(0.0, 0.02, 3)]), [Error, Error]);
+        assert_eq!(
+            states(&[says(900.0, 0.01, 1), says(0.0, 0.02, 3)]),
+            [Error, Error]
+        );
     }
 
     #[test]

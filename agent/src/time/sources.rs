@@ -37,7 +37,11 @@ pub struct Asked {
 impl TimeSources {
     /// No source yet.
     pub fn new(names: Names) -> Self {
-        Self { names, port: NTP_PORT, list: Arc::default() }
+        Self {
+            names,
+            port: NTP_PORT,
+            list: Arc::default(),
+        }
     }
 
     /// For tests: sources that listen on another port.
@@ -79,16 +83,25 @@ impl TimeSources {
                 Some(address) => measure(SocketAddr::new(address, self.port)).await,
                 None => None,
             };
-            Asked { source, address, said }
+            Asked {
+                source,
+                address,
+                said,
+            }
         }))
         .await
     }
 }
 
 async fn measure(server: SocketAddr) -> Option<Measurement> {
-    let any: IpAddr =
-        if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let config = rsntp::Config::default().bind_address(SocketAddr::new(any, 0)).timeout(PATIENCE);
+    let any: IpAddr = if server.is_ipv4() {
+        Ipv4Addr::UNSPECIFIED.into()
+    } else {
+        Ipv6Addr::UNSPECIFIED.into()
+    };
+    let config = rsntp::Config::default()
+        .bind_address(SocketAddr::new(any, 0))
+        .timeout(PATIENCE);
     let client = rsntp::AsyncSntpClient::with_config(config);
     for _ in 0..ATTEMPTS {
         match client.synchronize(server.to_string()).await {

@@ -27,7 +27,10 @@ pub struct Seen {
 
 impl Seen {
     pub fn header(&self, name: &str) -> String {
-        self.headers.get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
+        self.headers
+            .get(name)
+            .map(|value| value.to_str().unwrap().to_owned())
+            .unwrap_or_default()
     }
 }
 
@@ -56,9 +59,14 @@ impl FakeService {
         let port = listener.local_addr().unwrap().port();
         let (sender, seen) = mpsc::unbounded_channel();
         let answers = Arc::<Mutex<Answers>>::default();
-        let shared = Shared { answers: Arc::clone(&answers), seen: sender };
+        let shared = Shared {
+            answers: Arc::clone(&answers),
+            seen: sender,
+        };
         tokio::spawn(async move {
-            axum::serve(listener, Router::new().fallback(answer).with_state(shared)).await.unwrap();
+            axum::serve(listener, Router::new().fallback(answer).with_state(shared))
+                .await
+                .unwrap();
         });
         Self { port, answers, seen }
     }
@@ -69,7 +77,11 @@ impl FakeService {
 
     /// The next answer to a registration; the last one stays.
     pub fn register_with(&self, status: u16, body: &str) {
-        self.answers.lock().unwrap().registrations.push_back((status, body.to_owned()));
+        self.answers
+            .lock()
+            .unwrap()
+            .registrations
+            .push_back((status, body.to_owned()));
     }
 
     /// The next answer to a poll; the last one stays.
@@ -104,7 +116,8 @@ impl FakeService {
 /// The answer to a good registration.
 pub fn registration(version: &str) -> String {
     let args = json!({"agent_version": version, "host_id": HOST, "infra_env_id": POOL}).to_string();
-    json!({"id": HOST, "kind": "Host", "status": null, "next_step_runner_command": {"args": [args]}}).to_string()
+    json!({"id": HOST, "kind": "Host", "status": null, "next_step_runner_command": {"args": [args]}})
+        .to_string()
 }
 
 async fn answer(State(shared): State<Shared>, request: Request) -> Response {
@@ -128,12 +141,20 @@ async fn answer(State(shared): State<Shared>, request: Request) -> Response {
     let (queue, otherwise) = if is_registration {
         (&mut answers.registrations, (201, registration("v")))
     } else {
-        (&mut answers.instructions, (200, r#"{"next_instruction_seconds":60}"#.to_owned()))
+        (
+            &mut answers.instructions,
+            (200, r#"{"next_instruction_seconds":60}"#.to_owned()),
+        )
     };
     let (status, body) = match queue.len() {
         0 => otherwise,
         1 => queue[0].clone(),
         _ => queue.pop_front().expect("not empty"),
     };
-    (StatusCode::from_u16(status).unwrap(), [("content-type", "application/json")], body).into_response()
+    (
+        StatusCode::from_u16(status).unwrap(),
+        [("content-type", "application/json")],
+        body,
+    )
+        .into_response()
 }

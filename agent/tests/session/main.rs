@@ -70,17 +70,28 @@ impl Agent {
             network: network_receiver,
         };
         let done = tokio::spawn(runner::run(client, surroundings, stop.clone()));
-        Self { view, network, stop, done }
+        Self {
+            view,
+            network,
+            stop,
+            done,
+        }
     }
 
     async fn until(&mut self, what: &str, test: impl FnMut(&SessionView) -> bool) -> SessionView {
         let waiting = timeout(Duration::from_secs(20), self.view.wait_for(test)).await;
-        waiting.unwrap_or_else(|_| panic!("never: {what}")).expect("the session ended").clone()
+        waiting
+            .unwrap_or_else(|_| panic!("never: {what}"))
+            .expect("the session ended")
+            .clone()
     }
 
     async fn end(self) {
         self.stop.cancel();
-        timeout(Duration::from_secs(5), self.done).await.expect("stops when told").unwrap();
+        timeout(Duration::from_secs(5), self.done)
+            .await
+            .expect("stops when told")
+            .unwrap();
     }
 }
 
@@ -99,14 +110,28 @@ async fn a_host_registers_polls_runs_a_step_and_replies() {
     let mut agent = Agent::start(&service, "the-token");
 
     let registration = service.next().await;
-    assert_eq!(registration.line, format!("POST /prefix/api/assisted-install/v2/infra-envs/{POOL}/hosts"));
-    assert_eq!(registration.body, json!({"host_id": HOST, "discovery_agent_version": "0.0.9"}));
+    assert_eq!(
+        registration.line,
+        format!("POST /prefix/api/assisted-install/v2/infra-envs/{POOL}/hosts")
+    );
+    assert_eq!(
+        registration.body,
+        json!({"host_id": HOST, "discovery_agent_version": "0.0.9"})
+    );
     assert_eq!(registration.header("x-secret-key"), "the-token");
 
     let poll = service.next().await;
     let instructions = format!("/prefix/api/assisted-install/v2/infra-envs/{POOL}/hosts/{HOST}/instructions");
-    assert!(poll.line.starts_with(&format!("GET {instructions}?timestamp=1")), "{}", poll.line);
-    assert_eq!(poll.header("discovery_agent_version"), "quay.io/agent:9", "the service named us");
+    assert!(
+        poll.line.starts_with(&format!("GET {instructions}?timestamp=1")),
+        "{}",
+        poll.line
+    );
+    assert_eq!(
+        poll.header("discovery_agent_version"),
+        "quay.io/agent:9",
+        "the service named us"
+    );
 
     let mut replies = [service.next().await, service.next().await];
     replies.sort_by_key(|reply| reply.body["step_type"].to_string());
@@ -122,7 +147,9 @@ async fn a_host_registers_polls_runs_a_step_and_replies() {
             json!({"step_type": "inventory", "step_id": "inventory-11111111", "output": "{\"a\":1}"}),
         ]
     );
-    let view = agent.until("registered", |view| view.phase == Phase::Registered).await;
+    let view = agent
+        .until("registered", |view| view.phase == Phase::Registered)
+        .await;
     assert_eq!(view.trouble, None);
     agent.end().await;
 }
@@ -151,17 +178,32 @@ async fn an_equal_output_is_sent_once_and_again_after_a_failed_poll() {
 #[tokio::test]
 async fn a_refusal_slows_down_shows_its_reason_and_does_not_end() {
     for (status, body, word) in [
-        (401, r#"{"code":401,"message":"unauthenticated for invalid credentials"}"#, "unauthenticated"),
+        (
+            401,
+            r#"{"code":401,"message":"unauthenticated for invalid credentials"}"#,
+            "unauthenticated",
+        ),
         (403, r#"{"code":403,"message":"forbidden"}"#, "forbidden"),
-        (404, r#"{"code":"404","href":"","id":404,"kind":"Error","reason":"infraEnv not found"}"#, "infraEnv not found"),
-        (409, r#"{"code":"409","href":"","id":409,"kind":"Error","reason":"no new hosts"}"#, "no new hosts"),
+        (
+            404,
+            r#"{"code":"404","href":"","id":404,"kind":"Error","reason":"infraEnv not found"}"#,
+            "infraEnv not found",
+        ),
+        (
+            409,
+            r#"{"code":"409","href":"","id":409,"kind":"Error","reason":"no new hosts"}"#,
+            "no new hosts",
+        ),
     ] {
         let service = FakeService::start().await;
         service.register_with(status, body);
         let mut agent = Agent::start(&service, "the-token");
         let view = agent.until("trouble", |view| view.trouble.is_some()).await;
         let trouble = view.trouble.unwrap();
-        assert!(trouble.contains(&status.to_string()) && trouble.contains(word), "{trouble}");
+        assert!(
+            trouble.contains(&status.to_string()) && trouble.contains(word),
+            "{trouble}"
+        );
         assert!(!trouble.contains("the-token"));
         assert!(!view.advice.is_empty());
         let wait = view.next_request.unwrap() - tokio::time::Instant::now();
@@ -174,13 +216,22 @@ async fn a_refusal_slows_down_shows_its_reason_and_does_not_end() {
 #[tokio::test]
 async fn answers_that_make_no_sense_are_survived() {
     let mut service = FakeService::start().await;
-    for (status, body) in
-        [(201, "{"), (201, ""), (200, "[]"), (500, "<html>"), (201, "{\"next_step_runner_command\":{\"args\":[\"x\"]}}")]
-    {
+    for (status, body) in [
+        (201, "{"),
+        (201, ""),
+        (200, "[]"),
+        (500, "<html>"),
+        (201, "{\"next_step_runner_command\":{\"args\":[\"x\"]}}"),
+    ] {
         service.register_with(status, body);
     }
     service.register_with(201, &fake_service::registration("v"));
-    for body in ["", "{\"instructions\":7}", "null", "{\"next_instruction_seconds\":1}"] {
+    for body in [
+        "",
+        "{\"instructions\":7}",
+        "null",
+        "{\"next_instruction_seconds\":1}",
+    ] {
         service.instruct_with(200, body);
     }
     let mut agent = Agent::start(&service, "");
@@ -194,7 +245,9 @@ async fn answers_that_make_no_sense_are_survived() {
     });
     service.next_that(|seen| seen.line.starts_with("GET")).await;
     let view = agent
-        .until("polling goes well", |view| view.phase == Phase::Registered && view.trouble.is_none())
+        .until("polling goes well", |view| {
+            view.phase == Phase::Registered && view.trouble.is_none()
+        })
         .await;
     assert_eq!(view.host_id.unwrap().to_string(), HOST);
     poking.abort();
@@ -208,7 +261,11 @@ async fn busy_services_are_asked_again_quickly() {
     service.register_with(504, "busy");
     service.register_with(201, &fake_service::registration("v"));
     let mut agent = Agent::start(&service, "");
-    agent.until("registered", |view| view.phase == Phase::Registered && view.next_request.is_some()).await;
+    agent
+        .until("registered", |view| {
+            view.phase == Phase::Registered && view.next_request.is_some()
+        })
+        .await;
     for _ in 0..3 {
         assert!(service.next().await.line.starts_with("POST"));
     }
@@ -221,10 +278,14 @@ async fn exit_registers_again_at_once() {
     service.instruct_with(200, r#"{"post_step_action":"exit","instructions":null}"#);
     service.instruct_with(200, r#"{"next_instruction_seconds":60}"#);
     let agent = Agent::start(&service, "");
-    let methods: Vec<String> =
-        [service.next().await, service.next().await, service.next().await, service.next().await]
-            .map(|seen| seen.line.split(' ').next().unwrap().to_owned())
-            .into();
+    let methods: Vec<String> = [
+        service.next().await,
+        service.next().await,
+        service.next().await,
+        service.next().await,
+    ]
+    .map(|seen| seen.line.split(' ').next().unwrap().to_owned())
+    .into();
     assert_eq!(methods, ["POST", "GET", "POST", "GET"]);
     agent.end().await;
 }

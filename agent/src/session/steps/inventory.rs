@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::{Running, StepHandler, StepOutput, StepType};
-use crate::inventory;
+use crate::inventory::{self, Options};
 use crate::root::Root;
 
 /// Collects the inventory on a thread of its own: probes read files that may block.
@@ -30,11 +30,18 @@ impl StepHandler for InventoryStep {
             }
             let collected = tokio::task::spawn_blocking(move || {
                 let _running = running;
-                serde_json::to_string(&inventory::collect(&Root::live(), &args))
+                let options = Options::from_arguments(args.iter().skip(1).map(String::as_str));
+                let collected = inventory::collect(&Root::live(), options);
+                for problem in &collected.problems {
+                    tracing::info!(field = problem.field, "not known: {}", problem.reason);
+                }
+                serde_json::to_string(&collected.inventory)
             });
             match collected.await {
                 Ok(Ok(text)) => StepOutput::good(text),
-                Ok(Err(error)) => StepOutput::failed(format!("the inventory cannot be written as JSON: {error}")),
+                Ok(Err(error)) => {
+                    StepOutput::failed(format!("the inventory cannot be written as JSON: {error}"))
+                }
                 Err(error) => StepOutput::failed(format!("the inventory broke: {error}")),
             }
         }

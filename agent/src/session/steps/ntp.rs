@@ -51,7 +51,10 @@ impl StepHandler for NtpSynchronizer {
             let ntp_sources = named
                 .into_iter()
                 .zip(states)
-                .map(|(source_name, state)| NtpSource { source_name, source_state: Some(state) })
+                .map(|(source_name, state)| NtpSource {
+                    source_name,
+                    source_state: Some(state),
+                })
                 .collect();
             match serde_json::to_string(&NtpSynchronizationResponse { ntp_sources }) {
                 Ok(text) => StepOutput::good(text),
@@ -106,7 +109,9 @@ mod tests {
     }
 
     async fn run(sources: TimeSources, arg: &str) -> StepOutput {
-        NtpSynchronizer::new(sources).run(vec![arg.to_owned()], Arc::new(Running)).await
+        NtpSynchronizer::new(sources)
+            .run(vec![arg.to_owned()], Arc::new(Running))
+            .await
     }
 
     #[tokio::test]
@@ -138,7 +143,12 @@ mod tests {
 
     #[tokio::test]
     async fn wrong_arguments_are_refused() {
-        for args in [vec![], vec!["{}".to_owned()], vec!["x".to_owned()], vec!["{}".to_owned(); 2]] {
+        for args in [
+            vec![],
+            vec!["{}".to_owned()],
+            vec!["x".to_owned()],
+            vec!["{}".to_owned(); 2],
+        ] {
             let step = NtpSynchronizer::new(TimeSources::new(Names::system()));
             let reply = step.run(args, Arc::new(Running)).await;
             assert_eq!(reply.exit_code, -1);
