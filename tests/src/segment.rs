@@ -76,10 +76,7 @@ impl Segment {
         Self {
             folder,
             taps: 0,
-<<<<<<< HEAD
-=======
             names: Vec::new(),
->>>>>>> lab
             servers: Vec::new(),
         }
     }
@@ -103,12 +100,9 @@ impl Segment {
     pub fn serve(&mut self, offer: &Offer) {
         let mut configuration =
             String::from("port=0\nbind-interfaces\ninterface=br0\nuser=root\nno-ping\nlog-dhcp\n");
-<<<<<<< HEAD
-=======
         for (mac, hostname) in &self.names {
             let _ = writeln!(configuration, "dhcp-host={mac},{hostname}");
         }
->>>>>>> lab
         let addresses = "dhcp-range=10.91.0.50,10.91.0.150,255.255.255.0,1h\n";
         match offer {
             Offer::HttpBoot { url } => {
