@@ -1,1 +1,25 @@
-//! Discovery images as data.
+//! Discovery images as data: where the writable areas of an ISO are, and which bytes stand in them.
+//!
+//! Nothing here does I/O but the positioned reads of [`read_at::ReadAt`], and nothing is asynchronous. An image for
+//! one InfraEnv is a [`overlay::Plan`]: ranges of the base file, computed bytes and zeros, in order.
+//! The contract of the image is `docs/live-image.md`.
+//!
+//! Reading order: [`live`] opens a base ISO, [`customise`] says what one InfraEnv wants of it,
+//! [`overlay`] is the arithmetic.
+
+#![warn(missing_docs)]
+
+pub mod config_archive;
+pub mod customise;
+pub mod etag;
+pub mod iso9660;
+pub mod kargs;
+pub mod live;
+pub mod overlay;
+pub mod read_at;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
+pub use customise::{Customisation, CustomiseError, ImageBytes};
+pub use live::{LiveImage, LiveImageError};
+pub use overlay::{Piece, Plan};

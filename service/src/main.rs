@@ -1,1 +1,51 @@
-fn main() {}
+//! The `muster` program: a table from command to function.
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use muster::cli::output::print;
+use muster::cli::{hosts, infra_env, token};
+use muster::http::router;
+use muster::serve;
+use muster::settings::ServeArgs;
+
+/// Discovers bare-metal hosts: serves discovery images, collects inventories, tells which hosts are fit.
+#[derive(Parser)]
+#[command(version, about, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the service
+    Serve(Box<ServeArgs>),
+    /// Print a token
+    Token(token::TokenArgs),
+    /// Create, list and delete InfraEnvs of a running service
+    #[command(subcommand)]
+    InfraEnv(infra_env::InfraEnvCommand),
+    /// Show the hosts of a running service
+    Hosts(hosts::HostsArgs),
+    /// Print the description of the REST API
+    Openapi,
+}
+
+fn main() -> Result<()> {
+    let cli = Cli::parse();
+    // Fails only when a provider is installed already, which nobody does.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match cli.command {
+            Command::Serve(args) => serve::run(*args).await,
+            Command::Token(args) => token::run(args).await,
+            Command::InfraEnv(command) => infra_env::run(command).await,
+            Command::Hosts(args) => hosts::run(args).await,
+            Command::Openapi => {
+                print(&format!("{}\n", router::openapi().to_pretty_json()?));
+                Ok(())
+            }
+        }
+    })
+}

@@ -1,1 +1,37 @@
-//! What Muster remembers.
+//! What Muster remembers: InfraEnvs, hosts, their history, events, the outbox and shared settings, in SQLite or
+//! PostgreSQL behind the same statements (`sqlx::Any`).
+//!
+//! One file an aggregate, each adding methods to [`Store`]:
+//! [`infra_env`], [`host`] (with [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`], [`settings`].
+//!
+//! Rules:
+//! - A change commits together with its history, events and outbox row, or not at all.
+//! - A write names the version that it was based on ([`StoreError::Conflict`] when another came first): load again, decide
+//!   again, write again. Nothing is locked between a read and a write.
+//! - Absence is `Ok(None)`. Deleted records are absent, though their rows stay.
+//! - Moments are kept to the microsecond.
+
+mod change;
+pub mod check_in;
+pub mod deadline;
+pub mod error;
+pub mod event;
+pub mod host;
+pub mod infra_env;
+mod open;
+pub mod outbox;
+mod row;
+pub mod settings;
+mod store;
+
+pub use check_in::CheckIn;
+pub use deadline::Due;
+pub use error::StoreError;
+pub use event::{EventPage, EventQuery, Order, StoredEvent};
+pub use host::{HistoryEntry, HistoryRecord, HostBrief};
+pub use infra_env::Deletion;
+pub use outbox::{OutboxEntry, Subject};
+pub use store::{Kind, StatementCounts, Store};
+
+/// What most operations answer.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;

@@ -1,0 +1,105 @@
+//! The configuration archive: a newc cpio with `muster/config.json`, which the kernel unpacks as one more initrd.
+
+use std::io::{self, Write};
+
+use cpio::newc::{self, ModeFileType};
+use muster_api::live::{CONFIG_PATH, LiveConfig};
+
+/// iPXE appends the archive to the initramfs; both are padded to this.
+pub const APPENDED_ALIGNMENT: usize = 512;
+
+/// The archive for this configuration. The same configuration gives the same bytes.
+pub fn config_archive(config: &LiveConfig) -> Vec<u8> {
+    let json = serde_json::to_vec(config).expect("a LiveConfig has string keys only");
+    archive(&json).expect("writing to memory does not fail")
+}
+
+fn archive(json: &[u8]) -> io::Result<Vec<u8>> {
+    let path = CONFIG_PATH.trim_start_matches('/');
+    let (directory, _) = path
+        .rsplit_once('/')
+        .expect("the configuration is in a directory");
+    let directory_entry = newc::Builder::new(directory)
+        .ino(1)
+        .nlink(2)
+        .mode(0o755)
+        .set_mode_file_type(ModeFileType::Directory)
+        .write(Vec::new(), 0)
+        .finish()?;
+    let size = u32::try_from(json.len()).map_err(io::Error::other)?;
+    let mut file_entry = newc::Builder::new(path)
+        .ino(2)
+        .mode(0o600)
+        .set_mode_file_type(ModeFileType::Regular)
+        .write(directory_entry, size);
+    file_entry.write_all(json)?;
+    newc::trailer(file_entry.finish()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+    use crate::customise::test_config;
+
+    #[test]
+    fn the_archive_holds_the_directory_first_and_then_the_file() {
+        let archive = config_archive(&test_config("pool"));
+        let reader = newc::Reader::new(archive.as_slice()).unwrap();
+        assert_eq!(
+            (reader.entry().name(), reader.entry().mode()),
+            ("muster", 0o040755)
+        );
+        let mut reader = newc::Reader::new(reader.finish().unwrap()).unwrap();
+        assert_eq!(
+            (reader.entry().name(), reader.entry().mode()),
+            ("muster/config.json", 0o100600)
+        );
+        assert_eq!((reader.entry().uid(), reader.entry().mtime()), (0, 0));
+        let mut json = Vec::new();
+        io::Read::read_to_end(&mut reader, &mut json).unwrap();
+        assert_eq!(
+            serde_json::from_slice::<LiveConfig>(&json).unwrap(),
+            test_config("pool")
+        );
+        assert!(
+            newc::Reader::new(reader.finish().unwrap())
+                .unwrap()
+                .entry()
+                .is_trailer()
+        );
+    }
+
+    #[test]
+    fn the_same_configuration_gives_the_same_bytes_in_whole_words() {
+        let archive = config_archive(&test_config("pool"));
+        assert_eq!(archive, config_archive(&test_config("pool")));
+        assert_ne!(archive, config_archive(&test_config("other")));
+        assert_eq!(archive.len() % 4, 0);
+    }
+
+    #[test]
+    fn the_cpio_program_reads_it_too() {
+        let mut child = match Command::new("cpio")
+            .args(["-it", "--quiet"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+        {
+            Ok(child) => child,
+            Err(error) => panic!("the cpio program is needed for this test (apt-get install cpio): {error}"),
+        };
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(&config_archive(&test_config("pool")))
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(
+            String::from_utf8(output.stdout).unwrap(),
+            "muster\nmuster/config.json\n"
+        );
+    }
+}

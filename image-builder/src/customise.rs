@@ -1,0 +1,123 @@
+//! What one InfraEnv changes in the live image, and the byte plans that follow from it.
+
+use bytes::Bytes;
+use muster_api::live::LiveConfig;
+
+use crate::config_archive::{APPENDED_ALIGNMENT, config_archive};
+use crate::etag::etag;
+use crate::kargs::KargsError;
+use crate::live::LiveImage;
+use crate::overlay::{OutOfImage, Piece, Plan};
+
+/// What an InfraEnv wants of its image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Customisation {
+    /// What the agent is told.
+    pub config: LiveConfig,
+    /// Arguments behind the image's own, unescaped.
+    pub kernel_arguments: Vec<String>,
+}
+
+/// A finished image or boot artifact: its bytes as a plan over the base file, and their tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageBytes {
+    /// The bytes.
+    pub plan: Plan,
+    /// Strong entity tag, quoted.
+    pub etag: String,
+}
+
+/// Why an image cannot be made for an InfraEnv. The user can act on each.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CustomiseError {
+    /// The configuration is larger than its area.
+    #[error(
+        "the configuration needs {needed} bytes, the image reserves {limit}: shorten certificates, proxy or NTP sources of the InfraEnv"
+    )]
+    ConfigTooBig {
+        /// Bytes of the archive.
+        needed: u64,
+        /// Bytes of the area.
+        limit: u64,
+    },
+    /// The arguments do not fit or are malformed.
+    #[error(transparent)]
+    KernelArguments(#[from] KargsError),
+    /// Areas were checked when the image was opened, so this is a defect of the image's description.
+    #[error(transparent)]
+    OutOfImage(#[from] OutOfImage),
+}
+
+impl LiveImage {
+    /// The ISO: the base with the configuration and kernel-argument areas written.
+    pub fn iso(&self, wanted: &Customisation) -> Result<ImageBytes, CustomiseError> {
+        let archive = self.checked_archive(&wanted.config)?;
+        let rest = self.config.length - archive.len() as u64;
+        let arguments = Bytes::from(self.kargs.area(&wanted.kernel_arguments)?);
+        let mut plan = Plan::of_base(crate::iso9660::Extent {
+            offset: 0,
+            length: self.length,
+        })
+        .overlaid(self.config.end() - rest, Piece::Zeros(rest))?
+        .overlaid(self.config.offset, Piece::Bytes(archive))?;
+        for &offset in &self.kargs_offsets {
+            plan = plan.overlaid(offset, Piece::Bytes(arguments.clone()))?;
+        }
+        Ok(self.tagged(plan))
+    }
+
+    /// The initramfs for iPXE: the base's, padded, and the configuration archive, padded.
+    ///
+    /// The kernel looks for a further uncompressed archive at multiples of four bytes and skips zeros before it.
+    pub fn initrd(&self, config: &LiveConfig) -> Result<ImageBytes, CustomiseError> {
+        let archive = self.checked_archive(config)?;
+        let padding = |length: u64| Piece::Zeros(length.next_multiple_of(APPENDED_ALIGNMENT as u64) - length);
+        let archive_padding = padding(archive.len() as u64);
+        let pieces = [
+            Piece::Base(self.initrd),
+            padding(self.initrd.length),
+            Piece::Bytes(archive),
+            archive_padding,
+        ];
+        Ok(self.tagged(Plan::concatenation(pieces)))
+    }
+
+    /// The kernel, the same for everybody.
+    pub fn kernel(&self) -> ImageBytes {
+        self.tagged(Plan::of_base(self.kernel))
+    }
+
+    /// An InfraEnv that fits one form fits the other, so the limit is the same for both.
+    fn checked_archive(&self, config: &LiveConfig) -> Result<Bytes, CustomiseError> {
+        let archive = config_archive(config);
+        let needed = archive.len() as u64;
+        if needed > self.config.length {
+            return Err(CustomiseError::ConfigTooBig {
+                needed,
+                limit: self.config.length,
+            });
+        }
+        Ok(archive.into())
+    }
+
+    fn tagged(&self, plan: Plan) -> ImageBytes {
+        ImageBytes {
+            etag: etag(&self.digest, &plan),
+            plan,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn test_config(name: &str) -> LiveConfig {
+    LiveConfig {
+        version: muster_api::live::CONFIG_VERSION,
+        service_url: "http://muster.example:8090".into(),
+        infra_env_id: muster_api::ids::InfraEnvId(uuid::uuid!("0b6f7a52-1111-4222-8333-444455556666")),
+        infra_env_name: name.into(),
+        token: Some("token-of-this-pool".into()),
+        ca_certificates: String::new(),
+        proxy: Default::default(),
+        ntp_sources: vec!["ntp.example".into()],
+    }
+}

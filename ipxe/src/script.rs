@@ -1,0 +1,155 @@
+//! The boot script and the redirect script.
+//!
+//! A line of an iPXE script is split at white space and `${..}` in it is expanded, so URLs and arguments that hold
+//! either, or would end the line, are refused and not repaired: each comes from a validated setting.
+
+use url::Url;
+
+/// Arguments that follow `initrd=initrd` for a CoreOS live image. Source: ipxe.md, section 2.
+const COREOS_ARGUMENTS: &str = "random.trust_cpu=on rd.luks.options=discard ignition.firstboot \
+    ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 \
+    coreos.inst.persistent-kargs=\"console=tty1 console=ttyS1,115200n8\"";
+
+/// What to load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BootScript<'a> {
+    /// URL of the kernel.
+    pub kernel_url: &'a str,
+    /// URL of the initramfs, with its credentials.
+    pub initrd_url: &'a str,
+    /// What runs.
+    pub system: System<'a>,
+    /// The user's arguments, in order.
+    pub kernel_arguments: &'a [String],
+}
+
+/// The live system, with what its kernel line needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum System<'a> {
+    /// The Muster live image: everything is in the initramfs.
+    Muster {
+        /// `kargs.default` of the image, separated by spaces.
+        default_arguments: &'a str,
+    },
+    /// A CoreOS live image: it fetches its root.
+    CoreOs {
+        /// URL of the root.
+        rootfs_url: &'a str,
+    },
+}
+
+/// Why no script can be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScriptError {
+    /// The text is not an absolute http(s) URL.
+    #[error("the {what} is not an absolute http or https URL")]
+    NotAUrl {
+        /// Which one.
+        what: &'static str,
+    },
+    /// It would not survive iPXE's script parser. The URL itself may hold a token and is not shown.
+    #[error("the {what} holds {found}, which has a meaning in an iPXE script; percent-encode it")]
+    UnsafeUrl {
+        /// Which one.
+        what: &'static str,
+        /// What is in it.
+        found: &'static str,
+    },
+    /// An argument would break the line, or iPXE would replace parts of it.
+    #[error("kernel argument number {number} holds {found}, which has a meaning in an iPXE script")]
+    UnsafeArgument {
+        /// Its place in the list, from 1; 0 is the image's own.
+        number: usize,
+        /// What is in it.
+        found: &'static str,
+    },
+}
+
+impl BootScript<'_> {
+    /// The four lines.
+    pub fn render(&self) -> Result<String, ScriptError> {
+        let kernel = checked_url("kernel URL", self.kernel_url)?;
+        let initrd = checked_url("initrd URL", self.initrd_url)?;
+        let mut arguments = String::from("initrd=initrd");
+        match self.system {
+            System::Muster { default_arguments } => {
+                check_argument(0, default_arguments)?;
+                if !default_arguments.trim().is_empty() {
+                    arguments.push(' ');
+                    arguments.push_str(default_arguments.trim());
+                }
+            }
+            System::CoreOs { rootfs_url } => {
+                let rootfs = checked_url("rootfs URL", rootfs_url)?;
+                arguments.push_str(&format!(" coreos.live.rootfs_url={rootfs} {COREOS_ARGUMENTS}"));
+            }
+        }
+        for (index, argument) in self.kernel_arguments.iter().enumerate() {
+            check_argument(index + 1, argument)?;
+            arguments.push(' ');
+            arguments.push_str(argument);
+        }
+        Ok(format!(
+            "#!ipxe\ninitrd --name initrd {initrd}\nkernel {kernel} {arguments}\nboot\n"
+        ))
+    }
+}
+
+/// The script that asks again with the machine's MAC, so that the service can send installed hosts to their disk.
+/// `script_url` is the boot script's own URL, with its credentials. Source: ipxe.md, section 2: it is always `net0`.
+pub fn redirect_script(script_url: &str) -> Result<String, ScriptError> {
+    let url = checked_url("script URL", script_url)?;
+    let separator = if url.contains('?') { '&' } else { '?' };
+    Ok(format!("#!ipxe\nchain {url}{separator}mac=${{net0/mac}}\n"))
+}
+
+fn checked_url<'a>(what: &'static str, text: &'a str) -> Result<&'a str, ScriptError> {
+    if let Some(found) = special(text, true) {
+        return Err(ScriptError::UnsafeUrl { what, found });
+    }
+    match Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(text),
+        _ => Err(ScriptError::NotAUrl { what }),
+    }
+}
+
+fn check_argument(number: usize, text: &str) -> Result<(), ScriptError> {
+    match special(text, false) {
+        Some(found) => Err(ScriptError::UnsafeArgument { number, found }),
+        None => Ok(()),
+    }
+}
+
+/// What in `text` iPXE would not take literally. Read from iPXE's `src/core/exec.c`: a line is split at white space
+/// only (quotes mean nothing), a word that begins with `#` ends it, the words `||`, `&&` and `;` separate commands, and
+/// `${` begins a setting anywhere.
+fn special(text: &str, url: bool) -> Option<&'static str> {
+    if text.chars().any(char::is_control) {
+        return Some("a line break or another control character");
+    }
+    if text.contains("${") {
+        return Some("`${`");
+    }
+    if url && text.contains(char::is_whitespace) {
+        return Some("a space");
+    }
+    if url && text.contains('#') {
+        return Some("`#`");
+    }
+    if text.split_whitespace().any(|word| word.starts_with('#')) {
+        return Some("a word that begins with `#`");
+    }
+    if text
+        .split_whitespace()
+        .any(|word| matches!(word, "||" | "&&" | ";"))
+    {
+        return Some("a command separator");
+    }
+    if text.ends_with('\\') {
+        return Some("a backslash at its end");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! Disks: which may be installed to, which one is, which would be formatted. Source: host-lifecycle.md §11.
+
+mod choice;
+mod eligibility;
+mod formatting;
+mod size;
+
+use muster_api::inventory::{Disk, Inventory};
+
+pub use choice::{choose, find};
+pub use eligibility::DiskRules;
+pub use formatting::to_be_formatted;
+pub use size::si_size;
+
+use super::facts::HostFacts;
+use super::{Host, HostData};
+
+/// Takes over an inventory from an agent: fills missing disk ids and keeps the agent's own reasons apart, one list a disk.
+pub fn adopt(inventory: &mut Inventory) -> Vec<Vec<String>> {
+    inventory
+        .disks
+        .iter_mut()
+        .map(|disk| {
+            if disk.id.is_empty() {
+                disk.id = format!("/dev/{}", disk.name);
+            }
+            disk.installation_eligibility.not_eligible_reasons.clone()
+        })
+        .collect()
+}
+
+/// Works out eligibility, installation disk and format list of `host` from its inventory; without one nothing changes.
+pub fn settle(host: &mut Host, facts: &HostFacts<'_>) {
+    let Some(inventory) = host.inventory.as_mut() else {
+        return;
+    };
+    let rules = DiskRules::for_pool(facts, inventory);
+    let reasons: Vec<Vec<String>> = inventory
+        .disks
+        .iter()
+        .map(|disk| rules.reasons(disk, inventory))
+        .collect();
+    for (index, (disk, ours)) in inventory.disks.iter_mut().zip(reasons).enumerate() {
+        let mut all = host
+            .data
+            .agent_disk_reasons
+            .get(index)
+            .cloned()
+            .unwrap_or_default();
+        all.extend(ours);
+        disk.installation_eligibility.eligible = all.is_empty();
+        disk.installation_eligibility.not_eligible_reasons = all;
+    }
+    let chosen = choose(&inventory.disks, &host.data.installation_disk_id).cloned();
+    select(&mut host.data, chosen.as_ref());
+    host.data.disks_to_be_formatted = to_be_formatted(&inventory.disks);
+}
+
+/// Makes `disk` the installation disk, or none.
+pub fn select(data: &mut HostData, disk: Option<&Disk>) {
+    data.installation_disk_id = disk.map(|d| d.id.clone()).unwrap_or_default();
+    data.installation_disk_path = disk.map(|d| format!("/dev/{}", d.name)).unwrap_or_default();
+}

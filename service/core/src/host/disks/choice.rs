@@ -1,0 +1,47 @@
+//! Which disk is installed to.
+
+use muster_api::inventory::Disk;
+
+/// The disk that stays or becomes the installation disk: `current` (an id) while it is eligible, else the first eligible one in the order
+/// bootable first, not NVMe first, drive type, size, HCTL.
+pub fn choose<'a>(disks: &'a [Disk], current: &str) -> Option<&'a Disk> {
+    let mut eligible: Vec<&Disk> = disks
+        .iter()
+        .filter(|disk| disk.installation_eligibility.eligible)
+        .collect();
+    if let Some(kept) = eligible
+        .iter()
+        .find(|disk| !current.is_empty() && disk.id == current)
+    {
+        return Some(kept);
+    }
+    eligible.sort_by(|a, b| order(a).cmp(&order(b)));
+    eligible.first().copied()
+}
+
+/// Smaller is better.
+fn order(disk: &Disk) -> (bool, bool, &str, i64, &str) {
+    (
+        !disk.bootable,
+        disk.name.starts_with("nvme"),
+        &disk.drive_type,
+        disk.size_bytes,
+        &disk.hctl,
+    )
+}
+
+/// The disk that a user means by its id, its by-path name or its `/dev` name.
+pub fn find<'a>(disks: &'a [Disk], name: &str) -> Option<&'a Disk> {
+    if name.is_empty() {
+        return None;
+    }
+    disks
+        .iter()
+        .find(|disk| disk.id == name)
+        .or_else(|| disks.iter().find(|disk| disk.by_path == name))
+        .or_else(|| {
+            disks
+                .iter()
+                .find(|disk| name.strip_prefix("/dev/") == Some(disk.name.as_str()))
+        })
+}

@@ -1,0 +1,47 @@
+//! What follows from an event: the new record, and what is told about it. Or why nothing follows.
+
+use muster_api::host::HostStatus;
+use thiserror::Error;
+
+use super::Host;
+use crate::event::NewEvent;
+
+/// The outcome of an event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The host from now on.
+    pub host: Host,
+    /// To be stored together with it.
+    pub events: Vec<NewEvent>,
+    /// From, to and why, when the status changed; a new host has none.
+    pub transition: Option<(HostStatus, HostStatus, String)>,
+    /// False: there is nothing to write.
+    pub changed: bool,
+    /// True: nothing but `due_at` moved. Who keeps deadlines in memory need not write it.
+    pub only_due_at: bool,
+}
+
+/// An event that cannot be accepted. `reason` says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{reason}")]
+pub struct Refused {
+    /// Whose fault.
+    pub class: RefusalClass,
+    /// Where the host stood; `None` when there was no host yet.
+    pub status: Option<HostStatus>,
+    /// [`HostEvent::name`](super::HostEvent::name).
+    pub event: &'static str,
+    /// For people.
+    pub reason: String,
+}
+
+/// Whose fault a refusal is. The HTTP layer turns this into codes (rest-behaviour.md §3.4, §5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalClass {
+    /// Well-formed, but not in this situation (409).
+    UserConflict,
+    /// Wrong in itself (400).
+    BadInput,
+    /// An agent's report that does not fit the state (500 in the protocol).
+    NotAccepted,
+}

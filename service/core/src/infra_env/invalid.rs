@@ -1,0 +1,25 @@
+//! Input that cannot be accepted.
+
+use std::borrow::Cow;
+
+use thiserror::Error;
+
+/// A setting that cannot be accepted (400): which, and what is wrong with it. Never holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{field}: {reason}")]
+pub struct Invalid {
+    /// The field's name in the API, with an index or key where that helps.
+    pub field: Cow<'static, str>,
+    /// What is wrong and what to write instead.
+    pub reason: String,
+}
+
+impl Invalid {
+    /// `field` is wrong because of `reason`.
+    pub fn new(field: impl Into<Cow<'static, str>>, reason: impl Into<String>) -> Self {
+        Self {
+            field: field.into(),
+            reason: reason.into(),
+        }
+    }
+}

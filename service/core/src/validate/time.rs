@@ -1,0 +1,52 @@
+//! Clocks and time sources.
+
+use muster_api::steps::NtpSourceState;
+
+use super::{Look, Verdict};
+
+/// How far the service's clock may be ahead of the host's, minutes.
+const HOST_BEHIND_MINUTES: i64 = 20;
+/// How far the host's clock may be ahead of the service's, minutes.
+const HOST_AHEAD_MINUTES: i64 = 60;
+
+/// `ntp-synced`: informs only. Not shown while no source is configured and none is in use.
+pub(super) fn ntp_synced(look: &Look<'_>) -> Verdict {
+    let synced = look
+        .host
+        .data
+        .ntp_sources
+        .iter()
+        .flatten()
+        .any(|source| source.source_state == Some(NtpSourceState::Synced));
+    let settings = &look.facts.infra_env.settings;
+    let configured = !settings.ntp_sources.is_empty() || !settings.additional_ntp_sources.is_empty();
+    if synced {
+        Verdict::Success("The host's clock follows a time source".into())
+    } else if configured {
+        Verdict::Failure(
+            "The host's clock follows none of its time sources; check that they can be reached (UDP port 123)".into(),
+        )
+    } else {
+        Verdict::Hidden
+    }
+}
+
+/// `time-synced-between-host-and-service`: compared at the host's last poll.
+pub(super) fn clocks_agree(look: &Look<'_>) -> Verdict {
+    let Some((clock, told_at)) = look.facts.clock(look.host) else {
+        return Verdict::Failure("The host has not told its time yet".into());
+    };
+    let ahead_secs = clock.saturating_sub(told_at.timestamp());
+    let minutes = ahead_secs.unsigned_abs() / 60;
+    if ahead_secs > HOST_AHEAD_MINUTES * 60 {
+        Verdict::Failure(format!(
+            "The host's clock is {minutes} minutes ahead of the service's (at most {HOST_AHEAD_MINUTES} are allowed); set it, or give the InfraEnv time sources"
+        ))
+    } else if ahead_secs < -HOST_BEHIND_MINUTES * 60 {
+        Verdict::Failure(format!(
+            "The host's clock is {minutes} minutes behind the service's (at most {HOST_BEHIND_MINUTES} are allowed); set it, or give the InfraEnv time sources"
+        ))
+    } else {
+        Verdict::Success("The clocks of host and service agree".into())
+    }
+}

@@ -1,0 +1,231 @@
+//! The gate before every operation: which callers it lets in, and for which InfraEnv.
+
+use std::sync::Arc;
+
+use axum::extract::{RawPathParams, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::{HeaderMap, StatusCode, header};
+use muster_api::AGENT_TOKEN_HEADER;
+use muster_api::ids::InfraEnvId;
+
+use super::token::Claims;
+use crate::app::App;
+use crate::http::problem::Problem;
+
+/// Who an operation is for, as the endpoint table says it. The operator may do everything that a user may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowed {
+    /// Operations of people and their tools: the operator's token in `Authorization`.
+    pub user: bool,
+    /// Operations of hosts: an InfraEnv's token in `X-Secret-Key`.
+    pub agent: bool,
+    /// Downloads by firmware and browsers: an InfraEnv's token as `api_key` or `image_token` in the URL, or in `Image-Token`.
+    pub url: bool,
+}
+
+impl Allowed {
+    /// People only.
+    pub const USER: Self = Self {
+        user: true,
+        agent: false,
+        url: false,
+    };
+    /// Hosts only.
+    pub const AGENT: Self = Self {
+        user: false,
+        agent: true,
+        url: false,
+    };
+    /// People and hosts.
+    pub const USER_OR_AGENT: Self = Self {
+        user: true,
+        agent: true,
+        url: false,
+    };
+    /// People and holders of a signed URL.
+    pub const USER_OR_URL: Self = Self {
+        user: true,
+        agent: false,
+        url: true,
+    };
+    /// Everybody with any token.
+    pub const ALL: Self = Self {
+        user: true,
+        agent: true,
+        url: true,
+    };
+}
+
+/// Who passed the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// Nobody was asked.
+    Anybody,
+    /// The holder of the operator's token.
+    Operator,
+    /// The holder of an InfraEnv's token; it opens that one only.
+    InfraEnv(InfraEnvId),
+}
+
+/// How a token reached us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Carrier {
+    Authorization,
+    SecretKey,
+    Url,
+}
+
+/// Middleware: lets `allowed` callers in, scoped to the `infra_env_id` of the path, and leaves a [`Caller`] in the extensions.
+pub async fn require(
+    State((app, allowed)): State<(Arc<App>, Allowed)>,
+    params: RawPathParams,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let infra_env = params
+        .iter()
+        .find(|(name, _)| *name == "infra_env_id")
+        .and_then(|(_, id)| id.parse().ok());
+    let caller = admit(&app, allowed, request.headers(), request.uri().query(), infra_env).await?;
+    request.extensions_mut().insert(caller);
+    Ok(next.run(request).await)
+}
+
+/// Decides for one request. `infra_env` is the one that the path names.
+pub async fn admit(
+    app: &App,
+    allowed: Allowed,
+    headers: &HeaderMap,
+    query: Option<&str>,
+    infra_env: Option<InfraEnvId>,
+) -> Result<Caller, Problem> {
+    if !app.auth.asks_for_tokens() {
+        return Ok(Caller::Anybody);
+    }
+    let mut refusal = Problem::unauthenticated("unauthenticated for invalid credentials");
+    for (carrier, token) in credentials(headers, query) {
+        match judge(app, allowed, carrier, &token, infra_env).await {
+            Ok(caller) => return Ok(caller),
+            Err(problem) => refusal = problem,
+        }
+    }
+    Err(refusal)
+}
+
+/// Every token of a request, in the order in which they are tried.
+fn credentials(headers: &HeaderMap, query: Option<&str>) -> Vec<(Carrier, String)> {
+    let header = |name: &str| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .filter(|text| !text.is_empty())
+    };
+    let mut found = Vec::new();
+    if let Some(text) = header(header::AUTHORIZATION.as_str()) {
+        let token = text
+            .strip_prefix("Bearer ")
+            .or_else(|| text.strip_prefix("bearer "))
+            .unwrap_or(text);
+        found.push((Carrier::Authorization, token.trim().to_owned()));
+    }
+    if let Some(token) = header(AGENT_TOKEN_HEADER) {
+        found.push((Carrier::SecretKey, token.to_owned()));
+    }
+    if let Some(token) = header("image-token") {
+        found.push((Carrier::Url, token.to_owned()));
+    }
+    let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    found.extend(
+        pairs
+            .filter(|(name, value)| matches!(&**name, "api_key" | "image_token") && !value.is_empty())
+            .map(|(_, value)| (Carrier::Url, value.into_owned())),
+    );
+    found
+}
+
+async fn judge(
+    app: &App,
+    allowed: Allowed,
+    carrier: Carrier,
+    token: &str,
+    infra_env: Option<InfraEnvId>,
+) -> Result<Caller, Problem> {
+    let claims = app
+        .auth
+        .verify(token)
+        .map_err(|error| Problem::unauthenticated(error.to_string()))?;
+    match claims {
+        Claims::Operator { .. } => {
+            if carrier == Carrier::Url {
+                return Err(Problem::unauthenticated(
+                    "the operator's token belongs in the Authorization header, not in a URL",
+                ));
+            }
+            if allowed.user || carrier == Carrier::Authorization {
+                return Ok(Caller::Operator);
+            }
+            Err(Problem::unauthenticated(
+                "this operation is for hosts; X-Secret-Key takes an InfraEnv's token",
+            ))
+        }
+        Claims::InfraEnv { infra_env_id } => {
+            let fits = match carrier {
+                Carrier::SecretKey => allowed.agent,
+                Carrier::Url => allowed.url,
+                Carrier::Authorization => allowed.agent || allowed.url,
+            };
+            if !fits {
+                return Err(Problem::unauthenticated(
+                    "this operation asks for the operator's token (muster token --operator)",
+                ));
+            }
+            if infra_env.is_some_and(|named| named != infra_env_id) {
+                return Err(match carrier {
+                    Carrier::Url => Problem::Framework(StatusCode::NOT_FOUND, "Object Not Found".into()),
+                    Carrier::SecretKey | Carrier::Authorization => Problem::Framework(
+                        StatusCode::FORBIDDEN,
+                        "this token belongs to another InfraEnv".into(),
+                    ),
+                });
+            }
+            if app.infra_envs.find(infra_env_id).await?.is_none() {
+                return Err(Problem::unauthenticated(
+                    "the InfraEnv of this token no longer exists",
+                ));
+            }
+            Ok(Caller::InfraEnv(infra_env_id))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_found_in_every_place_where_clients_put_them() {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", "Bearer one".parse().unwrap());
+        headers.insert("x-secret-key", "two".parse().unwrap());
+        headers.insert("image-token", "three".parse().unwrap());
+        let found = credentials(
+            &headers,
+            Some("file_name=x&api_key=four&image_token=five&image_token="),
+        );
+        assert_eq!(
+            found.iter().map(|(_, token)| token.as_str()).collect::<Vec<_>>(),
+            ["one", "two", "three", "four", "five"]
+        );
+    }
+
+    #[test]
+    fn the_operators_token_is_taken_raw_too() {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", "raw".parse().unwrap());
+        assert_eq!(
+            credentials(&headers, None),
+            [(Carrier::Authorization, "raw".to_owned())]
+        );
+    }
+}

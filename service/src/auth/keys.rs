@@ -1,0 +1,125 @@
+//! The key pair that signs tokens.
+
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use p256::SecretKey;
+use p256::pkcs8::{DecodePrivateKey, EncodePrivateKey, EncodePublicKey, LineEnding};
+
+use super::token::{Claims, TokenError};
+
+/// Name of the setting that holds the private key.
+pub const SETTING: &str = "auth-private-key";
+
+/// A P-256 key pair, ready for use.
+pub struct Keys {
+    signing: EncodingKey,
+    verifying: DecodingKey,
+    validation: Validation,
+}
+
+/// Why a private key cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "not a P-256 private key in PEM (PKCS#8 `PRIVATE KEY` or SEC1 `EC PRIVATE KEY`); make one with: openssl ecparam -name prime256v1 -genkey -noout"
+)]
+pub struct BadKey;
+
+impl Keys {
+    /// A new private key, PKCS#8 PEM.
+    pub fn generate() -> String {
+        loop {
+            let mut bytes = [0u8; 32];
+            getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+            // Rejected only when the number is zero or above the curve's order: about never.
+            if let Ok(key) = SecretKey::from_slice(&bytes) {
+                return key
+                    .to_pkcs8_pem(LineEnding::LF)
+                    .expect("a P-256 key has a PKCS#8 form")
+                    .to_string();
+            }
+        }
+    }
+
+    /// Reads a private key in PEM, PKCS#8 or SEC1.
+    pub fn from_pem(pem: &str) -> Result<Self, BadKey> {
+        let key = SecretKey::from_pkcs8_pem(pem)
+            .ok()
+            .or_else(|| SecretKey::from_sec1_pem(pem).ok())
+            .ok_or(BadKey)?;
+        let private = key.to_pkcs8_pem(LineEnding::LF).map_err(|_| BadKey)?;
+        let public = key
+            .public_key()
+            .to_public_key_pem(LineEnding::LF)
+            .map_err(|_| BadKey)?;
+        let mut validation = Validation::new(Algorithm::ES256);
+        // Tokens carry no expiry: they die with the InfraEnv that they name.
+        validation.required_spec_claims.clear();
+        validation.validate_exp = false;
+        validation.validate_aud = false;
+        Ok(Self {
+            signing: EncodingKey::from_ec_pem(private.as_bytes()).map_err(|_| BadKey)?,
+            verifying: DecodingKey::from_ec_pem(public.as_bytes()).map_err(|_| BadKey)?,
+            validation,
+        })
+    }
+
+    /// Signs; the same claims give the same text (RFC 6979 nonces), so that an image's bytes are stable.
+    pub fn sign(&self, claims: &Claims) -> String {
+        jsonwebtoken::encode(&Header::new(Algorithm::ES256), claims, &self.signing)
+            .expect("claims are JSON and the key is P-256")
+    }
+
+    /// Checks signature and shape.
+    pub fn verify(&self, token: &str) -> Result<Claims, TokenError> {
+        let data = jsonwebtoken::decode::<serde_json::Value>(token, &self.verifying, &self.validation)
+            .map_err(|error| match error.kind() {
+                ErrorKind::InvalidSignature => TokenError::BadSignature,
+                _ => TokenError::Malformed,
+            })?;
+        match serde_json::from_value(data.claims) {
+            Ok(Claims::Operator { operator: false }) | Err(_) => Err(TokenError::NoScope),
+            Ok(claims) => Ok(claims),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_api::ids::InfraEnvId;
+
+    fn keys() -> Keys {
+        Keys::from_pem(&Keys::generate()).unwrap()
+    }
+
+    #[test]
+    fn a_token_is_the_same_text_each_time_and_reads_back() {
+        let keys = keys();
+        let claims = Claims::InfraEnv {
+            infra_env_id: InfraEnvId::random(),
+        };
+        assert_eq!(keys.sign(&claims), keys.sign(&claims));
+        assert_eq!(keys.verify(&keys.sign(&claims)), Ok(claims));
+    }
+
+    #[test]
+    fn a_foreign_or_broken_token_is_refused() {
+        let claims = Claims::Operator { operator: true };
+        let token = keys().sign(&claims);
+        assert_eq!(keys().verify(&token), Err(TokenError::BadSignature));
+        assert_eq!(keys().verify("not.a.token"), Err(TokenError::Malformed));
+        let ours = keys();
+        assert_eq!(
+            ours.verify(&ours.sign(&Claims::Operator { operator: false })),
+            Err(TokenError::NoScope)
+        );
+    }
+
+    #[test]
+    fn sec1_keys_are_read_too() {
+        let key = SecretKey::from_pkcs8_pem(&Keys::generate()).unwrap();
+        let sec1 = key.to_sec1_pem(LineEnding::LF).unwrap();
+        assert!(Keys::from_pem(&sec1).is_ok());
+        assert!(Keys::from_pem("-----BEGIN NONSENSE-----").is_err());
+    }
+}

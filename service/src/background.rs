@@ -1,0 +1,5 @@
+//! What goes on without anybody asking: one file a job. Each ends when the service stops.
+
+pub mod deadlines;
+pub mod flush;
+pub mod outbox;

@@ -1,0 +1,121 @@
+//! When hosts were last heard of. A poll costs no database write: it is noted here and written down in one batched
+//! statement at most every [`FLUSH_INTERVAL`], so that a restart, and other replicas, know it too.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::time::Timestamp;
+
+/// How often notes are written down. Six of them fit in the silence that is allowed to a host (3 min).
+pub const FLUSH_INTERVAL: Duration = Duration::from_secs(30);
+
+/// A host's key.
+pub type HostKey = (InfraEnvId, HostId);
+
+/// The last poll of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// When.
+    pub at: Timestamp,
+    /// The host's own clock then, seconds since 1970.
+    pub host_clock: Option<i64>,
+    /// The version that it told.
+    pub agent_version: Option<String>,
+}
+
+struct Entry {
+    seen: Seen,
+    written: bool,
+}
+
+/// All notes of this process.
+#[derive(Default)]
+pub struct CheckIns {
+    entries: Mutex<HashMap<HostKey, Entry>>,
+}
+
+impl CheckIns {
+    fn entries(&self) -> std::sync::MutexGuard<'_, HashMap<HostKey, Entry>> {
+        self.entries
+            .lock()
+            .expect("no code panics while it holds the notes")
+    }
+
+    /// Notes a poll. What the poll does not tell is kept from the one before.
+    pub fn note(&self, host: HostKey, mut seen: Seen) {
+        let mut entries = self.entries();
+        if let Some(before) = entries.get(&host) {
+            seen.host_clock = seen.host_clock.or(before.seen.host_clock);
+            seen.agent_version = seen.agent_version.or_else(|| before.seen.agent_version.clone());
+        }
+        entries.insert(host, Entry { seen, written: false });
+    }
+
+    /// The last poll that this process knows of.
+    pub fn last(&self, host: HostKey) -> Option<Seen> {
+        self.entries().get(&host).map(|entry| entry.seen.clone())
+    }
+
+    /// Forgets a deleted host.
+    pub fn forget(&self, host: HostKey) {
+        self.entries().remove(&host);
+    }
+
+    /// What is not yet written down.
+    pub fn unwritten(&self) -> Vec<(HostKey, Seen)> {
+        let entries = self.entries();
+        entries
+            .iter()
+            .filter(|(_, entry)| !entry.written)
+            .map(|(host, entry)| (*host, entry.seen.clone()))
+            .collect()
+    }
+
+    /// Marks `batch` as written, except hosts that polled since; drops hosts not heard of since `before`.
+    pub fn written(&self, batch: &[(HostKey, Seen)], before: Timestamp) {
+        let mut entries = self.entries();
+        for (host, seen) in batch {
+            if let Some(entry) = entries.get_mut(host).filter(|entry| entry.seen == *seen) {
+                entry.written = true;
+            }
+        }
+        entries.retain(|_, entry| !entry.written || entry.seen.at >= before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::{TimeDelta, Utc};
+
+    fn seen(at: Timestamp) -> Seen {
+        Seen {
+            at,
+            host_clock: None,
+            agent_version: None,
+        }
+    }
+
+    #[test]
+    fn a_poll_during_the_flush_is_written_by_the_next_one() {
+        let notes = CheckIns::default();
+        let host = (InfraEnvId::random(), HostId::random());
+        let now = Utc::now();
+        notes.note(host, seen(now));
+        let batch = notes.unwritten();
+        notes.note(host, seen(now + TimeDelta::seconds(1)));
+        notes.written(&batch, now - TimeDelta::minutes(10));
+        assert_eq!(notes.unwritten().len(), 1);
+        let batch = notes.unwritten();
+        notes.written(&batch, now - TimeDelta::minutes(10));
+        assert!(notes.unwritten().is_empty());
+        assert!(notes.last(host).is_some());
+        notes.written(&[], now + TimeDelta::minutes(10));
+        assert!(
+            notes.last(host).is_none(),
+            "hosts that are silent for long need no memory"
+        );
+    }
+}

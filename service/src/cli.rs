@@ -1,0 +1,8 @@
+//! Commands that talk to a running service, or to its database.
+
+pub mod client;
+pub mod hosts;
+pub mod infra_env;
+pub mod output;
+pub mod table;
+pub mod token;

@@ -1,0 +1,75 @@
+//! Hosts: one file an operation.
+
+mod delete;
+mod get;
+mod instructions;
+mod list;
+mod register;
+mod reply;
+mod update;
+
+use std::sync::Arc;
+
+use axum::extract::DefaultBodyLimit;
+use http::StatusCode;
+use muster_api::host::Host as HostView;
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_core::host::{self, Host, RefusalClass, Refused};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::body::REPLY_LIMIT;
+use super::problem::Problem;
+use crate::app::App;
+
+/// The owner's name in every answer: there is one operator.
+pub const USER: &str = "admin";
+
+/// Operations of people.
+pub fn user_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(get::get_host))
+        .routes(routes!(update::update_host))
+        .routes(routes!(delete::delete_host))
+}
+
+/// Operations of people and of the InfraEnv's hosts.
+pub fn shared_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(list::list_hosts))
+}
+
+/// Operations of hosts.
+pub fn agent_routes() -> OpenApiRouter<Arc<App>> {
+    let replies = OpenApiRouter::new()
+        .routes(routes!(reply::post_step_reply))
+        .layer(DefaultBodyLimit::max(REPLY_LIMIT));
+    OpenApiRouter::new()
+        .routes(routes!(register::register_host))
+        .routes(routes!(instructions::get_next_steps))
+        .merge(replies)
+}
+
+fn view(app: &App, found: &Host) -> HostView {
+    let seen = app.check_ins.last((found.infra_env_id, found.id));
+    host::view::view(
+        found,
+        seen.as_ref().map(|seen| seen.at),
+        seen.as_ref().and_then(|seen| seen.host_clock),
+        USER,
+    )
+}
+
+fn unknown(infra_env_id: InfraEnvId, host_id: HostId) -> Problem {
+    Problem::not_found(format!("host {host_id} in infra_env {infra_env_id}"))
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        let status = match refused.class {
+            RefusalClass::UserConflict => StatusCode::CONFLICT,
+            RefusalClass::BadInput => StatusCode::BAD_REQUEST,
+            RefusalClass::NotAccepted => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::Handler(status, refused.reason)
+    }
+}

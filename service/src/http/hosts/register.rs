@@ -1,0 +1,60 @@
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use http::{HeaderMap, StatusCode};
+use muster_api::AGENT_VERSION_HEADER;
+use muster_api::error::{ApiError, InfraError};
+use muster_api::host::{HostCreateParams, HostRegistrationResponse};
+use muster_api::ids::InfraEnvId;
+use muster_core::host::agent_version::told_agent_version;
+use muster_core::host::view::{registration_view, repeated_registration_view};
+
+use super::USER;
+use crate::app::App;
+use crate::hosts::Registration;
+use crate::http::body::{Body, Path};
+use crate::http::problem::Problem;
+
+/// A machine has booted: known from now on, or known again.
+#[utoipa::path(
+    post, path = "/infra-envs/{infra_env_id}/hosts", operation_id = "v2RegisterHost", tag = "installer",
+    params(("infra_env_id" = InfraEnvId, Path), ("discovery_agent_version" = Option<String>, Header)),
+    request_body = HostCreateParams,
+    responses(
+        (status = 201, body = HostRegistrationResponse),
+        (status = 400, body = ApiError),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError, description = "The InfraEnv does not exist"),
+        (status = 409, body = ApiError),
+        (status = 503, body = ApiError),
+    )
+)]
+pub async fn register_host(
+    State(app): State<Arc<App>>,
+    Path(infra_env_id): Path<InfraEnvId>,
+    headers: HeaderMap,
+    Body(params): Body<HostCreateParams>,
+) -> Result<(StatusCode, Json<HostRegistrationResponse>), Problem> {
+    let reported = params
+        .discovery_agent_version
+        .or_else(|| agent_version(&headers))
+        .unwrap_or_default();
+    let told = told_agent_version(&reported, &app.agent_version);
+    let answer = match app
+        .hosts
+        .register(&app, infra_env_id, params.host_id, &reported)
+        .await?
+    {
+        Registration::New(host) => registration_view(&host, told, USER),
+        Registration::Again(host) => repeated_registration_view(&host, told, USER),
+    };
+    Ok((StatusCode::CREATED, Json(answer)))
+}
+
+/// The version that a host tells in its header, capped to what a version can be.
+pub fn agent_version(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(AGENT_VERSION_HEADER)?.to_str().ok()?;
+    (!text.is_empty() && text.len() <= 512).then(|| text.to_owned())
+}

@@ -1,0 +1,61 @@
+//! InfraEnvs: one file an operation.
+
+mod create;
+mod delete;
+mod files;
+mod get;
+mod image_url;
+mod list;
+mod minimal_initrd;
+mod presigned;
+mod regenerate_signing_key;
+mod update;
+
+use std::sync::Arc;
+
+use muster_api::infra_env::InfraEnv as InfraEnvView;
+use muster_core::infra_env::{self, InfraEnv, Invalid};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+use utoipa_axum::routes;
+
+use super::problem::Problem;
+use crate::app::App;
+
+/// Operations of people.
+pub fn user_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(create::create_infra_env))
+        .routes(routes!(list::list_infra_envs))
+        .routes(routes!(update::update_infra_env))
+        .routes(routes!(delete::delete_infra_env))
+        .routes(routes!(image_url::get_image_url))
+        .routes(routes!(presigned::get_presigned_file_url))
+        .routes(routes!(regenerate_signing_key::regenerate_signing_key))
+}
+
+/// Operations that an InfraEnv's own token opens too.
+pub fn shared_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(get::get_infra_env))
+        .routes(files_route())
+}
+
+/// Operations of people and of holders of a signed URL.
+pub fn url_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(minimal_initrd::download_minimal_initrd))
+}
+
+/// `downloads/files`, which the boot listener offers as well.
+pub fn files_route() -> UtoipaMethodRouter<Arc<App>> {
+    routes!(files::download_file)
+}
+
+fn view(app: &App, infra_env: &InfraEnv) -> InfraEnvView {
+    infra_env::view::view(infra_env, &app.urls.iso(infra_env), None, super::hosts::USER)
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Self {
+        Self::invalid(invalid.to_string())
+    }
+}

@@ -1,0 +1,63 @@
+//! What the service tells of itself: `/health`, `/ready`, `/metrics`, its description. None of it waits behind downloads.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use http::{StatusCode, header};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::infra_envs::chain;
+
+/// Alive: the process answers.
+pub async fn health() -> StatusCode {
+    StatusCode::OK
+}
+
+/// How the parts are, in words.
+#[derive(Debug, Serialize)]
+pub struct Readiness {
+    status: &'static str,
+    database: String,
+    live_image: String,
+}
+
+/// 200 while REST works; 503 while the database is away. The body says which part is not well, also with 200.
+pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Readiness>) {
+    let database = app.store.ping().await;
+    let (code, status) = match &database {
+        Ok(()) => (StatusCode::OK, "ready"),
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
+    };
+    let readiness = Readiness {
+        status,
+        database: database.map_or_else(|error| error.to_string(), |()| "ok".into()),
+        live_image: live_image(&app).await,
+    };
+    (code, Json(readiness))
+}
+
+/// Prometheus text.
+pub async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
+    if let Ok(counts) = app.store.count_hosts_by_status().await {
+        for (status, count) in counts {
+            metrics::gauge!("muster_hosts", "status" => status.name()).set(count as f64);
+        }
+    }
+    metrics::gauge!("muster_downloads", "state" => "running").set(app.downloads.running() as f64);
+    metrics::gauge!("muster_downloads", "state" => "waiting").set(app.downloads.waiting() as f64);
+    (
+        [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
+        app.metrics.render(),
+    )
+}
+
+/// The live image, or why there is none and what to do.
+pub async fn live_image(app: &App) -> String {
+    match app.live_images.current().await {
+        Ok(open) => format!("{} (agent {})", open.path.display(), open.image.agent_version),
+        Err(error) => chain(&error),
+    }
+}

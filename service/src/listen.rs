@@ -1,0 +1,104 @@
+//! Listeners: bound early, served until told to stop, drained within a limit.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use std::future::{Ready, ready};
+use std::io;
+
+use axum::Router;
+use axum::extract::Extension;
+use axum::middleware::AddExtension;
+use axum_server::Handle;
+use axum_server::accept::Accept;
+use axum_server::tls_rustls::RustlsConfig;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tower::Layer;
+
+use crate::images::transport::STALL_TIMEOUT;
+use crate::images::{FileChannel, FileStream};
+
+/// Time that a client gets to send its request's head; a slower one holds a connection for nothing.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Binds; the error says which flag to change.
+pub fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener> {
+    let listener = TcpListener::bind(address)
+        .with_context(|| format!("{flag} {address} cannot be listened on (is another service there?)"))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Serves `router` in `tasks` until `stop`; then no new connection is taken and running requests get `drain`.
+pub fn spawn(
+    tasks: &mut JoinSet<Result<()>>,
+    listener: TcpListener,
+    router: Router,
+    tls: Option<RustlsConfig>,
+    stop: CancellationToken,
+    drain: Duration,
+) -> Result<()> {
+    let handle = Handle::new();
+    let stopper = handle.clone();
+    tokio::spawn(async move {
+        stop.cancelled().await;
+        stopper.graceful_shutdown(Some(drain));
+    });
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    match tls {
+        Some(config) => {
+            let mut server = axum_server::from_tcp_rustls(listener, config)?.handle(handle);
+            tune(server.http_builder());
+            tasks.spawn(async move { server.serve(service).await.context("the TLS listener failed") });
+        }
+        None => {
+            let mut server = axum_server::from_tcp(listener)?
+                .acceptor(FileAcceptor)
+                .handle(handle);
+            tune(server.http_builder());
+            tasks.spawn(async move { server.serve(service).await.context("a listener failed") });
+        }
+    }
+    Ok(())
+}
+
+fn tune(builder: &mut hyper_util::server::conn::auto::Builder<hyper_util::rt::TokioExecutor>) {
+    builder
+        .http1()
+        .timer(hyper_util::rt::TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT);
+    builder
+        .http2()
+        .timer(hyper_util::rt::TokioTimer::new())
+        .keep_alive_interval(Duration::from_secs(60));
+}
+
+/// The API's certificate and key.
+pub async fn tls(cert: &std::path::Path, key: &std::path::Path) -> Result<RustlsConfig> {
+    RustlsConfig::from_pem_file(cert, key).await.with_context(|| {
+        format!(
+            "--tls-cert {} and --tls-key {} do not make a certificate",
+            cert.display(),
+            key.display()
+        )
+    })
+}
+
+/// Makes connections that send files well, and tells their requests so. Only for connections without TLS.
+#[derive(Debug, Clone, Copy)]
+struct FileAcceptor;
+
+impl<S> Accept<TcpStream, S> for FileAcceptor {
+    type Stream = FileStream;
+    type Service = AddExtension<S, FileChannel>;
+    type Future = Ready<io::Result<(Self::Stream, Self::Service)>>;
+
+    fn accept(&self, tcp: TcpStream, service: S) -> Self::Future {
+        let stream = FileStream::new(tcp, STALL_TIMEOUT);
+        let service = Extension(stream.channel()).layer(service);
+        ready(Ok((stream, service)))
+    }
+}

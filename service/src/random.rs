@@ -1,0 +1,34 @@
+//! Values that nobody can guess.
+
+/// Characters of a boot id: no two look alike in a URL that somebody types into a BMC's form.
+const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+
+/// The random part of boot URLs: 22 characters of 32, so 110 bits.
+pub fn boot_id() -> String {
+    let mut bytes = [0u8; 22];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes
+        .iter()
+        .map(|byte| char::from(ALPHABET[usize::from(byte % 32)]))
+        .collect()
+}
+
+/// Eight hex digits, for step ids.
+pub fn step_suffix() -> String {
+    let number = getrandom::u32().expect("the operating system gives random bytes");
+    format!("{number:08x}")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn boot_ids_are_short_path_segments() {
+        let id = super::boot_id();
+        assert_eq!(id.len(), 22);
+        assert!(
+            id.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        );
+        assert_ne!(id, super::boot_id());
+    }
+}

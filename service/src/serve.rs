@@ -1,0 +1,225 @@
+//! `muster serve`: opens everything, says where it is and what to do next, runs until told to stop.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use metrics_exporter_prometheus::PrometheusBuilder;
+use muster_core::host::agent_version::OWN_PREFIX;
+use muster_core::secret::Secret;
+use muster_store::Store;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::{App, now};
+use crate::auth::{Auth, Keys, keys};
+use crate::background;
+use crate::check_ins::CheckIns;
+use crate::hosts::Hosts;
+use crate::http::{router, status};
+use crate::images::{Downloads, LiveImages};
+use crate::infra_envs::InfraEnvs;
+use crate::settings::{AuthMode, ServeArgs};
+use crate::urls::Urls;
+use crate::{listen, logging};
+
+/// File name of the live image beside the program or in the data dir.
+pub const LIVE_IMAGE_NAME: &str = "muster-live-x86_64.iso";
+
+/// Runs the service.
+pub async fn run(args: ServeArgs) -> Result<()> {
+    logging::start(args.log_format, &args.log)?;
+    prepare_data_dir(&args.data_dir)?;
+    let api = listen::bind(args.listen, "--listen")?;
+    let boot = listen::bind(args.boot_listen, "--boot-listen")?;
+    let (api_address, boot_address) = (api.local_addr()?, boot.local_addr()?);
+    let urls = Urls {
+        public: args.public_url(api_address)?,
+        boot: args.boot_url(boot_address)?,
+    };
+    let tls = match (&args.tls_cert, &args.tls_key) {
+        (Some(cert), Some(key)) => Some(listen::tls(cert, key).await?),
+        _ => None,
+    };
+
+    let store = Store::open(&args.database_url()).await?;
+    let keys = open_keys(&store, args.auth_key.as_deref()).await?;
+    let app = Arc::new(App {
+        auth: Auth::new(args.auth_mode(), keys),
+        service_ca: service_ca(&args)?,
+        infra_envs: InfraEnvs::new(store.clone()),
+        hosts: Hosts::new(store.clone()),
+        check_ins: CheckIns::default(),
+        live_images: LiveImages::new(live_image_candidates(&args)),
+        downloads: Downloads::new(args.max_downloads as usize),
+        requirements: Default::default(),
+        reply_limits: Default::default(),
+        agent_version: format!("{OWN_PREFIX}{}", env!("CARGO_PKG_VERSION")),
+        openshift_versions: args.openshift_versions.clone(),
+        listening_since: now(),
+        metrics: PrometheusBuilder::new()
+            .install_recorder()
+            .context("metrics cannot be recorded")?,
+        urls,
+        store,
+    });
+
+    let stop = CancellationToken::new();
+    let mut tasks = JoinSet::new();
+    listen::spawn(
+        &mut tasks,
+        api,
+        router::api(app.clone()),
+        tls,
+        stop.clone(),
+        args.drain_timeout,
+    )?;
+    listen::spawn(
+        &mut tasks,
+        boot,
+        router::boot_only(app.clone()),
+        None,
+        stop.clone(),
+        args.drain_timeout,
+    )?;
+    let jobs = CancellationToken::new();
+    let mut background = JoinSet::new();
+    background.spawn(background::flush::run(app.clone(), jobs.clone()));
+    background.spawn(background::deadlines::run(app.clone(), jobs.clone()));
+    background.spawn(background::outbox::run(app.clone(), jobs.clone()));
+    greet(&app, &args, api_address, boot_address).await;
+
+    let outcome = until_stopped(&mut tasks, &mut background).await;
+    tracing::info!(
+        seconds = args.drain_timeout.as_secs(),
+        "stopping: no new connections, running requests get this long"
+    );
+    stop.cancel();
+    while let Some(done) = tasks.join_next().await {
+        done??;
+    }
+    // Requests are over, so nothing is noted any more: the last flush is complete.
+    jobs.cancel();
+    while let Some(done) = background.join_next().await {
+        done?;
+    }
+    app.store.close().await;
+    tracing::info!("stopped");
+    outcome
+}
+
+/// A signal, or a task that should never end.
+async fn until_stopped(tasks: &mut JoinSet<Result<()>>, background: &mut JoinSet<()>) -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => Ok(()),
+        _ = interrupt.recv() => Ok(()),
+        Some(ended) = tasks.join_next() => ended?.context("a listener ended"),
+        Some(ended) = background.join_next() => ended.context("a background job ended"),
+    }
+}
+
+fn prepare_data_dir(dir: &Path) -> Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.with_context(|| format!("--data-dir {} cannot be made", dir.display()))?;
+    let mode = std::fs::metadata(dir)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        tracing::warn!(dir = %dir.display(), mode = format!("{:o}", mode & 0o777), "others can read the data dir, and keys are in it: chmod 700");
+    }
+    Ok(())
+}
+
+/// The key pair: from `--auth-key`, else from the database, where the first replica to start has put it.
+pub async fn open_keys(store: &Store, file: Option<&Path>) -> Result<Keys> {
+    let pem = match file {
+        Some(path) => {
+            std::fs::read_to_string(path).with_context(|| format!("--auth-key {}", path.display()))?
+        }
+        None => {
+            let made = store
+                .setting_or_insert(keys::SETTING, now(), || Secret::new(Keys::generate()))
+                .await?;
+            made.reveal().to_owned()
+        }
+    };
+    let from = || {
+        file.map_or_else(
+            || "the key in the database".into(),
+            |path| format!("--auth-key {}", path.display()),
+        )
+    };
+    Keys::from_pem(&pem).with_context(from)
+}
+
+/// What hosts need to trust us: as given, or our own certificate.
+fn service_ca(args: &ServeArgs) -> Result<String> {
+    let Some(path) = args.service_ca.as_ref().or(args.tls_cert.as_ref()) else {
+        return Ok(String::new());
+    };
+    let pem = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    anyhow::ensure!(
+        pem.contains("-----BEGIN CERTIFICATE-----"),
+        "{} holds no PEM certificate",
+        path.display()
+    );
+    Ok(pem)
+}
+
+fn live_image_candidates(args: &ServeArgs) -> Vec<PathBuf> {
+    if let Some(path) = &args.live_image {
+        return vec![path.clone()];
+    }
+    let beside = std::env::current_exe()
+        .ok()
+        .and_then(|program| program.parent().map(|dir| dir.join(LIVE_IMAGE_NAME)));
+    beside
+        .into_iter()
+        .chain([args.data_dir.join(LIVE_IMAGE_NAME)])
+        .collect()
+}
+
+/// Tells people, and tests, where the service is. The first two lines are stable.
+async fn greet(app: &App, args: &ServeArgs, api: SocketAddr, boot: SocketAddr) {
+    let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
+    println!("listening on {scheme}://{api}");
+    println!("boot artifacts on http://{boot}");
+    println!("hosts are told to report to {}", app.urls.public);
+    println!("live image: {}", status::live_image(app).await);
+    let local = format!("{scheme}://{api}");
+    println!("\nNext, in another terminal:");
+    let mut flags = format!(" --url {local}");
+    match args.auth_mode() {
+        AuthMode::None => {
+            println!("  (no tokens are asked for: only this machine should reach these addresses)")
+        }
+        AuthMode::Local => {
+            let database = args
+                .database_url
+                .as_ref()
+                .map_or(String::new(), |_| " --database-url $MUSTER_DATABASE_URL".into());
+            println!(
+                "  export MUSTER_TOKEN=$(muster token --operator --data-dir {}{database})",
+                args.data_dir.display()
+            );
+        }
+    }
+    if api.port() == 8090 && api.ip().is_loopback() && scheme == "http" {
+        flags.clear();
+    }
+    println!(
+        "  muster infra-env create --name lab --pull-secret pull-secret.json{flags}   # prints the ISO's URL; boot machines from it"
+    );
+    println!("  muster hosts --watch{flags}");
+    if api.ip().is_loopback() {
+        println!("\nOnly this machine reaches the service. For machines elsewhere:");
+        println!(
+            "  muster serve --listen 0.0.0.0:8090 --boot-listen 0.0.0.0:8091 --public-url http://ADDRESS:8090 --boot-url http://ADDRESS:8091"
+        );
+    }
+    use std::io::Write;
+    let _ = std::io::stdout().flush();
+}

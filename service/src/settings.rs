@@ -1,0 +1,236 @@
+//! How a service is told what to be: flags and `MUSTER_*` variables, read once in `main`.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use url::Url;
+
+/// Who may call the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AuthMode {
+    /// Anybody who reaches the listener.
+    None,
+    /// Holders of a token: the operator's, or one scoped to an InfraEnv.
+    Local,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// The options of `muster serve`, as given.
+#[derive(Debug, Clone, Args)]
+pub struct ServeArgs {
+    /// Where the database, keys and the live image are kept
+    #[arg(
+        long,
+        env = "MUSTER_DATA_DIR",
+        default_value = "muster-data",
+        value_name = "DIR"
+    )]
+    pub data_dir: PathBuf,
+
+    /// Address of the API: REST, images, /health, /ready, /metrics
+    #[arg(
+        long,
+        env = "MUSTER_LISTEN",
+        default_value = "127.0.0.1:8090",
+        value_name = "ADDR:PORT"
+    )]
+    pub listen: SocketAddr,
+
+    /// Address of the plain-HTTP listener that serves boot artifacts and nothing else
+    #[arg(
+        long,
+        env = "MUSTER_BOOT_LISTEN",
+        default_value = "127.0.0.1:8091",
+        value_name = "ADDR:PORT"
+    )]
+    pub boot_listen: SocketAddr,
+
+    /// URL under which hosts reach the API [default: from --listen]
+    #[arg(long, env = "MUSTER_PUBLIC_URL", value_name = "URL")]
+    pub public_url: Option<Url>,
+
+    /// URL under which firmware reaches the boot artifacts [default: from --boot-listen]
+    #[arg(long, env = "MUSTER_BOOT_URL", value_name = "URL")]
+    pub boot_url: Option<Url>,
+
+    /// sqlite://FILE or postgres://USER:PASSWORD@HOST/DB [default: SQLite in the data dir]
+    #[arg(long, env = "MUSTER_DATABASE_URL", hide_env_values = true, value_name = "URL")]
+    pub database_url: Option<String>,
+
+    /// Who may call the API [default: none on loopback, local on any other address]
+    #[arg(long, env = "MUSTER_AUTH", value_name = "MODE")]
+    pub auth: Option<AuthMode>,
+
+    /// PEM file with the P-256 private key that signs tokens [default: made once, kept in the database]
+    #[arg(long, env = "MUSTER_AUTH_KEY", value_name = "FILE")]
+    pub auth_key: Option<PathBuf>,
+
+    /// PEM file with the certificate chain of the API listener; needs --tls-key
+    #[arg(long, env = "MUSTER_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+
+    /// PEM file with the private key of the API listener; needs --tls-cert
+    #[arg(long, env = "MUSTER_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+
+    /// PEM file with the CA that hosts need to trust the API [default: the certificate of --tls-cert]
+    #[arg(long, env = "MUSTER_SERVICE_CA", value_name = "FILE")]
+    pub service_ca: Option<PathBuf>,
+
+    /// The Muster live image [default: muster-live-x86_64.iso beside the program or in the data dir]
+    #[arg(long, env = "MUSTER_LIVE_IMAGE", value_name = "FILE")]
+    pub live_image: Option<PathBuf>,
+
+    /// Image downloads served at once; further ones wait
+    #[arg(long, env = "MUSTER_MAX_DOWNLOADS", default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_downloads: u32,
+
+    /// Versions offered to clients, oldest first; the last is the default. The live image serves any other version, too
+    #[arg(
+        long,
+        env = "MUSTER_OPENSHIFT_VERSIONS",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "4.18,4.19,4.20,4.21,4.22,5.0"
+    )]
+    pub openshift_versions: Vec<String>,
+
+    /// Seconds that running requests get to finish after SIGTERM
+    #[arg(long, env = "MUSTER_DRAIN_TIMEOUT", default_value = "30", value_name = "SECONDS", value_parser = seconds)]
+    pub drain_timeout: Duration,
+
+    /// How log lines look
+    #[arg(
+        long,
+        env = "MUSTER_LOG_FORMAT",
+        default_value = "text",
+        value_name = "FORMAT"
+    )]
+    pub log_format: LogFormat,
+
+    /// What is logged, e.g. info or muster=debug,sqlx=warn
+    #[arg(long, env = "MUSTER_LOG", default_value = "info", value_name = "FILTER")]
+    pub log: String,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    text.trim_end_matches('s')
+        .parse()
+        .map(Duration::from_secs)
+        .map_err(|_| "give whole seconds, e.g. 30".into())
+}
+
+impl ServeArgs {
+    /// The database to open: as given, or a file in the data dir.
+    pub fn database_url(&self) -> String {
+        self.database_url
+            .clone()
+            .unwrap_or_else(|| default_database_url(&self.data_dir))
+    }
+
+    /// `local` unless told otherwise or only this machine can reach the service.
+    pub fn auth_mode(&self) -> AuthMode {
+        let loopback = self.listen.ip().is_loopback() && self.boot_listen.ip().is_loopback();
+        self.auth
+            .unwrap_or(if loopback { AuthMode::None } else { AuthMode::Local })
+    }
+
+    /// The URL that hosts are told, once the listener is bound to `bound`.
+    pub fn public_url(&self, bound: SocketAddr) -> Result<String> {
+        let scheme = if self.tls_cert.is_some() { "https" } else { "http" };
+        base_url(self.public_url.as_ref(), scheme, bound, "--public-url")
+    }
+
+    /// The URL of boot artifacts, once the boot listener is bound to `bound`.
+    pub fn boot_url(&self, bound: SocketAddr) -> Result<String> {
+        base_url(self.boot_url.as_ref(), "http", bound, "--boot-url")
+    }
+}
+
+/// The SQLite database of a data dir.
+pub fn default_database_url(data_dir: &std::path::Path) -> String {
+    format!("sqlite://{}", data_dir.join("muster.db").display())
+}
+
+/// Without trailing slash. A wildcard address is replaced by the one that this machine uses towards the world.
+fn base_url(given: Option<&Url>, scheme: &str, bound: SocketAddr, flag: &str) -> Result<String> {
+    if let Some(url) = given {
+        if !matches!(url.scheme(), "http" | "https") || url.host().is_none() || url.query().is_some() {
+            bail!("{flag} {url}: give an http:// or https:// URL without a query");
+        }
+        return Ok(url.as_str().trim_end_matches('/').to_owned());
+    }
+    let ip = if bound.ip().is_unspecified() {
+        outward_address(bound.ip()).with_context(|| {
+            format!("{bound} is every address of this machine and none leads out: say {flag} {scheme}://ADDRESS:{}, as hosts reach it", bound.port())
+        })?
+    } else {
+        bound.ip()
+    };
+    Ok(format!("{scheme}://{}", SocketAddr::new(ip, bound.port())))
+}
+
+/// The source address of packets to the world. Connecting a datagram socket sends nothing.
+fn outward_address(any: IpAddr) -> Result<IpAddr> {
+    let target = if any.is_ipv4() {
+        "192.0.2.1:9"
+    } else {
+        "[2001:db8::1]:9"
+    };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect(target)?;
+    Ok(socket.local_addr()?.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        serve: ServeArgs,
+    }
+
+    fn parse(args: &[&str]) -> ServeArgs {
+        Cli::parse_from([&["muster"], args].concat()).serve
+    }
+
+    #[test]
+    fn loopback_is_open_and_anything_else_asks_for_tokens() {
+        assert_eq!(parse(&[]).auth_mode(), AuthMode::None);
+        assert_eq!(parse(&["--listen", "0.0.0.0:8090"]).auth_mode(), AuthMode::Local);
+        assert_eq!(
+            parse(&["--boot-listen", "192.0.2.7:80"]).auth_mode(),
+            AuthMode::Local
+        );
+        assert_eq!(
+            parse(&["--listen", "0.0.0.0:8090", "--auth", "none"]).auth_mode(),
+            AuthMode::None
+        );
+    }
+
+    #[test]
+    fn urls_follow_the_listener_unless_given() {
+        let bound = "127.0.0.1:4711".parse().unwrap();
+        assert_eq!(parse(&[]).public_url(bound).unwrap(), "http://127.0.0.1:4711");
+        let given = parse(&["--public-url", "https://muster.example.test/base/"]);
+        assert_eq!(
+            given.public_url(bound).unwrap(),
+            "https://muster.example.test/base"
+        );
+        assert!(parse(&["--public-url", "ftp://x"]).public_url(bound).is_err());
+    }
+}

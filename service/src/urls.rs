@@ -1,0 +1,65 @@
+//! The addresses that the service hands out.
+
+use muster_core::infra_env::InfraEnv;
+use url::form_urlencoded::Serializer;
+
+/// Base URLs, without trailing slash.
+#[derive(Debug, Clone)]
+pub struct Urls {
+    /// Where hosts reach the API.
+    pub public: String,
+    /// Where firmware reaches boot artifacts: always plain HTTP, for distribution iPXE has no TLS.
+    pub boot: String,
+}
+
+impl Urls {
+    /// Short, path-only, ends in `.iso`: what BMCs and UEFI HTTP boot can digest.
+    pub fn iso(&self, infra_env: &InfraEnv) -> String {
+        self.artifact(infra_env, "discovery.iso")
+    }
+
+    /// The kernel.
+    pub fn kernel(&self, infra_env: &InfraEnv) -> String {
+        self.artifact(infra_env, "vmlinuz")
+    }
+
+    /// The initramfs with the InfraEnv's configuration behind it.
+    pub fn initrd(&self, infra_env: &InfraEnv) -> String {
+        self.artifact(infra_env, "initrd.img")
+    }
+
+    fn artifact(&self, infra_env: &InfraEnv, file: &str) -> String {
+        format!("{}/boot/{}/{file}", self.boot, infra_env.boot_id)
+    }
+
+    /// `downloads/files?...` of an InfraEnv with its token, for those who cannot send headers. The parameters are
+    /// sorted by name and there is at least one, so that `&mac=` may be appended. Firmware gets it without TLS.
+    pub fn signed_file(
+        &self,
+        infra_env: &InfraEnv,
+        file_name: &str,
+        ipxe_script_type: Option<&str>,
+        token: Option<&str>,
+    ) -> String {
+        let mut query = Serializer::new(String::new());
+        if let Some(token) = token {
+            query.append_pair("api_key", token);
+        }
+        query.append_pair("file_name", file_name);
+        if let Some(kind) = ipxe_script_type {
+            query.append_pair("ipxe_script_type", kind);
+        }
+        let plain = self.public.starts_with("http://");
+        let base = if plain || file_name != "ipxe-script" {
+            &self.public
+        } else {
+            &self.boot
+        };
+        format!(
+            "{base}{}/infra-envs/{}/downloads/files?{}",
+            muster_api::BASE_PATH,
+            infra_env.id,
+            query.finish()
+        )
+    }
+}

@@ -1,0 +1,98 @@
+//! What is written beside every change of a record: its events and its place in the outbox.
+
+use muster_api::time::Timestamp;
+use muster_core::event::NewEvent;
+use sqlx::{Any, Transaction};
+use uuid::Uuid;
+
+use crate::Result;
+use crate::error::{StoreError, failed};
+use crate::outbox::Subject;
+use crate::row::{document, micros, storable};
+
+/// A new id that sorts after those made before it.
+pub(crate) fn new_id() -> String {
+    Uuid::now_v7().to_string()
+}
+
+/// Rows in one `INSERT` of events: far below SQLite's 32766 and PostgreSQL's 65535 parameters.
+const EVENTS_AT_ONCE: usize = 500;
+
+pub(crate) async fn insert_events(
+    transaction: &mut Transaction<'static, Any>,
+    request_id: Option<String>,
+    events: &[NewEvent],
+) -> Result<()> {
+    for chunk in events.chunks(EVENTS_AT_ONCE) {
+        let mut sql = String::from(
+            "INSERT INTO events (id, at, name, severity, category, message, props, host_id, infra_env_id, cluster_id, request_id) VALUES ",
+        );
+        push_tuples(&mut sql, chunk.len(), 11);
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
+        for event in chunk {
+            let props = if event.props.is_empty() {
+                None
+            } else {
+                Some(document("event props", &event.props)?)
+            };
+            query = query
+                .bind(new_id())
+                .bind(micros(event.at))
+                .bind(event.name)
+                .bind(event.severity.name())
+                .bind(event.category.name())
+                .bind(storable(&event.message))
+                .bind(props)
+                .bind(event.host_id.map(|id| id.to_string()))
+                .bind(event.infra_env_id.map(|id| id.to_string()))
+                .bind(event.cluster_id.map(|id| id.to_string()))
+                .bind(request_id.clone());
+        }
+        query
+            .execute(&mut **transaction)
+            .await
+            .map_err(failed("storing events"))?;
+    }
+    Ok(())
+}
+
+/// Notes that `subject` has a new version. A claim on an older one is void: the record must be looked at once more.
+pub(crate) async fn note_change(
+    transaction: &mut Transaction<'static, Any>,
+    subject: Subject,
+    version: i64,
+    at: Timestamp,
+) -> Result<()> {
+    let (kind, key) = subject.columns();
+    sqlx::query(
+        "INSERT INTO outbox (kind, key, id, version, created_at, claimed_until) VALUES ($1, $2, $3, $4, $5, 0)
+         ON CONFLICT (kind, key) DO UPDATE SET id = excluded.id, version = excluded.version, claimed_until = 0",
+    )
+    .bind(kind)
+    .bind(key)
+    .bind(new_id())
+    .bind(version)
+    .bind(micros(at))
+    .execute(&mut **transaction)
+    .await
+    .map_err(failed("noting a change in the outbox"))?;
+    Ok(())
+}
+
+pub(crate) async fn commit(transaction: Transaction<'static, Any>) -> Result<(), StoreError> {
+    transaction.commit().await.map_err(failed("committing"))
+}
+
+/// `($1, $2), ($3, $4)`: `rows` tuples of `columns` parameters.
+pub(crate) fn push_tuples(sql: &mut String, rows: usize, columns: usize) {
+    for row in 0..rows {
+        sql.push_str(if row == 0 { "(" } else { ", (" });
+        for column in 0..columns {
+            if column > 0 {
+                sql.push_str(", ");
+            }
+            sql.push_str(&format!("${}", row * columns + column + 1));
+        }
+        sql.push(')');
+    }
+}

@@ -1,0 +1,105 @@
+//! Polls, written down in batches.
+//!
+//! An idle host's poll changes nothing but the moment at which it was last heard, so the service keeps that in memory and
+//! flushes many at once. A flush does not count as a write of the host (`version` stays), so it never makes a
+//! [`Store::save_host`] fail; and a save never moves `checked_in_at` back, so it never undoes a flush.
+
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::time::Timestamp;
+
+use crate::Result;
+use crate::change::{commit, push_tuples};
+use crate::error::{StoreError, failed};
+use crate::row::{micros, storable};
+use crate::store::Store;
+
+/// The newest poll of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckIn {
+    /// Where the host is registered.
+    pub infra_env_id: InfraEnvId,
+    /// Which host.
+    pub host_id: HostId,
+    /// When it was heard.
+    pub at: Timestamp,
+    /// When it counts as silent if it is not heard again.
+    pub silent_at: Timestamp,
+    /// Its clock, seconds since 1970; `None` when not told.
+    pub host_clock: Option<i64>,
+    /// Its agent's version; `None` when not told.
+    pub agent_version: Option<String>,
+}
+
+/// Hosts in one statement: 6 parameters each, below SQLite's 32766.
+const AT_ONCE: usize = 1000;
+
+/// Two replicas that flush the same hosts may meet in opposite order on PostgreSQL, which then stops one of them.
+const ATTEMPTS: u32 = 3;
+
+impl Store {
+    /// Writes check-ins down, a thousand in a statement. Hosts that are gone, or whose stored check-in is newer, are passed over.
+    /// `due_at` moves only where it is the end of the silence allowed after the previous check-in (`checked_in_at` + the same
+    /// distance as from `at` to `silent_at`): a host that waits for something else keeps its deadline.
+    ///
+    /// Answers how many hosts were written.
+    ///
+    /// # Errors
+    /// Those of the database; none of a failed batch is written.
+    pub async fn flush_check_ins(&self, check_ins: &[CheckIn]) -> Result<u64> {
+        let mut written = 0;
+        for chunk in check_ins.chunks(AT_ONCE) {
+            let mut attempt = 1;
+            written += loop {
+                match self.flush_chunk(chunk).await {
+                    Err(StoreError::Unavailable { source, .. })
+                        if is_deadlock(&source) && attempt < ATTEMPTS =>
+                    {
+                        attempt += 1
+                    }
+                    other => break other?,
+                }
+            };
+        }
+        Ok(written)
+    }
+
+    async fn flush_chunk(&self, check_ins: &[CheckIn]) -> Result<u64> {
+        let mut sql = String::from(
+            "UPDATE hosts SET checked_in_at = heard.column3,
+                 due_at = CASE WHEN due_at = checked_in_at + heard.column4 THEN heard.column3 + heard.column4 ELSE due_at END,
+                 host_clock = COALESCE(heard.column5, host_clock),
+                 agent_version = COALESCE(heard.column6, agent_version)
+             FROM (VALUES ",
+        );
+        push_tuples(&mut sql, check_ins.len(), 6);
+        sql.push_str(
+            ") AS heard WHERE hosts.id = heard.column1 AND hosts.infra_env_id = heard.column2
+                 AND hosts.deleted_at IS NULL AND hosts.checked_in_at < heard.column3",
+        );
+        // Each length is a text of its own: not worth a place in the cache of prepared statements.
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(sql)).persistent(false);
+        for check_in in check_ins {
+            query = query
+                .bind(check_in.host_id.to_string())
+                .bind(check_in.infra_env_id.to_string())
+                .bind(micros(check_in.at))
+                .bind(micros(check_in.silent_at) - micros(check_in.at))
+                .bind(check_in.host_clock)
+                .bind(check_in.agent_version.as_deref().map(storable));
+        }
+        let mut transaction = self.writer().await?;
+        let updated = query
+            .execute(&mut *transaction)
+            .await
+            .map_err(failed("flushing check-ins"))?;
+        commit(transaction).await?;
+        Ok(updated.rows_affected())
+    }
+}
+
+fn is_deadlock(error: &sqlx::Error) -> bool {
+    error
+        .as_database_error()
+        .and_then(|error| error.code())
+        .is_some_and(|code| code == "40P01")
+}

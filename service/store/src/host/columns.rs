@@ -1,0 +1,130 @@
+//! Between a host and its row.
+
+use muster_api::inventory::Inventory;
+use muster_core::host::{Host, HostData, HostState};
+use sqlx::any::AnyRow;
+
+use super::HostBrief;
+use crate::Result;
+use crate::row::{Reading, document, micros, storable};
+
+pub(crate) const HOST_KEY: [&str; 2] = ["infra_env_id", "id"];
+
+pub(super) const HOST_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
+     agent_version, data, inventory";
+
+pub(super) const BRIEF_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
+     agent_version, data, hostname, CASE WHEN inventory IS NULL THEN 0 ELSE 1 END AS has_inventory";
+
+/// A host's values as they are bound.
+pub(super) struct Columns {
+    pub(super) cluster_id: Option<String>,
+    pub(super) status: &'static str,
+    pub(super) version: i64,
+    pub(super) due_at: Option<i64>,
+    pub(super) checked_in_at: i64,
+    pub(super) host_clock: i64,
+    pub(super) agent_version: String,
+    pub(super) state: String,
+    pub(super) data: String,
+    pub(super) inventory: InventoryColumns,
+    /// The inventory's columns are left alone.
+    pub(super) keeps_inventory: bool,
+}
+
+/// An inventory, and what is looked up by.
+#[derive(Default)]
+pub(super) struct InventoryColumns {
+    pub(super) hostname: String,
+    pub(super) macs: String,
+    pub(super) document: Option<String>,
+}
+
+impl Columns {
+    pub(super) fn of(host: &Host) -> Result<Self> {
+        Ok(Self {
+            cluster_id: host.cluster_id.map(|id| id.to_string()),
+            status: host.state.status().name(),
+            version: host.version,
+            due_at: host.due_at.map(micros),
+            checked_in_at: micros(host.checked_in_at),
+            host_clock: host.data.timestamp,
+            agent_version: storable(&host.data.discovery_agent_version),
+            state: document("host state", &host.state)?,
+            data: document("host data", &host.data)?,
+            inventory: inventory_columns(host.inventory.as_ref())?,
+            keeps_inventory: false,
+        })
+    }
+
+    pub(super) fn of_brief(host: &HostBrief) -> Result<Self> {
+        Ok(Self {
+            cluster_id: host.cluster_id.map(|id| id.to_string()),
+            status: host.state.status().name(),
+            version: host.version,
+            due_at: host.due_at.map(micros),
+            checked_in_at: micros(host.checked_in_at),
+            host_clock: host.data.timestamp,
+            agent_version: storable(&host.data.discovery_agent_version),
+            state: document("host state", &host.state)?,
+            data: document("host data", &host.data)?,
+            inventory: InventoryColumns::default(),
+            keeps_inventory: true,
+        })
+    }
+}
+
+fn inventory_columns(inventory: Option<&Inventory>) -> Result<InventoryColumns> {
+    let Some(inventory) = inventory else {
+        return Ok(InventoryColumns::default());
+    };
+    let mut macs = String::from(" ");
+    for interface in &inventory.interfaces {
+        macs.push_str(&storable(&interface.mac_address).to_ascii_lowercase());
+        macs.push(' ');
+    }
+    Ok(InventoryColumns {
+        hostname: storable(&inventory.hostname),
+        macs,
+        document: Some(document("inventory", inventory)?),
+    })
+}
+
+pub(super) fn host_from(row: &AnyRow) -> Result<Host> {
+    let reading = Reading::new(row, "hosts", &HOST_KEY);
+    Ok(Host {
+        id: reading.parsed("id")?,
+        infra_env_id: reading.parsed("infra_env_id")?,
+        cluster_id: reading.parsed_or_none("cluster_id")?,
+        state: reading.document("state")?,
+        version: reading.number("version")?,
+        due_at: reading.moment_or_none("due_at")?,
+        checked_in_at: reading.moment("checked_in_at")?,
+        inventory: reading.document_or_none("inventory")?,
+        data: data_from(&reading)?,
+    })
+}
+
+pub(super) fn brief_from(row: &AnyRow) -> Result<HostBrief> {
+    let reading = Reading::new(row, "hosts", &HOST_KEY);
+    Ok(HostBrief {
+        id: reading.parsed("id")?,
+        infra_env_id: reading.parsed("infra_env_id")?,
+        cluster_id: reading.parsed_or_none("cluster_id")?,
+        state: reading.document::<HostState>("state")?,
+        version: reading.number("version")?,
+        due_at: reading.moment_or_none("due_at")?,
+        checked_in_at: reading.moment("checked_in_at")?,
+        data: data_from(&reading)?,
+        has_inventory: reading.number("has_inventory")? != 0,
+        reported_hostname: reading.text("hostname")?,
+    })
+}
+
+/// What polls bring is newer in its own columns than in the document.
+fn data_from(reading: &Reading<'_>) -> Result<HostData> {
+    let mut data: HostData = reading.document("data")?;
+    data.timestamp = reading.number("host_clock")?;
+    data.discovery_agent_version = reading.text("agent_version")?;
+    Ok(data)
+}

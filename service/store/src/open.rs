@@ -1,0 +1,252 @@
+//! From a URL to a [`Store`]: connect, wait for a server that is still starting, bring the tables up to date.
+
+use std::error::Error as StdError;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::migrate::Migrator;
+use sqlx::{AnyConnection, Connection};
+use tokio::time::Instant;
+
+use crate::Result;
+use crate::error::StoreError;
+use crate::store::{Kind, Store};
+
+/// Every change of the tables since the first version.
+static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
+
+/// How long a server may take to come up before opening fails: it is often started together with Muster.
+const STARTING_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long an operation waits for a free connection. SQLite has one that writes, so under load writes queue here.
+const CONNECTION_PATIENCE: Duration = Duration::from_secs(30);
+
+/// For every SQLite connection. `synchronous=FULL` syncs the log at each commit, so that a power cut loses nothing that was
+/// committed; NORMAL would be enough for the death of the process only. Another process (`muster token`) may hold the write
+/// lock for a moment, hence the busy timeout.
+const SQLITE_SETTINGS: &str =
+    "PRAGMA busy_timeout = 10000; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;";
+
+/// Readers besides: they cannot write by accident.
+const SQLITE_READER: &str = "PRAGMA query_only = ON;";
+
+/// For every PostgreSQL connection. Nothing here runs for long: what does has met a lock or a sick server.
+const POSTGRES_SETTINGS: &str = "SET application_name = 'muster'; SET statement_timeout = '30s'; \
+     SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; SET synchronous_commit = on;";
+
+impl Store {
+    /// Opens the database at `url` and brings its tables up to date. `sqlite://PATH` (the file is made, readable to its owner
+    /// only; the folder must exist) or `postgres://USER:PASSWORD@SERVER/DATABASE`. A PostgreSQL server that does not answer
+    /// yet is waited for, up to a minute.
+    ///
+    /// # Errors
+    /// `Address` for a URL of neither form, `Open` for everything else.
+    pub async fn open(url: &str) -> Result<Self> {
+        Self::open_within(url, STARTING_PATIENCE).await
+    }
+
+    /// [`Store::open`] with another patience for a server that does not answer.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub async fn open_within(url: &str, patience: Duration) -> Result<Self> {
+        sqlx::any::install_default_drivers();
+        let address = Address::parse(url)?;
+        address.prepare_file()?;
+        bring_up_to_date(&address, patience).await?;
+        let (readers, writers) = match address.kind {
+            Kind::Sqlite => {
+                let pool = || {
+                    pool_options()
+                        .test_before_acquire(false)
+                        .idle_timeout(None)
+                        .max_lifetime(None)
+                };
+                let readers = pool().max_connections(4).after_connect(|connection, _| {
+                    Box::pin(async move {
+                        sqlx::raw_sql(SQLITE_SETTINGS).execute(&mut *connection).await?;
+                        sqlx::raw_sql(SQLITE_READER).execute(&mut *connection).await?;
+                        Ok(())
+                    })
+                });
+                let writers = pool().max_connections(1).after_connect(|connection, _| {
+                    Box::pin(
+                        async move { sqlx::raw_sql(SQLITE_SETTINGS).execute(connection).await.map(drop) },
+                    )
+                });
+                (
+                    readers.connect_lazy_with(address.options.clone()),
+                    writers.connect_lazy_with(address.options),
+                )
+            }
+            Kind::Postgres => {
+                let pool = pool_options().max_connections(16).after_connect(|connection, _| {
+                    Box::pin(async move {
+                        sqlx::raw_sql(POSTGRES_SETTINGS)
+                            .execute(connection)
+                            .await
+                            .map(drop)
+                    })
+                });
+                let pool = pool.connect_lazy_with(address.options);
+                (pool.clone(), pool)
+            }
+        };
+        Ok(Self::new(address.kind, readers, writers))
+    }
+}
+
+fn pool_options() -> AnyPoolOptions {
+    // SQLite ends the transaction itself when the disk is full or fails. sqlx's own rollback then fails, and it
+    // goes on believing in a transaction: such a connection would refuse every further write.
+    AnyPoolOptions::new()
+        .acquire_timeout(CONNECTION_PATIENCE)
+        .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
+}
+
+/// A URL that has been understood.
+struct Address {
+    kind: Kind,
+    options: AnyConnectOptions,
+    /// For messages: without password.
+    shown: String,
+    /// SQLite's file.
+    file: Option<PathBuf>,
+}
+
+impl Address {
+    fn parse(url: &str) -> Result<Self> {
+        let refused = |reason: &str| StoreError::Address {
+            reason: reason.to_owned(),
+        };
+        let options = |url: &str| -> Result<AnyConnectOptions> {
+            url.parse().map_err(|_| {
+                refused("not a URL; sqlite:///PATH or postgres://USER:PASSWORD@SERVER/DATABASE is expected")
+            })
+        };
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            let options = options(url)?;
+            let mut shown = options.database_url.clone();
+            // Fails only for URLs that cannot have a password.
+            let _ = shown.set_password(None);
+            shown.set_query(None);
+            return Ok(Self {
+                kind: Kind::Postgres,
+                options,
+                shown: shown.to_string(),
+                file: None,
+            });
+        }
+        let path = url
+            .strip_prefix("sqlite://")
+            .or_else(|| url.strip_prefix("sqlite:"))
+            .ok_or_else(|| refused("it must begin with sqlite:// or postgres://"))?;
+        if path.is_empty() || path.starts_with(":memory:") {
+            return Err(refused(
+                "Muster keeps its data in a file: name one, as in sqlite:///var/lib/muster/muster.db",
+            ));
+        }
+        if path.contains('?') {
+            return Err(refused("a SQLite URL takes no parameters; Muster chooses them"));
+        }
+        let file = std::path::absolute(path).map_err(|error| refused(&error.to_string()))?;
+        let options = options(&format!("sqlite://{}?mode=rwc", percent_encoded(&file)))?;
+        Ok(Self {
+            kind: Kind::Sqlite,
+            options,
+            shown: format!("sqlite://{}", file.display()),
+            file: Some(file),
+        })
+    }
+
+    fn failed(&self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> StoreError {
+        StoreError::Open {
+            address: self.shown.clone(),
+            source: source.into(),
+        }
+    }
+
+    /// Makes SQLite's file before SQLite does: it holds keys and pull secrets, so it is for its owner only. SQLite gives its
+    /// log files the same permissions.
+    fn prepare_file(&self) -> Result<()> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let Some(file) = &self.file else { return Ok(()) };
+        std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(file)
+            .map(drop)
+            .map_err(|error| self.failed(format!("cannot write {}: {error}", file.display())))
+    }
+}
+
+fn percent_encoded(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let mut text = String::new();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'_' | b'.' | b'~' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                text.push(char::from(*byte))
+            }
+            other => text.push_str(&format!("%{other:02X}")),
+        }
+    }
+    text
+}
+
+/// Applies the migrations on a connection of their own, which has no statement timeout.
+async fn bring_up_to_date(address: &Address, patience: Duration) -> Result<()> {
+    let deadline = Instant::now() + patience;
+    let mut pause = Duration::from_millis(100);
+    loop {
+        let error = match migrate(address).await {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        if !worth_waiting(address.kind, &error) || Instant::now() + pause > deadline {
+            return Err(address.failed(error));
+        }
+        tracing::warn!(database = %address.shown, %error, retry_in_ms = pause.as_millis() as u64, "the database is not ready yet");
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_secs(5));
+    }
+}
+
+async fn migrate(address: &Address) -> Result<(), sqlx::migrate::MigrateError> {
+    let mut connection = AnyConnection::connect_with(&address.options).await?;
+    if address.kind == Kind::Sqlite {
+        sqlx::raw_sql(SQLITE_SETTINGS).execute(&mut connection).await?;
+        // Kept in the file from here on.
+        sqlx::raw_sql("PRAGMA journal_mode = WAL")
+            .execute(&mut connection)
+            .await?;
+    }
+    MIGRATOR.run_direct(None, &mut connection, false).await?;
+    connection.close().await?;
+    Ok(())
+}
+
+/// Whether trying again can help: the server is starting, or another process is applying the same migrations to the file.
+fn worth_waiting(kind: Kind, error: &sqlx::migrate::MigrateError) -> bool {
+    use sqlx::Error;
+    use sqlx::migrate::MigrateError;
+    let (MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _)) = error else {
+        return false;
+    };
+    match source {
+        Error::Io(_) | Error::PoolTimedOut => kind == Kind::Postgres,
+        Error::Database(database) => match kind {
+            // 57P03: starting up or shutting down; 53300: no connection free.
+            Kind::Postgres => database
+                .code()
+                .is_some_and(|code| ["57P03", "53300"].contains(&&*code)),
+            // 1: a table that the other process made; 5: its lock; 1555 and 2067: its note of having applied it.
+            Kind::Sqlite => database
+                .code()
+                .is_some_and(|code| ["1", "5", "261", "517", "1555", "2067"].contains(&&*code)),
+        },
+        _ => false,
+    }
+}

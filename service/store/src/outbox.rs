@@ -1,0 +1,150 @@
+//! Records that changed, for whoever acts on changes after the commit. Safe with several takers in several replicas.
+
+use std::time::Duration;
+
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::time::Timestamp;
+
+use crate::Result;
+use crate::change::{commit, push_tuples};
+use crate::error::{StoreError, failed};
+use crate::row::{Reading, micros};
+use crate::store::Store;
+
+/// The record that changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// A host.
+    Host {
+        /// Where it is registered.
+        infra_env_id: InfraEnvId,
+        /// Which host.
+        id: HostId,
+    },
+    /// An InfraEnv.
+    InfraEnv(InfraEnvId),
+}
+
+impl Subject {
+    pub(crate) fn columns(self) -> (&'static str, String) {
+        match self {
+            Self::Host { infra_env_id, id } => ("host", format!("{infra_env_id}/{id}")),
+            Self::InfraEnv(id) => ("infra_env", id.to_string()),
+        }
+    }
+
+    fn from_columns(kind: &str, key: &str) -> Option<Self> {
+        match kind {
+            "host" => {
+                let (infra_env_id, id) = key.split_once('/')?;
+                Some(Self::Host {
+                    infra_env_id: infra_env_id.parse().ok()?,
+                    id: id.parse().ok()?,
+                })
+            }
+            "infra_env" => key.parse().ok().map(Self::InfraEnv),
+            _ => None,
+        }
+    }
+}
+
+/// A change that nobody has acted on yet. Several changes of one record are one entry, with the newest version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutboxEntry {
+    /// For [`Store::acknowledge`].
+    pub id: String,
+    /// The record; it may be deleted by now.
+    pub subject: Subject,
+    /// Its version.
+    pub version: i64,
+    /// Since when it waits.
+    pub created_at: Timestamp,
+}
+
+impl Store {
+    /// Claims up to `limit` changes, oldest first, for the duration of `claim`: nobody else gets them before that has passed.
+    /// A record that changes while it is claimed is given out anew.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn take_from_outbox(
+        &self,
+        now: Timestamp,
+        claim: Duration,
+        limit: u32,
+    ) -> Result<Vec<OutboxEntry>> {
+        let until = micros(now).saturating_add(i64::try_from(claim.as_micros()).unwrap_or(i64::MAX));
+        let sql = format!(
+            "UPDATE outbox SET claimed_until = $1 WHERE id IN \
+             (SELECT id FROM outbox WHERE claimed_until <= $2 ORDER BY created_at, id LIMIT $3{}) \
+             RETURNING id, kind, key, version, created_at",
+            self.kind().skipping()
+        );
+        let mut transaction = self.writer().await?;
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(until)
+            .bind(micros(now))
+            .bind(i64::from(limit))
+            .fetch_all(&mut *transaction)
+            .await
+            .map_err(failed("taking from the outbox"))?;
+        let mut entries = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let reading = Reading::new(row, "outbox", &["kind", "key"]);
+            let (kind, key) = (reading.text("kind")?, reading.text("key")?);
+            let subject = Subject::from_columns(&kind, &key).ok_or_else(|| StoreError::Corrupt {
+                table: "outbox",
+                id: format!("{kind}/{key}"),
+                column: "key",
+                reason: "unknown kind, or not a key of it".into(),
+            })?;
+            entries.push(OutboxEntry {
+                id: reading.text("id")?,
+                subject,
+                version: reading.number("version")?,
+                created_at: reading.moment("created_at")?,
+            });
+        }
+        commit(transaction).await?;
+        entries.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        Ok(entries)
+    }
+
+    /// Whether [`Self::take_from_outbox`] would give anything. A read: looking costs no write.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn outbox_waits(&self, now: Timestamp) -> Result<bool> {
+        let mut connection = self.reader().await?;
+        let row = sqlx::query("SELECT id FROM outbox WHERE claimed_until <= $1 LIMIT 1")
+            .bind(micros(now))
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(failed("looking into the outbox"))?;
+        Ok(row.is_some())
+    }
+
+    /// Removes changes that have been acted on; answers how many. An entry whose record has changed since it was taken stays.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn acknowledge(&self, ids: &[String]) -> Result<u64> {
+        let mut removed = 0;
+        for chunk in ids.chunks(1000) {
+            let mut sql = String::from("DELETE FROM outbox WHERE id IN ");
+            push_tuples(&mut sql, 1, chunk.len());
+            let mut query = sqlx::query(sqlx::AssertSqlSafe(sql)).persistent(false);
+            for id in chunk {
+                query = query.bind(id);
+            }
+            let mut transaction = self.writer().await?;
+            removed += query
+                .execute(&mut *transaction)
+                .await
+                .map_err(failed("acknowledging changes"))?
+                .rows_affected();
+            commit(transaction).await?;
+        }
+        Ok(removed)
+    }
+}

@@ -1,0 +1,167 @@
+//! The open database: who may read, who may write, and how often that happened.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sqlx::pool::PoolConnection;
+use sqlx::{Any, AnyPool, Transaction};
+
+use crate::Result;
+use crate::error::failed;
+
+/// Which database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One file, one process that writes.
+    Sqlite,
+    /// A server, any number of replicas.
+    Postgres,
+}
+
+impl Kind {
+    /// `sqlite` or `postgres`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+        }
+    }
+
+    /// Appended to a `SELECT` in a write transaction: others may not delete or change the row before it ends. SQLite has one
+    /// writer at a time, so nothing is needed there.
+    pub(crate) fn holding(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR SHARE",
+        }
+    }
+
+    /// Appended to a `SELECT` in a write transaction: nobody else may even hold the row.
+    pub(crate) fn locking(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR UPDATE",
+        }
+    }
+
+    /// Appended to the `SELECT` of a claim: rows that another is just claiming are passed over.
+    pub(crate) fn skipping(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR UPDATE SKIP LOCKED",
+        }
+    }
+}
+
+/// The open database. Cloning is cheap; clones share connections.
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+    request_id: Option<Arc<str>>,
+}
+
+struct Shared {
+    kind: Kind,
+    readers: AnyPool,
+    writers: AnyPool,
+    reads: AtomicU64,
+    writes: AtomicU64,
+}
+
+/// How often the database was used since the store was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatementCounts {
+    /// Operations that only read.
+    pub reads: u64,
+    /// Write transactions begun.
+    pub writes: u64,
+}
+
+impl Store {
+    pub(crate) fn new(kind: Kind, readers: AnyPool, writers: AnyPool) -> Self {
+        let shared = Shared {
+            kind,
+            readers,
+            writers,
+            reads: AtomicU64::new(0),
+            writes: AtomicU64::new(0),
+        };
+        Self {
+            shared: Arc::new(shared),
+            request_id: None,
+        }
+    }
+
+    /// The same store, writing this request id to the events that it stores.
+    pub fn on_behalf_of(&self, request_id: impl Into<Arc<str>>) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            request_id: Some(request_id.into()),
+        }
+    }
+
+    /// Which database it is.
+    pub fn kind(&self) -> Kind {
+        self.shared.kind
+    }
+
+    /// Whether the database answers a read, and is not only connected.
+    ///
+    /// # Errors
+    /// `Unavailable` when it does not.
+    pub async fn ping(&self) -> Result<()> {
+        let mut connection = self.reader().await?;
+        sqlx::query("SELECT version FROM infra_envs LIMIT 1")
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(failed("asking whether the database answers"))?;
+        Ok(())
+    }
+
+    /// Waits for running operations and closes all connections. SQLite's log is folded into its file.
+    pub async fn close(&self) {
+        self.shared.readers.close().await;
+        self.shared.writers.close().await;
+    }
+
+    /// For tests that assert how often the database is used: every operation of this crate passes one of two gates that count.
+    pub fn statement_counts(&self) -> StatementCounts {
+        StatementCounts {
+            reads: self.shared.reads.load(Ordering::Relaxed),
+            writes: self.shared.writes.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(crate) fn request_id(&self) -> Option<String> {
+        self.request_id.as_deref().map(str::to_owned)
+    }
+
+    pub(crate) async fn reader(&self) -> Result<PoolConnection<Any>> {
+        self.shared.reads.fetch_add(1, Ordering::Relaxed);
+        self.shared
+            .readers
+            .acquire()
+            .await
+            .map_err(failed("waiting for a connection"))
+    }
+
+    /// Begins a write transaction. On SQLite it takes the write lock at once, so that a transaction that has read never finds
+    /// that it may not write.
+    pub(crate) async fn writer(&self) -> Result<Transaction<'static, Any>> {
+        self.shared.writes.fetch_add(1, Ordering::Relaxed);
+        let begun = match self.shared.kind {
+            Kind::Sqlite => self.shared.writers.begin_with("BEGIN IMMEDIATE").await,
+            Kind::Postgres => self.shared.writers.begin().await,
+        };
+        begun.map_err(failed("beginning a write"))
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store")
+            .field("kind", &self.kind())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,285 @@
+//! Sudden death: of the process that writes, and of the database server. Nothing that was committed is lost, and nothing
+//! that was not is half there.
+//!
+//! The writer is this program itself, started again with `write-until-killed URL`. It registers hosts and saves them, and
+//! prints `ID VERSION` after each commit. Every write brings one event and one history entry, so that a half-stored change would show
+//! in the counts.
+
+#[path = "store/world.rs"]
+mod world;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use libtest_mimic::{Arguments, Trial};
+use muster_api::ids::InfraEnvId;
+use muster_store::{EventQuery, Kind, Store, StoreError};
+use muster_tests::condition::await_condition;
+use muster_tests::postgres::Postgres;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use world::{World, became_known, event_of, host, registered};
+
+const WRITER: &str = "write-until-killed";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, command, url, infra_env_id] = arguments.as_slice()
+        && command == WRITER
+    {
+        return runtime().block_on(write_until_killed(url, infra_env_id.parse().expect("an id")));
+    }
+    let tests = vec![
+        Trial::test(
+            "sqlite_keeps_what_was_committed_when_the_writer_is_killed",
+            || {
+                writer_is_killed(Kind::Sqlite);
+                Ok(())
+            },
+        ),
+        Trial::test(
+            "postgres_keeps_what_was_committed_when_the_writer_is_killed",
+            || {
+                writer_is_killed(Kind::Postgres);
+                Ok(())
+            },
+        ),
+        Trial::test(
+            "postgres_keeps_what_was_committed_when_it_crashes_and_the_writer_goes_on",
+            || {
+                server_crashes();
+                Ok(())
+            },
+        ),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+async fn write_until_killed(url: &str, infra_env_id: InfraEnvId) {
+    let store = Store::open(url).await.expect("the writer opens the database");
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let store = store.clone();
+        tasks.spawn(async move {
+            loop {
+                match write_one(&store, infra_env_id).await {
+                    Ok(()) => {}
+                    // The server is restarting.
+                    Err(error) if error.is_temporary() => eprintln!("writer: {error:?}"),
+                    Err(error) => panic!("{error:?}"),
+                }
+            }
+        });
+    }
+    tasks.join_all().await;
+}
+
+async fn write_one(store: &Store, infra_env_id: InfraEnvId) -> Result<(), StoreError> {
+    let mut new = host(infra_env_id);
+    new.version = store
+        .insert_host(&new, &registered(), &[event_of(&new, "1")])
+        .await?;
+    print_committed(&new);
+    for _ in 0..3 {
+        let message = (new.version + 1).to_string();
+        new.version = store
+            .save_host(&new, Some(&became_known()), &[event_of(&new, &message)])
+            .await?;
+        print_committed(&new);
+    }
+    Ok(())
+}
+
+fn print_committed(host: &muster_core::host::Host) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{} {}", host.id, host.version)
+        .and_then(|()| out.flush())
+        .expect("the parent listens");
+}
+
+/// The writing process and what it has said.
+struct Writer {
+    child: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+    committed: Vec<(String, i64)>,
+}
+
+impl Writer {
+    fn start(url: &str, infra_env_id: InfraEnvId) -> Self {
+        let program = std::env::current_exe().expect("this program has a path");
+        let mut command = Command::new(program);
+        command
+            .arg(WRITER)
+            .arg(url)
+            .arg(infra_env_id.to_string())
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the writer starts");
+        let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        Self {
+            child,
+            lines,
+            committed: Vec::new(),
+        }
+    }
+
+    fn listen(&mut self) -> bool {
+        let Some(line) = self.lines.next() else {
+            return false;
+        };
+        let line = line.expect("the pipe can be read");
+        // The last line may be cut.
+        if let Some((id, version)) = line.split_once(' ')
+            && let Ok(version) = version.parse()
+        {
+            self.committed.push((id.to_owned(), version));
+        }
+        true
+    }
+
+    fn await_commits(&mut self, count: usize) {
+        for _ in 0..count {
+            assert!(
+                self.listen(),
+                "the writer ended after {} commits",
+                self.committed.len()
+            );
+        }
+    }
+
+    fn kill(&mut self) -> Vec<(String, i64)> {
+        self.child.kill().expect("the writer can be killed");
+        while self.listen() {}
+        self.child.wait().expect("the writer has ended");
+        std::mem::take(&mut self.committed)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // Already ended, unless a check failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn writer_is_killed(kind: Kind) {
+    let runtime = runtime();
+    let world = runtime.block_on(World::new(kind));
+    let infra_env_id = runtime.block_on(world.infra_env()).id;
+    for round in 0..3 {
+        let mut writer = Writer::start(&world.url, infra_env_id);
+        writer.await_commits(100 + 37 * round);
+        let committed = writer.kill();
+        world.cluster.as_deref().inspect(|cluster| await_quiet(cluster));
+        runtime.block_on(check(&world.store, infra_env_id, &committed));
+    }
+    // And from a cold start.
+    let committed = {
+        let mut writer = Writer::start(&world.url, infra_env_id);
+        writer.await_commits(100);
+        runtime.block_on(world.store.close());
+        writer.kill()
+    };
+    world.cluster.as_deref().inspect(|cluster| await_quiet(cluster));
+    let reopened = runtime.block_on(world.another_store());
+    runtime.block_on(check(&reopened, infra_env_id, &committed));
+}
+
+/// A backend killed hard takes all of PostgreSQL down: shared memory is thrown away and the log is replayed.
+fn server_crashes() {
+    let runtime = runtime();
+    // Its own cluster: a crash is everybody's.
+    let cluster = Postgres::start();
+    let url = cluster.create_database();
+    let store = runtime.block_on(Store::open(&url)).expect("the database opens");
+    let record = world::infra_env();
+    runtime
+        .block_on(store.insert_infra_env(&record, &[]))
+        .expect("an InfraEnv is stored");
+    let mut writer = Writer::start(&url, record.id);
+    for _ in 0..2 {
+        writer.await_commits(150);
+        let sql = "SELECT pid FROM pg_stat_activity WHERE application_name = 'muster' ORDER BY backend_start DESC LIMIT 1";
+        let backend = cluster
+            .query("postgres", sql)
+            .trim()
+            .parse()
+            .expect("a process id");
+        kill(Pid::from_raw(backend), Signal::SIGKILL).expect("the backend can be killed");
+    }
+    // More than the pipe can still hold of what was written before.
+    writer.await_commits(5000);
+    let committed = writer.kill();
+    let reopened = runtime
+        .block_on(Store::open(&url))
+        .expect("the database opens after crashes");
+    runtime.block_on(check(&reopened, record.id, &committed));
+    // The store that was open all the time lives on as well; a connection that broke meanwhile costs at most an error each.
+    runtime.block_on(async {
+        for _ in 0..20 {
+            if store.ping().await.is_ok() {
+                return;
+            }
+        }
+        store.ping().await.expect("the store has new connections");
+    });
+}
+
+/// The server may still be busy with the last words of a client that is dead.
+fn await_quiet(cluster: &Postgres) {
+    await_condition("the server to forget the writer", Duration::from_secs(20), || {
+        let sql =
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'muster' AND state <> 'idle'";
+        match cluster.query("postgres", sql).trim() {
+            "0" => Ok(()),
+            busy => Err(format!("{busy} transactions")),
+        }
+    });
+}
+
+async fn check(store: &Store, infra_env_id: InfraEnvId, committed: &[(String, i64)]) {
+    assert!(committed.len() >= 100);
+    let query = EventQuery {
+        limit: -1,
+        ..EventQuery::default()
+    };
+    let mut events = std::collections::BTreeMap::<String, Vec<i64>>::new();
+    for event in store.list_events(&query).await.expect("events").events {
+        let version = event.message.parse().expect("a version");
+        events
+            .entry(event.host_id.expect("of a host").to_string())
+            .or_default()
+            .push(version);
+    }
+    let mut versions = std::collections::BTreeMap::new();
+    for host in store.list_host_briefs(Some(infra_env_id)).await.expect("hosts") {
+        let history = store
+            .host_history(infra_env_id, host.id)
+            .await
+            .expect("a history");
+        let in_history: Vec<i64> = history.iter().map(|record| record.version).collect();
+        let all: Vec<i64> = (1..=host.version).collect();
+        assert_eq!(in_history, all, "history of {}", host.id);
+        let mut told = events.remove(&host.id.to_string()).unwrap_or_default();
+        told.sort_unstable();
+        assert_eq!(told, all, "events of {}", host.id);
+        versions.insert(host.id.to_string(), host.version);
+    }
+    assert!(events.is_empty(), "events without their host: {events:?}");
+    for (id, version) in committed {
+        let stored = versions.get(id).copied().unwrap_or(0);
+        assert!(
+            stored >= *version,
+            "{id} was committed as {version}, and is {stored}"
+        );
+    }
+}

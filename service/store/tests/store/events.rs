@@ -1,0 +1,311 @@
+//! Lists of events, by the rules of rest-behaviour.md §7.
+
+on_both! {
+    every_field_of_an_event_comes_back,
+    without_a_filter_all_user_events_are_listed_in_order,
+    pages_cut_and_totals_do_not,
+    severities_and_categories_filter,
+    a_cluster_is_narrowed_by_hosts_deleted_hosts_and_its_own_level,
+    messages_match_literally_in_any_case,
+    hosts_win_over_the_infra_env_and_deleted_hosts_are_left_out,
+    unknown_ids_give_an_empty_page,
+    many_events_are_stored_at_once,
+}
+
+mod cases {
+    use muster_api::event::{Category, Event, Severity};
+    use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+    use muster_core::event::NewEvent;
+    use muster_store::{EventPage, EventQuery, Order};
+    use serde_json::json;
+
+    use crate::world::{World, at, cluster_event, event, event_of};
+
+    fn messages(page: &EventPage) -> Vec<&str> {
+        page.events.iter().map(|event| event.message.as_str()).collect()
+    }
+
+    async fn listed(world: &World, query: EventQuery) -> Vec<String> {
+        let page = world.store.list_events(&query).await.unwrap();
+        assert_eq!(page.total as usize, page.events.len());
+        messages(&page).into_iter().map(str::to_owned).collect()
+    }
+
+    pub async fn every_field_of_an_event_comes_back(world: World) {
+        let full = NewEvent {
+            severity: Severity::Critical,
+            category: Category::Metrics,
+            props: json!({"from": "a", "count": 2}).as_object().unwrap().clone(),
+            host_id: Some(HostId::random()),
+            infra_env_id: Some(InfraEnvId::random()),
+            cluster_id: Some(ClusterId::random()),
+            ..event(7, "über \"all\" ☃")
+        };
+        world
+            .store
+            .on_behalf_of("request-1")
+            .insert_events(std::slice::from_ref(&full))
+            .await
+            .unwrap();
+        let query = EventQuery {
+            categories: vec![Category::Metrics],
+            ..Default::default()
+        };
+        let stored = world.store.list_events(&query).await.unwrap().events.remove(0);
+        assert_eq!(
+            (stored.at, stored.name.as_str(), stored.message.as_str()),
+            (at(7), full.name, full.message.as_str())
+        );
+        assert_eq!(
+            (stored.severity, stored.category, &stored.props),
+            (full.severity, full.category, &full.props)
+        );
+        assert_eq!(stored.host_id, full.host_id);
+        assert_eq!(
+            (stored.infra_env_id, stored.cluster_id),
+            (full.infra_env_id, full.cluster_id)
+        );
+        assert_eq!(stored.request_id.as_deref(), Some("request-1"));
+        let wire = Event::from(stored);
+        assert_eq!(wire.props.as_deref(), Some(r#"{"count":2,"from":"a"}"#));
+        assert!(wire.event_time.ends_with(".123Z"), "{}", wire.event_time);
+    }
+
+    pub async fn without_a_filter_all_user_events_are_listed_in_order(world: World) {
+        // The second and third at the same moment: in the order in which they were stored.
+        let metrics = NewEvent {
+            category: Category::Metrics,
+            ..event(4, "metrics")
+        };
+        let events = [
+            event(9, "d"),
+            event(2, "b"),
+            event(2, "c"),
+            metrics,
+            event(1, "a"),
+        ];
+        world.store.insert_events(&events).await.unwrap();
+        assert_eq!(listed(&world, EventQuery::default()).await, ["a", "b", "c", "d"]);
+        let newest = EventQuery {
+            order: Order::Descending,
+            ..Default::default()
+        };
+        assert_eq!(listed(&world, newest).await, ["d", "c", "b", "a"]);
+    }
+
+    pub async fn pages_cut_and_totals_do_not(world: World) {
+        let events: Vec<_> = (0..7).map(|n| event(n, &n.to_string())).collect();
+        world.store.insert_events(&events).await.unwrap();
+        for (limit, offset, want) in [
+            (3, 0, vec!["0", "1", "2"]),
+            (3, 6, vec!["6"]),
+            (3, 7, vec![]),
+            (0, 0, vec![]),
+            (-1, 5, vec!["5", "6"]),
+            (-9, -3, vec!["0", "1", "2", "3", "4", "5", "6"]),
+        ] {
+            let query = EventQuery {
+                limit,
+                offset,
+                ..Default::default()
+            };
+            let page = world.store.list_events(&query).await.unwrap();
+            assert_eq!(
+                (messages(&page), page.total),
+                (want, 7),
+                "limit {limit} offset {offset}"
+            );
+        }
+    }
+
+    pub async fn severities_and_categories_filter(world: World) {
+        let cluster_id = ClusterId::random();
+        let mut events = Vec::new();
+        for (n, severity) in Severity::ALL.into_iter().enumerate() {
+            for _ in 0..=n {
+                events.push(NewEvent {
+                    severity,
+                    ..cluster_event(cluster_id, None, 0, severity.name())
+                });
+            }
+        }
+        events.push(NewEvent {
+            category: Category::Metrics,
+            ..cluster_event(cluster_id, None, 0, "metrics")
+        });
+        world.store.insert_events(&events).await.unwrap();
+        let query = EventQuery {
+            cluster_id: Some(cluster_id),
+            severities: vec![Severity::Info, Severity::Error],
+            ..Default::default()
+        };
+        let page = world.store.list_events(&query).await.unwrap();
+        assert_eq!(messages(&page), ["info", "error", "error", "error"]);
+        assert_eq!(
+            (page.total, page.by_severity),
+            (4, [1, 2, 3, 4]),
+            "counts ignore the severities asked for"
+        );
+        let both = EventQuery {
+            categories: vec![Category::User, Category::Metrics],
+            ..Default::default()
+        };
+        let page = world.store.list_events(&both).await.unwrap();
+        assert_eq!(
+            (page.total, page.by_severity),
+            (11, [0; 4]),
+            "counts need a cluster"
+        );
+    }
+
+    pub async fn a_cluster_is_narrowed_by_hosts_deleted_hosts_and_its_own_level(world: World) {
+        let (cluster_id, other) = (ClusterId::random(), ClusterId::random());
+        let infra_env = world.infra_env().await;
+        let (living, deleted) = (world.host(infra_env.id).await, world.host(infra_env.id).await);
+        world
+            .store
+            .delete_host(infra_env.id, deleted.id, at(1), &[])
+            .await
+            .unwrap();
+        let events = [
+            cluster_event(cluster_id, None, 1, "cluster"),
+            cluster_event(cluster_id, Some(living.id), 2, "living"),
+            cluster_event(cluster_id, Some(deleted.id), 3, "deleted"),
+            cluster_event(other, Some(living.id), 4, "elsewhere"),
+        ];
+        world.store.insert_events(&events).await.unwrap();
+        let of_cluster = EventQuery {
+            cluster_id: Some(cluster_id),
+            ..Default::default()
+        };
+        let with = |host_ids: &[HostId], deleted_hosts, cluster_level| EventQuery {
+            host_ids: host_ids.to_vec(),
+            deleted_hosts,
+            cluster_level,
+            ..of_cluster.clone()
+        };
+        assert_eq!(
+            listed(&world, with(&[], false, false)).await,
+            ["cluster", "living", "deleted"]
+        );
+        assert_eq!(listed(&world, with(&[living.id], false, false)).await, ["living"]);
+        assert_eq!(listed(&world, with(&[], true, false)).await, ["deleted"]);
+        assert_eq!(listed(&world, with(&[], false, true)).await, ["cluster"]);
+        assert_eq!(
+            listed(&world, with(&[living.id], true, true)).await,
+            ["cluster", "living", "deleted"]
+        );
+        assert_eq!(
+            listed(&world, with(&[deleted.id], false, true)).await,
+            ["cluster", "deleted"]
+        );
+    }
+
+    pub async fn messages_match_literally_in_any_case(world: World) {
+        let cluster_id = ClusterId::random();
+        let texts = [
+            "Host is 50% ready",
+            "host_a",
+            "hostXa",
+            r"a back\slash",
+            "50 percent",
+        ];
+        let events: Vec<_> = texts
+            .iter()
+            .map(|text| cluster_event(cluster_id, None, 0, text))
+            .collect();
+        world.store.insert_events(&events).await.unwrap();
+        let matching = |text: &str| EventQuery {
+            cluster_id: Some(cluster_id),
+            message: Some(text.into()),
+            ..Default::default()
+        };
+        assert_eq!(listed(&world, matching("50%")).await, ["Host is 50% ready"]);
+        assert_eq!(listed(&world, matching("HOST_A")).await, ["host_a"]);
+        assert_eq!(listed(&world, matching(r"\")).await, [r"a back\slash"]);
+        assert_eq!(listed(&world, matching("")).await.len(), texts.len());
+        let without_cluster = EventQuery {
+            cluster_id: None,
+            ..matching("50%")
+        };
+        assert_eq!(
+            listed(&world, without_cluster).await.len(),
+            texts.len(),
+            "ignored without a cluster"
+        );
+    }
+
+    pub async fn hosts_win_over_the_infra_env_and_deleted_hosts_are_left_out(world: World) {
+        let infra_env = world.infra_env().await;
+        let (living, deleted) = (world.host(infra_env.id).await, world.host(infra_env.id).await);
+        world
+            .store
+            .delete_host(infra_env.id, deleted.id, at(1), &[])
+            .await
+            .unwrap();
+        let of_infra_env = NewEvent {
+            infra_env_id: Some(infra_env.id),
+            ..event(0, "infra-env")
+        };
+        let events = [
+            of_infra_env,
+            event_of(&living, "living"),
+            event_of(&deleted, "deleted"),
+        ];
+        world.store.insert_events(&events).await.unwrap();
+        let query = EventQuery {
+            infra_env_id: Some(infra_env.id),
+            ..Default::default()
+        };
+        assert_eq!(
+            listed(&world, query.clone()).await,
+            ["infra-env", "living", "deleted"]
+        );
+        let query = EventQuery {
+            host_ids: vec![living.id, deleted.id],
+            ..query
+        };
+        assert_eq!(listed(&world, query).await, ["living"]);
+    }
+
+    pub async fn unknown_ids_give_an_empty_page(world: World) {
+        world.store.insert_events(&[event(0, "some")]).await.unwrap();
+        for query in [
+            EventQuery {
+                cluster_id: Some(ClusterId::random()),
+                ..Default::default()
+            },
+            EventQuery {
+                host_ids: vec![HostId::random()],
+                ..Default::default()
+            },
+            EventQuery {
+                infra_env_id: Some(InfraEnvId::random()),
+                ..Default::default()
+            },
+        ] {
+            assert_eq!(listed(&world, query).await, Vec::<String>::new());
+        }
+    }
+
+    pub async fn many_events_are_stored_at_once(world: World) {
+        let events: Vec<_> = (0..1201).map(|n| event(n, &n.to_string())).collect();
+        world.store.insert_events(&events).await.unwrap();
+        world.store.insert_events(&[]).await.unwrap();
+        let page = world
+            .store
+            .list_events(&EventQuery {
+                limit: -1,
+                ..Default::default()
+            })
+            .await
+            .unwrap();
+        assert_eq!(page.total, 1201);
+        assert!(
+            page.events
+                .iter()
+                .enumerate()
+                .all(|(n, event)| event.message == n.to_string())
+        );
+    }
+}

@@ -1,0 +1,438 @@
+//! Records of hosts: every field, versions, deletion, look-ups.
+
+on_both! {
+    every_field_of_a_host_comes_back,
+    a_save_on_an_old_version_is_a_conflict_and_changes_nothing,
+    a_host_registers_only_once,
+    a_host_needs_a_living_infra_env,
+    a_deleted_host_is_absent_and_its_machine_may_return_as_new,
+    history_tells_each_change_with_its_version,
+    lists_are_by_infra_env_and_oldest_first,
+    a_brief_host_is_saved_without_touching_its_inventory,
+    hosts_are_found_by_mac_address_in_any_case,
+    hosts_are_counted_by_status,
+    text_with_a_nul_character_is_stored,
+}
+
+mod cases {
+    use muster_api::host::{HostKind, HostRole, HostStatus, MediaStatus};
+    use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+    use muster_api::inventory::Inventory;
+    use muster_api::steps::NtpSource;
+    use muster_api::validation::{ValidationResult, ValidationStatus};
+    use muster_core::host::{Host, HostData, HostState};
+    use muster_core::secret::Secret;
+    use muster_store::{HistoryRecord, HostBrief, StoreError};
+
+    use crate::world::{World, at, became_known, event_of, host, inventory, registered};
+
+    /// Nothing in it is a default.
+    fn full_host(infra_env_id: InfraEnvId) -> Host {
+        let result = ValidationResult {
+            id: "has-min-cpu-cores".into(),
+            status: ValidationStatus::Failure,
+            message: "2 CPU cores are needed".into(),
+        };
+        Host {
+            id: HostId::random(),
+            infra_env_id,
+            cluster_id: Some(ClusterId::random()),
+            state: HostState::InsufficientUnbound {
+                failed: vec!["has-min-cpu-cores".into()],
+            },
+            version: 0,
+            due_at: Some(at(180)),
+            checked_in_at: at(3),
+            inventory: Some(Inventory {
+                bmc_address: "192.0.2.9".into(),
+                ..inventory("worker-1", &["52:54:00:AA:00:01", "52:54:00:aa:00:02"])
+            }),
+            data: HostData {
+                kind: HostKind::AddToExistingClusterHost,
+                status_info: "näher ☃ 'quoted' \"twice\" \\".into(),
+                status_updated_at: at(1),
+                created_at: at(2),
+                updated_at: at(3),
+                registered_at: at(4),
+                discovery_agent_version: "muster-agent 0.1.0".into(),
+                requested_hostname: Some("rack-7".into()),
+                role: HostRole::Worker,
+                suggested_role: HostRole::Master,
+                installation_disk_id: "/dev/disk/by-id/wwn-1".into(),
+                installation_disk_path: "/dev/sda".into(),
+                disks_to_be_formatted: vec!["a".into()],
+                skip_formatting_disks: vec!["b".into(), "c".into()],
+                ntp_sources: Some(vec![NtpSource {
+                    source_name: "ntp.example.com".into(),
+                    source_state: None,
+                }]),
+                timestamp: 1_795_000_000,
+                media_status: Some(MediaStatus::Disconnected),
+                validations: [("hardware".to_owned(), vec![result])].into(),
+                node_labels: vec![("zone".into(), "b".into()), ("a".into(), "1".into())],
+                machine_config_pool_name: "workers".into(),
+                ignition_endpoint_token: Secret::new("token"),
+                ignition_endpoint_http_headers: vec![("X-Key".into(), "value".into())],
+            },
+        }
+    }
+
+    pub async fn every_field_of_a_host_comes_back(world: World) {
+        let infra_env = world.infra_env().await;
+        let mut host = full_host(infra_env.id);
+        host.version = world.store.insert_host(&host, &registered(), &[]).await.unwrap();
+        assert_eq!(host.version, 1);
+        let found = world.store.find_host(infra_env.id, host.id).await.unwrap();
+        assert_eq!(found.as_ref(), Some(&host));
+
+        let brief = world
+            .store
+            .find_host_brief(infra_env.id, host.id)
+            .await
+            .unwrap()
+            .unwrap();
+        let want = HostBrief {
+            id: host.id,
+            infra_env_id: host.infra_env_id,
+            cluster_id: host.cluster_id,
+            state: host.state.clone(),
+            version: host.version,
+            due_at: host.due_at,
+            checked_in_at: host.checked_in_at,
+            data: host.data.clone(),
+            has_inventory: true,
+            reported_hostname: "worker-1".into(),
+        };
+        assert_eq!(brief, want);
+
+        // And through a save that empties everything again.
+        let emptied = Host {
+            id: host.id,
+            version: 1,
+            checked_in_at: at(9),
+            ..super::super::world::host(infra_env.id)
+        };
+        let version = world.store.save_host(&emptied, None, &[]).await.unwrap();
+        let found = world.store.find_host(infra_env.id, host.id).await.unwrap();
+        assert_eq!(found, Some(Host { version, ..emptied }));
+    }
+
+    pub async fn a_save_on_an_old_version_is_a_conflict_and_changes_nothing(world: World) {
+        let infra_env = world.infra_env().await;
+        let mut first = world.host(infra_env.id).await;
+        let mut second = first.clone();
+        first.data.status_info = "first".into();
+        second.data.status_info = "second".into();
+        assert_eq!(world.store.save_host(&first, None, &[]).await.unwrap(), 2);
+        let late = world
+            .store
+            .save_host(&second, Some(&became_known()), &[event_of(&second, "late")])
+            .await;
+        assert!(
+            matches!(late, Err(StoreError::Conflict { table: "hosts", .. })),
+            "{late:?}"
+        );
+        let found = world
+            .store
+            .find_host(infra_env.id, first.id)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!((found.version, found.data.status_info.as_str()), (2, "first"));
+        assert_eq!(
+            world
+                .store
+                .host_history(infra_env.id, first.id)
+                .await
+                .unwrap()
+                .len(),
+            1
+        );
+        assert_eq!(
+            world.store.list_events(&Default::default()).await.unwrap().total,
+            0
+        );
+    }
+
+    pub async fn a_host_registers_only_once(world: World) {
+        let infra_env = world.infra_env().await;
+        let host = world.host(infra_env.id).await;
+        let again = world
+            .store
+            .insert_host(&host, &registered(), &[event_of(&host, "again")])
+            .await;
+        assert!(again.as_ref().is_err_and(StoreError::is_conflict), "{again:?}");
+        assert_eq!(
+            world.store.list_events(&Default::default()).await.unwrap().total,
+            0
+        );
+        // The same machine in another InfraEnv is another record.
+        let other = world.infra_env().await;
+        let moved = Host {
+            infra_env_id: other.id,
+            ..host
+        };
+        assert_eq!(
+            world.store.insert_host(&moved, &registered(), &[]).await.unwrap(),
+            1
+        );
+    }
+
+    pub async fn a_host_needs_a_living_infra_env(world: World) {
+        let homeless = host(InfraEnvId::random());
+        let refused = world.store.insert_host(&homeless, &registered(), &[]).await;
+        assert!(
+            matches!(
+                refused,
+                Err(StoreError::Missing {
+                    table: "infra_envs",
+                    ..
+                })
+            ),
+            "{refused:?}"
+        );
+        let infra_env = world.infra_env().await;
+        world
+            .store
+            .delete_infra_env(infra_env.id, at(1), &[])
+            .await
+            .unwrap();
+        let refused = world
+            .store
+            .insert_host(&host(infra_env.id), &registered(), &[])
+            .await;
+        assert!(matches!(refused, Err(StoreError::Missing { .. })), "{refused:?}");
+    }
+
+    pub async fn a_deleted_host_is_absent_and_its_machine_may_return_as_new(world: World) {
+        let infra_env = world.infra_env().await;
+        let mut host = world.host(infra_env.id).await;
+        host.due_at = Some(at(10));
+        host.version = world
+            .store
+            .save_host(&host, Some(&became_known()), &[])
+            .await
+            .unwrap();
+        assert!(
+            world
+                .store
+                .delete_host(infra_env.id, host.id, at(1), &[event_of(&host, "deleted")])
+                .await
+                .unwrap()
+        );
+        assert!(
+            !world
+                .store
+                .delete_host(infra_env.id, host.id, at(2), &[event_of(&host, "twice")])
+                .await
+                .unwrap()
+        );
+        assert_eq!(world.store.find_host(infra_env.id, host.id).await.unwrap(), None);
+        assert_eq!(
+            world.store.find_host_brief(infra_env.id, host.id).await.unwrap(),
+            None
+        );
+        assert_eq!(world.store.list_hosts(infra_env.id).await.unwrap(), []);
+        assert_eq!(world.store.due_hosts(at(100), 10).await.unwrap(), []);
+        assert_eq!(world.store.next_due().await.unwrap(), None);
+        assert!(
+            world
+                .store
+                .save_host(&host, None, &[])
+                .await
+                .unwrap_err()
+                .is_conflict()
+        );
+
+        let version = world.store.insert_host(&host, &registered(), &[]).await.unwrap();
+        assert!(
+            version > host.version + 1,
+            "a writer that still holds version {} must fail",
+            host.version
+        );
+        assert_eq!(
+            world
+                .store
+                .find_host(infra_env.id, host.id)
+                .await
+                .unwrap()
+                .unwrap()
+                .version,
+            version
+        );
+        assert_eq!(
+            world
+                .store
+                .host_history(infra_env.id, host.id)
+                .await
+                .unwrap()
+                .len(),
+            1,
+            "a new record"
+        );
+        let events = world.store.list_events(&Default::default()).await.unwrap().events;
+        assert_eq!(
+            events
+                .iter()
+                .map(|event| event.message.as_str())
+                .collect::<Vec<_>>(),
+            ["deleted"]
+        );
+    }
+
+    pub async fn history_tells_each_change_with_its_version(world: World) {
+        let infra_env = world.infra_env().await;
+        let mut host = world.host(infra_env.id).await;
+        host.version = world.store.save_host(&host, None, &[]).await.unwrap();
+        host.state = HostState::KnownUnbound;
+        world
+            .store
+            .save_host(&host, Some(&became_known()), &[])
+            .await
+            .unwrap();
+        let want = [
+            HistoryRecord {
+                entry: registered(),
+                version: 1,
+            },
+            HistoryRecord {
+                entry: became_known(),
+                version: 3,
+            },
+        ];
+        assert_eq!(
+            world.store.host_history(infra_env.id, host.id).await.unwrap(),
+            want
+        );
+    }
+
+    pub async fn lists_are_by_infra_env_and_oldest_first(world: World) {
+        let (one, other) = (world.infra_env().await, world.infra_env().await);
+        let mut ids = Vec::new();
+        for seconds in [3, 1, 2] {
+            let mut new = host(one.id);
+            new.data.created_at = at(seconds);
+            world.store.insert_host(&new, &registered(), &[]).await.unwrap();
+            ids.push(new.id);
+        }
+        let elsewhere = world.host(other.id).await;
+        let want = [ids[1], ids[2], ids[0]];
+        let listed = world.store.list_hosts(one.id).await.unwrap();
+        assert_eq!(listed.iter().map(|host| host.id).collect::<Vec<_>>(), want);
+        let briefs = world.store.list_host_briefs(Some(one.id)).await.unwrap();
+        assert_eq!(briefs.iter().map(|host| host.id).collect::<Vec<_>>(), want);
+        let all = world.store.list_host_briefs(None).await.unwrap();
+        let want = [elsewhere.id, ids[1], ids[2], ids[0]];
+        assert_eq!(all.iter().map(|host| host.id).collect::<Vec<_>>(), want);
+    }
+
+    pub async fn a_brief_host_is_saved_without_touching_its_inventory(world: World) {
+        let infra_env = world.infra_env().await;
+        let host = full_host(infra_env.id);
+        world.store.insert_host(&host, &registered(), &[]).await.unwrap();
+        let mut brief = world
+            .store
+            .find_host_brief(infra_env.id, host.id)
+            .await
+            .unwrap()
+            .unwrap();
+        brief.state = HostState::KnownUnbound;
+        brief.data.requested_hostname = Some("renamed".into());
+        let version = world
+            .store
+            .save_host_brief(&brief, Some(&became_known()), &[])
+            .await
+            .unwrap();
+        let found = world
+            .store
+            .find_host(infra_env.id, host.id)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(found.inventory, host.inventory);
+        assert_eq!(
+            (found.version, &found.state, &found.data),
+            (version, &brief.state, &brief.data)
+        );
+        let found = world
+            .store
+            .find_host_brief(infra_env.id, host.id)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (found.has_inventory, found.reported_hostname.as_str()),
+            (true, "worker-1")
+        );
+    }
+
+    pub async fn hosts_are_found_by_mac_address_in_any_case(world: World) {
+        let (infra_env, other) = (world.infra_env().await, world.infra_env().await);
+        let host = full_host(infra_env.id);
+        world.store.insert_host(&host, &registered(), &[]).await.unwrap();
+        for mac in ["52:54:00:aa:00:01", "52:54:00:AA:00:02"] {
+            let found = world.store.find_hosts_by_mac(infra_env.id, mac).await.unwrap();
+            assert_eq!(
+                found.iter().map(|host| host.id).collect::<Vec<_>>(),
+                [host.id],
+                "{mac}"
+            );
+            assert_eq!(world.store.find_hosts_by_mac(other.id, mac).await.unwrap(), []);
+        }
+        for mac in [
+            "52:54:00:aa:00",
+            "",
+            "%",
+            "52:54:00:aa:00:0_",
+            "52:54:00:aa:00:03",
+        ] {
+            assert_eq!(
+                world.store.find_hosts_by_mac(infra_env.id, mac).await.unwrap(),
+                [],
+                "{mac}"
+            );
+        }
+    }
+
+    pub async fn hosts_are_counted_by_status(world: World) {
+        let infra_env = world.infra_env().await;
+        let _discovering = world.host(infra_env.id).await;
+        let deleted = world.host(infra_env.id).await;
+        world
+            .store
+            .delete_host(infra_env.id, deleted.id, at(1), &[])
+            .await
+            .unwrap();
+        for _ in 0..2 {
+            let mut known = world.host(infra_env.id).await;
+            known.state = HostState::KnownUnbound;
+            world.store.save_host(&known, None, &[]).await.unwrap();
+        }
+        let counts = world.store.count_hosts_by_status().await.unwrap();
+        assert_eq!(
+            counts,
+            [(HostStatus::DiscoveringUnbound, 1), (HostStatus::KnownUnbound, 2)]
+        );
+    }
+
+    pub async fn text_with_a_nul_character_is_stored(world: World) {
+        let infra_env = world.infra_env().await;
+        let mut host = full_host(infra_env.id);
+        host.data.status_info = "a\0b".into();
+        host.inventory = Some(inventory("na\0me", &["\0"]));
+        world
+            .store
+            .insert_host(&host, &registered(), &[event_of(&host, "nul \0 here")])
+            .await
+            .unwrap();
+        let found = world
+            .store
+            .find_host(infra_env.id, host.id)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(found.data.status_info, "a\0b");
+        let events = world.store.list_events(&Default::default()).await.unwrap().events;
+        assert_eq!(events[0].message, "nul \u{fffd} here");
+    }
+}

@@ -1,0 +1,36 @@
+//! Every test here runs on SQLite and on PostgreSQL.
+
+#![expect(clippy::unwrap_used, reason = "all of it is tests")]
+
+mod world;
+
+/// Makes of each `async fn(World)` two tests: `NAME::sqlite` and `NAME::postgres`.
+macro_rules! on_both {
+    ($($name:ident),* $(,)?) => {$(
+        mod $name {
+            use muster_store::Kind;
+            use crate::world::World;
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                super::cases::$name(World::new(Kind::Sqlite).await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                super::cases::$name(World::new(Kind::Postgres).await).await;
+            }
+        }
+    )*};
+}
+
+mod check_ins;
+mod corruption;
+mod events;
+mod hosts;
+mod infra_envs;
+mod opening;
+mod outbox;
+mod settings;
+mod space;
+mod together;

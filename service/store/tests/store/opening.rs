@@ -1,0 +1,135 @@
+//! Opening, closing, and addresses that lead nowhere.
+
+on_both! {
+    what_was_stored_is_there_after_opening_again,
+    many_may_open_the_same_empty_database_at_once,
+    a_closed_store_says_that_it_is_not_available,
+    reads_and_writes_are_counted,
+}
+
+mod cases {
+    use muster_store::{Store, StoreError};
+
+    use crate::world::World;
+
+    pub async fn what_was_stored_is_there_after_opening_again(world: World) {
+        world.store.ping().await.unwrap();
+        let infra_env = world.infra_env().await;
+        world.store.close().await;
+        let again = world.another_store().await;
+        assert_eq!(again.find_infra_env(infra_env.id).await.unwrap(), Some(infra_env));
+    }
+
+    pub async fn many_may_open_the_same_empty_database_at_once(world: World) {
+        world.store.close().await;
+        let tables = "hosts, infra_envs, host_history, events, outbox, settings, _sqlx_migrations";
+        for table in tables.split(", ") {
+            world.sql(&format!("DROP TABLE {table}")).await;
+        }
+        let mut opening = tokio::task::JoinSet::new();
+        for _ in 0..6 {
+            let url = world.url.clone();
+            opening.spawn(async move {
+                let store = Store::open(&url).await.expect("it opens");
+                store.ping().await.expect("it answers");
+                store.close().await;
+            });
+        }
+        opening.join_all().await;
+    }
+
+    pub async fn a_closed_store_says_that_it_is_not_available(world: World) {
+        world.store.close().await;
+        let error = world.store.ping().await.unwrap_err();
+        assert!(
+            matches!(error, StoreError::Unavailable { .. }) && error.is_temporary(),
+            "{error:?}"
+        );
+    }
+
+    pub async fn reads_and_writes_are_counted(world: World) {
+        let infra_env = world.infra_env().await;
+        let before = world.store.statement_counts();
+        world.store.find_infra_env(infra_env.id).await.unwrap();
+        world.store.update_infra_env(&infra_env, &[]).await.unwrap();
+        let after = world.store.clone().statement_counts();
+        assert_eq!((after.reads - before.reads, after.writes - before.writes), (1, 1));
+    }
+}
+
+mod addresses {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
+
+    use muster_store::{Store, StoreError};
+
+    #[tokio::test]
+    async fn urls_of_no_known_form_are_refused_with_what_to_write() {
+        for (url, hint) in [
+            ("mysql://root@server/db", "sqlite:// or postgres://"),
+            ("muster.db", "sqlite:// or postgres://"),
+            ("sqlite::memory:", "name one"),
+            ("sqlite://", "name one"),
+            ("sqlite:///tmp/x.db?mode=memory", "no parameters"),
+            ("postgres://[", "postgres://USER"),
+        ] {
+            let error = Store::open(url).await.unwrap_err();
+            assert!(matches!(error, StoreError::Address { .. }), "{url}: {error:?}");
+            assert!(error.to_string().contains(hint), "{url}: {error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_missing_folder_is_named() {
+        let error = Store::open("sqlite:///nonexistent/folder/muster.db")
+            .await
+            .unwrap_err();
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains("/nonexistent/folder/muster.db"), "{source}");
+    }
+
+    #[tokio::test]
+    async fn a_server_that_never_comes_is_given_up_and_its_password_not_shown() {
+        let port = muster_tests::ports::ReservedPort::reserve();
+        let url = format!(
+            "postgres://me:hunter2@127.0.0.1:{}/muster?application_name=hunter2",
+            port.number()
+        );
+        let error = Store::open_within(&url, Duration::from_millis(300))
+            .await
+            .unwrap_err();
+        let text = format!("{error} {error:?}");
+        assert!(
+            matches!(error, StoreError::Open { .. }) && text.contains("127.0.0.1"),
+            "{text}"
+        );
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn sqlite_files_may_have_odd_names_and_are_for_their_owner_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mus ter#100%.db");
+        let store = Store::open(&format!("sqlite://{}", file.display()))
+            .await
+            .unwrap();
+        store.insert_events(&[crate::world::event(0, "x")]).await.unwrap();
+        let mut names: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        names.sort();
+        assert!(
+            names.contains(&file) && names.len() == 3,
+            "the log is beside it: {names:?}"
+        );
+        for name in names {
+            assert_eq!(
+                name.metadata().unwrap().permissions().mode() & 0o777,
+                0o600,
+                "{}",
+                name.display()
+            );
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Changes commit whole, and many at once.
+
+on_both! {
+    a_failing_event_rolls_the_whole_change_back,
+    fifty_tasks_register_and_save_without_losing_a_write,
+    two_replicas_flush_and_save_the_same_hosts,
+    a_host_cannot_slip_into_an_infra_env_that_is_being_deleted,
+}
+
+mod cases {
+    use muster_core::host::{Host, HostState};
+    use muster_store::{CheckIn, Deletion, EventQuery, Store, StoreError};
+    use tokio::task::JoinSet;
+
+    use crate::world::{World, at, became_known, event, event_of, host, infra_env, registered};
+
+    pub async fn a_failing_event_rolls_the_whole_change_back(world: World) {
+        let infra_env_record = world.infra_env().await;
+        let mut stored = world.host(infra_env_record.id).await;
+        world.sql("ALTER TABLE events RENAME TO events_elsewhere").await;
+        let new = host(infra_env_record.id);
+        let refused = world
+            .store
+            .insert_host(&new, &registered(), &[event_of(&new, "registered")])
+            .await;
+        assert!(
+            matches!(refused, Err(StoreError::Statement { .. })),
+            "{refused:?}"
+        );
+        stored.state = HostState::KnownUnbound;
+        let told = [event_of(&stored, "known")];
+        world
+            .store
+            .save_host(&stored, Some(&became_known()), &told)
+            .await
+            .unwrap_err();
+        world
+            .store
+            .delete_host(stored.infra_env_id, stored.id, at(1), &told)
+            .await
+            .unwrap_err();
+        world
+            .store
+            .insert_infra_env(&infra_env(), &told)
+            .await
+            .unwrap_err();
+        world
+            .store
+            .update_infra_env(&infra_env_record, &told)
+            .await
+            .unwrap_err();
+        world.sql("ALTER TABLE events_elsewhere RENAME TO events").await;
+
+        assert_eq!(
+            world.store.find_host(new.infra_env_id, new.id).await.unwrap(),
+            None
+        );
+        assert_eq!(
+            world.store.host_history(new.infra_env_id, new.id).await.unwrap(),
+            []
+        );
+        let found = world
+            .store
+            .find_host(stored.infra_env_id, stored.id)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!((found.version, found.state), (1, HostState::DiscoveringUnbound));
+        assert_eq!(
+            world
+                .store
+                .host_history(stored.infra_env_id, stored.id)
+                .await
+                .unwrap()
+                .len(),
+            1
+        );
+        assert_eq!(
+            world.store.list_infra_envs(None).await.unwrap(),
+            [infra_env_record]
+        );
+        let entries = world
+            .store
+            .take_from_outbox(at(0), std::time::Duration::ZERO, 10)
+            .await
+            .unwrap();
+        assert_eq!(
+            entries.iter().map(|entry| entry.version).collect::<Vec<_>>(),
+            [1, 1]
+        );
+        // And it goes on.
+        world
+            .store
+            .insert_host(&new, &registered(), &[event_of(&new, "registered")])
+            .await
+            .unwrap();
+    }
+
+    /// Load, decide, save, again on conflict: how the service writes.
+    async fn save_with_retries(store: &Store, host: &Host, note: &str) {
+        loop {
+            let mut host = store
+                .find_host(host.infra_env_id, host.id)
+                .await
+                .unwrap()
+                .unwrap();
+            host.data.status_info.push_str(note);
+            match store
+                .save_host(&host, Some(&became_known()), &[event_of(&host, note)])
+                .await
+            {
+                Ok(_) => return,
+                Err(error) => assert!(error.is_conflict(), "{error:?}"),
+            }
+        }
+    }
+
+    pub async fn fifty_tasks_register_and_save_without_losing_a_write(world: World) {
+        let infra_env = world.infra_env().await;
+        let shared = world.host(infra_env.id).await;
+        let mut tasks = JoinSet::new();
+        for _ in 0..50 {
+            let (store, shared) = (world.store.clone(), shared.clone());
+            tasks.spawn(async move {
+                let own = host(shared.infra_env_id);
+                store
+                    .insert_host(&own, &registered(), &[event_of(&own, "+")])
+                    .await
+                    .unwrap();
+                save_with_retries(&store, &own, "+").await;
+                save_with_retries(&store, &shared, "+").await;
+                own
+            });
+        }
+        for own in tasks.join_all().await {
+            assert_eq!(
+                world
+                    .store
+                    .find_host(own.infra_env_id, own.id)
+                    .await
+                    .unwrap()
+                    .unwrap()
+                    .version,
+                2
+            );
+            assert_eq!(
+                world
+                    .store
+                    .host_history(own.infra_env_id, own.id)
+                    .await
+                    .unwrap()
+                    .len(),
+                2
+            );
+        }
+        let shared = world
+            .store
+            .find_host(infra_env.id, shared.id)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(shared.version, 51);
+        assert_eq!(
+            shared.data.status_info.matches('+').count(),
+            50,
+            "every write saw the one before"
+        );
+        assert_eq!(
+            world
+                .store
+                .host_history(infra_env.id, shared.id)
+                .await
+                .unwrap()
+                .len(),
+            51
+        );
+        assert_eq!(
+            world
+                .store
+                .list_events(&EventQuery::default())
+                .await
+                .unwrap()
+                .total,
+            150
+        );
+    }
+
+    pub async fn two_replicas_flush_and_save_the_same_hosts(world: World) {
+        let infra_env = world.infra_env().await;
+        let mut hosts = Vec::new();
+        for _ in 0..100 {
+            hosts.push(world.host(infra_env.id).await);
+        }
+        let mut tasks = JoinSet::new();
+        for replica in 0..2 {
+            let (store, mut hosts) = (world.another_store().await, hosts.clone());
+            if replica == 1 {
+                hosts.reverse();
+            }
+            tasks.spawn(async move {
+                for seconds in 1..20 {
+                    let batch: Vec<_> = hosts.iter().map(|host| heard(host, seconds)).collect();
+                    store.flush_check_ins(&batch).await.unwrap();
+                    let host = &hosts[usize::try_from(seconds).unwrap()];
+                    save_with_retries(&store, host, "+").await;
+                }
+                store.close().await;
+            });
+        }
+        tasks.join_all().await;
+        for host in world.store.list_hosts(infra_env.id).await.unwrap() {
+            assert_eq!(host.checked_in_at, at(19));
+        }
+    }
+
+    fn heard(host: &Host, seconds: i64) -> CheckIn {
+        CheckIn {
+            infra_env_id: host.infra_env_id,
+            host_id: host.id,
+            at: at(seconds),
+            silent_at: at(seconds + 180),
+            host_clock: None,
+            agent_version: None,
+        }
+    }
+
+    pub async fn a_host_cannot_slip_into_an_infra_env_that_is_being_deleted(world: World) {
+        for _ in 0..20 {
+            let infra_env = world.infra_env().await;
+            let (mover, deleter) = (world.store.clone(), world.store.clone());
+            let new = host(infra_env.id);
+            let moves_in = tokio::spawn(async move { mover.insert_host(&new, &registered(), &[]).await });
+            let id = infra_env.id;
+            let deletion =
+                tokio::spawn(async move { deleter.delete_infra_env(id, at(1), &[event(1, "x")]).await });
+            let (moved, deleted) = (moves_in.await.unwrap(), deletion.await.unwrap().unwrap());
+            match deleted {
+                Deletion::Deleted => assert!(matches!(moved, Err(StoreError::Missing { .. })), "{moved:?}"),
+                Deletion::Inhabited(1) => assert_eq!(moved.unwrap(), 1),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}

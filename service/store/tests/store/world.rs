@@ -1,0 +1,217 @@
+//! A fresh database for a test, and records to put into it. Shared by the test programs of this crate.
+#![allow(dead_code, reason = "each test program uses a part")]
+
+use std::sync::Arc;
+
+use muster_api::event::{Category, Severity};
+use muster_api::host::HostStatus;
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::inventory::{Interface, Inventory};
+use muster_api::time::Timestamp;
+use muster_core::event::NewEvent;
+use muster_core::host::{Host, HostData, HostState};
+use muster_core::infra_env::{InfraEnv, Settings};
+use muster_store::{HistoryEntry, Kind, Store};
+use muster_tests::postgres::Postgres;
+use serde_json::Map;
+use sqlx::{AnyConnection, Connection};
+use tempfile::TempDir;
+
+/// A store on an empty database of its own.
+pub struct World {
+    pub store: Store,
+    pub url: String,
+    folder: Option<TempDir>,
+    pub cluster: Option<Arc<Postgres>>,
+}
+
+impl World {
+    pub async fn new(kind: Kind) -> Self {
+        let (url, folder, cluster) = match kind {
+            Kind::Sqlite => {
+                let folder = tempfile::tempdir().expect("a temporary folder");
+                (
+                    format!("sqlite://{}/muster.db", folder.path().display()),
+                    Some(folder),
+                    None,
+                )
+            }
+            Kind::Postgres => {
+                let cluster = Postgres::shared();
+                (cluster.create_database(), None, Some(cluster))
+            }
+        };
+        let store = Store::open(&url).await.expect("the database opens");
+        Self {
+            store,
+            url,
+            folder,
+            cluster,
+        }
+    }
+
+    /// Another replica on the same database.
+    pub async fn another_store(&self) -> Store {
+        Store::open(&self.url).await.expect("the database opens again")
+    }
+
+    /// Runs statements behind the store's back.
+    pub async fn sql(&self, sql: &str) {
+        let mut connection = AnyConnection::connect(&self.url)
+            .await
+            .expect("a connection beside the store");
+        let sql = sqlx::AssertSqlSafe(sql.to_owned());
+        sqlx::raw_sql(sql)
+            .execute(&mut connection)
+            .await
+            .expect("the statement is valid");
+        connection.close().await.expect("the connection closes");
+    }
+
+    /// A stored InfraEnv.
+    pub async fn infra_env(&self) -> InfraEnv {
+        let mut infra_env = infra_env();
+        infra_env.version = self
+            .store
+            .insert_infra_env(&infra_env, &[])
+            .await
+            .expect("an InfraEnv is stored");
+        infra_env
+    }
+
+    /// A stored host.
+    pub async fn host(&self, infra_env_id: InfraEnvId) -> Host {
+        let mut host = host(infra_env_id);
+        host.version = self
+            .store
+            .insert_host(&host, &registered(), &[])
+            .await
+            .expect("a host is stored");
+        host
+    }
+}
+
+/// So many seconds after a fixed moment.
+pub fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_timestamp_micros(1_795_000_000_123_456 + seconds * 1_000_000).expect("a moment")
+}
+
+pub fn infra_env() -> InfraEnv {
+    let id = InfraEnvId::random();
+    InfraEnv {
+        id,
+        name: "hw".into(),
+        cluster_id: None,
+        boot_id: id.to_string().replace('-', "")[..22].to_owned(),
+        version: 0,
+        created_at: at(0),
+        updated_at: at(0),
+        settings: Settings::default(),
+    }
+}
+
+pub fn host(infra_env_id: InfraEnvId) -> Host {
+    Host {
+        id: HostId::random(),
+        infra_env_id,
+        cluster_id: None,
+        state: HostState::DiscoveringUnbound,
+        version: 0,
+        due_at: None,
+        checked_in_at: at(0),
+        inventory: None,
+        data: HostData {
+            kind: Default::default(),
+            status_info: "Waiting for its inventory".into(),
+            status_updated_at: at(0),
+            created_at: at(0),
+            updated_at: at(0),
+            registered_at: at(0),
+            discovery_agent_version: String::new(),
+            requested_hostname: None,
+            role: Default::default(),
+            suggested_role: Default::default(),
+            installation_disk_id: String::new(),
+            installation_disk_path: String::new(),
+            disks_to_be_formatted: Vec::new(),
+            skip_formatting_disks: Vec::new(),
+            ntp_sources: None,
+            timestamp: 0,
+            media_status: None,
+            validations: Default::default(),
+            node_labels: Vec::new(),
+            machine_config_pool_name: String::new(),
+            ignition_endpoint_token: Default::default(),
+            ignition_endpoint_http_headers: Vec::new(),
+        },
+    }
+}
+
+pub fn inventory(hostname: &str, macs: &[&str]) -> Inventory {
+    let interfaces = macs.iter().map(|mac| Interface {
+        mac_address: (*mac).into(),
+        ..Interface::default()
+    });
+    Inventory {
+        hostname: hostname.into(),
+        interfaces: interfaces.collect(),
+        ..Inventory::default()
+    }
+}
+
+pub fn registered() -> HistoryEntry {
+    HistoryEntry {
+        at: at(0),
+        who: "agent".into(),
+        event: "registered".into(),
+        from: None,
+        to: HostStatus::DiscoveringUnbound,
+        reason: "Waiting for its inventory".into(),
+    }
+}
+
+pub fn became_known() -> HistoryEntry {
+    HistoryEntry {
+        at: at(5),
+        who: "agent".into(),
+        event: "inventory".into(),
+        from: Some(HostStatus::DiscoveringUnbound),
+        to: HostStatus::KnownUnbound,
+        reason: "Ready to be bound".into(),
+    }
+}
+
+pub fn event(seconds: i64, message: &str) -> NewEvent {
+    NewEvent {
+        name: "host_status_updated",
+        severity: Severity::Info,
+        category: Category::User,
+        message: message.into(),
+        props: Map::new(),
+        host_id: None,
+        infra_env_id: None,
+        cluster_id: None,
+        at: at(seconds),
+    }
+}
+
+pub fn event_of(host: &Host, message: &str) -> NewEvent {
+    NewEvent {
+        host_id: Some(host.id),
+        infra_env_id: Some(host.infra_env_id),
+        ..event(0, message)
+    }
+}
+
+pub fn cluster_event(
+    cluster_id: ClusterId,
+    host_id: Option<HostId>,
+    seconds: i64,
+    message: &str,
+) -> NewEvent {
+    NewEvent {
+        cluster_id: Some(cluster_id),
+        host_id,
+        ..event(seconds, message)
+    }
+}
