@@ -3,6 +3,7 @@
 pub mod disk_links;
 pub mod host_id;
 pub mod inventory;
+pub mod inventory_command;
 pub mod predictable_names;
 pub mod root;
 mod sysfs;
