@@ -7,3 +7,5 @@ pub mod inventory_command;
 pub mod predictable_names;
 pub mod root;
 mod sysfs;
+#[cfg(test)]
+mod testing;
