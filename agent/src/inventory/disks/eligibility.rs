@@ -49,9 +49,12 @@ pub(super) fn verdict(device: &BlockDevice<'_>, properties: &Properties, mounts:
                 .reasons
                 .push("The disk carries the ISO installation media".to_owned());
         } else {
-            verdict
-                .reasons
-                .push(format!("Partition {partition} is mounted at {target}"));
+            let what = if partition == name {
+                "The disk".to_owned()
+            } else {
+                format!("Partition {partition}")
+            };
+            verdict.reasons.push(format!("{what} is mounted at {target}"));
         }
     }
     verdict
@@ -60,6 +63,9 @@ pub(super) fn verdict(device: &BlockDevice<'_>, properties: &Properties, mounts:
 /// Names of the disk's partitions, from udev's database or from the table itself.
 fn labels(device: &BlockDevice<'_>) -> Vec<String> {
     let root = device.root();
+    if device.name().starts_with("sr") {
+        return Vec::new();
+    }
     if !root.is_dir("/run/udev/data") {
         return device
             .partition_labels()
