@@ -42,13 +42,17 @@ pub(super) fn verdict(device: &BlockDevice<'_>, properties: &Properties, mounts:
     if labels(device).iter().any(|label| label.starts_with("agent")) {
         return verdict;
     }
-    for (partition, target) in mounted(device, mounts) {
-        if target.ends_with("iso") {
-            verdict.is_installation_media = true;
-            verdict
-                .reasons
-                .push("The disk carries the ISO installation media".to_owned());
-        } else {
+    let mounted = mounted(device, mounts);
+    let is_medium = !name.starts_with("sr")
+        && (mounted.iter().any(|(_, target)| target.ends_with("iso")) || device.is_boot_medium());
+    if is_medium {
+        verdict.is_installation_media = true;
+        verdict
+            .reasons
+            .push("The disk carries the ISO installation media".to_owned());
+    }
+    for (partition, target) in mounted {
+        if !target.ends_with("iso") {
             let what = if partition == name {
                 "The disk".to_owned()
             } else {
