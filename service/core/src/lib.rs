@@ -1,1 +1,11 @@
-//! Pure decisions of Muster.
+//! Pure decisions: what a host can be, what can happen to it, what follows; which input is acceptable.
+//!
+//! No I/O, no clock, no randomness: time and random values are parameters. Cargo keeps it so: this crate
+//! sees no tokio, sqlx, kube, axum or reqwest.
+
+#![warn(missing_docs)]
+
+pub mod event;
+pub mod host;
+pub mod infra_env;
+pub mod secret;

@@ -1,0 +1,63 @@
+//! InfraEnvs: what is remembered of one, and which input is acceptable.
+
+use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::infra_env::{CpuArchitecture, HostStaticNetworkConfig, ImageType, KernelArgument, Proxy};
+use muster_api::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::secret::Secret;
+
+/// An InfraEnv as it is remembered. `version` belongs to the store, as with hosts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InfraEnv {
+    /// Its id.
+    pub id: InfraEnvId,
+    /// Chosen by its maker; not unique.
+    pub name: String,
+    /// The cluster that its hosts are bound to from the start.
+    pub cluster_id: Option<ClusterId>,
+    /// The random part of `/boot/<id>/...` URLs: 22 letters and digits. Replaced to revoke them.
+    pub boot_id: String,
+    /// Number of writes so far.
+    pub version: i64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Last effective change; `Last-Modified` of its images.
+    pub updated_at: Timestamp,
+    /// What its maker asked for.
+    pub settings: Settings,
+}
+
+/// The settings of an InfraEnv, stored as one document. Empty texts mean "not set".
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Which image.
+    pub image_type: ImageType,
+    /// `aarch64` is stored as `arm64`.
+    pub cpu_architecture: CpuArchitecture,
+    /// As the client sent it.
+    pub openshift_version: String,
+    /// Registry credentials; never on the image, never answered.
+    pub pull_secret: Secret,
+    /// One key a line.
+    pub ssh_authorized_key: String,
+    /// For discovered hosts.
+    pub proxy: Proxy,
+    /// Comma list: asked beside those of DHCP.
+    pub additional_ntp_sources: String,
+    /// Comma list: asked instead.
+    pub ntp_sources: String,
+    /// `None`: never set; empty: cleared.
+    pub kernel_arguments: Option<Vec<KernelArgument>>,
+    /// Ignition JSON that is merged over `discovery.ign`.
+    pub ignition_config_override: String,
+    /// nmstate per host.
+    pub static_network_config: Vec<HostStaticNetworkConfig>,
+    /// PEM certificates.
+    pub additional_trust_bundle: String,
+    /// Only with disconnected ISOs.
+    pub rendezvous_ip: String,
+    /// Seconds.
+    pub network_discovery_delay_seconds: Option<i64>,
+}
