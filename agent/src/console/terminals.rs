@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::sys::termios::{self, BaudRate, ControlFlags, SetArg};
+use nix::sys::termios::{self, ControlFlags, SetArg};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -163,16 +163,16 @@ fn set_speed(line: &File, speed: u32) {
         return;
     };
     let rate = match speed {
-        9600 => BaudRate::B9600,
-        19200 => BaudRate::B19200,
-        38400 => BaudRate::B38400,
-        57600 => BaudRate::B57600,
-        _ => BaudRate::B115200,
+        9600 => libc::B9600,
+        19200 => libc::B19200,
+        38400 => libc::B38400,
+        57600 => libc::B57600,
+        _ => libc::B115200,
     };
-    settings.control_flags |= ControlFlags::CLOCAL;
-    if termios::cfsetspeed(&mut settings, rate).is_ok() {
-        let _ = termios::tcsetattr(line, SetArg::TCSADRAIN, &settings);
-    }
+    // Not `cfsetspeed`: it is bound to a version of the C library, which a static program cannot link.
+    settings.control_flags.remove(ControlFlags::CBAUD);
+    settings.control_flags |= ControlFlags::CLOCAL | ControlFlags::from_bits_retain(rate);
+    let _ = termios::tcsetattr(line, SetArg::TCSADRAIN, &settings);
 }
 
 #[cfg(test)]
