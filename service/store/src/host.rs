@@ -113,7 +113,7 @@ impl Store {
         }
         inventory::write(&mut transaction, &id, &infra_env_id, columns.inventory.document).await?;
         history::insert(&mut transaction, host.id, host.infra_env_id, version, history).await?;
-        insert_events(&mut transaction, self.request_id(), events).await?;
+        insert_events(&mut transaction, self, events).await?;
         note_change(
             &mut transaction,
             subject(host.infra_env_id, host.id),
@@ -345,7 +345,7 @@ impl Store {
         if let Some(entry) = history {
             history::insert(&mut transaction, id, infra_env_id, version, entry).await?;
         }
-        insert_events(&mut transaction, self.request_id(), events).await?;
+        insert_events(&mut transaction, self, events).await?;
         note_change(&mut transaction, subject(infra_env_id, id), version, at).await?;
         commit(transaction).await?;
         Ok(version)
@@ -375,7 +375,7 @@ impl Store {
         .map_err(failed("deleting a host"))?;
         let Some(row) = row else { return Ok(false) };
         let version = row.try_get::<i64, _>(0).map_err(failed("reading a version"))?;
-        insert_events(&mut transaction, self.request_id(), events).await?;
+        insert_events(&mut transaction, self, events).await?;
         note_change(&mut transaction, subject(infra_env_id, id), version, at).await?;
         commit(transaction).await?;
         Ok(true)
