@@ -67,6 +67,8 @@ mod cases {
                     source_state: None,
                 }]),
                 timestamp: 1_795_000_000,
+                timestamp_at: Some(at(5)),
+                agent_disk_reasons: vec![Vec::new(), vec!["mounted at /".into()]],
                 media_status: Some(MediaStatus::Disconnected),
                 validations: [("hardware".to_owned(), vec![result])].into(),
                 node_labels: vec![("zone".into(), "b".into()), ("a".into(), "1".into())],

@@ -137,6 +137,8 @@ pub fn host(infra_env_id: InfraEnvId) -> Host {
             skip_formatting_disks: Vec::new(),
             ntp_sources: None,
             timestamp: 0,
+            timestamp_at: None,
+            agent_disk_reasons: Vec::new(),
             media_status: None,
             validations: Default::default(),
             node_labels: Vec::new(),
