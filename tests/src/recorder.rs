@@ -6,9 +6,37 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
+/// A port that agents can be told of before the service has one.
+pub struct Reserved {
+    listener: TcpListener,
+}
+
+impl Reserved {
+    /// Where the recorder will listen.
+    pub fn port(&self) -> u16 {
+        self.listener
+            .local_addr()
+            .expect("a listener has an address")
+            .port()
+    }
+
+    /// Relays to `service_port` of the loopback address until the test program ends.
+    pub fn relay_to(self, service_port: u16) -> Recorder {
+        let heard = Heard::default();
+        let shared = Arc::clone(&heard);
+        std::thread::spawn(move || {
+            for client in self.listener.incoming().flatten() {
+                if let Ok(service) = TcpStream::connect((Ipv4Addr::LOCALHOST, service_port)) {
+                    relay(client, service, &shared);
+                }
+            }
+        });
+        Recorder { heard }
+    }
+}
+
 /// Relays connections to a service and keeps what clients sent.
 pub struct Recorder {
-    port: u16,
     heard: Heard,
 }
 
@@ -25,9 +53,10 @@ pub struct Request {
 }
 
 impl Recorder {
-    /// Relays from a port of the loopback address to `service_port` on it, until the test program ends.
+    /// Takes a free port of the loopback address.
     ///
     /// # Panics
+<<<<<<< HEAD
     /// If no port can be listened on.
     pub fn start(service_port: u16) -> Self {
         let listener =
@@ -48,6 +77,13 @@ impl Recorder {
     /// Where it listens.
     pub fn port(&self) -> u16 {
         self.port
+=======
+    /// If there is none.
+    pub fn reserve() -> Reserved {
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of the loopback address is free");
+        Reserved { listener }
+>>>>>>> lab
     }
 
     /// The requests with a complete JSON body so far.

@@ -153,11 +153,13 @@ impl Client {
         Ok(answer.url)
     }
 
-    /// The URL of the iPXE script, as machines are to use it.
+    /// The URL of the iPXE script beside that image, short enough for DHCP's boot file field.
     pub fn ipxe_script_url(&self, id: InfraEnvId) -> Answer<String> {
-        let path = format!("/infra-envs/{id}/downloads/files-presigned?file_name=ipxe-script");
-        let answer: PresignedUrl = self.get(&path)?;
-        Ok(answer.url)
+        let image = self.image_url(id)?;
+        let folder = image.strip_suffix("discovery.iso");
+        folder
+            .map(|folder| format!("{folder}boot.ipxe"))
+            .ok_or_else(|| RestError::Body(format!("{image} ends otherwise")))
     }
 
     /// The hosts of an InfraEnv.

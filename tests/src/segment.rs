@@ -43,6 +43,7 @@ pub enum Offer {
 pub struct Segment {
     folder: TempDir,
     taps: u32,
+    names: Vec<(String, String)>,
     servers: Vec<Program>,
 }
 
@@ -75,6 +76,7 @@ impl Segment {
         Self {
             folder,
             taps: 0,
+            names: Vec::new(),
             servers: Vec::new(),
         }
     }
@@ -88,11 +90,19 @@ impl Segment {
         name
     }
 
+    /// Has the DHCP server tell the machine with that MAC its hostname. To be said before [`serve`](Self::serve).
+    pub fn name_host(&mut self, mac: &str, hostname: &str) {
+        self.names.push((mac.to_owned(), hostname.to_owned()));
+    }
+
     /// Starts the DHCP server, and those beside it that `offer` needs.
     #[track_caller]
     pub fn serve(&mut self, offer: &Offer) {
         let mut configuration =
             String::from("port=0\nbind-interfaces\ninterface=br0\nuser=root\nno-ping\nlog-dhcp\n");
+        for (mac, hostname) in &self.names {
+            let _ = writeln!(configuration, "dhcp-host={mac},{hostname}");
+        }
         let addresses = "dhcp-range=10.91.0.50,10.91.0.150,255.255.255.0,1h\n";
         match offer {
             Offer::HttpBoot { url } => {
@@ -154,11 +164,15 @@ impl Segment {
     /// A DHCP server that gives addresses and says nothing of booting: busybox's, for two dnsmasq would want the same port.
     fn serve_addresses_only(&mut self) {
         let leases = self.write("udhcpd.leases", "");
-        let text = format!(
+        let mut text = format!(
             "start 10.91.0.50\nend 10.91.0.150\ninterface br0\noption subnet 255.255.255.0\nlease_file {}\npidfile {}\n",
             leases.display(),
             self.folder.path().join("udhcpd.pid").display()
         );
+        // It has one hostname for all, which is enough for one machine.
+        if let [(_, hostname)] = self.names.as_slice() {
+            let _ = writeln!(text, "option hostname {hostname}");
+        }
         let file = self.write("udhcpd.conf", &text);
         let mut udhcpd = command("busybox");
         udhcpd.args(["udhcpd", "-f"]).arg(file);

@@ -16,8 +16,10 @@ pub enum Medium {
     UsbStick(PathBuf),
     /// The first network card, by the iPXE in its ROM.
     Network,
-    /// The first network card, by the firmware's own network stack (UEFI only).
-    FirmwareNetwork,
+    /// The first network card, by HTTP boot of the firmware's own network stack (UEFI only).
+    FirmwareHttp,
+    /// The first network card, by PXE of the firmware's own network stack (UEFI only).
+    FirmwarePxe,
     /// No firmware's choice: QEMU loads the kernel.
     Kernel {
         /// The kernel image.
@@ -32,7 +34,16 @@ pub enum Medium {
 impl Medium {
     /// Whether the firmware boots from a network card.
     pub(super) fn is_network(&self) -> bool {
-        matches!(self, Self::Network | Self::FirmwareNetwork)
+        matches!(self, Self::Network | Self::FirmwareHttp | Self::FirmwarePxe)
+    }
+
+    /// Parts of OVMF's network stack that would be tried first, and waited for in vain (ipxe.md §5).
+    pub(super) fn unwanted_protocols(&self) -> &'static [&'static str] {
+        match self {
+            Self::FirmwareHttp => &["IPv4PXESupport", "IPv6PXESupport", "IPv6Support"],
+            Self::FirmwarePxe | Self::Network => &["IPv6PXESupport", "IPv6Support"],
+            Self::Cd(_) | Self::CdOn(..) | Self::UsbStick(_) | Self::Kernel { .. } => &[],
+        }
     }
 
     /// Whether network cards keep the ROM that QEMU gives them. Without need of it, ROMs only cost time.

@@ -186,6 +186,9 @@ impl Machine {
         for (name, text) in &self.fw_cfg {
             add("-fw_cfg", format!("name={name},string={text}"));
         }
+        for protocol in self.medium.iter().flat_map(Medium::unwanted_protocols) {
+            add("-fw_cfg", format!("name=opt/org.tianocore/{protocol},string=no"));
+        }
         all.extend(self.firmware.arguments(folder));
         all.extend(self.part_arguments(folder));
         all.extend(self.medium_arguments());
@@ -244,7 +247,7 @@ impl Machine {
             [drive("media=cdrom,readonly=on", iso), device(&reader)].concat()
         };
         match &self.medium {
-            None | Some(Medium::Network | Medium::FirmwareNetwork) => Vec::new(),
+            None | Some(Medium::Network | Medium::FirmwareHttp | Medium::FirmwarePxe) => Vec::new(),
             Some(Medium::Cd(iso)) => cd("ide.0", iso),
             Some(Medium::CdOn(bus, iso)) => cd(bus, iso),
             Some(Medium::UsbStick(image)) => {

@@ -1,0 +1,59 @@
+//! The iPXE script, by the iPXE in a network card's ROM.
+
+use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
+use muster_tests::service::Settings;
+
+use crate::pool::{MACS, Pool, known_machine};
+
+fn boot_by_ipxe(name: &str, firmware: Firmware, card: &str, settings: Settings) {
+    let pool = Pool::on(settings);
+    let script = pool.client().ipxe_script_url(pool.infra_env.id).unwrap();
+    // The BOOTP field that carries the URL has 128 bytes, the last of them zero.
+    assert!(script.len() < 128, "{script} does not fit");
+    let network = UserNet::new(2).hostname(name).boot_file(&script);
+    let machine = known_machine(name)
+        .firmware(firmware)
+        .boot(Medium::Network)
+        .nic(Nic::user(card, MACS[0], network));
+    pool.discover_machine(machine, name, firmware);
+}
+
+#[test]
+fn a_seabios_machine_boots_the_ipxe_script_over_virtio_and_becomes_known() {
+    boot_by_ipxe(
+        "ipxe-seabios-virtio",
+        Firmware::SeaBios,
+        "virtio-net-pci",
+        Settings::for_user_networks(),
+    );
+}
+
+#[test]
+fn a_seabios_machine_boots_the_ipxe_script_over_e1000e_and_becomes_known() {
+    boot_by_ipxe(
+        "ipxe-seabios-e1000e",
+        Firmware::SeaBios,
+        "e1000e",
+        Settings::for_user_networks(),
+    );
+}
+
+#[test]
+fn an_ovmf_machine_boots_the_ipxe_script_over_virtio_and_becomes_known() {
+    boot_by_ipxe(
+        "ipxe-ovmf-virtio",
+        Firmware::Ovmf,
+        "virtio-net-pci",
+        Settings::for_user_networks(),
+    );
+}
+
+#[test]
+fn an_ovmf_machine_boots_the_ipxe_script_over_e1000e_and_becomes_known() {
+    boot_by_ipxe(
+        "ipxe-ovmf-e1000e",
+        Firmware::Ovmf,
+        "e1000e",
+        Settings::for_user_networks(),
+    );
+}

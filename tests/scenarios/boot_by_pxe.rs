@@ -1,0 +1,32 @@
+//! Firmware that only knows PXE: iPXE by TFTP, then the script by HTTP.
+
+use muster_tests::qemu::{Firmware, Medium, Nic};
+use muster_tests::segment::{ADDRESS, Offer, in_segment};
+use muster_tests::service::Settings;
+
+use crate::pool::{MACS, Pool, known_machine};
+
+fn boot_by_pxe(name: &str, offer: impl FnOnce(String) -> Offer + Send) {
+    in_segment(|segment| {
+        let pool = Pool::on(Settings::on_address(ADDRESS));
+        let script = pool.client().ipxe_script_url(pool.infra_env.id).unwrap();
+        segment.name_host(MACS[0], name);
+        segment.serve(&offer(script));
+        let nic = Nic::tap("virtio-net-pci", MACS[0], &segment.tap());
+        let machine = known_machine(name)
+            .firmware(Firmware::Ovmf)
+            .boot(Medium::FirmwarePxe)
+            .nic(nic);
+        pool.discover_machine(machine, name, Firmware::Ovmf);
+    });
+}
+
+#[test]
+fn an_ovmf_machine_boots_ipxe_and_the_script_from_their_dhcp_server_and_becomes_known() {
+    boot_by_pxe("pxe-ovmf", |script| Offer::Pxe { script });
+}
+
+#[test]
+fn an_ovmf_machine_boots_ipxe_and_the_script_by_proxydhcp_beside_their_dhcp_server_and_becomes_known() {
+    boot_by_pxe("proxy-pxe-ovmf", |script| Offer::ProxyPxe { script });
+}

@@ -1,0 +1,191 @@
+//! One machine as the reference agent reported it, and as ours does: equal, field for field.
+//!
+//! The recordings and the machine: `tests/data/reference_machine/` and its README.
+
+use muster_tests::condition::await_condition;
+use muster_tests::qemu::{Firmware, GIB, Machine, Medium, Nic, Running, UserNet};
+use muster_tests::recorder::Recorder;
+use muster_tests::service::Settings;
+use serde_json::Value;
+
+use crate::pool::Pool;
+
+const RECORDED_BIOS: &str = include_str!("../data/reference_machine/inventory-bios.json");
+const RECORDED_UEFI: &str = include_str!("../data/reference_machine/inventory-uefi.json");
+
+#[test]
+fn the_reference_machine_under_seabios_reports_the_recorded_inventory() {
+    compare(Firmware::SeaBios, RECORDED_BIOS);
+}
+
+#[test]
+fn the_reference_machine_under_ovmf_reports_the_recorded_inventory() {
+    compare(Firmware::Ovmf, RECORDED_UEFI);
+}
+
+#[track_caller]
+fn compare(firmware: Firmware, recorded: &str) {
+    // What the agent sends, not what the service makes of it.
+    let listener = Recorder::reserve();
+    let pool = Pool::on(Settings::for_user_networks().public_port(listener.port()));
+    let recorder = listener.relay_to(pool.service.port());
+    let mut machine = reference_machine(firmware, Medium::CdOn("sata.1".to_owned(), pool.iso())).start();
+    let sent = sent_inventory(&recorder, &mut machine);
+    let recorded: Value = serde_json::from_str(recorded).unwrap();
+    let differences = differences(&comparable(sent), &comparable(recorded));
+    assert!(
+        differences.is_empty(),
+        "{} differs (ours / recorded):\n{}",
+        firmware.name(),
+        differences.join("\n")
+    );
+}
+
+/// machine.md, line for line: PCI addresses follow the order.
+fn reference_machine(firmware: Firmware, medium: Medium) -> Machine {
+    let system = "type=1,manufacturer=AcmeCorp,product=Rack-1000,version=v2,serial=ACME-0001,uuid=11111111-2222-4333-8444-555555555555,sku=SKU9,family=Fam";
+    let sata = "ide-hd,bus=sata.0,serial=SER-B,model=ACME-SATA,wwn=0x5000c500a0b0c0d1,rotation_rate=7200";
+    let scsi =
+        "scsi-hd,bus=scsi.0,scsi-id=2,lun=1,serial=SER-C,vendor=ACME,product=SCSI-3,wwn=0x5000c500a0b0c0d2";
+    let mac = |last: u8| format!("52:54:00:aa:00:{last:02x}");
+    let first = UserNet::new(2).ipv6_prefix("fd00:2::").hostname("gold");
+    Machine::new("reference machine")
+        .firmware(firmware)
+        .boot(medium)
+        .cpu_model("Nehalem")
+        .cpus("2,sockets=1,cores=2,threads=1")
+        .memory_mib(2048)
+        .smbios(system)
+        .smbios("type=2,manufacturer=AcmeBoard,product=Board-7,serial=BOARD-0001")
+        .smbios("type=3,manufacturer=AcmeCase,serial=CASE-1,asset=ASSET-1")
+        .device("ahci,id=sata")
+        .disk_device("virtio-blk-pci,serial=SER-A", 2 * GIB)
+        .disk_device(sata, GIB)
+        .device("virtio-scsi-pci,id=scsi")
+        .disk_device(scsi, 3 * GIB)
+        .disk_device("nvme,serial=SER-N", GIB)
+        .device("qemu-xhci,id=usb")
+        .disk_device("usb-storage,bus=usb.0,serial=SER-U,removable=on", GIB)
+        .nic(Nic::user("virtio-net-pci", &mac(1), first))
+        .nic(Nic::user("e1000e", &mac(2), UserNet::new(3)))
+        .nic(Nic::user("vmxnet3", &mac(3), UserNet::new(4)))
+        .device("virtio-rng-pci")
+        .device("virtio-vga")
+}
+
+/// The first inventory in which every card has its address: leases may come after the first report.
+fn sent_inventory(recorder: &Recorder, machine: &mut Running) -> Value {
+    await_condition("an inventory with every address", machine.time_left(), || {
+        assert!(machine.is_on(), "the machine switched itself off");
+        let replies = recorder
+            .requests()
+            .into_iter()
+            .filter(|request| request.body["step_type"] == "inventory");
+        let mut last = Err("none".to_owned());
+        for reply in replies {
+            let inventory: Value =
+                serde_json::from_str(reply.body["output"].as_str().unwrap_or_default()).unwrap();
+            if inventory.to_string().contains("10.0.4.15") && inventory.to_string().contains("fd00:2::5054") {
+                return Ok(inventory);
+            }
+            last = Err(inventory["interfaces"].to_string());
+        }
+        last
+    })
+}
+
+/// Without what machine.md lists as exceptions, and with lists in an order of their own where order means nothing.
+fn comparable(mut inventory: Value) -> Value {
+    remove(&mut inventory["boot"], &["command_line"]);
+    // Given where the kernel knows it; the recording has none.
+    remove(&mut inventory["cpu"], &["frequency"]);
+    remove(&mut inventory["memory"], &["usable_bytes"]);
+    let disks = list(&mut inventory["disks"]);
+    for disk in disks.iter_mut() {
+        if let Some(hctl) = disk["hctl"].as_str().and_then(|hctl| hctl.split_once(':')) {
+            disk["hctl"] = Value::from(format!("N:{}", hctl.1));
+        }
+        if disk["serial"] == "SER-B" || disk["serial"] == "SER-C" {
+            // Which of the two is sda is the kernel's choice; that they are sda and sdb is not.
+            for key in ["name", "path"] {
+                let name = disk[key].as_str().unwrap_or_default();
+                let either = name
+                    .strip_suffix(['a', 'b'])
+                    .map(|stem| format!("{stem}a or {stem}b"));
+                disk[key] = Value::from(either.unwrap_or_else(|| name.to_owned()));
+            }
+        }
+        if disk["drive_type"] == "ODD" {
+            // Empty in the recording; here it holds the medium.
+            let medium = [
+                "bootable",
+                "has_uuid",
+                "installation_eligibility",
+                "is_installation_media",
+                "partitionTypes",
+                "size_bytes",
+            ];
+            remove(disk, &medium);
+        }
+    }
+    disks.sort_by_key(|disk| disk["serial"].to_string());
+    list(&mut inventory["interfaces"]).sort_by_key(|interface| interface["name"].to_string());
+    let routes = list(&mut inventory["routes"]);
+    routes.iter_mut().for_each(|route| remove(route, &["metric"]));
+    routes.sort_by_key(Value::to_string);
+    inventory
+}
+
+fn remove(object: &mut Value, keys: &[&str]) {
+    if let Some(object) = object.as_object_mut() {
+        keys.iter().for_each(|key| drop(object.remove(*key)));
+    }
+}
+
+fn list(value: &mut Value) -> &mut Vec<Value> {
+    value.as_array_mut().unwrap()
+}
+
+/// Every path whose value differs.
+fn differences(ours: &Value, recorded: &Value) -> Vec<String> {
+    let (ours, recorded) = (leaves("", ours), leaves("", recorded));
+    let value = |leaves: &[(String, String)], path: &str| {
+        leaves
+            .iter()
+            .find(|leaf| leaf.0 == path)
+            .map_or("absent".to_owned(), |leaf| leaf.1.clone())
+    };
+    let mut paths: Vec<&String> = ours.iter().chain(&recorded).map(|leaf| &leaf.0).collect();
+    paths.sort();
+    paths.dedup();
+    let pairs = paths
+        .into_iter()
+        .map(|path| (path, value(&ours, path), value(&recorded, path)));
+    pairs
+        .filter(|(_, ours, recorded)| ours != recorded)
+        .map(|(path, ours, recorded)| format!("{path}: {ours} / {recorded}"))
+        .collect()
+}
+
+fn leaves(path: &str, value: &Value) -> Vec<(String, String)> {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(key, value)| leaves(&format!("{path}.{key}"), value))
+            .collect(),
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            let named = |index: usize, item: &Value| {
+                let name = ["serial", "name", "destination"]
+                    .iter()
+                    .find_map(|key| item[*key].as_str());
+                format!("{path}[{index} {}]", name.unwrap_or_default())
+            };
+            items
+                .iter()
+                .enumerate()
+                .flat_map(|(index, item)| leaves(&named(index, item), item))
+                .collect()
+        }
+        other => vec![(path.to_owned(), other.to_string())],
+    }
+}
