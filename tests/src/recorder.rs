@@ -56,34 +56,11 @@ impl Recorder {
     /// Takes a free port of the loopback address.
     ///
     /// # Panics
-<<<<<<< HEAD
-    /// If no port can be listened on.
-    pub fn start(service_port: u16) -> Self {
-        let listener =
-            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of the loopback address is free");
-        let port = listener.local_addr().expect("a listener has an address").port();
-        let heard = Heard::default();
-        let shared = Arc::clone(&heard);
-        std::thread::spawn(move || {
-            for client in listener.incoming().flatten() {
-                if let Ok(service) = TcpStream::connect((Ipv4Addr::LOCALHOST, service_port)) {
-                    relay(client, service, &shared);
-                }
-            }
-        });
-        Self { port, heard }
-    }
-
-    /// Where it listens.
-    pub fn port(&self) -> u16 {
-        self.port
-=======
     /// If there is none.
     pub fn reserve() -> Reserved {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of the loopback address is free");
         Reserved { listener }
->>>>>>> lab
     }
 
     /// The requests with a complete JSON body so far.
