@@ -66,6 +66,8 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         store,
     });
 
+    // Before anybody can connect: from here on a signal means "finish what was begun".
+    let mut signals = Signals::new()?;
     let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();
     listen::spawn(
@@ -91,7 +93,6 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     background.spawn(background::outbox::run(app.clone(), jobs.clone()));
     greet(&app, &args, api_address, boot_address).await;
 
-    let mut signals = Signals::new()?;
     let outcome = until_stopped(&mut signals, &mut tasks, &mut background).await;
     tracing::info!(
         seconds = args.drain_timeout.as_secs(),
