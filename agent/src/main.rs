@@ -1,1 +1,100 @@
-fn main() {}
+//! `muster-agent`: a table of commands. Everything they do is in the library.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Parser, Subcommand};
+use muster_agent::config::flags::{RunFlags, with_two_dashes};
+use muster_agent::inventory::{self, Options};
+use muster_agent::root::Root;
+use muster_agent::session::runner::HostIdentity;
+use muster_agent::{host, init, run};
+use tracing_subscriber::EnvFilter;
+
+/// The agent of the discovery image: reports what a host is, and does what its service asks.
+#[derive(Debug, Parser)]
+#[command(name = "muster-agent", version)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(Box<RunFlags>),
+    /// Print the inventory as JSON; what is not known, and why, goes to standard error
+    Inventory {
+        /// A captured tree of another machine, in place of this one
+        #[arg(long, value_name = "DIR")]
+        root: Option<PathBuf>,
+    },
+}
+
+fn main() -> ExitCode {
+    if is_init() {
+        init::main();
+    }
+    let Program { command } = Program::parse_from(arguments());
+    let done = match command {
+        Command::Run(flags) => join(*flags),
+        Command::Inventory { root } => print_inventory(root),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("muster-agent: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Started by the kernel as `/init`; a container's first process is called otherwise or has arguments.
+fn is_init() -> bool {
+    let mut words = std::env::args();
+    let called_init = words
+        .next()
+        .is_some_and(|program| program.rsplit('/').next() == Some("init"));
+    std::process::id() == 1 && (called_init || words.next().is_none())
+}
+
+/// The arguments with Go's spelling of flags accepted, and `run` understood when the program is called `agent`,
+/// as the field's units do.
+fn arguments() -> Vec<String> {
+    let mut words = std::env::args();
+    let program = words.next().unwrap_or_default();
+    let called_agent = program.rsplit('/').next() == Some("agent");
+    let mut arguments = vec![program];
+    if called_agent {
+        arguments.push("run".to_owned());
+    }
+    arguments.extend(words.map(with_two_dashes));
+    arguments
+}
+
+fn join(flags: RunFlags) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_from_env("MUSTER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    let settings = flags.settings()?;
+    let identity: HostIdentity = match settings.host_id {
+        Some(id) => Arc::new(move || id),
+        None => Arc::new(host::identity),
+    };
+    run::run(&settings, identity)
+}
+
+fn print_inventory(root: Option<PathBuf>) -> anyhow::Result<()> {
+    let root = match root {
+        Some(dir) => Root::tree(&dir)?,
+        None => Root::live(),
+    };
+    let collected = inventory::collect(&root, Options::default());
+    for problem in &collected.problems {
+        eprintln!("{}: {}", problem.field, problem.reason);
+    }
+    println!("{}", serde_json::to_string_pretty(&collected.inventory)?);
+    Ok(())
+}

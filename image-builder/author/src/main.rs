@@ -1,1 +1,131 @@
-fn main() {}
+//! `muster-image`: builds and looks at the Muster live ISO.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, Utc};
+use clap::{Args, Parser, Subcommand};
+use muster_image_author::live::inspect::inspect;
+use muster_image_author::live::record::{self, BuildRecord};
+use muster_image_author::live::{BuildOptions, Outcome, build};
+use muster_image_author::packages::gather::Network;
+use muster_image_author::progress::{Progress, megabytes};
+
+/// Builds and looks at the Muster live ISO.
+#[derive(Debug, Parser)]
+#[command(name = "muster-image", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// The live ISO that machines boot to be discovered.
+    #[command(subcommand)]
+    Live(Live),
+}
+
+#[derive(Debug, Subcommand)]
+enum Live {
+    /// Build the ISO from Debian's packages and the agent; does nothing while it is up to date.
+    Build(Build),
+    /// Show what an ISO holds: its description, reserved areas, sizes.
+    Inspect {
+        /// The ISO.
+        iso: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Build {
+    /// The ISO to write.
+    #[arg(long, default_value = "dist/muster-live-x86_64.iso")]
+    output: PathBuf,
+    /// The static muster-agent program that becomes /init.
+    #[arg(long)]
+    agent: PathBuf,
+    /// Version of that agent, for the image's description.
+    #[arg(long, default_value = env!("CARGO_PKG_VERSION"))]
+    agent_version: String,
+    /// Leave the firmware packages (Debian's non-free-firmware) out.
+    #[arg(long)]
+    no_firmware: bool,
+    /// Folder for downloaded packages and finished parts.
+    #[arg(long, env = "MUSTER_CACHE", default_value = ".cache/muster-image")]
+    cache_dir: PathBuf,
+    /// Use no network: everything must be in the cache.
+    #[arg(long, conflicts_with = "refresh")]
+    offline: bool,
+    /// Fetch the package lists now, even if they are less than a day old.
+    #[arg(long)]
+    refresh: bool,
+    /// Build even if the ISO is up to date.
+    #[arg(long)]
+    force: bool,
+    /// Seconds since 1970: the time that every file in the image bears (default: 2026-01-01).
+    #[arg(long, env = "SOURCE_DATE_EPOCH", default_value_t = 1_767_225_600)]
+    epoch: i64,
+}
+
+impl Build {
+    fn run(self) -> Result<()> {
+        let options = BuildOptions {
+            network: match (self.offline, self.refresh) {
+                (true, _) => Network::Never,
+                (_, true) => Network::Refresh,
+                _ => Network::WhenNeeded,
+            },
+            epoch: DateTime::<Utc>::from_timestamp(self.epoch, 0)
+                .context("--epoch is beyond the calendar")?,
+            output: self.output,
+            agent: self.agent,
+            agent_version: self.agent_version,
+            firmware: !self.no_firmware,
+            cache: self.cache_dir,
+            force: self.force,
+        };
+        match build(&options, Progress::of_standard_error())? {
+            Outcome::UpToDate(record) => {
+                println!(
+                    "{} is up to date ({})",
+                    options.output.display(),
+                    megabytes(record.iso_size)
+                );
+            }
+            Outcome::Built(record) => {
+                println!(
+                    "{}: {}, kernel {}, {} modules, {} firmware files, SHA-256 {}",
+                    options.output.display(),
+                    megabytes(record.iso_size),
+                    record.facts.kernel_release,
+                    record.facts.modules,
+                    record.facts.firmware_files,
+                    record.iso_sha256
+                );
+                tell_missing_firmware(&record, &options);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn tell_missing_firmware(record: &BuildRecord, options: &BuildOptions) {
+    let missing = record.facts.firmware_missing.len();
+    if missing > 0 {
+        println!(
+            "{missing} firmware files that drivers may ask for are in no package; {} lists them",
+            record::path(&options.output).display()
+        );
+    }
+}
+
+fn main() -> Result<()> {
+    match Cli::parse().command {
+        Command::Live(Live::Build(options)) => options.run(),
+        Command::Live(Live::Inspect { iso }) => {
+            print!("{}", inspect(&iso)?);
+            Ok(())
+        }
+    }
+}

@@ -8,6 +8,8 @@ pub mod news;
 pub mod update;
 pub mod view;
 
+use std::fmt;
+
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::infra_env::{CpuArchitecture, HostStaticNetworkConfig, ImageType, KernelArgument, Proxy};
 use muster_api::time::Timestamp;
@@ -55,7 +57,7 @@ impl InfraEnv {
 }
 
 /// The settings of an InfraEnv, stored as one document. Empty texts mean "not set".
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
     /// Which image.
@@ -86,4 +88,19 @@ pub struct Settings {
     pub rendezvous_ip: String,
     /// Seconds.
     pub network_discovery_delay_seconds: Option<i64>,
+}
+
+/// Proxies and overrides can hold passwords, so only what cannot is printed.
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("image_type", &self.image_type)
+            .field("cpu_architecture", &self.cpu_architecture)
+            .field("openshift_version", &self.openshift_version)
+            .field("ntp_sources", &self.ntp_sources)
+            .field("additional_ntp_sources", &self.additional_ntp_sources)
+            .field("kernel_arguments", &self.kernel_arguments)
+            .field("static_network_config", &self.static_network_config.len())
+            .finish_non_exhaustive()
+    }
 }

@@ -5,9 +5,27 @@ pub(crate) fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
+/// `text` from a machine, on one line and cut to `limit` bytes: control characters become U+FFFD.
+pub(crate) fn one_line(text: &str, limit: usize) -> String {
+    cut(&text.replace(char::is_control, "\u{fffd}"), limit).to_owned()
+}
+
+/// Whether `text` holds control characters other than line breaks and tabs. Databases refuse NUL, terminals obey others.
+pub(crate) fn has_control_characters(text: &str) -> bool {
+    text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::cut;
+    use super::{cut, has_control_characters, one_line};
+
+    #[test]
+    fn control_characters_are_found_and_replaced() {
+        assert_eq!(one_line("a\n\0b", 100), "a\u{fffd}\u{fffd}b");
+        assert_eq!(one_line("abc", 2), "ab");
+        assert!(!has_control_characters("a\r\n\tb"));
+        assert!(has_control_characters("a\0"));
+    }
 
     #[test]
     fn text_is_cut_between_characters() {

@@ -11,8 +11,6 @@ mod images;
 mod inventory;
 mod network;
 mod platform;
-#[cfg(test)]
-mod registry_test;
 mod time;
 
 use muster_api::inventory::Inventory;

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 
-/// Bytes of a buffer. Measured with 64 KiB to 1 MiB: no difference beyond noise from 128 KiB on, and
-/// 100 slow clients hold about 0.5 MiB each in hyper's queue whatever the size.
+/// Bytes of a buffer. From 64 KiB to 1 MiB the size made no difference beyond noise (`benches/README.md`), and a slow
+/// client holds about 0.5 MiB in hyper's queue whatever the size.
 pub const BUFFER_BYTES: usize = 128 * 1024;
 /// Free buffers kept; those of a burst beyond it go back to the allocator.
 const MOST_FREE: usize = 64;

@@ -10,7 +10,8 @@
 //!
 //! What keeps it sound: the channel is given to HTTP/1 requests only (there one body at a time is written, in order);
 //! and when anything between the body and the socket reads or rewrites the body (a compression layer, say),
-//! announced runs are not taken, which [`FileChannel::check_taken`] turns into an error: such a download breaks, visibly.
+//! announced runs are not taken, which [`FileChannel::check_taken`] turns into an error, and a placeholder that meets another
+//! run than its own is one too: such a download breaks, visibly.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -44,22 +45,36 @@ const MOST_ANNOUNCED: usize = 512 * 1024 + MOST_RUN_BYTES;
 /// the send buffer (at most 4 MiB) is free, so this asks for at least about 11 kB/s: a live image would take over an hour at that.
 pub const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Its address range marks placeholders; its content is never looked at, so it takes no memory.
-static PLACEHOLDER: [u8; MOST_RUN_BYTES] = [0; MOST_RUN_BYTES];
+/// Each run's placeholder begins at another of so many places: one that meets another run than its own is noticed.
+const PLACES: usize = 4096;
 
-fn is_placeholder(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && PLACEHOLDER.as_ptr_range().contains(&bytes.as_ptr())
+/// Its address range marks placeholders; its content is never looked at, so it takes no memory.
+static PLACEHOLDER: [u8; MOST_RUN_BYTES + PLACES] = [0; MOST_RUN_BYTES + PLACES];
+
+/// Where in [`PLACEHOLDER`] these bytes begin; `None` when they are other bytes.
+fn place_of(bytes: &[u8]) -> Option<usize> {
+    let start = bytes.as_ptr().addr().checked_sub(PLACEHOLDER.as_ptr().addr())?;
+    (!bytes.is_empty() && start < PLACEHOLDER.len()).then_some(start)
 }
 
 /// The runs of files that a connection will meet as placeholders, in order.
 #[derive(Debug, Clone, Default)]
 pub struct FileChannel {
-    runs: Arc<Mutex<VecDeque<Run>>>,
+    runs: Arc<Mutex<Runs>>,
+}
+
+#[derive(Debug, Default)]
+struct Runs {
+    announced: VecDeque<Run>,
+    /// Where the next placeholder begins.
+    next_place: usize,
 }
 
 #[derive(Debug)]
 struct Run {
     base: Arc<BaseFile>,
+    /// Where the rest of its placeholder begins.
+    place: usize,
     offset: u64,
     length: usize,
 }
@@ -81,18 +96,22 @@ impl FileChannel {
 
     /// Announces a run of at most [`MOST_RUN_BYTES`] and returns what to give to hyper instead of it.
     pub(super) fn announce(&self, base: &Arc<BaseFile>, offset: u64, length: usize) -> Bytes {
-        self.runs().push_back(Run {
+        let mut runs = self.runs();
+        let place = runs.next_place;
+        runs.next_place = (place + 1) % PLACES;
+        runs.announced.push_back(Run {
             base: base.clone(),
+            place,
             offset,
             length,
         });
-        Bytes::from_static(&PLACEHOLDER[..length])
+        Bytes::from_static(&PLACEHOLDER[place..place + length])
     }
 
     /// An error when announced runs do not reach the socket. hyper does not ask again after the last frame, so at the
     /// end nothing may be left.
     pub(super) fn check_taken(&self, at_end: bool) -> io::Result<()> {
-        let announced: usize = self.runs().iter().map(|run| run.length).sum();
+        let announced: usize = self.runs().announced.iter().map(|run| run.length).sum();
         if announced > MOST_ANNOUNCED || (at_end && announced > 0) {
             return Err(io::Error::other(
                 "a layer between the image's body and its socket reads the body; take it off the image routes",
@@ -101,7 +120,7 @@ impl FileChannel {
         Ok(())
     }
 
-    fn runs(&self) -> MutexGuard<'_, VecDeque<Run>> {
+    fn runs(&self) -> MutexGuard<'_, Runs> {
         self.runs.lock().expect("no code panics while holding the lock")
     }
 }
@@ -134,12 +153,21 @@ impl FileStream {
         self.channel.clone()
     }
 
-    fn poll_send_run(&self, length: usize, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+    fn poll_send_run(
+        &self,
+        place: usize,
+        length: usize,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
         loop {
             ready!(self.tcp.poll_write_ready(context))?;
             let mut runs = self.channel.runs();
-            let run = runs.front_mut().filter(|run| run.length >= length);
-            let run = run.ok_or_else(|| io::Error::other("a placeholder was written without its run"))?;
+            let run = runs
+                .announced
+                .front_mut()
+                .filter(|run| run.place == place && run.length >= length);
+            let run =
+                run.ok_or_else(|| io::Error::other("a placeholder was written that is not the next run's"))?;
             let mut offset = run.offset;
             let sent = self.tcp.try_io(Interest::WRITABLE, || {
                 Ok(sendfile(&self.tcp, run.base.file(), Some(&mut offset), length)?)
@@ -147,10 +175,11 @@ impl FileStream {
             match sent {
                 Ok(0) => return Poll::Ready(Err(truncated())),
                 Ok(sent) => {
+                    run.place += sent;
                     run.offset += sent as u64;
                     run.length -= sent;
                     if run.length == 0 {
-                        runs.pop_front();
+                        runs.announced.pop_front();
                     }
                     return Poll::Ready(Ok(sent));
                 }
@@ -188,10 +217,9 @@ impl AsyncWrite for FileStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let outcome = if is_placeholder(bytes) {
-            self.poll_send_run(bytes.len(), context)
-        } else {
-            Pin::new(&mut self.tcp).poll_write(context, bytes)
+        let outcome = match place_of(bytes) {
+            Some(place) => self.poll_send_run(place, bytes.len(), context),
+            None => Pin::new(&mut self.tcp).poll_write(context, bytes),
         };
         self.guard(outcome, context)
     }
@@ -203,10 +231,16 @@ impl AsyncWrite for FileStream {
     ) -> Poll<io::Result<usize>> {
         let first = slices.iter().position(|slice| !slice.is_empty()).unwrap_or(0);
         let slices = &slices[first..];
-        let plain = slices.iter().take_while(|slice| !is_placeholder(slice)).count();
-        let outcome = match slices.first() {
-            Some(slice) if plain == 0 => self.poll_send_run(slice.len(), context),
-            _ => Pin::new(&mut self.tcp).poll_write_vectored(context, &slices[..plain]),
+        let plain = slices
+            .iter()
+            .take_while(|slice| place_of(slice).is_none())
+            .count();
+        let outcome = match slices
+            .first()
+            .and_then(|slice| Some((place_of(slice)?, slice.len())))
+        {
+            Some((place, length)) => self.poll_send_run(place, length, context),
+            None => Pin::new(&mut self.tcp).poll_write_vectored(context, &slices[..plain]),
         };
         self.guard(outcome, context)
     }

@@ -98,7 +98,11 @@ impl Store {
 }
 
 fn pool_options() -> AnyPoolOptions {
-    AnyPoolOptions::new().acquire_timeout(CONNECTION_PATIENCE)
+    // SQLite ends the transaction itself when the disk is full or fails. sqlx's own rollback then fails, and it
+    // goes on believing in a transaction: such a connection would refuse every further write.
+    AnyPoolOptions::new()
+        .acquire_timeout(CONNECTION_PATIENCE)
+        .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
 }
 
 /// A URL that has been understood.

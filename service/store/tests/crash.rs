@@ -10,10 +10,12 @@ mod world;
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
 use muster_api::ids::InfraEnvId;
 use muster_store::{EventQuery, Kind, Store, StoreError};
+use muster_tests::condition::await_condition;
 use muster_tests::postgres::Postgres;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -177,6 +179,7 @@ fn writer_is_killed(kind: Kind) {
         let mut writer = Writer::start(&world.url, infra_env_id);
         writer.await_commits(100 + 37 * round);
         let committed = writer.kill();
+        world.cluster.as_deref().inspect(|cluster| await_quiet(cluster));
         runtime.block_on(check(&world.store, infra_env_id, &committed));
     }
     // And from a cold start.
@@ -186,6 +189,7 @@ fn writer_is_killed(kind: Kind) {
         runtime.block_on(world.store.close());
         writer.kill()
     };
+    world.cluster.as_deref().inspect(|cluster| await_quiet(cluster));
     let reopened = runtime.block_on(world.another_store());
     runtime.block_on(check(&reopened, infra_env_id, &committed));
 }
@@ -227,6 +231,18 @@ fn server_crashes() {
             }
         }
         store.ping().await.expect("the store has new connections");
+    });
+}
+
+/// The server may still be busy with the last words of a client that is dead.
+fn await_quiet(cluster: &Postgres) {
+    await_condition("the server to forget the writer", Duration::from_secs(20), || {
+        let sql =
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'muster' AND state <> 'idle'";
+        match cluster.query("postgres", sql).trim() {
+            "0" => Ok(()),
+            busy => Err(format!("{busy} transactions")),
+        }
     });
 }
 

@@ -1,5 +1,7 @@
 //! Image answers over real TCP, on both ways that bytes take: sent from the file, and through a buffer.
 
+#![allow(clippy::unwrap_used, reason = "test code")]
+
 mod image_server;
 
 use std::sync::Arc;
@@ -331,9 +333,13 @@ async fn a_client_that_takes_nothing_is_dropped() {
 async fn a_layer_that_reads_the_body_breaks_the_download_instead_of_its_content() {
     let server = Server::start(Way::FromFile, 8).await;
     for path in ["/rewritten/big", "/rewritten/vmlinuz"] {
-        let answer = server.get(path).send().await.unwrap();
+        // The connection may break before or after the head of the answer.
+        let outcome = match server.get(path).send().await {
+            Ok(answer) => answer.bytes().await,
+            Err(error) => Err(error),
+        };
         assert!(
-            answer.bytes().await.is_err(),
+            outcome.is_err(),
             "{path} came through, with placeholders for content"
         );
     }

@@ -6,6 +6,7 @@ use muster_api::steps::NtpSource;
 
 /// Something that happened to a host, or that somebody wants of it.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "events are few and short-lived")]
 pub enum HostEvent {
     /// Its agent registered (again): it has booted, or its agent has started anew.
     Registered {

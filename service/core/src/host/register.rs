@@ -11,7 +11,7 @@ use super::refresh::WAITS_FOR_INVENTORY;
 use super::step::{RefusalClass, Refused, Step};
 use super::{Host, HostData, HostState, news};
 use crate::secret::Secret;
-use crate::text::cut;
+use crate::text::one_line;
 
 /// Longest agent version that is kept, bytes: image references are shorter.
 const MAX_AGENT_VERSION: usize = 512;
@@ -46,7 +46,7 @@ pub fn register(
             created_at: now,
             updated_at: now,
             registered_at: now,
-            discovery_agent_version: cut(agent_version, MAX_AGENT_VERSION).into(),
+            discovery_agent_version: one_line(agent_version, MAX_AGENT_VERSION),
             requested_hostname: None,
             role: HostRole::AutoAssign,
             suggested_role: HostRole::AutoAssign,
@@ -95,7 +95,7 @@ pub(super) fn again(
     data.kind = HostKind::Host;
     data.status_info = WAITS_FOR_INVENTORY.into();
     data.registered_at = now;
-    data.discovery_agent_version = cut(agent_version, MAX_AGENT_VERSION).into();
+    data.discovery_agent_version = one_line(agent_version, MAX_AGENT_VERSION);
     data.ntp_sources = None;
     data.agent_disk_reasons = Vec::new();
     // A new session reads the medium anew.

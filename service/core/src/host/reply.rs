@@ -2,8 +2,6 @@
 use super::HostEvent;
 
 mod json;
-#[cfg(test)]
-mod tests;
 
 use muster_api::inventory::Inventory;
 use muster_api::steps::{NtpSynchronizationResponse, StepReply, StepType};

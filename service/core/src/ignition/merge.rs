@@ -61,9 +61,7 @@ fn lists(mut parent: Vec<Value>, child: &[Value], at: &str) -> Vec<Value> {
     for item in child {
         let identity = identity(item, at);
         let place = parent.iter().position(|old| {
-            let known =
-                identity_of_plain(old, item) || (identity.is_some() && self::identity(old, at) == identity);
-            known
+            identity_of_plain(old, item) || (identity.is_some() && self::identity(old, at) == identity)
         });
         match place {
             Some(index) => {

@@ -1,6 +1,7 @@
 //! Which values a setting may have, one kind a file. Source: rest-behaviour.md §4, discovery-ignition.md §9 and §10,
 //! static-network.md §3. No error repeats a secret.
 
+mod control_characters;
 mod kernel_arguments;
 mod name;
 mod ntp;
@@ -12,6 +13,7 @@ mod static_network;
 mod trust_bundle;
 mod version;
 
+pub(super) use control_characters::no_control_characters;
 pub(super) use kernel_arguments::kernel_arguments;
 pub(super) use name::name;
 pub(super) use ntp::ntp_sources;

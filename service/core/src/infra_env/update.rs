@@ -62,6 +62,7 @@ pub fn update(infra_env: &InfraEnv, params: InfraEnvUpdateParams, now: Timestamp
 
 /// All of `params`, or none when one cannot be accepted.
 pub(super) fn apply(settings: &mut Settings, params: InfraEnvUpdateParams) -> Result<(), Invalid> {
+    check::no_control_characters(&params)?;
     let mut next = settings.clone();
     if let Some(image_type) = params.image_type {
         next.image_type = image_type;

@@ -18,7 +18,7 @@ mod cases {
             ("data", r#"{"status_info": 123456789}"#),
             ("data", "hunter2 is no JSON"),
             ("state", r#"{"status": "hunter2"}"#),
-            ("inventory", "[\"hunter2\"]"),
+            ("inventory", "\"hunter2\""),
             ("cluster_id", "hunter2"),
         ] {
             world.sql(&format!("UPDATE hosts SET {column} = '{value}'")).await;

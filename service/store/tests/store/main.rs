@@ -1,5 +1,7 @@
 //! Every test here runs on SQLite and on PostgreSQL.
 
+#![expect(clippy::unwrap_used, reason = "all of it is tests")]
+
 mod world;
 
 /// Makes of each `async fn(World)` two tests: `NAME::sqlite` and `NAME::postgres`.

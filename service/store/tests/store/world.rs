@@ -22,7 +22,7 @@ pub struct World {
     pub store: Store,
     pub url: String,
     folder: Option<TempDir>,
-    cluster: Option<Arc<Postgres>>,
+    pub cluster: Option<Arc<Postgres>>,
 }
 
 impl World {

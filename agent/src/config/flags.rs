@@ -1,0 +1,206 @@
+//! The arguments of `muster-agent run`: those of the field's own agent, so that units written for it work.
+//! Source: agent-protocol.md §1.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{ArgAction, Args};
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::live::LiveProxy;
+use url::Url;
+
+use super::{OWN_VERSION, Settings, Token, service_url};
+
+/// Join a service as a host and do what it asks, until stopped.
+#[derive(Debug, Args)]
+pub struct RunFlags {
+    /// Base URL of the service, without /api/assisted-install
+    #[arg(long, value_parser = service_url)]
+    pub url: Url,
+    /// The InfraEnv to join
+    #[arg(long, value_name = "UUID")]
+    pub infra_env_id: InfraEnvId,
+    /// What the agent calls itself to the service
+    #[arg(long, default_value = OWN_VERSION)]
+    pub agent_version: String,
+    /// The agent's token, if the service asks for one
+    #[arg(long, env = "PULL_SECRET_TOKEN", hide_env_values = true, default_value = "")]
+    pub token: String,
+    /// PEM file of certificates to trust beside the system's
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+    /// Do not verify the service's certificate
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", action = ArgAction::Set)]
+    pub insecure: bool,
+    /// Longest wait between two attempts to register, seconds
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86400))]
+    pub interval: u64,
+    /// Use this host id, not the one computed from the hardware
+    #[arg(long, visible_alias = "force-id", value_name = "UUID")]
+    pub host_id: Option<HostId>,
+    /// A time source to ask (repeatable); those that the service names are asked too
+    #[arg(long = "ntp-source", value_name = "HOST")]
+    pub ntp_sources: Vec<String>,
+    /// Accepted for old units, without effect: the agent logs to standard error
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide = true)]
+    pub with_journal_logging: Option<bool>,
+    /// Accepted for old units, without effect
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide = true)]
+    pub with_text_logging: Option<bool>,
+    /// Accepted for old units, without effect
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide = true)]
+    pub with_stdout_logging: Option<bool>,
+}
+
+impl RunFlags {
+    /// Reads what the flags point at.
+    ///
+    /// # Errors
+    /// A certificate file that is absent or holds no certificate.
+    pub fn settings(self) -> anyhow::Result<Settings> {
+        let ca_certificates = match &self.cacert {
+            Some(path) => {
+                let text = std::fs::read_to_string(path)
+                    .with_context(|| format!("--cacert {}: cannot be read", path.display()))?;
+                if !text.contains("-----BEGIN CERTIFICATE-----") {
+                    bail!("--cacert {}: holds no PEM certificate", path.display());
+                }
+                text
+            }
+            None => String::new(),
+        };
+        Ok(Settings {
+            service_url: self.url,
+            infra_env_id: self.infra_env_id,
+            infra_env_name: String::new(),
+            token: Token::new(self.token),
+            ca_certificates,
+            insecure: self.insecure,
+            proxy: proxy_from(|name| std::env::var(name).ok()),
+            ntp_sources: self.ntp_sources,
+            interval: Duration::from_secs(self.interval),
+            agent_version: if self.agent_version.is_empty() {
+                OWN_VERSION.to_owned()
+            } else {
+                self.agent_version
+            },
+            host_id: self.host_id,
+        })
+    }
+}
+
+/// The proxy variables, in either spelling.
+pub fn proxy_from(variable: impl Fn(&str) -> Option<String>) -> LiveProxy {
+    let either = |name: &str| {
+        variable(name)
+            .filter(|value| !value.is_empty())
+            .or_else(|| variable(&name.to_lowercase()))
+            .unwrap_or_default()
+    };
+    LiveProxy {
+        http_proxy: either("HTTP_PROXY"),
+        https_proxy: either("HTTPS_PROXY"),
+        no_proxy: either("NO_PROXY"),
+    }
+}
+
+/// Accepts Go's spelling of flags: `-url` for `--url`. Short options of one letter stay.
+pub fn with_two_dashes(argument: String) -> String {
+    let bytes = argument.as_bytes();
+    if bytes.len() > 2 && bytes[0] == b'-' && bytes[1].is_ascii_alphabetic() {
+        format!("-{argument}")
+    } else {
+        argument
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        run: RunFlags,
+    }
+
+    fn parse(arguments: &[&str]) -> Result<RunFlags, clap::Error> {
+        let words = arguments.iter().map(|word| with_two_dashes((*word).to_owned()));
+        Program::try_parse_from(["agent".to_owned()].into_iter().chain(words)).map(|program| program.run)
+    }
+
+    const POOL: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
+
+    #[test]
+    fn the_line_of_a_discovery_unit_is_understood() {
+        let flags = parse(&[
+            "-url",
+            "https://a:8090",
+            "--infra-env-id",
+            POOL,
+            "--agent-version",
+            "quay.io/x/agent:1",
+            "--insecure=true",
+            "--with-text-logging=false",
+        ])
+        .unwrap();
+        assert!(flags.insecure);
+        assert_eq!(flags.agent_version, "quay.io/x/agent:1");
+        assert!(
+            !parse(&["--url", "http://a", "--infra-env-id", POOL, "--insecure=false"])
+                .unwrap()
+                .insecure
+        );
+        assert!(
+            parse(&["--url", "http://a", "--infra-env-id", POOL, "--insecure"])
+                .unwrap()
+                .insecure
+        );
+    }
+
+    #[test]
+    fn what_is_missing_or_wrong_is_named() {
+        for (arguments, word) in [
+            (vec!["--url", "http://a"], "infra-env-id"),
+            (vec!["--infra-env-id", POOL], "--url"),
+            (vec!["--url", "a", "--infra-env-id", POOL], "no URL"),
+            (vec!["--url", "http://a", "--infra-env-id", "7"], "infra-env-id"),
+            (
+                vec!["--url", "http://a", "--infra-env-id", POOL, "--interval", "0"],
+                "interval",
+            ),
+        ] {
+            let error = parse(&arguments).err().expect("refused").to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_certificate_file_must_hold_a_certificate() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap();
+        let flags = parse(&["--url", "http://a", "--infra-env-id", POOL, "--cacert", path]).unwrap();
+        assert!(
+            flags
+                .settings()
+                .unwrap_err()
+                .to_string()
+                .contains("no PEM certificate")
+        );
+    }
+
+    #[test]
+    fn proxies_are_taken_in_either_spelling() {
+        let proxy = proxy_from(|name| match name {
+            "http_proxy" => Some("http://p:1".to_owned()),
+            "HTTPS_PROXY" => Some("http://p:2".to_owned()),
+            _ => None,
+        });
+        assert_eq!(proxy.http_proxy, "http://p:1");
+        assert_eq!(proxy.https_proxy, "http://p:2");
+        assert_eq!(proxy.no_proxy, "");
+    }
+}

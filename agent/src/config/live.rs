@@ -1,0 +1,255 @@
+//! The configuration of a booted live image: `/muster/config.json` and the kernel arguments that win over it.
+//! Contract: docs/live-image.md.
+
+use std::time::Duration;
+
+use muster_api::ids::InfraEnvId;
+use muster_api::live::{CONFIG_PATH, CONFIG_VERSION, LiveConfig, LiveProxy, kernel_arguments};
+
+use super::{OWN_VERSION, Settings, Token, service_url};
+
+/// Why there is nothing to work with. Each text says what to do; none holds a secret.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum LiveConfigError {
+    /// Neither file nor arguments.
+    #[error(
+        "This image was told nothing: it carries no configuration. Download the ISO from the service for an \
+         InfraEnv, or boot with the kernel arguments muster.url=URL muster.infra_env_id=UUID [muster.token=TOKEN]."
+    )]
+    NothingTold,
+    /// The file cannot be understood.
+    #[error("{CONFIG_PATH} cannot be read: {0}. Download the ISO from the service again.")]
+    BadFile(String),
+    /// A newer service wrote it.
+    #[error(
+        "{CONFIG_PATH} has version {0}, this image understands {CONFIG_VERSION}. Boot an image as new as the service."
+    )]
+    TooNew(u32),
+    /// Half of what is needed.
+    #[error("The kernel argument {0} is missing, and {CONFIG_PATH} does not say it.")]
+    Missing(&'static str),
+    /// A value that makes no sense.
+    #[error("{0} is wrong: {1}.")]
+    BadValue(&'static str, String),
+}
+
+/// Kernel arguments as the agent reads them.
+#[derive(Debug, Clone, Default)]
+pub struct KernelArguments {
+    pairs: Vec<(String, Option<String>)>,
+}
+
+impl KernelArguments {
+    /// Splits a command line as the kernel does: blanks separate, double quotes hold together.
+    pub fn parse(line: &str) -> Self {
+        let mut pairs = Vec::new();
+        let (mut word, mut quoted) = (String::new(), false);
+        for c in line.chars().chain([' ']) {
+            match c {
+                '"' => quoted = !quoted,
+                c if c.is_whitespace() && !quoted => {
+                    if !word.is_empty() {
+                        let (key, value) = match word.split_once('=') {
+                            Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+                            None => (word.clone(), None),
+                        };
+                        pairs.push((key, value));
+                        word.clear();
+                    }
+                }
+                c => word.push(c),
+            }
+        }
+        Self { pairs }
+    }
+
+    /// The last value given for `key`.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        let found = self.pairs.iter().rev().find(|(name, _)| name == key)?;
+        found.1.as_deref().filter(|value| !value.is_empty())
+    }
+
+    /// Whether `key` is given, with or without a value.
+    pub fn has(&self, key: &str) -> bool {
+        self.pairs.iter().any(|(name, _)| name == key)
+    }
+}
+
+/// Settings of a live image. `file` is the text of [`CONFIG_PATH`] if it is there.
+///
+/// # Errors
+/// What is missing or wrong, in words for the console.
+pub fn settings(file: Option<&str>, arguments: &KernelArguments) -> Result<Settings, LiveConfigError> {
+    let told = file.map(parse_file).transpose();
+    let argument_url = arguments.value(kernel_arguments::URL);
+    let argument_pool = arguments.value(kernel_arguments::INFRA_ENV_ID);
+    let told = match told {
+        Ok(told) => told,
+        // A broken file is no obstacle to somebody who says everything by hand.
+        Err(_) if argument_url.is_some() && argument_pool.is_some() => None,
+        Err(error) => return Err(error),
+    };
+    let url_text = argument_url.or(told.as_ref().map(|told| told.service_url.as_str()));
+    let pool = match argument_pool {
+        Some(text) => Some(text.parse::<InfraEnvId>().map_err(|_| {
+            LiveConfigError::BadValue(kernel_arguments::INFRA_ENV_ID, format!("`{text}` is no UUID"))
+        })?),
+        None => told.as_ref().map(|told| told.infra_env_id),
+    };
+    let (url_text, infra_env_id) = match (url_text, pool) {
+        (Some(url), Some(pool)) => (url, pool),
+        (None, None) => return Err(LiveConfigError::NothingTold),
+        (None, Some(_)) => return Err(LiveConfigError::Missing(kernel_arguments::URL)),
+        (Some(_), None) => return Err(LiveConfigError::Missing(kernel_arguments::INFRA_ENV_ID)),
+    };
+    let service_url =
+        service_url(url_text).map_err(|why| LiveConfigError::BadValue("The service URL", why))?;
+    let token = arguments
+        .value(kernel_arguments::TOKEN)
+        .map(str::to_owned)
+        .or_else(|| told.as_ref().and_then(|told| told.token.clone()));
+    let same_pool = told.as_ref().filter(|told| told.infra_env_id == infra_env_id);
+    Ok(Settings {
+        service_url,
+        infra_env_id,
+        infra_env_name: same_pool
+            .map(|told| told.infra_env_name.clone())
+            .unwrap_or_default(),
+        token: Token::new(token.unwrap_or_default()),
+        ca_certificates: told
+            .as_ref()
+            .map(|told| told.ca_certificates.clone())
+            .unwrap_or_default(),
+        insecure: false,
+        proxy: told
+            .as_ref()
+            .map_or_else(LiveProxy::default, |told| told.proxy.clone()),
+        ntp_sources: told.map(|told| told.ntp_sources).unwrap_or_default(),
+        interval: Duration::from_secs(60),
+        agent_version: OWN_VERSION.to_owned(),
+        host_id: None,
+    })
+}
+
+fn parse_file(text: &str) -> Result<LiveConfig, LiveConfigError> {
+    let config: LiveConfig =
+        serde_json::from_str(text).map_err(|error| LiveConfigError::BadFile(without_values(&error)))?;
+    if config.version > CONFIG_VERSION {
+        return Err(LiveConfigError::TooNew(config.version));
+    }
+    Ok(config)
+}
+
+/// Where JSON is broken, without quoting any of it: the file holds the token.
+fn without_values(error: &serde_json::Error) -> String {
+    let what = match error.classify() {
+        serde_json::error::Category::Eof => "it ends too early",
+        serde_json::error::Category::Syntax => "it is no JSON",
+        serde_json::error::Category::Data => "a value is missing or of the wrong kind",
+        serde_json::error::Category::Io => "it cannot be read",
+    };
+    format!("{what} (line {}, column {})", error.line(), error.column())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POOL: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
+
+    fn file() -> String {
+        format!(
+            r#"{{"version":1,"service_url":"https://muster.example:8090/x","infra_env_id":"{POOL}",
+                "infra_env_name":"hw","token":"file-secret","ntp_sources":["ntp.example"]}}"#
+        )
+    }
+
+    #[test]
+    fn the_file_alone_is_enough() {
+        let settings = settings(Some(&file()), &KernelArguments::parse("quiet console=ttyS0")).unwrap();
+        assert_eq!(settings.service_url.as_str(), "https://muster.example:8090/x");
+        assert_eq!(settings.infra_env_id.to_string(), POOL);
+        assert_eq!(settings.infra_env_name, "hw");
+        assert_eq!(settings.token.reveal(), "file-secret");
+        assert_eq!(settings.ntp_sources, ["ntp.example"]);
+    }
+
+    #[test]
+    fn kernel_arguments_win_over_the_file() {
+        let other = "0f3e7a52-0b0d-4c3c-9a9e-222222222222";
+        let arguments = KernelArguments::parse(&format!(
+            "muster.url=http://10.0.2.2:8090 muster.infra_env_id={other} muster.token=\"a b\" muster.rescue\n"
+        ));
+        let settings = settings(Some(&file()), &arguments).unwrap();
+        assert_eq!(settings.service_url.as_str(), "http://10.0.2.2:8090/");
+        assert_eq!(settings.infra_env_id.to_string(), other);
+        assert_eq!(
+            settings.infra_env_name, "",
+            "the name belongs to the pool of the file"
+        );
+        assert_eq!(settings.token.reveal(), "a b");
+        assert!(arguments.has(kernel_arguments::RESCUE));
+    }
+
+    #[test]
+    fn an_image_told_nothing_says_what_to_do() {
+        let error = settings(None, &KernelArguments::parse("quiet")).unwrap_err();
+        assert_eq!(error, LiveConfigError::NothingTold);
+        assert!(error.to_string().contains("muster.url=URL"));
+    }
+
+    #[test]
+    fn half_of_the_arguments_names_the_other_half() {
+        let error = settings(None, &KernelArguments::parse("muster.url=http://a")).unwrap_err();
+        assert_eq!(error, LiveConfigError::Missing(kernel_arguments::INFRA_ENV_ID));
+    }
+
+    #[test]
+    fn a_broken_file_is_named_without_its_content() {
+        for text in [
+            "",
+            "{",
+            "[]",
+            r#"{"version":1,"token":"file-secret","service_url":7}"#,
+            "\0\0\0",
+        ] {
+            let error = settings(Some(text), &KernelArguments::default()).unwrap_err();
+            assert!(matches!(error, LiveConfigError::BadFile(_)), "{text}: {error}");
+            assert!(!error.to_string().contains("file-secret"));
+        }
+    }
+
+    #[test]
+    fn a_broken_file_does_not_stop_arguments_that_say_everything() {
+        let arguments = KernelArguments::parse(&format!("muster.url=http://a muster.infra_env_id={POOL}"));
+        assert!(settings(Some("{"), &arguments).is_ok());
+    }
+
+    #[test]
+    fn a_newer_file_is_refused() {
+        let text = file().replace("\"version\":1", "\"version\":2");
+        assert_eq!(
+            settings(Some(&text), &KernelArguments::default()).unwrap_err(),
+            LiveConfigError::TooNew(2)
+        );
+    }
+
+    #[test]
+    fn urls_that_cannot_work_are_refused() {
+        for url in [
+            "ftp://a",
+            "muster.example",
+            "http://",
+            "http://u:p@a",
+            "http://a?x=1",
+        ] {
+            assert!(service_url(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_never_printed() {
+        let settings = settings(Some(&file()), &KernelArguments::default()).unwrap();
+        assert!(!format!("{settings:?}").contains("file-secret"));
+    }
+}

@@ -1,0 +1,248 @@
+//! The text of the console: pure, so that it can be compared with what it should be. No token is in here.
+
+use std::time::Duration;
+
+use crate::net::view::NetworkView;
+use crate::session::view::{Phase, SessionView};
+
+/// Longest line on a text display.
+const WIDTH: usize = 78;
+
+/// Everything the console tells of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Screen {
+    /// Of this program.
+    pub version: String,
+    /// Manufacturer, product, serial number; as far as known.
+    pub machine: String,
+    /// The service's URL; empty as long as nobody told it.
+    pub service_url: String,
+    /// Id and name of the pool.
+    pub infra_env: String,
+    /// The network.
+    pub network: NetworkView,
+    /// The conversation.
+    pub session: SessionView,
+    /// What is wrong with the image itself, and what to do.
+    pub image_trouble: Option<String>,
+    /// There is a rescue shell, and where.
+    pub rescue: bool,
+}
+
+impl Screen {
+    /// What is told, as label and text; the time until the next request is apart, since it always changes.
+    pub fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = vec![("Muster", format!("discovery agent {}", self.version))];
+        let mut add = |label, text: String| {
+            if !text.is_empty() {
+                lines.push((label, text));
+            }
+        };
+        add("machine", self.machine.clone());
+        add("hostname", self.network.hostname.clone());
+        add(
+            "host id",
+            self.session.host_id.map(|id| id.to_string()).unwrap_or_default(),
+        );
+        for interface in &self.network.interfaces {
+            add("network", interface_text(interface));
+        }
+        if self.network.interfaces.is_empty() {
+            add("network", "no wired network interface found yet".to_owned());
+        }
+        add("service", self.service_url.clone());
+        add("InfraEnv", self.infra_env.clone());
+        add("state", self.state());
+        if let Some(trouble) = self.image_trouble.as_ref().or(self.session.trouble.as_ref()) {
+            add("trouble", trouble.clone());
+        }
+        add("to do", self.advice());
+        if self.rescue {
+            add(
+                "rescue",
+                "shell on the second console (Alt+F2) and on serial lines".to_owned(),
+            );
+        }
+        lines
+    }
+
+    fn state(&self) -> String {
+        if self.image_trouble.is_some() {
+            return "waiting for a configuration".to_owned();
+        }
+        match self.session.phase {
+            _ if !self.network.has_address() => "waiting for a network address".to_owned(),
+            Phase::Starting => "starting".to_owned(),
+            Phase::Registering => "not registered".to_owned(),
+            Phase::Registered => "registered; go on in the service".to_owned(),
+        }
+    }
+
+    fn advice(&self) -> String {
+        if self.image_trouble.is_some() {
+            return String::new();
+        }
+        if !self.network.interfaces.iter().any(|interface| interface.carrier) {
+            return "Connect a network cable, or enable the switch port.".to_owned();
+        }
+        if !self.network.has_address() {
+            return "No DHCP server or router answers yet. Check VLAN and DHCP of this network.".to_owned();
+        }
+        self.session.advice.to_owned()
+    }
+
+    /// The whole screen for a display; `next_try` counts down while there is trouble.
+    pub fn display(&self, next_try: Option<Duration>) -> String {
+        let mut text = String::from("\x1b[2J\x1b[H");
+        for (label, line) in self.lines() {
+            text.push_str(&wrapped(label, &line));
+        }
+        if let Some(left) = next_try.filter(|_| self.session.trouble.is_some()) {
+            text.push_str(&wrapped("next try", &format!("in {} s", left.as_secs())));
+        }
+        text
+    }
+
+    /// For a serial line: the lines that `before` did not have.
+    pub fn news(&self, before: &Self, next_try: Option<Duration>) -> String {
+        let old = before.lines();
+        let mut text = String::new();
+        for line in self.lines().iter().filter(|line| !old.contains(line)) {
+            text.push_str(&format!("{:>9} | {}\r\n", line.0, line.1));
+        }
+        let worse = self.session.trouble.is_some() && self.session.trouble != before.session.trouble;
+        if let Some(left) = next_try.filter(|_| worse) {
+            text.push_str(&format!("{:>9} | in {} s\r\n", "next try", left.as_secs()));
+        }
+        text
+    }
+}
+
+fn interface_text(interface: &crate::net::view::InterfaceView) -> String {
+    let state = match (&interface.addresses, interface.carrier) {
+        (_, false) => "no carrier".to_owned(),
+        (addresses, true) if !addresses.is_empty() => addresses.join(" "),
+        _ if interface.note.is_empty() => "no address yet".to_owned(),
+        _ => format!("no address yet ({})", interface.note),
+    };
+    format!("{} {} {state}", interface.name, interface.mac)
+}
+
+/// A line under its label, broken at blanks.
+fn wrapped(label: &str, line: &str) -> String {
+    let room = WIDTH - 12;
+    let mut text = format!("{label:>9}   ");
+    let mut used = 0;
+    for word in line.split(' ') {
+        if used > 0 && used + 1 + word.len() > room {
+            text.push_str("\r\n            ");
+            used = 0;
+        } else if used > 0 {
+            text.push(' ');
+            used += 1;
+        }
+        text.push_str(word);
+        used += word.len();
+    }
+    text.push_str("\r\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::view::InterfaceView;
+
+    fn screen() -> Screen {
+        Screen {
+            version: "0.1.0".into(),
+            machine: "AcmeCorp Rack-1000 ACME-0001".into(),
+            service_url: "https://muster.example:8090/".into(),
+            infra_env: "hw (0f3e7a52-0b0d-4c3c-9a9e-111111111111)".into(),
+            network: NetworkView {
+                interfaces: vec![
+                    InterfaceView {
+                        name: "enp0s2".into(),
+                        mac: "52:54:00:aa:00:01".into(),
+                        carrier: true,
+                        addresses: vec!["10.0.2.15/24".into(), "fd00:2::15/64".into()],
+                        note: String::new(),
+                    },
+                    InterfaceView {
+                        name: "enp0s3".into(),
+                        mac: "52:54:00:aa:00:02".into(),
+                        ..InterfaceView::default()
+                    },
+                ],
+                hostname: "gold".into(),
+                name_servers: Vec::new(),
+            },
+            session: SessionView {
+                phase: Phase::Registering,
+                host_id: Some("bbf2dead-3746-54cb-b32a-917afd236656".parse().unwrap()),
+                trouble: Some(
+                    "the service answers 404: infraEnv 0f3e7a52-0b0d-4c3c-9a9e-111111111111 is not known"
+                        .into(),
+                ),
+                advice: "Boot an image of an InfraEnv that exists.",
+                ..SessionView::default()
+            },
+            ..Screen::default()
+        }
+    }
+
+    #[test]
+    fn the_screen_tells_who_where_what_and_what_to_do() {
+        let expected = "\x1b[2J\x1b[H   Muster   discovery agent 0.1.0
+  machine   AcmeCorp Rack-1000 ACME-0001
+ hostname   gold
+  host id   bbf2dead-3746-54cb-b32a-917afd236656
+  network   enp0s2 52:54:00:aa:00:01 10.0.2.15/24 fd00:2::15/64
+  network   enp0s3 52:54:00:aa:00:02 no carrier
+  service   https://muster.example:8090/
+ InfraEnv   hw (0f3e7a52-0b0d-4c3c-9a9e-111111111111)
+    state   not registered
+  trouble   the service answers 404: infraEnv
+            0f3e7a52-0b0d-4c3c-9a9e-111111111111 is not known
+    to do   Boot an image of an InfraEnv that exists.
+ next try   in 299 s
+";
+        let shown = screen().display(Some(Duration::from_millis(299_900)));
+        assert_eq!(shown.replace("\r\n", "\n"), expected);
+    }
+
+    #[test]
+    fn a_serial_line_gets_changes_only() {
+        let before = screen();
+        let mut after = before.clone();
+        assert_eq!(after.news(&before, Some(Duration::from_secs(3))), "");
+        after.session.trouble = None;
+        after.session.advice = "";
+        after.session.phase = Phase::Registered;
+        assert_eq!(
+            after.news(&before, None),
+            "    state | registered; go on in the service\r\n"
+        );
+        let worse = before.news(&after, Some(Duration::from_secs(300)));
+        assert!(worse.ends_with(" next try | in 300 s\r\n"), "{worse}");
+    }
+
+    #[test]
+    fn a_machine_without_cable_or_address_says_what_to_check() {
+        let mut screen = screen();
+        screen.network.interfaces[0].addresses.clear();
+        assert_eq!(screen.state(), "waiting for a network address");
+        assert!(screen.advice().contains("DHCP"));
+        screen.network.interfaces[0].carrier = false;
+        assert!(screen.advice().contains("cable"));
+    }
+
+    #[test]
+    fn an_image_told_nothing_shows_that_first() {
+        let mut screen = screen();
+        screen.image_trouble = Some("This image was told nothing.".into());
+        let lines = screen.lines();
+        assert!(lines.contains(&("trouble", "This image was told nothing.".to_owned())));
+        assert!(lines.contains(&("state", "waiting for a configuration".to_owned())));
+    }
+}

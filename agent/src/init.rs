@@ -1,0 +1,36 @@
+//! The agent as process 1 of the live image: mounts, drivers, network, time, console, and the session.
+//! It never ends; whatever breaks is started again.
+
+pub mod drivers;
+pub mod early;
+pub mod log;
+pub mod modules;
+pub mod mounts;
+pub mod rescue;
+pub mod supervisor;
+pub mod system;
+pub mod uevents;
+
+use std::time::Duration;
+
+/// Runs the live image until the machine is powered off.
+pub fn main() -> ! {
+    mounts::all();
+    log::to_kernel();
+    system::prepare();
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let text = panic.payload_as_str().unwrap_or("a panic without text");
+        tracing::error!("panic at {place}: {text}");
+    }));
+    drivers::start();
+    loop {
+        let ended = std::panic::catch_unwind(supervisor::run);
+        match ended {
+            Ok(Ok(ending)) => system::end(ending),
+            Ok(Err(error)) => tracing::error!("the agent broke and starts again: {error:#}"),
+            Err(_) => tracing::error!("the agent broke and starts again"),
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}

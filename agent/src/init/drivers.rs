@@ -1,0 +1,242 @@
+//! Loads drivers: for the devices that are there, and for those that come. Network first, so that addresses
+//! are asked for while disks are still being found.
+
+use std::collections::HashSet;
+use std::ffi::CStr;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nix::errno::Errno;
+use nix::kmod::{ModuleInitFlags, finit_module};
+use tracing::{debug, info, warn};
+
+use super::modules::ModuleIndex;
+use super::uevents::{self, Event};
+use super::{mounts, system};
+
+/// Loaded whether or not a device asks, after all others: file systems and interfaces that no `modalias` names.
+const ALWAYS: [&str; 5] = ["efivarfs", "isofs", "ipmi_si", "ipmi_devintf", "sr_mod"];
+/// Modules are loaded by this many threads: a slow device holds up only one.
+const THREADS: usize = 3;
+/// Drivers look for their devices on their own time, and loading one does not wait for all others.
+const PARAMETERS: &CStr = c"async_probe";
+
+/// Begins to load drivers and to listen for devices, on threads of its own.
+pub fn start() {
+    if let Err(error) = begin() {
+        warn!("no drivers are loaded: {error}");
+    }
+}
+
+fn begin() -> std::io::Result<()> {
+    let release = nix::sys::utsname::uname()?
+        .release()
+        .to_string_lossy()
+        .into_owned();
+    let folder = Path::new("/lib/modules").join(release);
+    let read = |name| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let index = ModuleIndex::parse(
+        &read("modules.dep"),
+        &read("modules.alias"),
+        &read("modules.softdep"),
+    );
+    let loader = Arc::new(Loader {
+        folder,
+        index,
+        done: Mutex::default(),
+    });
+    let (sender, receiver) = channel();
+    let receiver = Arc::new(Mutex::new(receiver));
+    for number in 0..THREADS {
+        let (loader, receiver) = (Arc::clone(&loader), Arc::clone(&receiver));
+        thread(format!("drivers {number}"), move || loader.work(&receiver))?;
+    }
+    // Devices that come while the present ones are listed are heard of.
+    let socket = uevents::Socket::open()?;
+    let disks = disk_linker()?;
+    let late = sender.clone();
+    thread("devices".to_owned(), move || listen(&socket, &late, &disks))?;
+    thread("coldplug".to_owned(), move || {
+        for modalias in coldplug() {
+            // The threads that receive never end.
+            let _ = sender.send(Task::Device(modalias));
+        }
+        for name in ALWAYS {
+            let _ = sender.send(Task::Module(name));
+        }
+    })
+}
+
+fn thread(name: String, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    std::thread::Builder::new()
+        .name(name)
+        .stack_size(256 << 10)
+        .spawn(work)
+        .map(drop)
+}
+
+enum Task {
+    Device(String),
+    Module(&'static str),
+}
+
+struct Loader {
+    folder: PathBuf,
+    index: ModuleIndex,
+    done: Mutex<HashSet<String>>,
+}
+
+impl Loader {
+    fn work(&self, tasks: &Mutex<Receiver<Task>>) {
+        loop {
+            let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            match task {
+                Ok(Task::Device(modalias)) => {
+                    for name in self.index.wanted_by(&modalias) {
+                        self.load(name);
+                    }
+                }
+                Ok(Task::Module(name)) => {
+                    self.load(name);
+                    if name == "efivarfs" {
+                        mounts::efi_variables();
+                    }
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn load(&self, name: &str) {
+        for (name, file) in self.index.plan(name) {
+            // Two threads may load one module: the kernel makes the second wait and says it is there.
+            if self
+                .done
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .contains(name)
+            {
+                continue;
+            }
+            self.load_one(name, file);
+            self.done
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(name.to_owned());
+        }
+    }
+
+    fn load_one(&self, name: &str, file: &str) {
+        let loaded = File::open(self.folder.join(file))
+            .map_err(|error| error.to_string())
+            .and_then(
+                |file| match finit_module(&file, PARAMETERS, ModuleInitFlags::empty()) {
+                    Ok(()) | Err(Errno::EEXIST) => Ok(()),
+                    Err(error) => Err(error.to_string()),
+                },
+            );
+        match loaded {
+            Ok(()) => debug!(module = name, "loaded"),
+            // Many drivers say so when their device is not there.
+            Err(error) => info!(module = name, "not loaded: {error}"),
+        }
+    }
+}
+
+/// What every present device asks for, each once, network devices first.
+fn coldplug() -> Vec<String> {
+    let mut found = Vec::new();
+    collect(Path::new("/sys/devices"), &mut found, 0);
+    found.sort_by_key(|modalias| !is_network(modalias));
+    let mut seen = HashSet::new();
+    found.retain(|modalias| seen.insert(modalias.clone()));
+    found
+}
+
+/// A PCI device of class 02, or virtio's network device or its PCI form.
+fn is_network(modalias: &str) -> bool {
+    modalias.starts_with("pci:") && modalias.contains("bc02") || modalias.starts_with("virtio:d00000001")
+}
+
+fn collect(folder: &Path, found: &mut Vec<String>, depth: usize) {
+    if let Ok(text) = std::fs::read_to_string(folder.join("modalias")) {
+        let text = text.trim_end();
+        if !text.is_empty() {
+            found.push(text.to_owned());
+        }
+    }
+    // Deeper than any bus; links are not followed.
+    if depth > 24 {
+        return;
+    }
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            collect(&entry.path(), found, depth + 1);
+        }
+    }
+}
+
+fn listen(socket: &uevents::Socket, tasks: &Sender<Task>, disks: &Sender<()>) {
+    loop {
+        match socket.next() {
+            Ok(event) => {
+                if let Some(modalias) = event.modalias.clone().filter(|_| event.is_arrival()) {
+                    let _ = tasks.send(Task::Device(modalias));
+                }
+                if event.subsystem == "block" {
+                    let _ = disks.send(());
+                }
+            }
+            Err(Errno::ENOBUFS) => {
+                warn!("too many devices at once: listing all of them again");
+                for modalias in coldplug() {
+                    let _ = tasks.send(Task::Device(modalias));
+                }
+                let _ = disks.send(());
+            }
+            Err(Errno::EINTR) => {}
+            Err(error) => {
+                warn!("devices: {error}");
+                std::thread::sleep(std::time::Duration::from_secs(1));
+            }
+        }
+    }
+}
+
+/// A thread that makes `/dev/disk` anew when told; word that comes together is taken together.
+fn disk_linker() -> std::io::Result<Sender<()>> {
+    let (sender, receiver) = channel::<()>();
+    thread("disk links".to_owned(), move || {
+        while receiver.recv().is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            while receiver.try_recv().is_ok() {}
+            system::link_disks();
+        }
+    })?;
+    Ok(sender)
+}
+
+impl Event {
+    fn is_arrival(&self) -> bool {
+        self.action == "add" || self.action == "change"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_devices_come_first() {
+        assert!(is_network(
+            "pci:v00001AF4d00001000sv00001AF4sd00000001bc02sc00i00"
+        ));
+        assert!(is_network("virtio:d00000001v00001AF4"));
+        assert!(!is_network(
+            "pci:v00001AF4d00001001sv00001AF4sd00000002bc01sc00i00"
+        ));
+        assert!(!is_network("usb:v1D6Bp0002d0601dc09dsc00dp01ic09isc00ip00in00"));
+    }
+}

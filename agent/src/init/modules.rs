@@ -1,0 +1,250 @@
+//! Which kernel modules there are and which a device wants, from depmod's text files. Pure.
+
+use std::collections::HashMap;
+
+/// The modules of a running kernel.
+#[derive(Debug, Default)]
+pub struct ModuleIndex {
+    /// Patterns by bus (the part before the first colon), with the module that each names.
+    aliases: HashMap<String, Vec<(String, String)>>,
+    /// File under the modules' folder, by name.
+    files: HashMap<String, String>,
+    /// Modules to load before, in order of loading, by name.
+    needs: HashMap<String, Vec<String>>,
+    /// Modules to load before and after if they exist, by name.
+    soft: HashMap<String, (Vec<String>, Vec<String>)>,
+}
+
+impl ModuleIndex {
+    /// Reads `modules.dep`, `modules.alias` and `modules.softdep`. Lines that make no sense are passed over.
+    pub fn parse(dep: &str, alias: &str, softdep: &str) -> Self {
+        let mut index = Self::default();
+        for line in dep.lines() {
+            let Some((file, needs)) = line.split_once(':') else {
+                continue;
+            };
+            let name = module_name(file);
+            // depmod lists the nearest dependency first.
+            let needs = needs.split_whitespace().rev().map(module_name).collect();
+            index.files.insert(name.clone(), file.to_owned());
+            index.needs.insert(name, needs);
+        }
+        for line in alias.lines() {
+            let mut words = line.split_whitespace();
+            if let (Some("alias"), Some(pattern), Some(module)) = (words.next(), words.next(), words.next()) {
+                let entry = (pattern.to_owned(), canonical(module));
+                index
+                    .aliases
+                    .entry(bus(pattern).to_owned())
+                    .or_default()
+                    .push(entry);
+            }
+        }
+        for line in softdep.lines() {
+            let mut words = line.split_whitespace();
+            let (Some("softdep"), Some(module)) = (words.next(), words.next()) else {
+                continue;
+            };
+            let (mut before, mut after, mut to_after) = (Vec::new(), Vec::new(), false);
+            for word in words {
+                match word {
+                    "pre:" => to_after = false,
+                    "post:" => to_after = true,
+                    name if to_after => after.push(canonical(name)),
+                    name => before.push(canonical(name)),
+                }
+            }
+            index.soft.insert(canonical(module), (before, after));
+        }
+        index
+    }
+
+    /// The modules that a device's `modalias` asks for.
+    pub fn wanted_by(&self, modalias: &str) -> Vec<&str> {
+        let patterns = self.aliases.get(bus(modalias)).into_iter().flatten();
+        let mut wanted: Vec<&str> = patterns
+            .filter(|(pattern, _)| matches(pattern.as_bytes(), modalias.as_bytes()))
+            .map(|(_, module)| module.as_str())
+            .collect();
+        wanted.dedup();
+        wanted
+    }
+
+    /// The module and all it needs, in order of loading, as `(name, file)`. Empty for a module that is built in or absent.
+    pub fn plan(&self, name: &str) -> Vec<(&str, &str)> {
+        let mut plan = Vec::new();
+        self.add(&canonical(name), &mut plan, 0);
+        plan
+    }
+
+    fn add<'a>(&'a self, name: &str, plan: &mut Vec<(&'a str, &'a str)>, depth: usize) {
+        let Some((name, file)) = self.files.get_key_value(name) else {
+            return;
+        };
+        // Soft dependencies may go round in circles.
+        if depth > 8 || plan.iter().any(|(planned, _)| planned == name) {
+            return;
+        }
+        let (before, after) = self.soft.get(name).map_or((&[][..], &[][..]), |(b, a)| (b, a));
+        for other in before.iter().chain(self.needs.get(name).into_iter().flatten()) {
+            self.add(other, plan, depth + 1);
+        }
+        if !plan.iter().any(|(planned, _)| planned == name) {
+            plan.push((name, file));
+        }
+        for other in after {
+            self.add(other, plan, depth + 1);
+        }
+    }
+}
+
+/// `kernel/drivers/net/virtio-net.ko` is `virtio_net`.
+fn module_name(file: &str) -> String {
+    let base = file.rsplit('/').next().unwrap_or(file);
+    canonical(base.split('.').next().unwrap_or(base))
+}
+
+/// The kernel takes `-` and `_` in names as the same.
+fn canonical(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+fn bus(alias: &str) -> &str {
+    alias.split(':').next().unwrap_or(alias)
+}
+
+/// Shell patterns as depmod writes them: `*`, `?`, `[a-c]`.
+fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut at, mut from) = (0, 0);
+    // Where to go on when the last `*` must take one byte more.
+    let mut star: Option<(usize, usize)> = None;
+    while from < text.len() {
+        let step = match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, from));
+                at += 1;
+                continue;
+            }
+            Some(b'?') => Some(1),
+            Some(b'[') => set(&pattern[at..], text[from]),
+            Some(byte) if *byte == text[from] => Some(1),
+            _ => None,
+        };
+        match (step, star) {
+            (Some(length), _) => {
+                at += length;
+                from += 1;
+            }
+            (None, Some((star_at, star_from))) => {
+                at = star_at + 1;
+                from = star_from + 1;
+                star = Some((star_at, star_from + 1));
+            }
+            (None, None) => return false,
+        }
+    }
+    pattern[at..].iter().all(|byte| *byte == b'*')
+}
+
+/// The length of the set that `pattern` begins with, if `byte` is in it.
+fn set(pattern: &[u8], byte: u8) -> Option<usize> {
+    let end = pattern.iter().position(|one| *one == b']')?;
+    let mut members = &pattern[1..end];
+    let mut within = false;
+    while let [first, rest @ ..] = members {
+        match rest {
+            [b'-', last, rest @ ..] => {
+                within |= (*first..=*last).contains(&byte);
+                members = rest;
+            }
+            _ => {
+                within |= *first == byte;
+                members = rest;
+            }
+        }
+    }
+    within.then_some(end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEP: &str = "\
+kernel/drivers/net/virtio_net.ko: kernel/drivers/net/net_failover.ko kernel/net/core/failover.ko
+kernel/drivers/net/net_failover.ko: kernel/net/core/failover.ko
+kernel/net/core/failover.ko:
+kernel/drivers/scsi/sd_mod.ko: kernel/lib/crc-t10dif.ko
+kernel/lib/crc-t10dif.ko:
+kernel/lib/crct10dif-pclmul.ko:
+kernel/drivers/scsi/ch.ko:
+nonsense
+";
+    const ALIAS: &str = "\
+# Aliases
+alias virtio:d00000001v* virtio_net
+alias scsi:t-0x00* sd_mod
+alias scsi:t-0x0[7-9]* ch
+alias pci:v00008086d0000100Esv*sd*bc*sc*i* e1000
+alias
+";
+    const SOFT: &str =
+        "softdep crc_t10dif pre: crct10dif-pclmul\nsoftdep a pre: b\nsoftdep ch pre: sd_mod post: ch\n";
+
+    fn index() -> ModuleIndex {
+        ModuleIndex::parse(DEP, ALIAS, SOFT)
+    }
+
+    #[test]
+    fn devices_want_the_modules_whose_patterns_they_match() {
+        let index = index();
+        assert_eq!(index.wanted_by("virtio:d00000001v00001AF4"), ["virtio_net"]);
+        assert_eq!(index.wanted_by("scsi:t-0x00"), ["sd_mod"]);
+        assert_eq!(index.wanted_by("scsi:t-0x08"), ["ch"]);
+        assert!(index.wanted_by("scsi:t-0x05").is_empty());
+        assert!(index.wanted_by("usb:v1D6Bp0002").is_empty());
+        let e1000 = "pci:v00008086d0000100Esv00001AF4sd00001100bc02sc00i00";
+        assert_eq!(index.wanted_by(e1000), ["e1000"]);
+    }
+
+    #[test]
+    fn modules_are_loaded_after_what_they_need() {
+        let index = index();
+        let names = |module| {
+            index
+                .plan(module)
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names("virtio-net"), ["failover", "net_failover", "virtio_net"]);
+        assert_eq!(names("sd_mod"), ["crct10dif_pclmul", "crc_t10dif", "sd_mod"]);
+        assert_eq!(names("ch"), ["crct10dif_pclmul", "crc_t10dif", "sd_mod", "ch"]);
+        assert!(names("e1000").is_empty(), "built in or not in the image");
+        assert_eq!(
+            index.plan("failover"),
+            [("failover", "kernel/net/core/failover.ko")]
+        );
+    }
+
+    #[test]
+    fn patterns_are_those_of_the_shell() {
+        for (pattern, text, expected) in [
+            ("a*c", "abc", true),
+            ("a*c", "abcd", false),
+            ("*", "", true),
+            ("a?c", "ac", false),
+            ("a[0-9A-F]b", "aEb", true),
+            ("a[0-9A-F]b", "aGb", false),
+            ("*bc*bd*", "xxbcxbcbdx", true),
+            ("a[", "ab", false),
+            ("", "a", false),
+        ] {
+            assert_eq!(
+                matches(pattern.as_bytes(), text.as_bytes()),
+                expected,
+                "{pattern} {text}"
+            );
+        }
+    }
+}

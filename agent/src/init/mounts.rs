@@ -1,0 +1,107 @@
+//! The file systems that every program expects.
+
+use std::path::Path;
+
+use nix::mount::{MsFlags, mount};
+
+struct Mount {
+    source: &'static str,
+    target: &'static str,
+    kind: &'static str,
+    flags: MsFlags,
+    data: &'static str,
+}
+
+/// Mounts what is not mounted yet. Failures are met by those who need the file system.
+pub fn all() {
+    let plain = MsFlags::MS_NOSUID.union(MsFlags::MS_NODEV);
+    let quiet = plain.union(MsFlags::MS_NOEXEC);
+    let mounts = [
+        Mount {
+            source: "proc",
+            target: "/proc",
+            kind: "proc",
+            flags: quiet,
+            data: "",
+        },
+        Mount {
+            source: "sysfs",
+            target: "/sys",
+            kind: "sysfs",
+            flags: quiet,
+            data: "",
+        },
+        // Usually mounted before main: see `early`.
+        Mount {
+            source: "devtmpfs",
+            target: "/dev",
+            kind: "devtmpfs",
+            flags: MsFlags::MS_NOSUID,
+            data: "mode=0755",
+        },
+        Mount {
+            source: "devpts",
+            target: "/dev/pts",
+            kind: "devpts",
+            flags: MsFlags::MS_NOSUID.union(MsFlags::MS_NOEXEC),
+            data: "mode=0620,ptmxmode=0666",
+        },
+        Mount {
+            source: "tmpfs",
+            target: "/run",
+            kind: "tmpfs",
+            flags: plain,
+            data: "mode=0755",
+        },
+        Mount {
+            source: "tmpfs",
+            target: "/tmp",
+            kind: "tmpfs",
+            flags: plain,
+            data: "mode=1777",
+        },
+    ];
+    for one in &mounts {
+        // Mounting something twice over itself would hide what is in it.
+        if mounted(one.target) {
+            continue;
+        }
+        do_mount(one);
+    }
+}
+
+/// Mounts the variables of UEFI, where there are some. Their driver must be loaded.
+pub fn efi_variables() {
+    let target = "/sys/firmware/efi/efivars";
+    if Path::new(target).is_dir() && !mounted(target) {
+        let flags = MsFlags::MS_NOSUID
+            .union(MsFlags::MS_NODEV)
+            .union(MsFlags::MS_NOEXEC);
+        do_mount(&Mount {
+            source: "efivarfs",
+            target,
+            kind: "efivarfs",
+            flags,
+            data: "",
+        });
+    }
+}
+
+fn do_mount(one: &Mount) {
+    let made = std::fs::create_dir_all(one.target);
+    if let Err(error) = mount(
+        Some(one.source),
+        one.target,
+        Some(one.kind),
+        one.flags,
+        Some(one.data),
+    ) {
+        // Not logged by name of a variable: nothing of it is secret.
+        tracing::warn!(target = one.target, ?made, %error, "not mounted");
+    }
+}
+
+fn mounted(target: &str) -> bool {
+    std::fs::read_to_string("/proc/self/mounts")
+        .is_ok_and(|text| text.lines().any(|line| line.split(' ').nth(1) == Some(target)))
+}

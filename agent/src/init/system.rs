@@ -1,0 +1,94 @@
+//! Small things that belong to process 1: kernel settings, children of others, the end.
+
+use std::path::Path;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::reboot::{RebootMode, reboot, set_cad_enabled};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use tracing::{error, info, warn};
+
+use crate::disk_links;
+use crate::root::Root;
+
+/// How the machine is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Start anew.
+    Reboot,
+    /// Switch off.
+    PowerOff,
+}
+
+/// Kernel settings. Ctrl-Alt-Del is told to process 1 and does not reset at once.
+pub fn prepare() {
+    if let Err(error) = set_cad_enabled(false) {
+        warn!("Ctrl-Alt-Del resets the machine: {error}");
+    }
+    // The screen belongs to the agent; only what the kernel dies of goes over it.
+    let _ = std::fs::write("/proc/sys/kernel/printk", "2");
+    if let Err(error) = nix::unistd::sethostname("localhost") {
+        warn!("host name: {error}");
+    }
+}
+
+/// Takes leave of every child that ended. The agent starts no program whose end it waits for, but the rescue
+/// shell's, which copes with being forestalled.
+pub fn reap() {
+    loop {
+        match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return,
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => {
+                warn!("children: {error}");
+                return;
+            }
+        }
+    }
+}
+
+/// Makes the links under `/dev/disk` that are missing or point elsewhere, and removes those of disks that are gone.
+pub fn link_disks() {
+    let plan = disk_links::plan(&Root::live());
+    for folder in ["/dev/disk/by-id", "/dev/disk/by-path"] {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let target = std::fs::read_link(&path).unwrap_or_default();
+            let wanted = plan
+                .iter()
+                .any(|(link, to)| Path::new(link) == path && Path::new(to) == target);
+            if !wanted {
+                let _ = std::fs::remove_file(&path);
+            }
+        }
+    }
+    for (link, target) in plan {
+        let link = Path::new(&link);
+        if link.is_symlink() {
+            continue;
+        }
+        let made = link
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::os::unix::fs::symlink(&target, link));
+        if let Err(error) = made {
+            warn!(link = %link.display(), "not made: {error}");
+        }
+    }
+}
+
+/// Ends the machine's run.
+pub fn end(ending: Ending) -> ! {
+    info!(?ending, "told to end");
+    nix::unistd::sync();
+    let mode = match ending {
+        Ending::Reboot => RebootMode::RB_AUTOBOOT,
+        Ending::PowerOff => RebootMode::RB_POWER_OFF,
+    };
+    loop {
+        let Err(error) = reboot(mode);
+        error!("the machine does not end: {error}");
+        std::thread::sleep(Duration::from_secs(10));
+    }
+}

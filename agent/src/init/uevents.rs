@@ -1,0 +1,112 @@
+//! What the kernel says of devices that come and go (`NETLINK_KOBJECT_UEVENT`).
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recvfrom, setsockopt, socket, sockopt,
+};
+
+/// The kernel's own messages; programs' are in other groups.
+const KERNEL: u32 = 1;
+/// Room for the devices of a large server that come at once.
+const BUFFER: usize = 16 << 20;
+/// No message is longer.
+const LONGEST: usize = 16 << 10;
+
+/// A device came, went or changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Event {
+    /// `add`, `remove`, `change`, ...
+    pub action: String,
+    /// `block`, `net`, ...
+    pub subsystem: String,
+    /// What driver it wants.
+    pub modalias: Option<String>,
+}
+
+/// Where the kernel says it.
+pub struct Socket(OwnedFd);
+
+impl Socket {
+    /// Starts listening; messages are kept from now on.
+    ///
+    /// # Errors
+    /// Whatever the kernel says.
+    pub fn open() -> io::Result<Self> {
+        let fd = socket(
+            AddressFamily::Netlink,
+            SockType::Datagram,
+            SockFlag::SOCK_CLOEXEC,
+            SockProtocol::NetlinkKObjectUEvent,
+        )?;
+        // Without the privilege the default is all there is; a loss is noticed and made good.
+        let _ = setsockopt(&fd, sockopt::RcvBufForce, &BUFFER);
+        bind(fd.as_raw_fd(), &NetlinkAddr::new(0, KERNEL))?;
+        Ok(Self(fd))
+    }
+
+    /// Waits for the next one.
+    ///
+    /// # Errors
+    /// `ENOBUFS` when messages were lost; whatever else the kernel says.
+    pub fn next(&self) -> Result<Event, Errno> {
+        let mut buffer = vec![0; LONGEST];
+        loop {
+            let (length, from) = recvfrom::<NetlinkAddr>(self.0.as_raw_fd(), &mut buffer)?;
+            let from_kernel = from.is_some_and(|address| address.pid() == 0);
+            if from_kernel && let Some(event) = parse(&buffer[..length]) {
+                return Ok(event);
+            }
+        }
+    }
+}
+
+/// `add@/devices/...`, then `KEY=value` texts, each ended by NUL.
+fn parse(message: &[u8]) -> Option<Event> {
+    let mut texts = message.split(|byte| *byte == 0);
+    let header = std::str::from_utf8(texts.next()?).ok()?;
+    let (action, _) = header.split_once('@')?;
+    let mut event = Event {
+        action: action.to_owned(),
+        ..Event::default()
+    };
+    for text in texts {
+        let Some((key, value)) = std::str::from_utf8(text)
+            .ok()
+            .and_then(|text| text.split_once('='))
+        else {
+            continue;
+        };
+        match key {
+            "SUBSYSTEM" => value.clone_into(&mut event.subsystem),
+            "MODALIAS" => event.modalias = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    Some(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_an_action_and_settings() {
+        let message = b"add@/devices/pci0000:00/0000:00:03.0/virtio0\0ACTION=add\0SUBSYSTEM=virtio\0MODALIAS=virtio:d00000001v00001AF4\0SEQNUM=1\0";
+        let expected = Event {
+            action: "add".into(),
+            subsystem: "virtio".into(),
+            modalias: Some("virtio:d00000001v00001AF4".into()),
+        };
+        assert_eq!(parse(message), Some(expected));
+    }
+
+    #[test]
+    fn other_messages_are_none() {
+        for message in [&b""[..], b"libudev\0\xfe\xed", b"\xff@\0", b"add"] {
+            assert_eq!(parse(message), None);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Processors. Source of the rules: agent-inventory.md §5; the names of fields there are lscpu's.
+
+mod arm;
+
+use std::collections::BTreeMap;
+
+use muster_api::inventory::Cpu;
+
+use super::Problems;
+use crate::root::Root;
+
+/// Without cpufreq a bare machine's measured clock wavers; it is rounded to this, MHz.
+const WAVER_MHZ: f64 = 100.0;
+
+pub(super) fn cpu(root: &Root, problems: &mut Problems) -> Cpu {
+    let text = problems
+        .take("cpu", read(root, "/proc/cpuinfo"))
+        .unwrap_or_default();
+    let info = parse(&text);
+    let machine = root.probe("uname.machine", || {
+        let name = nix::sys::utsname::uname().map_err(|error| format!("uname: {error}"))?;
+        Ok(name.machine().to_string_lossy().into_owned())
+    });
+    let flags = info
+        .first("flags")
+        .or_else(|| info.first("Features"))
+        .or_else(|| info.first("features"));
+    let flags: Vec<String> = flags
+        .unwrap_or_default()
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    let online = root
+        .text("/sys/devices/system/cpu/online")
+        .ok()
+        .and_then(|list| count_of_list(&list));
+    let is_virtual = flags.iter().any(|flag| flag == "hypervisor");
+    Cpu {
+        architecture: problems.take("cpu.architecture", machine).unwrap_or_default(),
+        count: online.unwrap_or(info.processors),
+        frequency: frequency(root, &info, is_virtual),
+        model_name: problems.take("cpu.model_name", model(&info)).unwrap_or_default(),
+        flags,
+    }
+}
+
+fn read(root: &Root, path: &str) -> Result<String, String> {
+    root.text(path).map_err(|error| format!("{path}: {error}"))
+}
+
+/// `/proc/cpuinfo`: the values of the first processor (and of the machine) by key.
+#[derive(Debug, Default)]
+struct CpuInfo {
+    values: BTreeMap<String, String>,
+    processors: i64,
+}
+
+impl CpuInfo {
+    fn first(&self, key: &str) -> Option<&str> {
+        self.values.get(key).map(String::as_str)
+    }
+}
+
+fn parse(text: &str) -> CpuInfo {
+    let mut info = CpuInfo::default();
+    for line in text.lines() {
+        let Some((key, value)) = line.split_once(':') else {
+            continue;
+        };
+        let key = key.trim();
+        // s390x writes `processor 0: version = FF, ...`.
+        if key == "processor" || key.starts_with("processor ") {
+            info.processors += 1;
+        }
+        info.values
+            .entry(key.to_owned())
+            .or_insert_with(|| value.trim().to_owned());
+    }
+    info
+}
+
+/// x86 `model name`, ppc64le `cpu`, s390x the machine type, arm from the table of parts.
+fn model(info: &CpuInfo) -> Result<String, String> {
+    let number = |key: &str| {
+        let text = info.first(key)?;
+        u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+    };
+    let s390x = info.first("processor 0").and_then(|text| {
+        text.split(',')
+            .find_map(|part| part.trim().strip_prefix("machine = "))
+    });
+    if let Some(machine) = s390x {
+        return Ok(machine.to_owned());
+    }
+    if let Some(name) = info.first("model name").or_else(|| info.first("cpu")) {
+        return Ok(name.to_owned());
+    }
+    match (number("CPU implementer"), number("CPU part")) {
+        (Some(implementer), Some(part)) => arm::model(implementer, part)
+            .map(str::to_owned)
+            .ok_or_else(|| format!("no name is known for arm implementer {implementer:#x}, part {part:#x}")),
+        _ => Err("/proc/cpuinfo names no processor".to_owned()),
+    }
+}
+
+/// MHz: the highest that cpufreq allows, else what the kernel measured, else 0.
+fn frequency(root: &Root, info: &CpuInfo, is_virtual: bool) -> f64 {
+    let kilohertz = root
+        .list("/sys/devices/system/cpu")
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|name| {
+            name.strip_prefix("cpu")
+                .is_some_and(|rest| rest.parse::<u32>().is_ok())
+        })
+        .filter_map(|name| {
+            let file = format!("/sys/devices/system/cpu/{name}/cpufreq/cpuinfo_max_freq");
+            root.text(&file).ok()?.parse::<u32>().ok()
+        })
+        .max();
+    if let Some(kilohertz) = kilohertz {
+        return f64::from(kilohertz) / 1000.0;
+    }
+    let measured = info.first("cpu MHz").or_else(|| info.first("cpu MHz static"));
+    match measured
+        .and_then(|text| text.parse::<f64>().ok())
+        .filter(|mhz| mhz.is_finite() && *mhz > 0.0)
+    {
+        Some(mhz) if is_virtual => mhz,
+        Some(mhz) => (mhz / WAVER_MHZ).round() * WAVER_MHZ,
+        None => 0.0,
+    }
+}
+
+/// How many numbers a kernel list such as `0-3,8` has; `None` when it is no such list.
+fn count_of_list(list: &str) -> Option<i64> {
+    list.split(',').try_fold(0_i64, |sum, part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: i64 = first.trim().parse().ok()?;
+        let last: i64 = last.trim().parse().ok()?;
+        (last >= first).then(|| sum.saturating_add(last - first).saturating_add(1))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_lists_are_counted() {
+        for (list, count) in [
+            ("0", Some(1)),
+            ("0-3,8", Some(5)),
+            ("0-127", Some(128)),
+            ("", None),
+            ("3-1", None),
+            ("a-b", None),
+        ] {
+            assert_eq!(count_of_list(list), count, "{list}");
+        }
+    }
+
+    #[test]
+    fn an_arm_server_is_named_by_its_part() {
+        let info = parse(
+            "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n\nprocessor\t: 1\n",
+        );
+        assert_eq!(model(&info).unwrap(), "Neoverse-N1");
+        assert_eq!(info.processors, 2);
+    }
+
+    #[test]
+    fn an_unknown_arm_part_is_unknown_with_its_numbers_as_the_reason() {
+        let info = parse("CPU implementer\t: 0x41\nCPU part\t: 0xfff\n");
+        assert!(model(&info).unwrap_err().contains("0xfff"));
+    }
+
+    #[test]
+    fn a_mainframe_is_named_by_its_machine_type() {
+        let info = parse(
+            "vendor_id       : IBM/S390\nfeatures\t: esan3 zarch\nprocessor 0: version = 00,  identification = 0133E8,  machine = 8561\n",
+        );
+        assert_eq!(model(&info).unwrap(), "8561");
+        assert_eq!(info.first("features"), Some("esan3 zarch"));
+    }
+}

@@ -1,0 +1,187 @@
+//! A block device as sysfs shows it, and which ones count as disks.
+
+use super::transfer;
+use crate::root::Root;
+use crate::sysfs::Device;
+
+/// One entry of `/sys/block`.
+#[derive(Debug, Clone)]
+pub(crate) struct BlockDevice<'a> {
+    root: &'a Root,
+    name: String,
+}
+
+/// The disks: hidden paths of NVMe multipath, loop and zram devices, and device-mapper devices other than
+/// multipath and LVM are none.
+pub(crate) fn list(root: &Root) -> Result<Vec<BlockDevice<'_>>, String> {
+    let names = root
+        .list("/sys/block")
+        .map_err(|error| format!("/sys/block: {error}"))?;
+    Ok(names
+        .into_iter()
+        .map(|name| BlockDevice { root, name })
+        .filter(BlockDevice::is_listed)
+        .collect())
+}
+
+impl<'a> BlockDevice<'a> {
+    /// Kernel name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The root it was found under.
+    pub(crate) fn root(&self) -> &'a Root {
+        self.root
+    }
+
+    /// The device in sysfs; `None` when its folder cannot be read.
+    pub(crate) fn device(&self) -> Option<Device<'a>> {
+        Device::open(self.root, &format!("/sys/block/{}", self.name))
+    }
+
+    /// A file below `/sys/block/N`, trimmed.
+    pub(crate) fn text(&self, file: &str) -> Result<String, String> {
+        let path = format!("/sys/block/{}/{file}", self.name);
+        self.root.text(&path).map_err(|error| format!("{path}: {error}"))
+    }
+
+    /// Bytes of a file below `/sys/block/N`; `None` when it is not there or empty.
+    pub(crate) fn bytes(&self, file: &str) -> Option<Vec<u8>> {
+        let bytes = self.root.read(&format!("/sys/block/{}/{file}", self.name)).ok()?;
+        (!bytes.is_empty()).then_some(bytes)
+    }
+
+    /// Names in a folder below `/sys/block/N`.
+    pub(crate) fn list(&self, folder: &str) -> Vec<String> {
+        self.root
+            .list(&format!("/sys/block/{}/{folder}", self.name))
+            .unwrap_or_default()
+    }
+
+    /// `mpath-...`, `LVM-...`, `CRYPT-...`; `None` when it is no device-mapper device.
+    pub(crate) fn dm_uuid(&self) -> Option<String> {
+        self.text("dm/uuid").ok().filter(|_| self.name.starts_with("dm-"))
+    }
+
+    /// The name that device-mapper knows it by.
+    pub(crate) fn dm_name(&self) -> Option<String> {
+        self.text("dm/name").ok().filter(|_| self.name.starts_with("dm-"))
+    }
+
+    /// SCSI address `host:channel:target:lun`.
+    pub(crate) fn hctl(&self) -> Option<String> {
+        self.list("device/scsi_device").into_iter().next()
+    }
+
+    /// Names of its partitions.
+    pub(crate) fn partitions(&self) -> Vec<String> {
+        let names = self.list(".");
+        names
+            .into_iter()
+            .filter(|name| name.starts_with(&self.name) && self.text(&format!("{name}/partition")).is_ok())
+            .collect()
+    }
+
+    /// The number of a partition.
+    pub(crate) fn partition_number(&self, partition: &str) -> Option<u32> {
+        self.text(&format!("{partition}/partition")).ok()?.parse().ok()
+    }
+
+    /// `/dev/<name>` is there. A capture that does not say is believed to have it.
+    pub(crate) fn has_node(&self) -> bool {
+        let node = format!("/dev/{}", self.name);
+        self.root
+            .probe(&format!("disk.{}.node", self.name), || {
+                Ok(std::path::Path::new(&node).exists())
+            })
+            .unwrap_or(true)
+    }
+
+    /// The first sector ends in 55 AA: an MBR, also the protective one of a GPT.
+    pub(crate) fn has_boot_sector(&self) -> bool {
+        self.root
+            .probe(&format!("disk.{}.boot_sector", self.name), || {
+                let sector = transfer::read_at(&self.name, 0, 512)?;
+                Ok(sector[510..] == [0x55, 0xaa])
+            })
+            .unwrap_or(false)
+    }
+
+    /// It answers SCSI's device identification page (what `sg_inq -p 0x83` asks for; NVMe is translated).
+    pub(crate) fn answers_identification(&self) -> bool {
+        if self.name.starts_with("nvme") {
+            let asked = self
+                .root
+                .probe(&format!("disk.{}.nvme_namespace", self.name), || {
+                    transfer::nvme_namespace(&self.name)
+                });
+            return asked.is_ok_and(|namespace| namespace > 0);
+        }
+        self.vpd_page(0x83).is_some()
+    }
+
+    /// A page of vital product data: the kernel's copy, else asked of the device.
+    pub(crate) fn vpd_page(&self, page: u8) -> Option<Vec<u8>> {
+        self.bytes(&format!("device/vpd_pg{page:02x}")).or_else(|| {
+            let key = format!("disk.{}.vpd_{page:02x}", self.name);
+            self.asked_bytes(&key, || transfer::inquiry(&self.name, Some(page)))
+        })
+    }
+
+    /// Standard INQUIRY data: the kernel's copy, else asked of the device.
+    pub(crate) fn inquiry(&self) -> Option<Vec<u8>> {
+        self.bytes("device/inquiry").or_else(|| {
+            let key = format!("disk.{}.inquiry", self.name);
+            self.asked_bytes(&key, || transfer::inquiry(&self.name, None))
+        })
+    }
+
+    /// The 512 bytes of ATA IDENTIFY (PACKET) DEVICE.
+    pub(crate) fn ata_identify(&self, packet: bool) -> Option<Vec<u8>> {
+        let key = format!("disk.{}.identify", self.name);
+        let asked = self.asked_bytes(&key, || transfer::ata_identify(&self.name, packet));
+        // The kernel's own copy: page 89h has the IDENTIFY data behind 60 bytes.
+        asked
+            .or_else(|| {
+                self.bytes("device/vpd_pg89")
+                    .and_then(|page| page.get(60..572).map(<[u8]>::to_vec))
+            })
+            .filter(|bytes| bytes.len() == 512)
+    }
+
+    /// Names in its GUID partition table, by partition number.
+    pub(crate) fn partition_labels(&self) -> Vec<(u32, String)> {
+        self.root
+            .probe(&format!("disk.{}.partition_labels", self.name), || {
+                let block = self.text("queue/logical_block_size")?;
+                let block = block
+                    .parse()
+                    .map_err(|_| format!("logical_block_size {block:?} is no number"))?;
+                super::gpt::labels(block, |offset, length| {
+                    transfer::read_at(&self.name, offset, length)
+                })
+            })
+            .unwrap_or_default()
+    }
+
+    fn asked_bytes(&self, key: &str, ask: impl FnOnce() -> Result<Vec<u8>, String>) -> Option<Vec<u8>> {
+        let text = self.root.probe(key, || ask().map(hex::encode)).ok()?;
+        hex::decode(text).ok()
+    }
+
+    fn is_listed(&self) -> bool {
+        if self.name.starts_with("loop") || self.name.starts_with("zram") {
+            return false;
+        }
+        if self.text("hidden").is_ok_and(|text| text == "1") {
+            return false;
+        }
+        if self.name.starts_with("dm-") {
+            return self
+                .dm_uuid()
+                .is_some_and(|uuid| uuid.starts_with("mpath-") || uuid.starts_with("LVM-"));
+        }
+        true
+    }
+}

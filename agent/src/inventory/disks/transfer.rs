@@ -1,0 +1,168 @@
+//! Questions to a device itself: SCSI and ATA commands by `SG_IO`, an NVMe ioctl, plain reads.
+//! Nothing here writes, and every command has a time limit.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+
+/// `<scsi/sg.h>`
+const SG_IO: libc::c_ulong = 0x2285;
+const SG_DXFER_FROM_DEV: i32 = -3;
+/// `<linux/nvme_ioctl.h>`: `_IO('N', 0x40)`
+const NVME_IOCTL_ID: libc::c_ulong = 0x4e40;
+const TIMEOUT_MS: u32 = 10_000;
+const INQUIRY: u8 = 0x12;
+/// Enough for every page 80h, 83h and standard answer in the wild; scsi_id asks for as much.
+const INQUIRY_BYTES: usize = 254;
+const ATA_PASS_THROUGH_16: u8 = 0x85;
+const IDENTIFY_DEVICE: u8 = 0xec;
+const IDENTIFY_PACKET_DEVICE: u8 = 0xa1;
+
+/// `struct sg_io_hdr`
+#[repr(C)]
+struct SgIoHeader {
+    interface_id: i32,
+    dxfer_direction: i32,
+    cmd_len: u8,
+    mx_sb_len: u8,
+    iovec_count: u16,
+    dxfer_len: u32,
+    dxferp: *mut libc::c_void,
+    cmdp: *const u8,
+    sbp: *mut u8,
+    timeout: u32,
+    flags: u32,
+    pack_id: i32,
+    usr_ptr: *mut libc::c_void,
+    status: u8,
+    masked_status: u8,
+    msg_status: u8,
+    sb_len_wr: u8,
+    host_status: u16,
+    driver_status: u16,
+    resid: i32,
+    duration: u32,
+    info: u32,
+}
+
+/// Opened so that a drive without a medium opens too.
+fn open(name: &str) -> Result<File, String> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open(format!("/dev/{name}"))
+        .map_err(|error| format!("/dev/{name}: {error}"))
+}
+
+/// Exactly `length` bytes from `offset` on.
+pub(super) fn read_at(name: &str, offset: u64, length: usize) -> Result<Vec<u8>, String> {
+    let file = open(name)?;
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, offset)
+        .map_err(|error| format!("/dev/{name} at {offset}: {error}"))?;
+    Ok(bytes)
+}
+
+/// Standard INQUIRY data, or a page of vital product data.
+pub(super) fn inquiry(name: &str, page: Option<u8>) -> Result<Vec<u8>, String> {
+    let command = [
+        INQUIRY,
+        u8::from(page.is_some()),
+        page.unwrap_or(0),
+        0,
+        INQUIRY_BYTES as u8,
+        0,
+    ];
+    let answer = send(name, &command, INQUIRY_BYTES)?;
+    let Some(page) = page else {
+        let length = 5 + usize::from(answer[4]);
+        return Ok(answer[..length.min(answer.len())].to_vec());
+    };
+    // Some old devices answer a page that they do not have with standard data.
+    if answer[1] != page {
+        return Err(format!("/dev/{name} has no page {page:02x}"));
+    }
+    let length = 4 + usize::from(u16::from_be_bytes([answer[2], answer[3]]));
+    Ok(answer[..length.min(answer.len())].to_vec())
+}
+
+/// ATA IDENTIFY DEVICE, or IDENTIFY PACKET DEVICE of an optical drive.
+pub(super) fn ata_identify(name: &str, packet: bool) -> Result<Vec<u8>, String> {
+    let command = if packet {
+        IDENTIFY_PACKET_DEVICE
+    } else {
+        IDENTIFY_DEVICE
+    };
+    let mut bytes = [0_u8; 16];
+    bytes[0] = ATA_PASS_THROUGH_16;
+    // PIO data-in; transfer from the device, its length in blocks, given by the sector count.
+    bytes[1] = 4 << 1;
+    bytes[2] = 0x0e;
+    bytes[6] = 1;
+    bytes[14] = command;
+    let answer = send(name, &bytes, 512)?;
+    if answer.iter().all(|byte| *byte == 0) {
+        return Err(format!("/dev/{name} identified itself with zeros"));
+    }
+    Ok(answer)
+}
+
+/// The namespace number of an NVMe block device.
+pub(super) fn nvme_namespace(name: &str) -> Result<u32, String> {
+    let file = open(name)?;
+    let number = nvme_id(&file);
+    u32::try_from(number).map_err(|_| format!("/dev/{name}: {}", std::io::Error::last_os_error()))
+}
+
+#[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
+fn nvme_id(file: &File) -> libc::c_int {
+    // SAFETY: the ioctl takes no argument and the descriptor is open for the time of the call.
+    unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ID as _) }
+}
+
+fn send(name: &str, command: &[u8], length: usize) -> Result<Vec<u8>, String> {
+    let file = open(name)?;
+    let mut answer = vec![0_u8; length];
+    let mut sense = [0_u8; 32];
+    let mut header = SgIoHeader {
+        interface_id: i32::from(b'S'),
+        dxfer_direction: SG_DXFER_FROM_DEV,
+        cmd_len: command.len() as u8,
+        mx_sb_len: sense.len() as u8,
+        iovec_count: 0,
+        dxfer_len: length as u32,
+        dxferp: answer.as_mut_ptr().cast(),
+        cmdp: command.as_ptr(),
+        sbp: sense.as_mut_ptr(),
+        timeout: TIMEOUT_MS,
+        flags: 0,
+        pack_id: 0,
+        usr_ptr: std::ptr::null_mut(),
+        status: 0,
+        masked_status: 0,
+        msg_status: 0,
+        sb_len_wr: 0,
+        host_status: 0,
+        driver_status: 0,
+        resid: 0,
+        duration: 0,
+        info: 0,
+    };
+    if sg_io(&file, &mut header) < 0 {
+        return Err(format!("/dev/{name}: {}", std::io::Error::last_os_error()));
+    }
+    // ATA pass-through may report its registers as sense data: that is success when the status byte says so.
+    if header.status != 0 || header.host_status != 0 {
+        return Err(format!(
+            "/dev/{name}: command {:02x} failed, status {:02x}/{:02x}",
+            command[0], header.status, header.host_status
+        ));
+    }
+    Ok(answer)
+}
+
+#[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
+fn sg_io(file: &File, header: &mut SgIoHeader) -> libc::c_int {
+    // SAFETY: the header's pointers are to live buffers of the lengths beside them, all outlive the call.
+    unsafe { libc::ioctl(file.as_raw_fd(), SG_IO as _, std::ptr::from_mut(header)) }
+}

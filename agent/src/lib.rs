@@ -1,0 +1,17 @@
+//! The agent of the discovery image, as a library: what it finds out about a host, how it talks to a
+//! service, and what it does as the first process of the image.
+
+pub mod config;
+pub mod console;
+pub mod disk_links;
+pub mod host;
+pub mod host_id;
+pub mod init;
+pub mod inventory;
+pub mod net;
+pub mod predictable_names;
+pub mod root;
+pub mod run;
+pub mod session;
+mod sysfs;
+pub mod time;

@@ -1,0 +1,218 @@
+//! What a lease means for an interface: addresses, routes, name servers and the rest, as plain values.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use mozim::{DhcpV4Lease, DhcpV6Lease};
+
+/// Routes of the interface with index `i` have metric `i` above this, so that default routes never collide.
+const METRIC_BASE: u32 = 100;
+/// RFC 791: every link carries this much; a smaller offer is a mistake.
+const SMALLEST_MTU: u16 = 576;
+/// Linux: longest host name.
+const LONGEST_HOSTNAME: usize = 64;
+
+/// A route through an interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// Network and prefix length; `0.0.0.0/0` is the default route.
+    pub destination: (Ipv4Addr, u8),
+    /// Through whom; none when the destination is on the link.
+    pub gateway: Option<Ipv4Addr>,
+    /// The gateway is outside of the interface's own subnet (a /32 lease).
+    pub onlink: bool,
+    /// Smaller is preferred.
+    pub metric: u32,
+}
+
+/// What one source of configuration says about one interface.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Configuration {
+    /// Address and prefix length.
+    pub address: Option<(IpAddr, u8)>,
+    /// In order of setting.
+    pub routes: Vec<Route>,
+    /// In order of asking.
+    pub name_servers: Vec<IpAddr>,
+    /// Domains to complete short names with.
+    pub search: Vec<String>,
+    /// Time sources.
+    pub ntp: Vec<String>,
+    /// What the host is to be called.
+    pub hostname: Option<String>,
+    /// Bytes.
+    pub mtu: Option<u16>,
+}
+
+/// A DHCPv4 lease of the interface with this index.
+pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
+    let prefix = lease.prefix_length();
+    let metric = METRIC_BASE + index;
+    let route = |destination: (Ipv4Addr, u8), gateway: Ipv4Addr| {
+        let gateway = (!gateway.is_unspecified()).then_some(gateway);
+        let onlink = gateway.is_some_and(|gateway| !same_subnet(gateway, lease.yiaddr, prefix));
+        Route {
+            destination,
+            gateway,
+            onlink,
+            metric,
+        }
+    };
+    // RFC 3442: with classless routes the router option is not used.
+    let routes = match lease.classless_routes.as_deref() {
+        Some(classless) if !classless.is_empty() => classless
+            .iter()
+            .map(|one| route((one.destination, one.prefix_length), one.router))
+            .collect(),
+        _ => {
+            let first = lease.gateways.iter().flatten().next();
+            first
+                .map(|gateway| route((Ipv4Addr::UNSPECIFIED, 0), *gateway))
+                .into_iter()
+                .collect()
+        }
+    };
+    let mut search: Vec<String> = lease.domain_search.iter().flatten().cloned().collect();
+    if search.is_empty() {
+        search.extend(
+            lease
+                .domain_name
+                .iter()
+                .flat_map(|names| names.split_whitespace())
+                .map(str::to_owned),
+        );
+    }
+    Configuration {
+        address: Some((lease.yiaddr.into(), prefix)),
+        routes,
+        name_servers: lease
+            .dns_srvs
+            .iter()
+            .flatten()
+            .map(|server| IpAddr::V4(*server))
+            .collect(),
+        search: search.into_iter().filter_map(|name| domain(&name)).collect(),
+        ntp: lease.ntp_srvs.iter().flatten().map(Ipv4Addr::to_string).collect(),
+        hostname: lease.host_name.as_deref().and_then(hostname),
+        mtu: lease.mtu.filter(|mtu| *mtu >= SMALLEST_MTU),
+    }
+}
+
+/// A DHCPv6 lease. Routes come from router advertisements, not from here.
+pub fn from_dhcp6(lease: &DhcpV6Lease) -> Configuration {
+    Configuration {
+        address: (!lease.address.is_unspecified()).then_some((lease.address.into(), 128)),
+        name_servers: lease
+            .dns_srvs
+            .iter()
+            .filter(|server| usable(**server))
+            .map(|server| IpAddr::V6(*server))
+            .collect(),
+        search: lease.domain_list.iter().filter_map(|name| domain(name)).collect(),
+        ntp: lease.ntp_srvs.clone(),
+        ..Configuration::default()
+    }
+}
+
+/// A link-local name server would need its interface said with every question, which the resolver cannot do.
+pub fn usable(server: Ipv6Addr) -> bool {
+    !server.is_unicast_link_local() && !server.is_unspecified() && !server.is_multicast()
+}
+
+/// A name that is safe to write into resolv.conf.
+pub fn domain(name: &str) -> Option<String> {
+    let name = name.trim_end_matches(['.', '\0']);
+    let fits = !name.is_empty() && name.len() <= 253;
+    let clean = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+    (fits && clean).then(|| name.to_owned())
+}
+
+/// A name that a host can have; `localhost` names nobody.
+fn hostname(name: &str) -> Option<String> {
+    let name = domain(name)?;
+    (name.len() <= LONGEST_HOSTNAME && !name.starts_with("localhost")).then_some(name)
+}
+
+fn same_subnet(a: Ipv4Addr, b: Ipv4Addr, prefix: u8) -> bool {
+    let mask = u32::MAX.checked_shl(32 - u32::from(prefix.min(32))).unwrap_or(0);
+    u32::from(a) & mask == u32::from(b) & mask
+}
+
+#[cfg(test)]
+mod tests {
+    use mozim::DhcpV4ClasslessRoute;
+
+    use super::*;
+
+    fn lease() -> DhcpV4Lease {
+        let mut lease = DhcpV4Lease::default();
+        lease.yiaddr = Ipv4Addr::new(10, 0, 2, 15);
+        lease.subnet_mask = Ipv4Addr::new(255, 255, 255, 0);
+        lease.gateways = Some(vec![Ipv4Addr::new(10, 0, 2, 2), Ipv4Addr::new(10, 0, 2, 9)]);
+        lease.dns_srvs = Some(vec![Ipv4Addr::new(10, 0, 2, 3)]);
+        lease.host_name = Some("gold".into());
+        lease
+    }
+
+    #[test]
+    fn a_lease_gives_address_default_route_names_and_hostname() {
+        let configuration = from_dhcp4(&lease(), 3);
+        let expected = Configuration {
+            address: Some((Ipv4Addr::new(10, 0, 2, 15).into(), 24)),
+            routes: vec![Route {
+                destination: (Ipv4Addr::UNSPECIFIED, 0),
+                gateway: Some(Ipv4Addr::new(10, 0, 2, 2)),
+                onlink: false,
+                metric: 103,
+            }],
+            name_servers: vec![Ipv4Addr::new(10, 0, 2, 3).into()],
+            hostname: Some("gold".into()),
+            ..Configuration::default()
+        };
+        assert_eq!(configuration, expected);
+    }
+
+    #[test]
+    fn classless_routes_replace_the_router() {
+        let mut lease = lease();
+        lease.classless_routes = Some(vec![
+            DhcpV4ClasslessRoute {
+                destination: Ipv4Addr::new(192, 168, 7, 0),
+                prefix_length: 24,
+                router: Ipv4Addr::new(10, 0, 2, 7),
+            },
+            DhcpV4ClasslessRoute {
+                destination: Ipv4Addr::new(192, 168, 8, 0),
+                prefix_length: 24,
+                router: Ipv4Addr::UNSPECIFIED,
+            },
+        ]);
+        let routes = from_dhcp4(&lease, 3).routes;
+        assert_eq!(routes.len(), 2);
+        assert_eq!(routes[0].gateway, Some(Ipv4Addr::new(10, 0, 2, 7)));
+        assert_eq!((routes[1].gateway, routes[1].onlink), (None, false));
+    }
+
+    #[test]
+    fn a_gateway_outside_of_the_subnet_is_on_the_link() {
+        let mut lease = lease();
+        lease.subnet_mask = Ipv4Addr::new(255, 255, 255, 255);
+        assert!(from_dhcp4(&lease, 3).routes[0].onlink);
+    }
+
+    #[test]
+    fn offers_that_would_do_harm_are_not_taken() {
+        let mut lease = lease();
+        lease.mtu = Some(68);
+        lease.host_name = Some("localhost.localdomain".into());
+        lease.domain_name = Some("good.example bad;rm\nnameserver 6.6.6.6".into());
+        let configuration = from_dhcp4(&lease, 3);
+        assert_eq!(configuration.mtu, None);
+        assert_eq!(configuration.hostname, None);
+        assert_eq!(configuration.search, ["good.example", "nameserver", "6.6.6.6"]);
+        assert_eq!(domain("a\nnameserver 6.6.6.6"), None);
+        lease.host_name = Some("x".repeat(65));
+        assert_eq!(from_dhcp4(&lease, 3).hostname, None);
+    }
+}

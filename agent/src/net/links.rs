@@ -1,0 +1,233 @@
+//! Interfaces as the kernel lists them, and the changes that the agent makes to them (rtnetlink).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+
+use futures_util::TryStreamExt;
+use netlink_packet_route::AddressFamily;
+use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressScope};
+use netlink_packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, Inet6IfaceFlags, LinkAttribute, LinkFlags, LinkLayerType, LinkMessage,
+};
+use netlink_packet_route::route::RouteProtocol;
+use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
+
+use super::configuration::{Configuration, Route};
+
+/// An interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The kernel's number of it.
+    pub index: u32,
+    /// Its name now.
+    pub name: String,
+    /// Its hardware address.
+    pub mac: Vec<u8>,
+    /// Ethernet on a device of its own, by cable: what the agent configures.
+    pub wired: bool,
+    /// The loopback interface.
+    pub loopback: bool,
+    /// Administratively up.
+    pub up: bool,
+    /// Something is at the other end.
+    pub carrier: bool,
+    /// Routers say: get an address by DHCPv6.
+    pub managed: bool,
+}
+
+/// An address of an interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// The interface's number.
+    pub index: u32,
+    /// The address.
+    pub address: IpAddr,
+    /// Of how many bits its network is.
+    pub prefix: u8,
+    /// Reaches beyond the link.
+    pub global: bool,
+    /// Past duplicate detection.
+    pub usable: bool,
+}
+
+/// All interfaces, by index.
+///
+/// # Errors
+/// Whatever the kernel says.
+pub async fn links(handle: &Handle) -> Result<Vec<Link>, rtnetlink::Error> {
+    let messages: Vec<LinkMessage> = handle.link().get().execute().try_collect().await?;
+    let mut links: Vec<Link> = messages.iter().map(link).collect();
+    links.sort_by_key(|link| link.index);
+    Ok(links)
+}
+
+fn link(message: &LinkMessage) -> Link {
+    let flags = message.header.flags;
+    let mut link = Link {
+        index: message.header.index,
+        name: String::new(),
+        mac: Vec::new(),
+        wired: false,
+        loopback: flags.contains(LinkFlags::Loopback),
+        up: flags.contains(LinkFlags::Up),
+        carrier: flags.contains(LinkFlags::LowerUp) && flags.contains(LinkFlags::Running),
+        managed: false,
+    };
+    for attribute in &message.attributes {
+        match attribute {
+            LinkAttribute::IfName(name) => link.name.clone_from(name),
+            LinkAttribute::Address(mac) => link.mac.clone_from(mac),
+            LinkAttribute::AfSpecUnspec(families) => {
+                link.managed = families.iter().any(|family| match family {
+                    AfSpecUnspec::Inet6(parts) => parts.iter().any(|part| {
+                        matches!(part, AfSpecInet6::Flags(flags) if flags.contains(Inet6IfaceFlags::RaManaged))
+                    }),
+                    _ => false,
+                });
+            }
+            _ => {}
+        }
+    }
+    let folder = Path::new("/sys/class/net").join(&link.name);
+    link.wired = message.header.link_layer_type == LinkLayerType::Ether
+        && link.mac.len() == 6
+        && folder.join("device").exists()
+        && !folder.join("phy80211").exists()
+        && !folder.join("wireless").exists();
+    link
+}
+
+/// All addresses.
+///
+/// # Errors
+/// Whatever the kernel says.
+pub async fn addresses(handle: &Handle) -> Result<Vec<Address>, rtnetlink::Error> {
+    let messages: Vec<_> = handle.address().get().execute().try_collect().await?;
+    Ok(messages
+        .into_iter()
+        .filter_map(|message| {
+            let (mut address, mut flags) = (None, AddressFlags::empty());
+            for attribute in &message.attributes {
+                match attribute {
+                    // On a point-to-point link `Address` is the peer's.
+                    AddressAttribute::Local(local) => address = Some(*local),
+                    AddressAttribute::Address(other) if address.is_none() => address = Some(*other),
+                    AddressAttribute::Flags(all) => flags = *all,
+                    _ => {}
+                }
+            }
+            Some(Address {
+                index: message.header.index,
+                address: address?,
+                prefix: message.header.prefix_len,
+                global: message.header.scope == AddressScope::Universe
+                    && matches!(message.header.family, AddressFamily::Inet | AddressFamily::Inet6),
+                usable: !flags.intersects(AddressFlags::Tentative | AddressFlags::Dadfailed),
+            })
+        })
+        .collect())
+}
+
+/// Gives a link that is down another name.
+///
+/// # Errors
+/// Whatever the kernel says: the name is taken, the link is up.
+pub async fn rename(handle: &Handle, index: u32, name: &str) -> Result<(), rtnetlink::Error> {
+    handle
+        .link()
+        .set(LinkUnspec::new_with_index(index).name(name).build())
+        .execute()
+        .await
+}
+
+/// Sets a link up.
+///
+/// # Errors
+/// Whatever the kernel says.
+pub async fn set_up(handle: &Handle, index: u32) -> Result<(), rtnetlink::Error> {
+    handle
+        .link()
+        .set(LinkUnspec::new_with_index(index).up().build())
+        .execute()
+        .await
+}
+
+/// Puts a configuration onto a link. What is there already stays; every part is tried, the first error is told.
+///
+/// # Errors
+/// Whatever the kernel says.
+pub async fn apply(handle: &Handle, index: u32, wanted: &Configuration) -> Result<(), rtnetlink::Error> {
+    let mut done = Ok(());
+    if let Some(mtu) = wanted.mtu {
+        let message = LinkUnspec::new_with_index(index).mtu(mtu.into()).build();
+        done = done.and(handle.link().set(message).execute().await);
+    }
+    if let Some((address, prefix)) = wanted.address {
+        done = done.and(
+            handle
+                .address()
+                .add(index, address, prefix)
+                .replace()
+                .execute()
+                .await,
+        );
+    }
+    for wanted in &wanted.routes {
+        done = done.and(
+            handle
+                .route()
+                .add(route(index, wanted).build())
+                .replace()
+                .execute()
+                .await,
+        );
+    }
+    done
+}
+
+/// Takes a configuration off a link. What is gone already is no error.
+pub async fn withdraw(handle: &Handle, index: u32, old: &Configuration) {
+    for old in &old.routes {
+        if let Err(error) = handle.route().del(route(index, old).build()).execute().await {
+            tracing::debug!(index, %error, "route not removed");
+        }
+    }
+    let Some((old, _)) = old.address else { return };
+    let messages = handle.address().get().set_link_index_filter(index).execute();
+    let found: Vec<_> = messages.try_collect().await.unwrap_or_default();
+    for message in found {
+        let is_old = message.attributes.iter().any(|attribute| {
+            matches!(attribute, AddressAttribute::Local(one) | AddressAttribute::Address(one) if *one == old)
+        });
+        if is_old && let Err(error) = handle.address().del(message).execute().await {
+            tracing::debug!(index, %error, "address not removed");
+        }
+    }
+}
+
+fn route(index: u32, route: &Route) -> RouteMessageBuilder<Ipv4Addr> {
+    let (network, prefix) = route.destination;
+    let mut message = RouteMessageBuilder::<Ipv4Addr>::new()
+        .destination_prefix(network, prefix)
+        .output_interface(index)
+        .priority(route.metric)
+        .protocol(RouteProtocol::Dhcp);
+    match route.gateway {
+        Some(gateway) => message = message.gateway(gateway),
+        None => message = message.scope(netlink_packet_route::route::RouteScope::Link),
+    }
+    if route.onlink {
+        message = message.onlink();
+    }
+    message
+}
+
+/// The link-local address that DHCPv6 speaks from.
+pub fn link_local(addresses: &[Address], index: u32) -> Option<Ipv6Addr> {
+    addresses.iter().find_map(|one| match one.address {
+        IpAddr::V6(address) if one.index == index && one.usable && address.is_unicast_link_local() => {
+            Some(address)
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,145 @@
+//! Host names, resolved by the agent itself: a static program has no system resolver.
+//! `/etc/hosts` and `/etc/resolv.conf` are honoured, and read again when they change.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::LookupIpStrategy;
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::proto::rr::RData;
+use hickory_resolver::system_conf::parse_resolv_conf;
+
+/// Why a name has no address.
+#[derive(Debug, thiserror::Error)]
+pub enum NameError {
+    /// No name server is known.
+    #[error("no name server is known ({path}): {reason}", path = path.display())]
+    NoNameServer {
+        /// The file that should name one.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The servers do not give an address.
+    #[error("no address for `{name}`: {reason}")]
+    NotFound {
+        /// The name asked for.
+        name: String,
+        /// The resolver's words.
+        reason: String,
+    },
+}
+
+/// A resolver that follows its configuration file.
+#[derive(Clone)]
+pub struct Names {
+    configuration: Arc<Path>,
+    current: Arc<Mutex<Option<(Vec<u8>, TokioResolver)>>>,
+}
+
+impl Names {
+    /// A resolver configured by `/etc/resolv.conf`.
+    pub fn system() -> Self {
+        Self::configured_by("/etc/resolv.conf")
+    }
+
+    /// A resolver configured by another file of that format.
+    pub fn configured_by(path: impl Into<PathBuf>) -> Self {
+        Self {
+            configuration: path.into().into(),
+            current: Arc::default(),
+        }
+    }
+
+    /// The addresses of a name or of an address written as text.
+    ///
+    /// # Errors
+    /// [`NameError`]
+    pub async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, NameError> {
+        if let Ok(address) = name.trim_matches(['[', ']']).parse() {
+            return Ok(vec![address]);
+        }
+        let found = self.resolver()?.lookup_ip(name).await;
+        match found {
+            Ok(found) => Ok(found.iter().collect()),
+            Err(error) => Err(NameError::NotFound {
+                name: name.to_owned(),
+                reason: error.to_string(),
+            }),
+        }
+    }
+
+    /// The name of an address by reverse lookup, without trailing dot.
+    pub async fn name_of(&self, address: IpAddr) -> Option<String> {
+        let lookup = self.resolver().ok()?.reverse_lookup(address).await.ok()?;
+        lookup.answers().iter().find_map(|record| match &record.data {
+            RData::PTR(name) => Some(name.to_utf8().trim_end_matches('.').to_owned()),
+            _ => None,
+        })
+    }
+
+    fn resolver(&self) -> Result<TokioResolver, NameError> {
+        let complaint = |reason: String| NameError::NoNameServer {
+            path: self.configuration.to_path_buf(),
+            reason,
+        };
+        let text = std::fs::read(&self.configuration).map_err(|error| complaint(error.to_string()))?;
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, resolver)) = &*current
+            && *of == text
+        {
+            return Ok(resolver.clone());
+        }
+        let (config, mut options) = parse_resolv_conf(&text).map_err(|error| complaint(error.to_string()))?;
+        options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+        options.timeout = Duration::from_secs(3);
+        let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+        *builder.options_mut() = options;
+        let resolver = builder.build().map_err(|error| complaint(error.to_string()))?;
+        *current = Some((text, resolver.clone()));
+        Ok(resolver)
+    }
+}
+
+impl reqwest::dns::Resolve for Names {
+    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        let names = self.clone();
+        Box::pin(async move {
+            let found = names.addresses(name.as_str()).await?;
+            let addresses: reqwest::dns::Addrs =
+                Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
+            Ok(addresses)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn addresses_need_no_name_server() {
+        let names = Names::configured_by("/nonexistent/resolv.conf");
+        assert_eq!(
+            names.addresses("10.0.2.2").await.unwrap(),
+            ["10.0.2.2".parse::<IpAddr>().unwrap()]
+        );
+        assert_eq!(
+            names.addresses("[fd00::1]").await.unwrap(),
+            ["fd00::1".parse::<IpAddr>().unwrap()]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_missing_name_server_is_said() {
+        let names = Names::configured_by("/nonexistent/resolv.conf");
+        let error = names.addresses("muster.example").await.unwrap_err().to_string();
+        assert!(
+            error.contains("no name server is known (/nonexistent/resolv.conf)"),
+            "{error}"
+        );
+    }
+}

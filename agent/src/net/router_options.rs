@@ -1,0 +1,165 @@
+//! Name servers and search domains in router advertisements (RFC 8106). The kernel uses advertisements for
+//! addresses and routes itself and hands these options on as netlink messages (`RTM_NEWNDUSEROPT`).
+
+use std::io;
+use std::net::{IpAddr, Ipv6Addr};
+
+use netlink_sys::{AsyncSocket, AsyncSocketExt, SocketAddr, TokioSocket, protocols::NETLINK_ROUTE};
+
+use super::configuration::{Configuration, domain, usable};
+
+const RTNLGRP_ND_USEROPT: u32 = 20;
+const RTM_NEWNDUSEROPT: u16 = 68;
+const NETLINK_HEADER: usize = 16;
+const USER_OPTION_HEADER: usize = 16;
+const OPTION_RDNSS: u8 = 25;
+const OPTION_DNSSL: u8 = 31;
+
+/// Where the kernel reports options.
+pub struct RouterOptions {
+    socket: TokioSocket,
+}
+
+impl RouterOptions {
+    /// Starts listening.
+    ///
+    /// # Errors
+    /// Whatever the kernel says.
+    pub fn open() -> io::Result<Self> {
+        let mut socket = TokioSocket::new(NETLINK_ROUTE)?;
+        socket.socket_mut().bind(&SocketAddr::new(0, 0))?;
+        socket.socket_mut().add_membership(RTNLGRP_ND_USEROPT)?;
+        Ok(Self { socket })
+    }
+
+    /// The next options: the interface's index and what its router says.
+    ///
+    /// # Errors
+    /// Whatever the kernel says.
+    pub async fn next(&mut self) -> io::Result<(u32, Configuration)> {
+        loop {
+            let (message, _) = self.socket.recv_from_full().await?;
+            if let Some(told) = parse_message(&message) {
+                return Ok(told);
+            }
+        }
+    }
+}
+
+/// Reads one netlink message; anything else than options is none.
+fn parse_message(message: &[u8]) -> Option<(u32, Configuration)> {
+    let kind = u16::from_ne_bytes(message.get(4..6)?.try_into().ok()?);
+    if kind != RTM_NEWNDUSEROPT {
+        return None;
+    }
+    let header = message.get(NETLINK_HEADER..NETLINK_HEADER + USER_OPTION_HEADER)?;
+    let length = usize::from(u16::from_ne_bytes([header[2], header[3]]));
+    let index = u32::from_ne_bytes(header[4..8].try_into().ok()?);
+    let start = NETLINK_HEADER + USER_OPTION_HEADER;
+    let options = message.get(start..start + length)?;
+    Some((index, parse_options(options)))
+}
+
+/// Reads neighbour discovery options; broken and unknown ones are passed over.
+fn parse_options(mut options: &[u8]) -> Configuration {
+    let mut configuration = Configuration::default();
+    // type, length in units of 8 bytes, 2 reserved, 4 lifetime, then the values
+    while let [kind, units, ..] = *options {
+        let length = usize::from(units) * 8;
+        let Some(option) = options.get(..length).filter(|option| option.len() >= 8) else {
+            break;
+        };
+        let withdrawn = option[4..8] == [0; 4];
+        match kind {
+            OPTION_RDNSS if !withdrawn => {
+                let servers = option[8..]
+                    .as_chunks::<16>()
+                    .0
+                    .iter()
+                    .map(|bytes| Ipv6Addr::from(*bytes));
+                configuration
+                    .name_servers
+                    .extend(servers.filter(|one| usable(*one)).map(IpAddr::V6));
+            }
+            OPTION_DNSSL if !withdrawn => configuration.search.extend(domains(&option[8..])),
+            _ => {}
+        }
+        options = &options[length..];
+    }
+    configuration
+}
+
+/// DNS names in wire format without compression, padded with zeros.
+fn domains(mut bytes: &[u8]) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut labels: Vec<String> = Vec::new();
+    while let Some((&length, rest)) = bytes.split_first() {
+        let length = usize::from(length);
+        if length == 0 {
+            if let Some(name) = domain(&labels.join(".")) {
+                names.push(name);
+            }
+            labels.clear();
+        }
+        let Some(label) = rest.get(..length) else { break };
+        if length > 0 {
+            labels.push(String::from_utf8_lossy(label).into_owned());
+        }
+        bytes = &rest[length..];
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(options: &[u8]) -> Vec<u8> {
+        let mut message = vec![0; 32];
+        message[4..6].copy_from_slice(&RTM_NEWNDUSEROPT.to_ne_bytes());
+        message[18..20].copy_from_slice(&u16::try_from(options.len()).unwrap().to_ne_bytes());
+        message[20..24].copy_from_slice(&3u32.to_ne_bytes());
+        message.extend_from_slice(options);
+        message
+    }
+
+    fn rdnss(lifetime: u32, server: &str) -> Vec<u8> {
+        let mut option = vec![OPTION_RDNSS, 3, 0, 0];
+        option.extend(lifetime.to_be_bytes());
+        option.extend(server.parse::<Ipv6Addr>().unwrap().octets());
+        option
+    }
+
+    #[test]
+    fn servers_and_domains_are_read() {
+        let mut options = rdnss(600, "fd00::3");
+        options.extend([OPTION_DNSSL, 3, 0, 0, 0, 0, 2, 88]);
+        options.extend(b"\x03lab\x07example\0\0\0\0");
+        let (index, told) = parse_message(&message(&options)).unwrap();
+        assert_eq!(index, 3);
+        assert_eq!(told.name_servers, ["fd00::3".parse::<IpAddr>().unwrap()]);
+        assert_eq!(told.search, ["lab.example"]);
+    }
+
+    #[test]
+    fn withdrawn_and_link_local_servers_are_not_used() {
+        assert!(parse_options(&rdnss(0, "fd00::3")).name_servers.is_empty());
+        assert!(parse_options(&rdnss(600, "fe80::1")).name_servers.is_empty());
+    }
+
+    #[test]
+    fn broken_options_do_no_harm() {
+        let whole = message(&rdnss(600, "fd00::3"));
+        for end in 0..whole.len() {
+            assert!(parse_message(&whole[..end]).is_none());
+        }
+        for bytes in [
+            &[25, 0, 0, 0, 0, 0, 0, 0][..],
+            &[25, 255, 1],
+            &[31, 1, 0, 0, 0, 0, 0, 1],
+            &[31, 2, 0, 0, 0, 0, 0, 1, 63, 65, 0, 0, 0, 0, 0, 0],
+        ] {
+            assert_eq!(parse_options(bytes), Configuration::default());
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The format of a capture: a folder (or tar) with the files that were read, at their paths, and `capture.json`
+//! with the answers that came from system calls. Version 1; raise it when an old reader would misread.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Beside `proc` and `sys` in a captured tree.
+pub const CAPTURE_FILE: &str = "capture.json";
+const VERSION: u32 = 1;
+
+/// Why a capture cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The folder cannot be opened.
+    #[error("cannot open the captured tree {}: {source}", dir.display())]
+    Tree {
+        /// The folder as given.
+        dir: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file where a folder was expected.
+    #[error("{} is no directory; unpack a captured tar first", dir.display())]
+    NotADirectory {
+        /// The path as given.
+        dir: PathBuf,
+    },
+    /// `capture.json` is broken.
+    #[error("{} cannot be understood: {source}", file.display())]
+    Json {
+        /// The file.
+        file: PathBuf,
+        /// Where it is broken.
+        source: serde_json::Error,
+    },
+    /// Made by a newer program.
+    #[error("{} has version {version}, this program reads version {VERSION}", file.display())]
+    Version {
+        /// The file.
+        file: PathBuf,
+        /// The version found.
+        version: u32,
+    },
+}
+
+/// `capture.json`.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CaptureFile {
+    version: u32,
+    /// Question → answer.
+    pub(super) probes: BTreeMap<String, Answer>,
+}
+
+/// What the machine said to a question.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Answer {
+    Is(serde_json::Value),
+    Unknown(String),
+}
+
+impl Answer {
+    pub(super) fn read<T: DeserializeOwned>(&self, key: &str) -> Result<T, String> {
+        match self {
+            Answer::Is(value) => serde_json::from_value(value.clone())
+                .map_err(|error| format!("the capture's answer to {key} cannot be understood: {error}")),
+            Answer::Unknown(reason) => Err(reason.clone()),
+        }
+    }
+}
+
+impl CaptureFile {
+    pub(super) fn read(dir: &Path) -> Result<Self, CaptureError> {
+        let file = dir.join(CAPTURE_FILE);
+        let bytes = match std::fs::read(&file) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self {
+                    version: VERSION,
+                    probes: BTreeMap::new(),
+                });
+            }
+            Err(source) => return Err(CaptureError::Tree { dir: file, source }),
+        };
+        let read: Self = serde_json::from_slice(&bytes).map_err(|source| CaptureError::Json {
+            file: file.clone(),
+            source,
+        })?;
+        if read.version != VERSION {
+            return Err(CaptureError::Version {
+                file,
+                version: read.version,
+            });
+        }
+        Ok(read)
+    }
+}
+
+/// Everything that was read of a machine.
+#[derive(Debug, Default)]
+pub struct Recording {
+    files: BTreeMap<String, Vec<u8>>,
+    directories: BTreeSet<String>,
+    names: BTreeMap<String, Vec<String>>,
+    links: BTreeMap<String, String>,
+    paths: BTreeSet<String>,
+    probes: BTreeMap<String, Answer>,
+}
+
+impl Recording {
+    pub(super) fn file(&mut self, path: &str, bytes: &[u8]) {
+        self.files.insert(path.to_owned(), bytes.to_owned());
+    }
+
+    pub(super) fn directory(&mut self, path: &str, names: &[String]) {
+        self.directories.insert(path.to_owned());
+        self.names.insert(path.to_owned(), names.to_owned());
+    }
+
+    pub(super) fn link(&mut self, path: &str, target: &str) {
+        self.links.insert(path.to_owned(), target.to_owned());
+    }
+
+    pub(super) fn resolved(&mut self, path: &str) {
+        self.paths.insert(path.to_owned());
+    }
+
+    pub(super) fn answer<T: Serialize>(&mut self, key: &str, answer: &Result<T, String>) {
+        let answer = match answer {
+            Ok(value) => match serde_json::to_value(value) {
+                Ok(value) => Answer::Is(value),
+                Err(error) => Answer::Unknown(error.to_string()),
+            },
+            Err(reason) => Answer::Unknown(reason.clone()),
+        };
+        self.probes.insert(key.to_owned(), answer);
+    }
+}

@@ -1,0 +1,12 @@
+//! The conversation with a service: register, poll for instructions, run steps, reply.
+//! Source: agent-protocol.md §2-4, agent-lessons.md §4.
+//!
+//! What happens next is decided by [`machine`], which does nothing else; [`runner`] carries it out.
+
+pub mod client;
+pub mod executor;
+pub mod machine;
+pub mod replies;
+pub mod runner;
+pub mod steps;
+pub mod view;

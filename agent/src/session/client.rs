@@ -1,0 +1,422 @@
+//! The service over HTTP. Source: agent-protocol.md §2-4.
+
+use std::time::Duration;
+
+use muster_api::ids::HostId;
+use muster_api::steps::{NextStepRunnerArgs, Steps};
+use muster_api::{AGENT_TOKEN_HEADER, AGENT_VERSION_HEADER, BASE_PATH};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Certificate, Method, NoProxy, Proxy, RequestBuilder, Response};
+use serde::Deserialize;
+use url::Url;
+use uuid::Uuid;
+
+use super::machine::Failure;
+use crate::config::{SYSTEM_CERTIFICATES, Settings};
+use crate::net::names::Names;
+
+/// No answer of the protocol is larger.
+const LARGEST_ANSWER: usize = 4 << 20;
+/// Longest reason that is shown.
+const LONGEST_REASON: usize = 300;
+/// Quick retries of a request that met 503 or 504.
+const QUICK_RETRIES: u32 = 3;
+
+/// Why no client can be made of the settings.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The token has bytes that no header can carry.
+    #[error("the token holds characters that cannot be sent; give it as the service printed it")]
+    Token,
+    /// A certificate.
+    #[error("{whose} certificates cannot be read: {reason}")]
+    Certificates {
+        /// Which ones.
+        whose: &'static str,
+        /// The parser's words.
+        reason: String,
+    },
+    /// A proxy URL.
+    #[error("the proxy `{0}` is no URL")]
+    Proxy(String),
+    /// Anything else.
+    #[error("no HTTP client: {0}")]
+    Other(String),
+}
+
+/// What a registration tells the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registration {
+    /// The id that the host has from now on.
+    pub host_id: HostId,
+    /// What the host calls itself from now on, if the service says it.
+    pub agent_version: Option<String>,
+}
+
+/// One service, one InfraEnv, one token.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    hosts: Url,
+    health: Url,
+}
+
+impl Client {
+    /// A client for the service that `settings` name. Reads the system's certificates when the URL is `https`.
+    ///
+    /// # Errors
+    /// [`ClientError`]: the settings cannot work.
+    pub fn new(settings: &Settings, names: &Names) -> Result<Self, ClientError> {
+        let builder = client_builder(settings, names)?;
+        let mut token = HeaderValue::from_str(settings.token.reveal()).map_err(|_| ClientError::Token)?;
+        token.set_sensitive(true);
+        let headers = HeaderMap::from_iter([(HeaderName::from_static(AGENT_TOKEN_HEADER), token)]);
+        let http = builder
+            .default_headers(headers)
+            .build()
+            .map_err(|error| ClientError::Other(causes(&error)))?;
+        let base = settings.service_url.path().trim_end_matches('/').to_owned();
+        let mut hosts = settings.service_url.clone();
+        hosts.set_path(&format!(
+            "{base}{BASE_PATH}/infra-envs/{}/hosts",
+            settings.infra_env_id
+        ));
+        let mut health = settings.service_url.clone();
+        health.set_path(&format!("{base}/health"));
+        Ok(Self { http, hosts, health })
+    }
+
+    /// Registers the host.
+    ///
+    /// # Errors
+    /// [`Failure`], as [`super::machine::next`] takes it.
+    pub async fn register(
+        &self,
+        host_id: HostId,
+        version: &str,
+        request_id: Uuid,
+    ) -> Result<Registration, Failure> {
+        let body = serde_json::json!({ "host_id": host_id, "discovery_agent_version": version });
+        let request = self
+            .request(Method::POST, self.hosts.clone(), Some(version), request_id)
+            .json(&body);
+        parse_registration(&answer(request).await?, host_id)
+    }
+
+    /// Asks for instructions. `now` is the host's clock, seconds since 1970; the service checks it.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn instructions(
+        &self,
+        host_id: HostId,
+        version: &str,
+        now: u64,
+        request_id: Uuid,
+    ) -> Result<Steps, Failure> {
+        let request = self
+            .request(
+                Method::GET,
+                self.instructions_url(host_id),
+                Some(version),
+                request_id,
+            )
+            .query(&[("timestamp", now)]);
+        serde_json::from_slice(&answer(request).await?)
+            .map_err(|error| Failure::Malformed(printable(&error.to_string())))
+    }
+
+    /// Posts the reply to a step; `body` is the JSON object of the protocol.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn reply(
+        &self,
+        host_id: HostId,
+        version: &str,
+        body: &serde_json::Value,
+        request_id: Uuid,
+    ) -> Result<(), Failure> {
+        let request = self
+            .request(
+                Method::POST,
+                self.instructions_url(host_id),
+                Some(version),
+                request_id,
+            )
+            .json(body);
+        answer(request).await.map(drop)
+    }
+
+    fn instructions_url(&self, host_id: HostId) -> Url {
+        let mut url = self.hosts.clone();
+        url.set_path(&format!("{}/{host_id}/instructions", self.hosts.path()));
+        url
+    }
+
+    fn request(&self, method: Method, url: Url, version: Option<&str>, request_id: Uuid) -> RequestBuilder {
+        let mut request = self
+            .http
+            .request(method, url)
+            .header("x-request-id", request_id.to_string());
+        if let Some(version) = version.and_then(|text| HeaderValue::from_str(text).ok()) {
+            request = request.header(AGENT_VERSION_HEADER, version);
+        }
+        request.header("accept", "application/json")
+    }
+
+    /// The service's URL of its health, which needs no token.
+    pub fn health_url(&self) -> &Url {
+        &self.health
+    }
+}
+
+/// Everything about the way to the service except who we are.
+///
+/// # Errors
+/// [`ClientError`]
+pub fn client_builder(settings: &Settings, names: &Names) -> Result<reqwest::ClientBuilder, ClientError> {
+    // Fails only when another part of the program has installed one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = reqwest::Client::builder()
+        .dns_resolver(names.clone())
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(Duration::from_secs(30))
+        .timeout(Duration::from_secs(60))
+        .tcp_keepalive(Duration::from_secs(30))
+        .pool_idle_timeout(Duration::from_secs(90))
+        .tls_danger_accept_invalid_certs(settings.insecure)
+        .tls_certs_only(trusted(settings)?);
+    let except = NoProxy::from_string(&settings.proxy.no_proxy);
+    for (url, make) in [
+        (
+            &settings.proxy.http_proxy,
+            Proxy::http as fn(String) -> reqwest::Result<Proxy>,
+        ),
+        (&settings.proxy.https_proxy, Proxy::https),
+    ] {
+        if !url.is_empty() {
+            let proxy = make(url.clone()).map_err(|_| ClientError::Proxy(without_password(url)))?;
+            builder = builder.proxy(proxy.no_proxy(except.clone()));
+        }
+    }
+    Ok(builder)
+}
+
+fn trusted(settings: &Settings) -> Result<Vec<Certificate>, ClientError> {
+    let secure = settings.service_url.scheme() == "https" || settings.proxy.https_proxy.starts_with("https");
+    if !secure {
+        return Ok(Vec::new());
+    }
+    let read = |whose, pem: &[u8]| {
+        Certificate::from_pem_bundle(pem).map_err(|error| ClientError::Certificates {
+            whose,
+            reason: causes(&error),
+        })
+    };
+    let mut certificates = read("the configured", settings.ca_certificates.as_bytes())?;
+    // Absent on a machine that trusts nobody in public: then only the configured ones count.
+    if let Ok(pem) = std::fs::read(SYSTEM_CERTIFICATES) {
+        certificates.extend(read("the system's", &pem)?);
+    }
+    Ok(certificates)
+}
+
+fn without_password(url: &str) -> String {
+    match url.rsplit_once('@') {
+        Some((_, host)) => format!("...@{host}"),
+        None => url.to_owned(),
+    }
+}
+
+/// Sends, with quick retries on 503 and 504, and gives the body of a good answer.
+async fn answer(request: RequestBuilder) -> Result<Vec<u8>, Failure> {
+    for attempt in 0.. {
+        let again = request.try_clone();
+        let response =
+            request_once(again.ok_or_else(|| Failure::Transport("not repeatable".into()))?).await?;
+        let status = response.status().as_u16();
+        if matches!(status, 503 | 504) && attempt < QUICK_RETRIES {
+            let most = (2000 << attempt).min(10_000);
+            tokio::time::sleep(Duration::from_millis(rand::random_range(0..most))).await;
+            continue;
+        }
+        let good = response.status().is_success();
+        let location = response
+            .headers()
+            .get("location")
+            .and_then(|value| value.to_str().ok())
+            .map(printable);
+        let body = read_body(response).await?;
+        if good {
+            return Ok(body);
+        }
+        let reason = match location {
+            Some(to) if (300..400).contains(&status) => {
+                format!("it sends us on to {to}; use that as the service URL")
+            }
+            _ => reason(&body),
+        };
+        return Err(Failure::Status(status, reason));
+    }
+    unreachable!("the loop ends by returning")
+}
+
+async fn request_once(request: RequestBuilder) -> Result<Response, Failure> {
+    request
+        .send()
+        .await
+        .map_err(|error| Failure::Transport(printable(&causes(&error.without_url()))))
+}
+
+async fn read_body(mut response: Response) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if body.len() + chunk.len() > LARGEST_ANSWER => {
+                return Err(Failure::Malformed(format!(
+                    "it is larger than {LARGEST_ANSWER} bytes"
+                )));
+            }
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) => return Ok(body),
+            Err(error) => {
+                return Err(Failure::Transport(printable(&causes(&error.without_url()))));
+            }
+        }
+    }
+}
+
+/// Reads what the agent needs of a registration's answer, and nothing else: services differ in the rest.
+fn parse_registration(body: &[u8], ours: HostId) -> Result<Registration, Failure> {
+    #[derive(Deserialize)]
+    struct Answer {
+        id: Option<HostId>,
+        next_step_runner_command: Option<Command>,
+    }
+    #[derive(Deserialize)]
+    struct Command {
+        #[serde(default)]
+        args: Option<Vec<String>>,
+    }
+    let answer: Answer =
+        serde_json::from_slice(body).map_err(|error| Failure::Malformed(printable(&error.to_string())))?;
+    let args = answer.next_step_runner_command.and_then(|command| command.args);
+    let told = match args.as_deref() {
+        None | Some([]) => None,
+        Some([text, ..]) => Some(serde_json::from_str::<NextStepRunnerArgs>(text).map_err(|error| {
+            Failure::Malformed(format!(
+                "next_step_runner_command.args[0]: {}",
+                printable(&error.to_string())
+            ))
+        })?),
+    };
+    Ok(Registration {
+        host_id: told
+            .as_ref()
+            .map(|told| told.host_id)
+            .or(answer.id)
+            .unwrap_or(ours),
+        agent_version: told
+            .map(|told| told.agent_version)
+            .filter(|version| !version.is_empty()),
+    })
+}
+
+/// The reason in an error body: `reason`, `message`, or the text itself.
+fn reason(body: &[u8]) -> String {
+    #[derive(Deserialize)]
+    struct Error {
+        #[serde(alias = "message")]
+        reason: String,
+    }
+    let reason = match serde_json::from_slice::<Error>(body) {
+        Ok(error) => error.reason,
+        Err(_) => String::from_utf8_lossy(body).into_owned(),
+    };
+    printable(&reason)
+}
+
+/// Fit for a console: one line, no control characters, not endless.
+fn printable(text: &str) -> String {
+    let clean: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(LONGEST_REASON)
+        .collect();
+    clean.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// An error with all its causes, without repeating itself.
+pub fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: &str = "bbf2dead-3746-54cb-b32a-917afd236656";
+    const THEIRS: &str = "aaaaaaaa-3746-54cb-b32a-917afd236656";
+
+    fn parse(text: &str) -> Result<Registration, Failure> {
+        parse_registration(text.as_bytes(), OURS.parse().unwrap())
+    }
+
+    #[test]
+    fn the_id_and_version_of_the_answer_win() {
+        let args = format!(
+            r#"{{\"agent_version\":\"quay.io/a:1\",\"host_id\":\"{THEIRS}\",\"infra_env_id\":\"{OURS}\"}}"#
+        );
+        let text =
+            format!(r#"{{"id":"{OURS}","status":null,"next_step_runner_command":{{"args":["{args}"]}}}}"#);
+        let told = parse(&text).unwrap();
+        assert_eq!(told.host_id.to_string(), THEIRS);
+        assert_eq!(told.agent_version.as_deref(), Some("quay.io/a:1"));
+    }
+
+    #[test]
+    fn an_answer_without_command_keeps_our_version() {
+        let told = parse(&format!(r#"{{"id":"{THEIRS}"}}"#)).unwrap();
+        assert_eq!(
+            (told.host_id.to_string().as_str(), told.agent_version),
+            (THEIRS, None)
+        );
+        assert_eq!(parse("{}").unwrap().host_id.to_string(), OURS);
+    }
+
+    #[test]
+    fn answers_that_make_no_sense_are_named() {
+        for text in [
+            "",
+            "[]",
+            "{",
+            r#"{"id":7}"#,
+            r#"{"next_step_runner_command":{"args":["x"]}}"#,
+        ] {
+            assert!(matches!(parse(text), Err(Failure::Malformed(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn reasons_are_taken_from_either_error_shape_and_made_printable() {
+        assert_eq!(
+            reason(br#"{"code":"404","reason":"no such\n\u001b[31mhost"}"#),
+            "no such [31mhost"
+        );
+        assert_eq!(reason(br#"{"code":401,"message":"who?"}"#), "who?");
+        assert_eq!(reason(b"<html>bad gateway</html>"), "<html>bad gateway</html>");
+        assert_eq!(reason(&[b'x'; 5000]).len(), LONGEST_REASON);
+    }
+}

@@ -1,0 +1,308 @@
+//! What follows from an answer of the service: pure, so that every case can be tested.
+//!
+//! Waits: an answer that a person must act on (401, 403, 404, 409) slows the agent down, 5 → 10 → 20 → 30 min;
+//! everything else is tried again soon, with growing delays. Nothing ends the loop.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use muster_api::steps::{PostStepAction, Step, Steps};
+
+/// First wait after an answer that a person must act on; doubles up to [`SLOW_LAST`].
+pub const SLOW_FIRST: Duration = Duration::from_secs(5 * 60);
+/// Longest wait after an answer that a person must act on.
+pub const SLOW_LAST: Duration = Duration::from_secs(30 * 60);
+/// First wait after a failed registration; doubles up to the interval.
+pub const REGISTER_FIRST: Duration = Duration::from_secs(2);
+/// First wait after a failed poll; grows by half up to [`POLL_LAST`].
+pub const POLL_FIRST: Duration = Duration::from_millis(500);
+/// Longest wait after a failed poll.
+pub const POLL_LAST: Duration = Duration::from_secs(60);
+/// Polls failing for this long end the session: the host registers again.
+pub const GIVE_UP_POLLING: Duration = Duration::from_secs(15 * 60);
+/// The wait when a service says `continue` without a time, which would otherwise be a tight loop.
+pub const UNSAID_WAIT: Duration = Duration::from_secs(5);
+/// The shortest wait between two polls that a service can ask for.
+pub const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+/// The least wait before registering again on `exit`: at once for people, not a tight loop for machines.
+pub const EXIT_WAIT: Duration = Duration::from_millis(200);
+/// The longest wait that a service can ask for, so that a slip of it does not lose the host.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
+
+/// Where the conversation stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Not registered yet, or to be registered anew.
+    Registering {
+        /// Failures in a row.
+        failures: u32,
+        /// Answers in a row that a person must act on.
+        refusals: u32,
+    },
+    /// Registered.
+    Polling {
+        /// Failures in a row.
+        failures: u32,
+        /// Answers in a row that a person must act on.
+        refusals: u32,
+        /// When the present row of failures began.
+        failing_since: Option<Instant>,
+    },
+}
+
+impl State {
+    /// Where everything begins.
+    pub const START: Self = Self::Registering {
+        failures: 0,
+        refusals: 0,
+    };
+    const POLLING: Self = Self::Polling {
+        failures: 0,
+        refusals: 0,
+        failing_since: None,
+    };
+}
+
+/// Why a request did not give what it should.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// The service answered with an error; its reason, made fit for a console.
+    Status(u16, String),
+    /// No answer: names, routes, connections, TLS, time limits.
+    Transport(String),
+    /// An answer that cannot be understood.
+    Malformed(String),
+}
+
+impl Failure {
+    /// Whether a person must act before it can go on.
+    pub fn needs_a_person(&self) -> bool {
+        matches!(self, Self::Status(401 | 403 | 404 | 409, _))
+    }
+
+    /// One line for people.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Status(code, reason) if reason.is_empty() => format!("the service answers {code}"),
+            Self::Status(code, reason) => format!("the service answers {code}: {reason}"),
+            Self::Transport(reason) => format!("cannot reach the service: {reason}"),
+            Self::Malformed(reason) => format!("the service's answer is not understood: {reason}"),
+        }
+    }
+
+    /// What a person can do about it; empty when waiting is all.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Status(401 | 403, _) => {
+                "The token of this image is not accepted. Boot an image downloaded for this InfraEnv."
+            }
+            Self::Status(404, _) => {
+                "The InfraEnv or this host is not known to the service. Boot an image of an InfraEnv that exists."
+            }
+            Self::Status(409, _) => {
+                "The service takes no such host now. Look at the host and its cluster in the service."
+            }
+            Self::Transport(_) => {
+                "Check cable, VLAN, DHCP, name servers, proxy, and that the service runs at this URL."
+            }
+            Self::Status(..) | Self::Malformed(_) => "",
+        }
+    }
+}
+
+/// What came of the last request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Of a registration.
+    Registration(Result<(), Failure>),
+    /// Of a poll.
+    Poll(Result<Steps, Failure>),
+}
+
+/// The next request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// `POST hosts`.
+    Register,
+    /// `GET instructions`.
+    Poll,
+}
+
+/// What to do now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Action {
+    /// Steps to start at once.
+    pub start: Vec<Step>,
+    /// Wait this long, then send [`Action::request`].
+    pub wait: Duration,
+    /// What to send after the wait.
+    pub request: Request,
+    /// Forget which replies were sent: the service may have lost them.
+    pub forget_replies: bool,
+    /// End the steps that still run, after the wait.
+    pub end_steps: bool,
+    /// A change of the network is a reason to end the wait early.
+    pub network_may_help: bool,
+}
+
+/// What may not be disturbed, and how often to try.
+#[derive(Debug, Clone, Copy)]
+pub struct Circumstances {
+    /// Longest wait between two attempts to register.
+    pub interval: Duration,
+    /// An installation runs: registering again would fail it (agent-protocol.md §3).
+    pub installing: bool,
+}
+
+/// The next state and what to do. `jitter` is uniform in `0.0..1.0`.
+pub fn next(
+    state: &State,
+    outcome: Outcome,
+    now: Instant,
+    jitter: f64,
+    circumstances: Circumstances,
+) -> (State, Action) {
+    match outcome {
+        Outcome::Registration(Ok(())) => (State::POLLING, go(Request::Poll, Duration::ZERO)),
+        Outcome::Registration(Err(failure)) => registration_failed(state, &failure, jitter, circumstances),
+        Outcome::Poll(Ok(steps)) => instructed(steps),
+        Outcome::Poll(Err(failure)) => poll_failed(state, &failure, now, jitter, circumstances),
+    }
+}
+
+fn go(request: Request, wait: Duration) -> Action {
+    Action {
+        start: Vec::new(),
+        wait,
+        request,
+        forget_replies: false,
+        end_steps: false,
+        network_may_help: false,
+    }
+}
+
+fn registration_failed(
+    state: &State,
+    failure: &Failure,
+    jitter: f64,
+    circumstances: Circumstances,
+) -> (State, Action) {
+    let (failures, refusals) = counts(state);
+    if failure.needs_a_person() {
+        let state = State::Registering {
+            failures,
+            refusals: refusals.saturating_add(1),
+        };
+        return (state, go(Request::Register, slow(refusals, jitter)));
+    }
+    let wait = grown(REGISTER_FIRST, 2.0, failures, circumstances.interval);
+    let state = State::Registering {
+        failures: failures.saturating_add(1),
+        refusals: 0,
+    };
+    let mut action = go(Request::Register, spread(wait, 0.25, jitter));
+    action.network_may_help = true;
+    (state, action)
+}
+
+fn instructed(steps: Steps) -> (State, Action) {
+    let asked = u64::try_from(steps.next_instruction_seconds).unwrap_or(0);
+    let asked = Duration::from_secs(asked).min(LONGEST_WAIT);
+    let mut action = match steps.post_step_action {
+        PostStepAction::Exit => Action {
+            end_steps: true,
+            ..go(Request::Register, asked.max(EXIT_WAIT))
+        },
+        PostStepAction::Continue if asked.is_zero() => go(Request::Poll, UNSAID_WAIT),
+        PostStepAction::Continue => go(Request::Poll, asked.max(SHORTEST_WAIT)),
+    };
+    let state = match action.request {
+        Request::Register => State::START,
+        Request::Poll => State::POLLING,
+    };
+    action.start = steps.instructions.unwrap_or_default();
+    (state, action)
+}
+
+fn poll_failed(
+    state: &State,
+    failure: &Failure,
+    now: Instant,
+    jitter: f64,
+    circumstances: Circumstances,
+) -> (State, Action) {
+    let (failures, refusals) = counts(state);
+    let since = match state {
+        State::Polling {
+            failing_since: Some(since),
+            ..
+        } => *since,
+        _ => now,
+    };
+    let mut action = go(Request::Poll, Duration::ZERO);
+    action.forget_replies = true;
+    let may_register = !circumstances.installing;
+    if failure.needs_a_person() {
+        action.wait = slow(refusals, jitter);
+        // A host that the service no longer knows can only come back by registering; not at once, so that
+        // deleting a host silences it for a while.
+        if may_register && matches!(failure, Failure::Status(404, _)) {
+            action.request = Request::Register;
+            action.end_steps = true;
+            return (
+                State::Registering {
+                    failures: 0,
+                    refusals: refusals.saturating_add(1),
+                },
+                action,
+            );
+        }
+        let state = State::Polling {
+            failures,
+            refusals: refusals.saturating_add(1),
+            failing_since: Some(since),
+        };
+        return (state, action);
+    }
+    if may_register && now.duration_since(since) >= GIVE_UP_POLLING {
+        action.request = Request::Register;
+        action.end_steps = true;
+        return (State::START, action);
+    }
+    action.wait = spread(grown(POLL_FIRST, 1.5, failures, POLL_LAST), 0.5, jitter);
+    action.network_may_help = true;
+    let state = State::Polling {
+        failures: failures.saturating_add(1),
+        refusals: 0,
+        failing_since: Some(since),
+    };
+    (state, action)
+}
+
+fn counts(state: &State) -> (u32, u32) {
+    match state {
+        State::Registering { failures, refusals }
+        | State::Polling {
+            failures, refusals, ..
+        } => (*failures, *refusals),
+    }
+}
+
+fn slow(refusals: u32, jitter: f64) -> Duration {
+    spread(grown(SLOW_FIRST, 2.0, refusals, SLOW_LAST), 0.1, jitter)
+}
+
+fn grown(first: Duration, factor: f64, times: u32, last: Duration) -> Duration {
+    let times = i32::try_from(times.min(32)).unwrap_or(32);
+    first.mul_f64(factor.powi(times)).min(last)
+}
+
+/// `wait` ± `part`, so that a rack that boots at once does not ask at once.
+fn spread(wait: Duration, part: f64, jitter: f64) -> Duration {
+    wait.mul_f64(1.0 - part + 2.0 * part * jitter.clamp(0.0, 1.0))
+}
+
+#[cfg(test)]
+#[path = "machine_tests.rs"]
+mod tests;

@@ -1,0 +1,218 @@
+//! Carries out what [`super::machine`] decides: requests, waits, steps, replies. Ends only when told to.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use muster_api::ids::HostId;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+use uuid::Uuid;
+
+use super::client::Client;
+use super::executor::{Executor, Finished};
+use super::machine::{self, Action, Circumstances, Failure, Outcome, Request, State};
+use super::replies::Sent;
+use super::steps::Registry;
+use super::view::{Phase, SessionView};
+use crate::time::clock;
+
+/// Computes the host's id; may read files.
+pub type HostIdentity = Arc<dyn Fn() -> HostId + Send + Sync>;
+
+/// What the session needs of the rest of the agent.
+pub struct Surroundings {
+    /// Who this host is.
+    pub identity: HostIdentity,
+    /// What it can do.
+    pub registry: Arc<Registry>,
+    /// Longest wait between two attempts to register.
+    pub interval: Duration,
+    /// What the agent calls itself before the service tells it otherwise.
+    pub own_version: String,
+    /// Where people see how it goes.
+    pub view: watch::Sender<SessionView>,
+    /// Changes when the network does.
+    pub network: watch::Receiver<u64>,
+}
+
+/// Who we are to the service now.
+#[derive(Debug, Clone)]
+struct Identity {
+    host_id: HostId,
+    version: String,
+}
+
+/// Talks to the service until `stop`.
+pub async fn run(client: Client, surroundings: Surroundings, stop: CancellationToken) {
+    let (sender, finished) = mpsc::unbounded_channel();
+    let sent = Arc::new(Mutex::new(Sent::default()));
+    let (identity, _) = watch::channel(None);
+    let replying = tokio::spawn(post_replies(
+        client.clone(),
+        identity.subscribe(),
+        finished,
+        Arc::clone(&sent),
+    ));
+    let mut session = Session {
+        executor: Executor::new(Arc::clone(&surroundings.registry), sender),
+        client,
+        surroundings,
+        identity,
+        sent,
+        steps: CancellationToken::new(),
+    };
+    tokio::select! {
+        () = session.converse() => {}
+        () = stop.cancelled() => {}
+    }
+    session.steps.cancel();
+    replying.abort();
+}
+
+struct Session {
+    client: Client,
+    surroundings: Surroundings,
+    executor: Executor,
+    identity: watch::Sender<Option<Identity>>,
+    sent: Arc<Mutex<Sent>>,
+    /// Ends the steps of the present registration.
+    steps: CancellationToken,
+}
+
+impl Session {
+    async fn converse(&mut self) {
+        let mut state = State::START;
+        let mut request = Request::Register;
+        loop {
+            let request_id = Uuid::new_v4();
+            let outcome = match request {
+                Request::Register => Outcome::Registration(self.register(request_id).await),
+                Request::Poll => self.poll(request_id).await,
+            };
+            let failure = match &outcome {
+                Outcome::Registration(Err(failure)) | Outcome::Poll(Err(failure)) => Some(failure.clone()),
+                Outcome::Registration(Ok(())) | Outcome::Poll(Ok(_)) => None,
+            };
+            let circumstances = Circumstances {
+                interval: self.surroundings.interval,
+                installing: self.executor.running().contains(&"install"),
+            };
+            let (following, action) =
+                machine::next(&state, outcome, Instant::now(), rand::random(), circumstances);
+            state = following;
+            request = action.request;
+            self.act(&state, action, failure, request_id).await;
+        }
+    }
+
+    async fn register(&mut self, request_id: Uuid) -> Result<(), Failure> {
+        let identity = Arc::clone(&self.surroundings.identity);
+        let ours = tokio::task::spawn_blocking(move || identity())
+            .await
+            .map_err(|error| Failure::Transport(format!("the host id cannot be computed: {error}")))?;
+        self.surroundings
+            .view
+            .send_modify(|view| view.host_id = Some(ours));
+        let version = self.identity.borrow().as_ref().map_or_else(
+            || self.surroundings.own_version.clone(),
+            |identity| identity.version.clone(),
+        );
+        let told = self.client.register(ours, &version, request_id).await?;
+        let version = told.agent_version.unwrap_or(version);
+        info!(host_id = %told.host_id, version, "registered");
+        self.surroundings
+            .view
+            .send_modify(|view| view.host_id = Some(told.host_id));
+        self.identity.send_replace(Some(Identity {
+            host_id: told.host_id,
+            version,
+        }));
+        self.steps = CancellationToken::new();
+        Ok(())
+    }
+
+    async fn poll(&self, request_id: Uuid) -> Outcome {
+        let Some(Identity { host_id, version }) = self.identity.borrow().clone() else {
+            return Outcome::Registration(Err(Failure::Malformed("polled before registering".to_owned())));
+        };
+        Outcome::Poll(
+            self.client
+                .instructions(host_id, &version, clock::now(), request_id)
+                .await,
+        )
+    }
+
+    async fn act(&mut self, state: &State, action: Action, failure: Option<Failure>, request_id: Uuid) {
+        if action.forget_replies {
+            self.sent.lock().unwrap_or_else(PoisonError::into_inner).forget();
+        }
+        match &failure {
+            Some(failure) => warn!(next_try_s = action.wait.as_secs_f32(), "{}", failure.text()),
+            None => debug!(
+                steps = action.start.len(),
+                wait_s = action.wait.as_secs_f32(),
+                "answered"
+            ),
+        }
+        for step in action.start {
+            self.executor.start(step, request_id, self.steps.clone());
+        }
+        let registered = matches!(state, State::Polling { .. });
+        let due = Instant::now() + action.wait;
+        self.surroundings.view.send_modify(|view| {
+            view.phase = if registered {
+                Phase::Registered
+            } else {
+                Phase::Registering
+            };
+            view.advice = failure.as_ref().map_or("", Failure::advice);
+            view.trouble = failure.as_ref().map(Failure::text);
+            view.next_request = Some(due);
+        });
+        let network = &mut self.surroundings.network;
+        network.mark_unchanged();
+        tokio::select! {
+            () = tokio::time::sleep_until(due) => {}
+            Ok(()) = network.changed(), if action.network_may_help => {
+                debug!("the network changed: trying at once");
+            }
+        }
+        if action.end_steps {
+            self.steps.cancel();
+        }
+    }
+}
+
+/// Posts replies in the order in which steps end. A reply that fails is logged and not repeated: the service asks again.
+async fn post_replies(
+    client: Client,
+    identity: watch::Receiver<Option<Identity>>,
+    mut finished: mpsc::UnboundedReceiver<Finished>,
+    sent: Arc<Mutex<Sent>>,
+) {
+    while let Some(one) = finished.recv().await {
+        let Some(Identity { host_id, version }) = identity.borrow().clone() else {
+            continue;
+        };
+        let (code, output) = (one.reply.exit_code, one.reply.output.as_str());
+        let known = {
+            let sent = sent.lock().unwrap_or_else(PoisonError::into_inner);
+            sent.knows(&one.step_type, code, output, Instant::now())
+        };
+        if known {
+            debug!(step = one.step_type, "the service has this output already");
+            continue;
+        }
+        match client.reply(host_id, &version, &one.body(), one.request_id).await {
+            Ok(()) => sent.lock().unwrap_or_else(PoisonError::into_inner).remember(
+                &one.step_type,
+                code,
+                output,
+                Instant::now(),
+            ),
+            Err(failure) => warn!(step = one.step_type, "reply lost: {}", failure.text()),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Sets the clock of a machine that has nobody else to do so.
+//!
+//! A clock that was never set would make every certificate look not yet valid. So before the first TLS handshake:
+//! the time sources; if none answers and the clock is plainly unset, the `Date` of the service's own answer, asked
+//! for without token and without trust. That is used only to move an unset clock forward, never again.
+
+use std::time::Duration;
+
+use tracing::{info, warn};
+use url::Url;
+
+use super::agreement;
+use super::clock;
+use super::sources::TimeSources;
+
+/// Below this the clock is left alone, seconds.
+const CLOSE_ENOUGH: f64 = 0.1;
+/// As long as no source answers.
+const SOON: Duration = Duration::from_secs(30);
+/// A clock drifts slowly.
+const LATER: Duration = Duration::from_secs(10 * 60);
+
+/// Keeps the clock right for ever.
+///
+/// # Errors
+/// Never; the type is that of every part of process 1.
+pub async fn keep(sources: &TimeSources) -> anyhow::Result<()> {
+    loop {
+        let wait = if once(sources).await { LATER } else { SOON };
+        tokio::time::sleep(wait).await;
+    }
+}
+
+/// Asks the sources and sets the clock. Says whether a source could be believed.
+pub async fn once(sources: &TimeSources) -> bool {
+    let asked = sources.ask().await;
+    let said: Vec<_> = asked.iter().map(|one| one.said).collect();
+    let Some(best) = agreement::best(&said) else {
+        return false;
+    };
+    let Some(measurement) = said[best] else {
+        return false;
+    };
+    if measurement.offset.abs() > CLOSE_ENOUGH {
+        match clock::step(measurement.offset) {
+            Ok(()) => info!(
+                source = asked[best].source,
+                by_s = measurement.offset,
+                "clock set"
+            ),
+            Err(error) => warn!("{error}"),
+        }
+    }
+    true
+}
+
+/// Makes sure that the clock is not plainly unset, as far as anybody tells. `http` must not verify certificates.
+pub async fn before_tls(sources: &TimeSources, http: &reqwest::Client, health: &Url) {
+    if !clock::is_unset() || once(sources).await && !clock::is_unset() {
+        return;
+    }
+    let Ok(answer) = http
+        .head(health.clone())
+        .timeout(Duration::from_secs(10))
+        .send()
+        .await
+    else {
+        return;
+    };
+    let date = answer
+        .headers()
+        .get("date")
+        .and_then(|date| date.to_str().ok())
+        .and_then(http_date);
+    match date.filter(|date| *date > clock::EARLIEST) {
+        Some(date) => match clock::set(date) {
+            Ok(()) => info!("clock set by the service's own answer"),
+            Err(error) => warn!("{error}"),
+        },
+        None => warn!("the clock was never set and nobody tells the time"),
+    }
+}
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may send (RFC 9110 §5.6.7), as time since 1970.
+fn http_date(text: &str) -> Option<Duration> {
+    let date = chrono::NaiveDateTime::parse_from_str(text, "%a, %d %b %Y %H:%M:%S GMT").ok()?;
+    u64::try_from(date.and_utc().timestamp())
+        .ok()
+        .map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_of_answers_are_read() {
+        assert_eq!(
+            http_date("Sun, 06 Nov 1994 08:49:37 GMT"),
+            Some(Duration::from_secs(784_111_777))
+        );
+        for wrong in [
+            "",
+            "1994-11-06",
+            "Sun, 31 Feb 1994 08:49:37 GMT",
+            "Thu, 01 Jan 1900 00:00:00 GMT",
+        ] {
+            assert_eq!(http_date(wrong), None, "{wrong}");
+        }
+    }
+}

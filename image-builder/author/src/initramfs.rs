@@ -1,0 +1,140 @@
+//! The initramfs: two archives, each compressed, one after the other.
+//!
+//! The **base** holds drivers, firmware, busybox and certificates. It takes most of the time to make and changes
+//! only with the packages, so the cache keeps it. The **agent's** archive holds `/init` alone. The kernel unpacks
+//! both, as any number of archives in one initrd.
+
+pub mod certificates;
+pub mod newc;
+pub mod pci_ids;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use self::newc::Archive;
+use crate::kernel::firmware::{Entry, Firmware};
+use crate::kernel::modules::Kernel;
+use crate::packages::deb;
+use crate::packages::gather::Ingredients;
+
+/// zstd's strongest level below "ultra"; its window of 8 MiB keeps the memory for unpacking small.
+const COMPRESSION_LEVEL: i32 = 19;
+
+/// The kernel looks for the next archive at a multiple of this.
+const ALIGNMENT: usize = 4;
+
+/// Writes the base archive's content, uncompressed.
+///
+/// # Errors
+/// When an ingredient lacks a file.
+pub fn base(ingredients: &Ingredients, kernel: &Kernel, firmware: &Firmware) -> Result<Vec<u8>> {
+    let mut archive = Archive::new();
+    for folder in ["dev", "proc", "run", "sys"] {
+        archive.directory(folder, 0o755);
+    }
+    archive.directory("tmp", 0o1777);
+    let busybox = deb::read_file(&ingredients.deb("busybox-static")?, "bin/busybox")?;
+    archive.file("bin/busybox", 0o755, &busybox);
+    for (path, place) in kernel.files() {
+        let bytes = fs::read(&place).with_context(|| format!("cannot read {}", place.display()))?;
+        archive.file(&format!("lib/modules/{}/{path}", kernel.release), 0o644, &bytes);
+    }
+    for (path, entry) in &firmware.files {
+        let path = format!("lib/firmware/{path}");
+        match entry {
+            Entry::File(bytes) => archive.file(&path, 0o644, bytes),
+            Entry::Link(target) => archive.link(&path, target),
+        }
+    }
+    archive.file(
+        "etc/ssl/certs/ca-certificates.crt",
+        0o644,
+        &certificates::bundle(&ingredients.deb("ca-certificates")?)?,
+    );
+    archive.file(
+        "usr/share/hwdata/pci.ids",
+        0o644,
+        &pci_ids::display_vendors(&ingredients.deb("pci.ids")?)?,
+    );
+    Ok(archive.finish())
+}
+
+/// Writes the agent's archive, uncompressed.
+#[must_use]
+pub fn agent(binary: &[u8]) -> Vec<u8> {
+    let mut archive = Archive::new();
+    archive.file("init", 0o755, binary);
+    archive.finish()
+}
+
+/// Compresses one archive; equal input gives equal output, whatever the number of processors.
+///
+/// # Errors
+/// When memory for the compressor is short.
+pub fn compress(archive: &[u8]) -> Result<Vec<u8>> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), COMPRESSION_LEVEL)?;
+    encoder.set_pledged_src_size(Some(archive.len() as u64))?;
+    encoder.include_checksum(false)?;
+    let workers = std::thread::available_parallelism().map_or(1, |count| count.get().min(8));
+    encoder.multithread(u32::try_from(workers).expect("at most 8"))?;
+    encoder.write_all(archive)?;
+    let mut compressed = encoder.finish()?;
+    compressed.resize(compressed.len().next_multiple_of(ALIGNMENT), 0);
+    Ok(compressed)
+}
+
+/// Reads an initrd that [`compress`] made parts of: every file of every archive.
+///
+/// # Errors
+/// When it is no chain of zstd-compressed newc archives.
+pub fn list(initrd: &Path) -> Result<Vec<newc::Entry>> {
+    let bytes = fs::read(initrd).with_context(|| format!("cannot read {}", initrd.display()))?;
+    list_bytes(&bytes)
+}
+
+/// As [`list`], of bytes in memory.
+///
+/// # Errors
+/// As [`list`].
+pub fn list_bytes(mut rest: &[u8]) -> Result<Vec<newc::Entry>> {
+    let mut entries = Vec::new();
+    loop {
+        let zeros = rest.iter().take_while(|byte| **byte == 0).count();
+        rest = &rest[zeros..];
+        if rest.is_empty() {
+            return Ok(entries);
+        }
+        let mut decoder = zstd::Decoder::with_buffer(&mut rest)
+            .context("the initrd is not compressed with zstd")?
+            .single_frame();
+        let mut archive = Vec::new();
+        std::io::copy(&mut decoder, &mut archive).context("the initrd is damaged")?;
+        drop(decoder);
+        entries.extend(newc::read(&archive)?);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_compressed_archives_in_one_initrd_are_listed() {
+        let mut first = Archive::new();
+        first.file("bin/busybox", 0o755, &[7; 1000]);
+        let mut initrd = compress(&first.finish()).unwrap();
+        initrd.extend(compress(&agent(b"binary")).unwrap());
+        let entries = list_bytes(&initrd).unwrap();
+        let paths: Vec<_> = entries.iter().map(|entry| entry.path.as_str()).collect();
+        assert_eq!(paths, ["bin", "bin/busybox", "init"]);
+        assert_eq!(entries[2].size, 6);
+    }
+
+    #[test]
+    fn what_is_no_initrd_is_refused() {
+        assert!(list_bytes(b"hello world, this is text").is_err());
+    }
+}

@@ -1,0 +1,58 @@
+//! The medium: an ISO 9660 image that also boots from a USB stick.
+
+pub mod read;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, Utc};
+
+use crate::xorriso;
+
+/// Volume identifier; the agent and people find the medium by it.
+pub const VOLUME_ID: &str = "MUSTER";
+
+/// El Torito images by their path in the tree.
+pub const BIOS_IMAGE: &str = "boot/grub/eltorito.img";
+/// As [`BIOS_IMAGE`], for UEFI.
+pub const EFI_IMAGE: &str = "images/efiboot.img";
+
+/// Writes the folder `tree` as an image to `output`, which must not exist.
+///
+/// Equal trees and `epoch` give equal bytes: every time in the image is `epoch`, and the identifiers of its
+/// partition table are derived from it (boot-lab.md §7).
+///
+/// # Errors
+/// When xorriso fails, or says that it did not and left no image.
+pub fn write(tree: &Path, boot_record: &Path, output: &Path, epoch: DateTime<Utc>) -> Result<()> {
+    let mut arguments: Vec<String> = vec![];
+    let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
+    let seconds = format!("={}", epoch.timestamp());
+    let uuid = epoch.format("%Y%m%d%H%M%S00").to_string();
+    add(&["-volume_date", "all_file_dates", &seconds]);
+    add(&["-volume_date", "uuid", &uuid]);
+    add(&["-boot_image", "any", "gpt_disk_guid=volume_date_uuid"]);
+    // `-U`: the plain ISO 9660 names are the real ones, so that a reader need not know Rock Ridge.
+    add(&["-as", "mkisofs", "-V", VOLUME_ID, "-r", "-U"]);
+    add(&["-c", "boot/grub/boot.cat"]);
+    add(&["-b", BIOS_IMAGE, "-no-emul-boot", "-boot-load-size", "4"]);
+    add(&["-boot-info-table", "--grub2-boot-info"]);
+    add(&["--grub2-mbr", path(boot_record)?, "-part_like_isohybrid"]);
+    add(&["-eltorito-alt-boot", "-e", EFI_IMAGE, "-no-emul-boot"]);
+    add(&["-isohybrid-gpt-basdat"]);
+    add(&["-o", path(output)?, path(tree)?]);
+    add(&["--", "-commit"]);
+    xorriso::run(&arguments)?;
+    let length = fs::metadata(output)
+        .with_context(|| format!("xorriso reported success but left no {}", output.display()))?
+        .len();
+    read::Image::open(output)
+        .with_context(|| format!("xorriso left {length} bytes that are no ISO 9660 image"))?;
+    Ok(())
+}
+
+fn path(path: &Path) -> Result<&str> {
+    path.to_str()
+        .with_context(|| format!("the path {} is not UTF-8", path.display()))
+}

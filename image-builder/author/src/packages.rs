@@ -1,0 +1,56 @@
+//! The ingredients: which packages of the distribution, and how to get and open them.
+//!
+//! They are downloaded, never installed, through an apt root of our own ([`apt`]), so that the machine's package
+//! lists (often without `non-free-firmware`) do not matter.
+
+pub mod apt;
+pub mod borrowed;
+pub mod deb;
+pub mod gather;
+
+/// The release that every ingredient comes from, whatever the machine runs: its kernel, GRUB and shim were tested
+/// together (boot-lab.md §6).
+pub const RELEASE: &str = "bookworm";
+
+/// Names the kernel to take by its dependency.
+pub const KERNEL_METAPACKAGE: &str = "linux-image-amd64";
+
+/// What goes into the image, beside the kernel and firmware.
+pub const IMAGE: &[&str] = &[
+    "busybox-static",
+    "ca-certificates",
+    "grub-efi-amd64-signed",
+    "grub-pc-bin",
+    "pci.ids",
+    "shim-helpers-amd64-signed",
+    "shim-signed",
+];
+
+/// What may hold firmware that a chosen module names. To add one: put its name here.
+pub const FIRMWARE: &[&str] = &[
+    "firmware-bnx2",
+    "firmware-bnx2x",
+    "firmware-cavium",
+    "firmware-linux-free",
+    "firmware-misc-nonfree",
+    "firmware-myricom",
+    "firmware-netronome",
+    "firmware-netxen",
+    "firmware-qlogic",
+    "firmware-realtek",
+];
+
+/// Programs that work on the image (`grub-mkimage`, `depmod`), with every library that they load; they run from
+/// the cache ([`borrowed`]).
+pub const TOOLS: &[&str] = &[
+    "grub-common",
+    "kmod",
+    "libc6",
+    "libdevmapper1.02.1",
+    "liblzma5",
+    "libpcre2-8-0",
+    "libselinux1",
+    "libssl3",
+    "libudev1",
+    "libzstd1",
+];

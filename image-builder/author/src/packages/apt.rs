@@ -1,0 +1,372 @@
+//! An apt root of our own: package lists, state and downloads in the cache folder, the network settings (proxies,
+//! certificates) of the machine.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::RELEASE;
+
+/// Where Debian's mirrors are, when the machine does not know one for [`RELEASE`].
+const DEFAULT_MIRROR: &str = "http://deb.debian.org/debian";
+const DEFAULT_SECURITY_MIRROR: &str = "http://deb.debian.org/debian-security";
+
+/// Verifies the package lists; of the package `debian-archive-keyring`.
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/// Package lists younger than this are not fetched again.
+const FRESH_FOR: Duration = Duration::from_hours(24);
+
+/// One package as the lists name it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Package {
+    /// Its name, such as `shim-signed`.
+    pub name: String,
+    /// Debian version.
+    pub version: String,
+    /// Hex digest of the `.deb` file, from the signed list.
+    pub sha256: String,
+    /// Bytes of the `.deb` file.
+    pub size: u64,
+    /// Name of the `.deb` file.
+    pub file: String,
+}
+
+/// Runs apt in a folder of its own.
+#[derive(Debug)]
+pub struct AptRoot {
+    root: PathBuf,
+    debs: PathBuf,
+}
+
+impl AptRoot {
+    /// Prepares the folder: `apt/` for lists and state, `debs/` for packages.
+    ///
+    /// # Errors
+    /// When apt or Debian's keyring is missing, or the folder cannot be written.
+    pub fn open(cache: &Path) -> Result<Self> {
+        let this = Self {
+            root: cache.join("apt"),
+            debs: cache.join("debs"),
+        };
+        for folder in ["lists/partial", "archives/partial", "state"] {
+            fs::create_dir_all(this.root.join(folder))
+                .with_context(|| format!("cannot write to the cache folder {}", cache.display()))?;
+        }
+        fs::create_dir_all(&this.debs)?;
+        ensure!(
+            Path::new(KEYRING).exists(),
+            "{KEYRING} is missing; install it: apt-get install debian-archive-keyring"
+        );
+        fs::write(this.root.join("status"), "")?;
+        fs::write(this.root.join("sources.sources"), sources(&machine_mirrors()?))?;
+        fs::write(
+            this.root.join("apt.conf"),
+            this.configuration(&machine_settings()?),
+        )?;
+        Ok(this)
+    }
+
+    /// When the package lists were fetched last, if ever.
+    #[must_use]
+    pub fn lists_age(&self) -> Option<Duration> {
+        let fetched = fs::metadata(self.root.join("fetched")).ok()?.modified().ok()?;
+        Some(SystemTime::now().duration_since(fetched).unwrap_or_default())
+    }
+
+    /// Whether the lists were fetched within the last day.
+    #[must_use]
+    pub fn lists_are_fresh(&self) -> bool {
+        self.lists_age().is_some_and(|age| age < FRESH_FOR)
+    }
+
+    /// Fetches the package lists.
+    ///
+    /// # Errors
+    /// With apt's own words, when the mirror is out of reach or a signature is wrong.
+    pub fn update(&self) -> Result<()> {
+        self.apt(
+            "apt-get",
+            &["update", "--error-on=any"],
+            &self.root,
+            "fetching the package lists",
+        )?;
+        fs::write(self.root.join("fetched"), "")?;
+        Ok(())
+    }
+
+    /// Looks the packages up in the lists: newest version of each.
+    ///
+    /// # Errors
+    /// When the lists do not name one.
+    pub fn look_up(&self, names: &[&str]) -> Result<Vec<Package>> {
+        let mut arguments = vec!["download", "--print-uris"];
+        arguments.extend(names);
+        // Elsewhere than in `debs`: of a package that is there already apt would print nothing.
+        let mut found = parse_uris(&self.apt("apt-get", &arguments, &self.root, "looking packages up")?)?;
+        found.sort();
+        for name in names {
+            ensure!(
+                found.iter().any(|package| package.name == *name),
+                "the package lists of Debian {RELEASE} do not name {name}"
+            );
+        }
+        Ok(found)
+    }
+
+    /// The packages that `name` depends on, alternatives and versions left out.
+    ///
+    /// # Errors
+    /// When the lists do not name the package.
+    pub fn dependencies(&self, name: &str) -> Result<Vec<String>> {
+        let shown = self.apt(
+            "apt-cache",
+            &["show", "--no-all-versions", name],
+            &self.root,
+            "looking packages up",
+        )?;
+        Ok(parse_dependencies(&shown))
+    }
+
+    /// Where the package's file is, or will be.
+    #[must_use]
+    pub fn path(&self, package: &Package) -> PathBuf {
+        self.debs.join(&package.file)
+    }
+
+    /// Whether the package's file is here, whole.
+    #[must_use]
+    pub fn has(&self, package: &Package) -> bool {
+        fs::metadata(self.path(package)).is_ok_and(|file| file.len() == package.size)
+    }
+
+    /// Downloads packages; apt checks them against the signed lists.
+    ///
+    /// # Errors
+    /// With apt's own words.
+    pub fn download(&self, packages: &[&Package]) -> Result<()> {
+        let exact: Vec<String> = packages
+            .iter()
+            .map(|package| format!("{}={}", package.name, package.version))
+            .collect();
+        let mut arguments = vec!["download"];
+        arguments.extend(exact.iter().map(String::as_str));
+        self.apt("apt-get", &arguments, &self.debs, "downloading packages")?;
+        for package in packages {
+            ensure!(self.has(package), "apt-get did not leave {}", package.file);
+        }
+        Ok(())
+    }
+
+    fn apt(&self, program: &str, arguments: &[&str], folder: &Path, doing: &str) -> Result<String> {
+        let output = Command::new(program)
+            .args(arguments)
+            .env("APT_CONFIG", self.root.join("apt.conf"))
+            .env("LC_ALL", "C")
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| cannot_run(program))?;
+        if !output.status.success() {
+            bail!(
+                "{program} failed while {doing}:\n{}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Read by apt before anything else (`APT_CONFIG`), so it can keep the machine's own configuration, with hooks
+    /// that clean the machine's cache, out.
+    fn configuration(&self, machine_settings: &str) -> String {
+        let root = self.root.display();
+        format!(
+            "{machine_settings}\
+             Dir::Etc::main \"/dev/null\";\n\
+             Dir::Etc::parts \"/dev/null\";\n\
+             Dir::Etc::preferences \"/dev/null\";\n\
+             Dir::Etc::preferencesparts \"/dev/null\";\n\
+             Dir::Etc::sourcelist \"{root}/sources.sources\";\n\
+             Dir::Etc::sourceparts \"/dev/null\";\n\
+             Dir::State \"{root}/state\";\n\
+             Dir::State::lists \"{root}/lists\";\n\
+             Dir::State::status \"{root}/status\";\n\
+             Dir::Cache \"{root}\";\n\
+             Dir::Cache::archives \"{root}/archives\";\n\
+             APT::Architecture \"amd64\";\n\
+             APT::Architectures {{ \"amd64\"; }};\n\
+             APT::Sandbox::User \"root\";\n\
+             APT::Get::List-Cleanup \"true\";\n\
+             Acquire::Languages {{ \"none\"; }};\n\
+             Acquire::Retries \"3\";\n"
+        )
+    }
+}
+
+fn cannot_run(program: &str) -> String {
+    format!(
+        "cannot run {program}: the ingredients are Debian packages; build on Debian or Ubuntu, or in a container \
+         of debian:12 with apt and debian-archive-keyring"
+    )
+}
+
+/// The machine's settings for fetching (proxies, certificates, time limits), as configuration text.
+fn machine_settings() -> Result<String> {
+    let output = Command::new("apt-config")
+        .arg("dump")
+        .output()
+        .with_context(|| cannot_run("apt-config"))?;
+    Ok(fetch_settings(&String::from_utf8_lossy(&output.stdout)))
+}
+
+fn fetch_settings(dump: &str) -> String {
+    dump.lines()
+        .filter(|line| {
+            [
+                "Acquire::http",
+                "Acquire::https",
+                "Acquire::Check-",
+                "Acquire::ForceIPv",
+            ]
+            .iter()
+            .any(|prefix| line.starts_with(prefix))
+        })
+        .fold(String::new(), |text, line| text + line + "\n")
+}
+
+/// The suites of [`RELEASE`] and where the machine would get each.
+fn machine_mirrors() -> Result<BTreeMap<String, String>> {
+    let output = Command::new("apt-get")
+        .args([
+            "indextargets",
+            "--format",
+            "$(REPO_URI) $(RELEASE)",
+            "Created-By: Packages",
+        ])
+        .output()
+        .with_context(|| cannot_run("apt-get"))?;
+    Ok(mirrors(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Lines `URI suite`: Debian's own mirrors of our suites win over the default ones.
+fn mirrors(targets: &str) -> BTreeMap<String, String> {
+    let mut mirrors = BTreeMap::from([
+        (RELEASE.to_owned(), DEFAULT_MIRROR.to_owned()),
+        (format!("{RELEASE}-updates"), DEFAULT_MIRROR.to_owned()),
+        (format!("{RELEASE}-security"), DEFAULT_SECURITY_MIRROR.to_owned()),
+    ]);
+    for line in targets.lines() {
+        let Some((uri, suite)) = line.split_once(' ') else {
+            continue;
+        };
+        let of_debian = uri
+            .split('/')
+            .any(|segment| segment == "debian" || segment == "debian-security");
+        if let Some(mirror) = mirrors.get_mut(suite)
+            && of_debian
+        {
+            uri.trim_end_matches('/').clone_into(mirror);
+        }
+    }
+    mirrors
+}
+
+fn sources(mirrors: &BTreeMap<String, String>) -> String {
+    mirrors
+        .iter()
+        .map(|(suite, uri)| {
+            format!(
+                "Types: deb\nURIs: {uri}\nSuites: {suite}\nComponents: main non-free-firmware\n\
+                 Architectures: amd64\nTargets: Packages\nSigned-By: {KEYRING}\n\n"
+            )
+        })
+        .collect()
+}
+
+/// Lines `'URI' name_version_arch.deb SIZE SHA256:HEX`.
+fn parse_uris(text: &str) -> Result<Vec<Package>> {
+    text.lines()
+        .filter(|line| line.starts_with('\''))
+        .map(|line| parse_uri(line).with_context(|| format!("apt-get printed an unexpected line: {line}")))
+        .collect()
+}
+
+fn parse_uri(line: &str) -> Option<Package> {
+    let mut words = line.split_whitespace().skip(1);
+    let file = words.next()?;
+    let size = words.next()?.parse().ok()?;
+    let sha256 = words.next()?.strip_prefix("SHA256:")?;
+    let mut parts = file.split('_');
+    Some(Package {
+        name: parts.next()?.to_owned(),
+        version: parts.next()?.replace("%3a", ":"),
+        sha256: sha256.to_owned(),
+        size,
+        file: file.to_owned(),
+    })
+}
+
+fn parse_dependencies(shown: &str) -> Vec<String> {
+    shown
+        .lines()
+        .find_map(|line| line.strip_prefix("Depends: "))
+        .unwrap_or_default()
+        .split(',')
+        .filter_map(|one| one.split_whitespace().next())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_of_print_uris_become_packages() {
+        let text = "'http://x/pool/busybox-static_1.35.0-4%2bdeb12u1%2bb1_amd64.deb' \
+                    busybox-static_1%3a1.35.0-4+deb12u1+b1_amd64.deb 928188 SHA256:ab12\n";
+        let packages = parse_uris(text).unwrap();
+        assert_eq!(packages[0].name, "busybox-static");
+        assert_eq!(packages[0].version, "1:1.35.0-4+deb12u1+b1");
+        assert_eq!(packages[0].size, 928_188);
+        assert_eq!(packages[0].sha256, "ab12");
+    }
+
+    #[test]
+    fn a_line_without_a_sha256_is_refused() {
+        assert!(parse_uris("'http://x/a' a_1_all.deb 12 MD5Sum:00\n").is_err());
+    }
+
+    #[test]
+    fn the_kernel_package_is_read_from_the_metapackage() {
+        let shown =
+            "Package: linux-image-amd64\nDepends: linux-image-6.1.0-56-amd64 (= 6.1.192-2)\nSize: 1480\n";
+        assert_eq!(parse_dependencies(shown), ["linux-image-6.1.0-56-amd64"]);
+    }
+
+    #[test]
+    fn the_machines_debian_mirror_wins_and_strangers_do_not() {
+        let mirrors = mirrors(
+            "http://mirror.corp/debian/ bookworm\nhttps://apt.stranger.example/ bookworm-updates\n\
+             http://mirror.corp/debian/ trixie\n",
+        );
+        assert_eq!(mirrors["bookworm"], "http://mirror.corp/debian");
+        assert_eq!(mirrors["bookworm-updates"], DEFAULT_MIRROR);
+        assert_eq!(mirrors["bookworm-security"], DEFAULT_SECURITY_MIRROR);
+        assert_eq!(mirrors.len(), 3);
+    }
+
+    #[test]
+    fn proxies_of_the_machine_are_kept_and_hooks_are_not() {
+        let kept = fetch_settings(
+            "Acquire::http::Proxy \"http://proxy:3128\";\nAPT::Update::Post-Invoke:: \"rm -f /x\";\n\
+             Acquire::GzipIndexes \"true\";\n",
+        );
+        assert_eq!(kept, "Acquire::http::Proxy \"http://proxy:3128\";\n");
+    }
+}

@@ -1,0 +1,18 @@
+//! The decisions of the core, asked from outside as the service asks them.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "tests; the lint knows functions marked #[test] only"
+)]
+
+mod disks;
+mod edits;
+mod ignition;
+mod infra_envs;
+mod lifecycle;
+mod properties;
+mod registry;
+mod replies;
+mod silence;
+mod walk;
+mod world;

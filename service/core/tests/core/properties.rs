@@ -1,0 +1,259 @@
+//! Whatever happens in whatever order, a host stays legal.
+
+use chrono::Duration;
+use muster_api::host::{DiskConfigParams, DiskRole, HostUpdateParams, MediaStatus};
+use muster_api::inventory::{
+    Cpu, Disk, Eligibility, Interface, Inventory, Iscsi, Memory, Route, SystemVendor, Truncation,
+};
+use muster_api::steps::{NtpSource, NtpSourceState, StepType};
+use muster_api::validation::ValidationStatus;
+use muster_core::host::reply::{Limits, interpret};
+use muster_core::host::{Host, HostEvent, HostState, Step, instructions, view};
+use muster_core::validate::{self, CheckId};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::world::{World, good_inventory, reply};
+
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        Just("localhost".to_owned()),
+        Just("0.0.0.0".to_owned()),
+        Just("::/0".to_owned()),
+        "[a-z0-9.-]{1,70}",
+        any::<String>(),
+    ]
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("sda".to_owned()),
+        Just("dm-0".to_owned()),
+        Just("nvme0n1".to_owned()),
+        word()
+    ]
+}
+
+prop_compose! {
+    fn disk()(
+        id in name(), name in name(), drive_type in prop_oneof![
+            Just("SSD".to_owned()), Just("Multipath".to_owned()), Just("iSCSI".to_owned()), Just("FC".to_owned()), word()
+        ],
+        size_bytes in any::<i64>(), bootable in any::<bool>(), holders in name(), by_path in word(),
+        reasons in vec(word(), 0..2), host_ip in option::of(word()),
+    ) -> Disk {
+        Disk {
+            id, name, drive_type, size_bytes, bootable, holders, by_path,
+            iscsi: host_ip.map(|host_ip_address| Iscsi { host_ip_address }),
+            installation_eligibility: Eligibility { eligible: bootable, not_eligible_reasons: reasons },
+            ..Disk::default()
+        }
+    }
+}
+
+prop_compose! {
+    fn inventory()(
+        hostname in word(), cpu in option::of(any::<i64>()), memory in option::of((any::<i64>(), word())),
+        disks in vec(disk(), 0..4), routes in vec((word(), word(), any::<i32>()), 0..3),
+        addresses in vec(word(), 0..3), product in option::of(word()), truncation in option::of(word()),
+    ) -> Inventory {
+        Inventory {
+            hostname,
+            cpu: cpu.map(|count| Cpu { count, ..Cpu::default() }),
+            memory: memory.map(|(physical_bytes, physical_bytes_method)| Memory { physical_bytes, physical_bytes_method, usable_bytes: 0 }),
+            disks,
+            routes: routes.into_iter().map(|(destination, gateway, family)| Route { destination, gateway, family, ..Route::default() }).collect(),
+            interfaces: vec![Interface { ipv4_addresses: addresses, ..Interface::default() }],
+            system_vendor: product.map(|product_name| SystemVendor { product_name, ..SystemVendor::default() }),
+            truncation: truncation.map(|kind| Truncation { kind, reasons: Vec::new() }),
+            ..Inventory::default()
+        }
+    }
+}
+
+fn edit() -> impl Strategy<Value = HostUpdateParams> {
+    (option::of(word()), option::of(name())).prop_map(|(host_name, disk)| HostUpdateParams {
+        host_name,
+        disks_selected_config: disk.map(|id| {
+            vec![DiskConfigParams {
+                id,
+                role: Some(DiskRole::Install),
+            }]
+        }),
+        ..HostUpdateParams::default()
+    })
+}
+
+fn happening() -> impl Strategy<Value = HostEvent> {
+    prop_oneof![
+        word().prop_map(|agent_version| HostEvent::Registered { agent_version }),
+        Just(HostEvent::CheckedIn),
+        Just(HostEvent::InventoryReported(good_inventory())),
+        inventory().prop_map(HostEvent::InventoryReported),
+        any::<bool>().prop_map(|synced| HostEvent::NtpReported(vec![NtpSource {
+            source_name: "a".into(),
+            source_state: Some(if synced {
+                NtpSourceState::Synced
+            } else {
+                NtpSourceState::Error
+            }),
+        }])),
+        Just(HostEvent::MediaLost),
+        Just(HostEvent::MediaBack),
+        Just(HostEvent::BootArtifactsDownloaded),
+        Just(HostEvent::DeadlinePassed),
+        edit().prop_map(HostEvent::Edited),
+        Just(HostEvent::FactsChanged),
+    ]
+}
+
+/// One thing that happens, how long after the last, and whether the host polled just before.
+fn story() -> impl Strategy<Value = Vec<(HostEvent, i64, bool)>> {
+    vec((happening(), 0_i64..600, any::<bool>()), 1..25)
+}
+
+fn is_legal(host: &Host) {
+    let gate_failures: Vec<&str> = CheckId::ALL
+        .into_iter()
+        .filter(|check| CheckId::POOL_GATE.contains(check))
+        .filter(|check| !validate::holds(&host.data.validations, *check))
+        .map(CheckId::id)
+        .collect();
+    match &host.state {
+        HostState::DiscoveringUnbound => assert!(host.due_at.is_some()),
+        HostState::KnownUnbound => {
+            assert!(host.due_at.is_some() && host.inventory.is_some());
+            assert!(gate_failures.is_empty(), "{gate_failures:?}");
+        }
+        HostState::InsufficientUnbound { failed } => {
+            assert!(host.due_at.is_some() && host.inventory.is_some() && !failed.is_empty());
+            assert_eq!(*failed, gate_failures);
+        }
+        HostState::DisconnectedUnbound => assert!(host.due_at.is_none()),
+    }
+    assert!(!host.data.status_info.is_empty() && host.data.status_info.len() <= 2040);
+    let disks = host.inventory.iter().flat_map(|inventory| &inventory.disks);
+    let mut disks = disks.filter(|disk| disk.id == host.data.installation_disk_id);
+    if host.inventory.is_some() && !host.data.installation_disk_id.is_empty() {
+        assert!(disks.any(|disk| disk.installation_eligibility.eligible));
+    }
+    for row in host.data.validations.values().flatten() {
+        assert!(!row.message.is_empty(), "{}", row.id);
+    }
+}
+
+/// Every change that events.tsv wants told is told.
+fn tells_everything(old: &Host, step: &Step) {
+    let next = &step.host;
+    let count = |name: &str| step.events.iter().filter(|event| event.name == name).count();
+    let moved = usize::from(old.state.status() != next.state.status());
+    assert_eq!(count("host_status_updated"), moved);
+    assert_eq!(step.transition.is_some(), moved == 1);
+    let lost = Some(MediaStatus::Disconnected);
+    assert_eq!(
+        count("host_media_disconnected"),
+        usize::from(next.data.media_status == lost && old.data.media_status != lost)
+    );
+    let failing = |host: &Host, id: &str| {
+        validate::find(&host.data.validations, id).map(|row| row.status == ValidationStatus::Failure)
+    };
+    let newly_failed = CheckId::ALL
+        .into_iter()
+        .filter(|check| failing(old, check.id()) == Some(false) && failing(next, check.id()) == Some(true))
+        .count();
+    assert_eq!(count("host_validation_failed"), newly_failed);
+    for event in &step.events {
+        assert!(event.message.len() <= 4096 && event.host_id == Some(old.id));
+    }
+}
+
+/// Any JSON, with the names of real fields among the keys.
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        word().prop_map(Value::from),
+    ];
+    let key = prop_oneof![
+        proptest::sample::select(vec![
+            "disks",
+            "cpu",
+            "memory",
+            "interfaces",
+            "hostname",
+            "count",
+            "ntp_sources",
+            "id"
+        ])
+        .prop_map(str::to_owned),
+        word(),
+    ];
+    leaf.prop_recursive(4, 40, 5, move |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..5).prop_map(Value::from),
+            vec((key.clone(), inner), 0..5).prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_output_is_an_event_or_an_error_and_what_is_taken_holds_no_control_characters(
+        json in any_json(), junk in any::<String>()
+    ) {
+        for output in [json.to_string(), junk] {
+            for step in [StepType::Inventory, StepType::NtpSynchronizer, StepType::VerifyVips] {
+                let Ok(events) = interpret(&reply(step, 0, &output), &Limits::default()) else { continue };
+                for event in events {
+                    if let HostEvent::InventoryReported(inventory) = &event {
+                        prop_assert!(!inventory.hostname.contains(char::is_control));
+                    }
+                    let mut world = World::new();
+                    let host = world.known_host();
+                    is_legal(&world.after(&host, &event));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_story_leaves_a_legal_host_and_tells_what_happened(story in story()) {
+        let mut world = World::new();
+        let mut host = world.register();
+        is_legal(&host);
+        for (event, seconds, polled) in story {
+            world.wait(Duration::seconds(seconds));
+            if polled {
+                world.poll();
+            }
+            let Ok(step) = world.step(&host, &event) else { continue };
+            tells_everything(&host, &step);
+            if step.changed {
+                is_legal(&step.host);
+            } else {
+                prop_assert_eq!(&step.host, &host);
+                prop_assert!(step.events.is_empty());
+            }
+            // The same again right away changes nothing more, a registration excepted.
+            if !matches!(event, HostEvent::Registered { .. }) {
+                let again = world.step(&step.host, &event).unwrap();
+                prop_assert!(!again.changed, "{} twice", event.name());
+            }
+            host = step.host;
+            prop_assert!(host.due_at.is_none_or(|due| due <= world.now + Duration::minutes(3)));
+            // What is shown and asked never panics either, and survives storing.
+            let shown = view(&host, world.last_seen, None, "admin");
+            prop_assert!(shown.status.is_some());
+            let _ = instructions(&host, &world.facts(), &mut |step| step.name().into());
+            let stored = serde_json::to_string(&host.data).unwrap();
+            prop_assert_eq!(serde_json::from_str::<muster_core::host::HostData>(&stored).unwrap(), host.data.clone());
+        }
+    }
+}

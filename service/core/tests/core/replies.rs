@@ -1,0 +1,138 @@
+//! Replies to steps: what they mean, and what is refused.
+
+use muster_api::steps::{StepReply, StepType};
+use muster_core::host::HostEvent;
+use muster_core::host::reply::{BadReply, Limits, interpret};
+
+use crate::world::{reply, said};
+
+fn refused(step: StepType, output: &str) -> BadReply {
+    interpret(&reply(step, 0, output), &Limits::default()).unwrap_err()
+}
+
+#[test]
+fn an_inventory_is_read_through_its_schema() {
+    let text = r#"{"hostname":"a","new_field":1,"disks":null,"interfaces":[
+        {"name":"eth0","type":"physical"},{"name":"br0","type":"bridge"},{"name":"old"},{"name":"bond0","type":"bond"},
+        {"name":"v","type":"vlan"},{"name":"lo","type":"device"}]}"#;
+    let events = said(StepType::Inventory, text);
+    let [HostEvent::InventoryReported(inventory)] = events.as_slice() else {
+        panic!("{events:?}");
+    };
+    let names: Vec<&str> = inventory.interfaces.iter().map(|i| i.name.as_str()).collect();
+    assert_eq!(names, ["eth0", "old", "bond0", "v"]);
+    assert!(!serde_json::to_string(inventory).unwrap().contains("new_field"));
+}
+
+#[test]
+fn output_that_is_not_of_the_form_is_refused_and_the_field_named() {
+    for output in ["", "{", "null", "[]", "\"x\"", "7"] {
+        for step in [StepType::Inventory, StepType::NtpSynchronizer] {
+            assert!(
+                matches!(refused(step, output), BadReply::NotUnderstood { .. }),
+                "{output}"
+            );
+        }
+    }
+    let error = refused(StepType::Inventory, r#"{"disks":[{"size_bytes":"big"}]}"#).to_string();
+    assert!(error.contains("disks[0].size_bytes"), "{error}");
+    for step in [
+        StepType::ConnectivityCheck,
+        StepType::DomainResolution,
+        StepType::VerifyVips,
+        StepType::UpgradeAgent,
+        StepType::TangConnectivityCheck,
+    ] {
+        assert!(matches!(refused(step, ""), BadReply::NotUnderstood { .. }));
+    }
+}
+
+#[test]
+fn too_much_is_refused_with_limit_and_finding() {
+    let many = |kind: &str, count: usize| format!("{{\"{kind}\":[{}]}}", vec!["{}"; count].join(","));
+    for (kind, limit) in [
+        ("disks", 2000),
+        ("interfaces", 1024),
+        ("routes", 4096),
+        ("gpus", 1024),
+    ] {
+        assert_eq!(said(StepType::Inventory, &many(kind, limit)).len(), 1);
+        let error = refused(StepType::Inventory, &many(kind, limit + 1)).to_string();
+        assert!(
+            error.contains(kind) && error.contains(&limit.to_string()),
+            "{error}"
+        );
+    }
+    let huge = " ".repeat((16 << 20) + 1);
+    assert!(matches!(
+        refused(StepType::Inventory, &huge),
+        BadReply::TooMuch { found, .. } if found == huge.len()
+    ));
+    let long = format!("{{\"hostname\":\"{}\"}}", "a".repeat((256 << 10) + 1));
+    assert!(matches!(
+        refused(StepType::Inventory, &long),
+        BadReply::TooMuch { .. }
+    ));
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(matches!(
+        refused(StepType::Inventory, &deep),
+        BadReply::TooMuch { .. }
+    ));
+}
+
+#[test]
+fn exit_codes_route_as_the_protocol_says() {
+    let limits = Limits::default();
+    for step in [StepType::Inventory, StepType::Install, StepType::VerifyVips] {
+        assert_eq!(
+            interpret(&reply(step, 256, "junk"), &limits),
+            Ok(vec![HostEvent::MediaLost])
+        );
+        assert_eq!(interpret(&reply(step, -1, "junk"), &limits), Ok(Vec::new()));
+    }
+    for (step, output) in [
+        (StepType::InstallationDiskSpeedCheck, ""),
+        (StepType::ContainerImageAvailability, ""),
+        (StepType::LogsGather, "anything"),
+        (StepType::DomainResolution, "{}"),
+    ] {
+        assert_eq!(said(step, output), [HostEvent::MediaBack]);
+    }
+    let nothing = StepReply::default();
+    assert_eq!(interpret(&nothing, &limits), Err(BadReply::NoStepType));
+}
+
+#[test]
+fn boot_artifacts_nobody_asked_for_are_not_accepted() {
+    let mut world = crate::world::World::new();
+    let host = world.known_host();
+    let events = said(StepType::DownloadBootArtifacts, "");
+    let refused = world.step(&host, &events[0]).unwrap_err();
+    assert_eq!(refused.class, muster_core::host::RefusalClass::NotAccepted);
+    assert!(refused.reason.contains("known-unbound"), "{}", refused.reason);
+}
+
+#[test]
+fn a_real_machines_inventory_is_taken_whole() {
+    let text = include_str!("qemu-uefi.json");
+    let events = said(StepType::Inventory, text);
+    let [HostEvent::InventoryReported(inventory)] = events.as_slice() else {
+        panic!("{events:?}");
+    };
+    let given: serde_json::Value = serde_json::from_str(text).unwrap();
+    let kept = serde_json::to_value(inventory).unwrap();
+    for part in [
+        "boot",
+        "cpu",
+        "memory",
+        "disks",
+        "routes",
+        "gpus",
+        "system_vendor",
+        "hostname",
+    ] {
+        assert_eq!(kept[part], given[part], "{part}");
+    }
+    // Loopback is left out; the three cards stay.
+    assert_eq!(inventory.interfaces.len(), 3);
+}
