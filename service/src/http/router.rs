@@ -141,18 +141,19 @@ async fn unknown_method(response: Response) -> Response {
     {
         return response;
     }
-    let allow = response.headers().get(header::ALLOW).cloned();
+    // Only the body is ours to make: `Allow` and the request's id are there already.
+    let (mut head, _) = response.into_parts();
+    let allow = head.headers.get(header::ALLOW);
     let methods = allow
-        .as_ref()
         .and_then(|value| value.to_str().ok())
-        .unwrap_or_default()
-        .to_owned();
+        .unwrap_or_default();
     let message = format!("this method is not allowed, but [{methods}] are");
-    let mut answer = Problem::Framework(StatusCode::METHOD_NOT_ALLOWED, message).into_response();
-    if let Some(allow) = allow {
-        answer.headers_mut().insert(header::ALLOW, allow);
-    }
-    answer
+    let (words, body) = Problem::Framework(StatusCode::METHOD_NOT_ALLOWED, message)
+        .into_response()
+        .into_parts();
+    head.headers.remove(header::CONTENT_LENGTH);
+    head.headers.extend(words.headers);
+    Response::from_parts(head, body)
 }
 
 async fn vary(mut response: Response) -> Response {
