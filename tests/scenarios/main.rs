@@ -30,3 +30,7 @@ mod shutdown;
 mod sudden_death;
 mod transport;
 mod wire;
+mod command_line;
+mod polling;
+mod replicas;
+mod tls;

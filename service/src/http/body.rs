@@ -85,9 +85,18 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        serde_html_form::from_str(parts.uri.query().unwrap_or_default())
+        let query = parts.uri.query().unwrap_or_default();
+        let pairs = url::form_urlencoded::parse(query.as_bytes());
+        serde_path_to_error::deserialize(serde_html_form::Deserializer::new(pairs))
             .map(Query)
-            .map_err(|error| Problem::bad_request(format!("a query parameter is not acceptable: {error}")))
+            .map_err(|error| {
+                let (path, cause) = (error.path().to_string(), error.inner());
+                Problem::bad_request(if path == "." {
+                    format!("a query parameter is not acceptable: {cause}")
+                } else {
+                    format!("the query parameter {path:?} is not acceptable: {cause}")
+                })
+            })
     }
 }
 
