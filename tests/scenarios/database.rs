@@ -55,11 +55,6 @@ impl Database {
 }
 
 impl Served {
-    /// The URL of its database; empty for SQLite in the data folder.
-    pub fn database_url(&self) -> &str {
-        self.url.as_deref().unwrap_or_default()
-    }
-
     /// What a user of this service puts after `muster token` to name its database.
     pub fn token_arguments(&self) -> Vec<String> {
         match &self.url {

@@ -1,5 +1,6 @@
 //! InfraEnvs over REST: every field, good and bad. Rules: rest-behaviour.md §4.
 
+use muster_api::ids::InfraEnvId;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 
@@ -118,7 +119,10 @@ fn an_infra_env_is_created_listed_read_changed_and_deleted(database: Database) {
 fn bad_settings() -> Vec<(&'static str, Value, &'static str)> {
     let key = |text: &str| json!([{"operation": "append", "value": text}]);
     let network = |yaml: &str, mac: &str, nic: &str| json!([{"network_yaml": yaml, "mac_interface_map": [{"mac_address": mac, "logical_nic_name": nic}]}]);
-    let long = "x".repeat(300 << 10);
+    // What compresses badly: 256 KiB is the limit of the archive that it becomes.
+    let long: String = (0..22_000)
+        .map(|_| InfraEnvId::random().0.simple().to_string())
+        .collect();
     let large_override = json!({"ignition": {"version": "3.1.0"},
         "storage": {"files": [{"path": "/a", "contents": {"source": format!("data:,{long}")}}]}});
     let mac = "02:00:00:00:00:01";
@@ -409,7 +413,7 @@ fn settings_left_out_stay_and_empty_ones_clear(database: Database) {
     let after = asker.patch(&path, &cleared).expect(201).json();
     assert_eq!(after["proxy"], json!({}));
     assert!(after.get("additional_ntp_sources").is_none(), "{after}");
-    assert_eq!(after["kernel_arguments"], "[]");
+    assert!(after.get("kernel_arguments").is_none(), "{after}");
     assert!(after.get("static_network_config").is_none(), "{after}");
     assert_eq!(after["ssh_authorized_key"], made["ssh_authorized_key"]);
     assert_eq!(

@@ -20,23 +20,33 @@ on_each_database!(
 /// A number that `/metrics` tells; 0 when it does not.
 fn metric(asker: &Asker, name: &str) -> u64 {
     let text = asker.ask("GET", "/metrics", None).expect(200).text();
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("{name} is missing in {text}")).parse().unwrap()
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("{name} is missing in {text}"))
+        .parse()
+        .unwrap()
 }
 
 /// Waits until no job writes any more: what registration and inventory left behind has been worked on.
 fn await_rest(asker: &Asker, service: &Served) {
-    await_condition("the outbox to be empty", Duration::from_secs(30), || {
-        match service.query("SELECT count(*) FROM outbox").as_str() {
+    await_condition(
+        "the outbox to be empty",
+        Duration::from_secs(30),
+        || match service.query("SELECT count(*) FROM outbox").as_str() {
             "0" => Ok(()),
             waiting => Err(format!("{waiting} entries")),
-        }
-    });
+        },
+    );
     let mut before = metric(asker, "muster_database_writes_total");
     await_condition("two seconds without a write", Duration::from_secs(30), || {
         std::thread::sleep(Duration::from_secs(2));
         let now = metric(asker, "muster_database_writes_total");
-        let rest = if now == before { Ok(()) } else { Err(format!("{now} writes")) };
+        let rest = if now == before {
+            Ok(())
+        } else {
+            Err(format!("{now} writes"))
+        };
         before = now;
         rest
     });
@@ -52,17 +62,25 @@ fn an_idle_hosts_polls_write_nothing(database: Database) {
     let reads = metric(&asker, "muster_database_reads_total");
     for _ in 0..10 {
         for host in &hosts {
-            asker.get(&format!("{host}/instructions?timestamp=1760000000")).expect(200);
+            asker
+                .get(&format!("{host}/instructions?timestamp=1760000000"))
+                .expect(200);
         }
     }
     let wrote = metric(&asker, "muster_database_writes_total") - writes;
     let read = metric(&asker, "muster_database_reads_total") - reads;
     println!("100 polls: {wrote} write transactions, {read} reads");
     // The batched flush comes every 30 s, so at most once in the time that 100 polls take.
-    assert!(wrote <= 1, "100 polls of idle hosts made {wrote} write transactions");
+    assert!(
+        wrote <= 1,
+        "100 polls of idle hosts made {wrote} write transactions"
+    );
     assert!(read >= 100, "the counter counts: {read}");
     let seen = asker.get(&hosts[0]).expect(200).json();
-    assert!(seen["checked_in_at"].as_str().unwrap() > seen["updated_at"].as_str().unwrap(), "a poll shows at once: {seen}");
+    assert!(
+        seen["checked_in_at"].as_str().unwrap() > seen["updated_at"].as_str().unwrap(),
+        "a poll shows at once: {seen}"
+    );
 }
 
 /// The service with a clock that a test can turn forward: libfaketime, which reads the offset from a file.
@@ -77,7 +95,10 @@ impl Clock {
     fn new() -> Self {
         use std::os::unix::fs::PermissionsExt;
         let library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
-        assert!(fs::exists(library).unwrap(), "{library} is missing: run `make deps` (apt package libfaketime)");
+        assert!(
+            fs::exists(library).unwrap(),
+            "{library} is missing: run `make deps` (apt package libfaketime)"
+        );
         let folder = tempfile::tempdir().unwrap();
         let (offset, program) = (folder.path().join("offset"), folder.path().join("muster"));
         let script = format!(
@@ -88,7 +109,11 @@ impl Clock {
         );
         fs::write(&program, script).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let clock = Self { offset, program, _folder: folder };
+        let clock = Self {
+            offset,
+            program,
+            _folder: folder,
+        };
         clock.forward(0);
         clock
     }
@@ -110,7 +135,11 @@ fn status(asker: &Asker, host: &str) -> Value {
 fn await_status(asker: &Asker, host: &str, wanted: &str) {
     await_condition(&format!("{host} to be {wanted}"), Duration::from_secs(30), || {
         let found = status(asker, host);
-        if found == wanted { Ok(()) } else { Err(found.to_string()) }
+        if found == wanted {
+            Ok(())
+        } else {
+            Err(found.to_string())
+        }
     });
 }
 
@@ -119,7 +148,10 @@ fn a_silent_host_is_disconnected_and_a_poll_brings_it_back(database: Database) {
     let service = database.serve_with(|settings| settings.program(&clock.program));
     let asker = Asker::of(&service);
     let infra_env = infra_env(&asker);
-    let (silent, talking) = (known_host(&asker, &infra_env, 1), known_host(&asker, &infra_env, 2));
+    let (silent, talking) = (
+        known_host(&asker, &infra_env, 1),
+        known_host(&asker, &infra_env, 2),
+    );
 
     // Two and a half minutes are no silence yet. Then one host polls and the other does not.
     clock.forward(150);
@@ -131,13 +163,26 @@ fn a_silent_host_is_disconnected_and_a_poll_brings_it_back(database: Database) {
     let found = asker.get(&silent).expect(200).json();
     assert!(!found["status_info"].as_str().unwrap().is_empty(), "{found}");
     let metrics = asker.ask("GET", "/metrics", None).expect(200).text();
-    assert!(metrics.contains("muster_hosts{status=\"disconnected-unbound\"} 1"), "{metrics}");
+    assert!(
+        metrics.contains("muster_hosts{status=\"disconnected-unbound\"} 1"),
+        "{metrics}"
+    );
 
     // It is told to report, twice as slowly, and its report brings it back.
     let steps = asker.get(&format!("{silent}/instructions")).expect(200).json();
-    assert!(steps["instructions"].as_array().unwrap().iter().any(|step| step["step_type"] == "inventory"), "{steps}");
+    assert!(
+        steps["instructions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|step| step["step_type"] == "inventory"),
+        "{steps}"
+    );
     await_status(&asker, &silent, "known-unbound");
-    let events = asker.get(&format!("/events?host_id={}", host_id(1))).expect(200).json();
+    let events = asker
+        .get(&format!("/events?host_id={}", host_id(1)))
+        .expect(200)
+        .json();
     let moves: Vec<&str> = events
         .as_array()
         .unwrap()
@@ -145,10 +190,16 @@ fn a_silent_host_is_disconnected_and_a_poll_brings_it_back(database: Database) {
         .filter(|event| event["name"] == "host_status_updated")
         .map(|event| event["message"].as_str().unwrap())
         .collect();
-    assert!(moves.iter().any(|message| message.contains("disconnected")), "{moves:?}");
+    assert!(
+        moves.iter().any(|message| message.contains("disconnected")),
+        "{moves:?}"
+    );
     assert!(moves.last().unwrap().contains("known"), "{moves:?}");
     let metrics = asker.ask("GET", "/metrics", None).expect(200).text();
-    assert!(metrics.contains("muster_hosts{status=\"disconnected-unbound\"} 0"), "{metrics}");
+    assert!(
+        metrics.contains("muster_hosts{status=\"disconnected-unbound\"} 0"),
+        "{metrics}"
+    );
 }
 
 fn a_restart_disconnects_nobody(database: Database) {
@@ -162,16 +213,22 @@ fn a_restart_disconnects_nobody(database: Database) {
     clock.forward(3600);
     service.start_again();
     let asker = Asker::of(&service);
-    await_condition("the passed deadline to be looked at", Duration::from_secs(20), || {
-        let late = "SELECT count(*) FROM hosts WHERE due_at < checked_in_at + 3500 * 1000000";
-        match service.query(late).as_str() {
-            "0" => Ok(()),
-            late => Err(format!("{late} hosts")),
-        }
-    });
+    await_condition(
+        "the passed deadline to be looked at",
+        Duration::from_secs(20),
+        || {
+            let late = "SELECT count(*) FROM hosts WHERE due_at < checked_in_at + 3500000000";
+            match service.query(late).as_str() {
+                "0" => Ok(()),
+                late => Err(format!("{late} hosts")),
+            }
+        },
+    );
     assert_eq!(status(&asker, &host), "known-unbound");
     clock.forward(3600 + 200);
     await_status(&asker, &host, "disconnected-unbound");
-    asker.post(&format!("{infra_env}/hosts"), &json!({"host_id": host_id(1)})).expect(201);
+    asker
+        .post(&format!("{infra_env}/hosts"), &json!({"host_id": host_id(1)}))
+        .expect(201);
     assert_eq!(status(&asker, &host), "discovering-unbound");
 }

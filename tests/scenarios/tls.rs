@@ -26,7 +26,8 @@ struct Identity {
 
 impl Identity {
     fn new() -> Self {
-        let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
+        let made =
+            rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let pem = made.cert.pem();
         fs::write(folder.path().join("cert.pem"), &pem).unwrap();
@@ -61,11 +62,23 @@ impl Identity {
         let mut serve = command(muster_program());
         serve.args(["serve", "--listen", "127.0.0.1:0", "--boot-listen", "127.0.0.1:0"]);
         serve.arg("--data-dir").arg(self.path("data"));
-        serve.arg("--tls-cert").arg(self.path("cert.pem")).arg("--tls-key").arg(self.path("key.pem"));
+        serve
+            .arg("--tls-cert")
+            .arg(self.path("cert.pem"))
+            .arg("--tls-key")
+            .arg(self.path("key.pem"));
         serve.arg("--live-image").arg(live_image()).args(more);
         let mut service = Program::start("muster serve", &mut serve, &self.path("log"));
-        let mut port = |pattern: &str| -> u16 { service.await_output(pattern, Duration::from_secs(30)).parse().unwrap() };
-        let (api, boot) = (port("listening on https://127.0.0.1:(\\d+)"), port("boot artifacts on http://127.0.0.1:(\\d+)"));
+        let mut port = |pattern: &str| -> u16 {
+            service
+                .await_output(pattern, Duration::from_secs(30))
+                .parse()
+                .unwrap()
+        };
+        let (api, boot) = (
+            port("listening on https://127.0.0.1:(\\d+)"),
+            port("boot artifacts on http://127.0.0.1:(\\d+)"),
+        );
         service.await_output("(muster hosts)", Duration::from_secs(30));
         (service, api, boot)
     }
@@ -81,30 +94,56 @@ fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
     assert_eq!(asker.get(&host).expect(200).json()["status"], "known-unbound");
 
     // Plain HTTP is no way in.
-    let plain = read_to_end(&mut connect(port, b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
+    let plain = read_to_end(&mut connect(
+        port,
+        b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    ));
     assert!(!plain.contains(" 200 "), "{plain}");
     // Nor is a client that does not know the certificate.
     let table = |ca: &[&str]| {
         let mut hosts = Command::new(muster_program());
-        hosts.args(["hosts", "--url", &format!("https://127.0.0.1:{port}")]).args(ca);
+        hosts
+            .args(["hosts", "--url", &format!("https://127.0.0.1:{port}")])
+            .args(ca);
         hosts.stdin(Stdio::null()).output().unwrap()
     };
     assert!(!table(&[]).status.success());
     let shown = table(&["--ca", identity.path("cert.pem").to_str().unwrap()]);
-    assert!(String::from_utf8_lossy(&shown.stdout).contains("known-unbound"), "{}", String::from_utf8_lossy(&shown.stderr));
+    assert!(
+        String::from_utf8_lossy(&shown.stdout).contains("known-unbound"),
+        "{}",
+        String::from_utf8_lossy(&shown.stderr)
+    );
 
     // Machines are given the certificate, and addresses on the plain listener for what firmware loads.
-    let ignition = asker.get(&format!("{path}/downloads/files?file_name=discovery.ign")).expect(200).text();
+    let ignition = asker
+        .get(&format!("{path}/downloads/files?file_name=discovery.ign"))
+        .expect(200)
+        .text();
     assert!(ignition.contains("/etc/muster/config.json"), "{ignition}");
-    let iso = asker.get(&format!("{path}/downloads/image-url")).expect(200).json();
+    let iso = asker
+        .get(&format!("{path}/downloads/image-url"))
+        .expect(200)
+        .json();
     let iso = iso["url"].as_str().unwrap();
-    assert!(iso.starts_with(&format!("http://127.0.0.1:{boot_port}/boot/")), "{iso}");
-    let script = asker.get(&format!("{path}/downloads/files-presigned?file_name=ipxe-script")).expect(200).json();
+    assert!(
+        iso.starts_with(&format!("http://127.0.0.1:{boot_port}/boot/")),
+        "{iso}"
+    );
+    let script = asker
+        .get(&format!("{path}/downloads/files-presigned?file_name=ipxe-script"))
+        .expect(200)
+        .json();
     let script = script["url"].as_str().unwrap();
-    assert!(script.starts_with(&format!("http://127.0.0.1:{boot_port}/")), "{script}");
+    assert!(
+        script.starts_with(&format!("http://127.0.0.1:{boot_port}/")),
+        "{script}"
+    );
 
     let boot = Asker::at(&format!("http://127.0.0.1:{boot_port}"));
-    let below = |url: &str| url[url.find(&format!(":{boot_port}/")).unwrap() + 1 + boot_port.to_string().len()..].to_owned();
+    let below = |url: &str| {
+        url[url.find(&format!(":{boot_port}/")).unwrap() + 1 + boot_port.to_string().len()..].to_owned()
+    };
     boot.ask("HEAD", &below(iso), None).expect(200);
     let text = boot.ask("GET", &below(script), None).expect(200).text();
     assert!(text.starts_with("#!ipxe") && !text.contains("https://"), "{text}");
@@ -118,18 +157,38 @@ fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
         ("GET", format!("{host}/instructions")),
         ("GET", "/events".to_owned()),
         ("GET", format!("{path}/downloads/image-url")),
-        ("GET", format!("{path}/downloads/files-presigned?file_name=ipxe-script")),
+        (
+            "GET",
+            format!("{path}/downloads/files-presigned?file_name=ipxe-script"),
+        ),
         ("GET", format!("{path}/downloads/files?file_name=discovery.ign")),
-        ("GET", format!("{path}/downloads/files?file_name=static-network-config")),
-        ("GET", format!("{path}/downloads/files?file_name=discovery.ign&file_name=ipxe-script")),
-        ("GET", format!("{path}/downloads/files?file_name=ipxe-script&file_name=discovery.ign")),
+        (
+            "GET",
+            format!("{path}/downloads/files?file_name=static-network-config"),
+        ),
+        (
+            "GET",
+            format!("{path}/downloads/files?file_name=discovery.ign&file_name=ipxe-script"),
+        ),
+        (
+            "GET",
+            format!("{path}/downloads/files?file_name=ipxe-script&file_name=discovery.ign"),
+        ),
         ("GET", "/openapi".to_owned()),
     ] {
         let body = json!({"name": "x", "pull_secret": PULL_SECRET}).to_string();
         let body = (method == "POST").then_some(body.as_bytes());
         let answer = boot.ask(method, &format!("{BASE_PATH}{path}"), body);
-        assert!([400, 404, 405].contains(&answer.status), "{method} {path} on the boot listener: {} {}", answer.status, answer.text());
-        assert!(!answer.text().contains("storage"), "{method} {path} gives the ignition over plain HTTP");
+        assert!(
+            [400, 404, 405].contains(&answer.status),
+            "{method} {path} on the boot listener: {} {}",
+            answer.status,
+            answer.text()
+        );
+        assert!(
+            !answer.text().contains("storage"),
+            "{method} {path} gives the ignition over plain HTTP"
+        );
     }
     for path in ["/metrics", "/ready", "/api/assisted-install/openapi"] {
         boot.ask("GET", path, None).expect(404);
@@ -155,12 +214,27 @@ fn bad_certificate_files_are_told_at_the_start() {
         let mut serve = Command::new(muster_program());
         serve.args(["serve", "--listen", "127.0.0.1:0", "--boot-listen", "127.0.0.1:0"]);
         serve.arg("--data-dir").arg(identity.path("data"));
-        serve.arg("--tls-cert").arg(cert).arg("--tls-key").arg(key).stdin(Stdio::null());
+        serve
+            .arg("--tls-cert")
+            .arg(cert)
+            .arg("--tls-key")
+            .arg(key)
+            .stdin(Stdio::null());
         let output = muster_within(serve);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success(), "it starts with {} and {}", cert.display(), key.display());
+        assert!(
+            !output.status.success(),
+            "it starts with {} and {}",
+            cert.display(),
+            key.display()
+        );
         for word in words {
-            assert!(said.contains(word), "{} and {}: {said}", cert.display(), key.display());
+            assert!(
+                said.contains(word),
+                "{} and {}: {said}",
+                cert.display(),
+                key.display()
+            );
         }
         assert!(!said.contains("panicked"), "{said}");
     }
@@ -169,7 +243,10 @@ fn bad_certificate_files_are_told_at_the_start() {
         serve.args(["serve", alone]).arg(&cert).stdin(Stdio::null());
         let output = muster_within(serve);
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && said.contains("--tls-cert") && said.contains("--tls-key"), "{said}");
+        assert!(
+            !output.status.success() && said.contains("--tls-cert") && said.contains("--tls-key"),
+            "{said}"
+        );
     }
 }
 
