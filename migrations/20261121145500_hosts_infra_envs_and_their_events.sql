@@ -35,7 +35,7 @@ CREATE TABLE hosts (
     macs           TEXT   NOT NULL,          -- ' aa:bb:.. cc:dd:.. ', lower case, of the inventory's interfaces
     state          TEXT   NOT NULL,          -- muster_core::host::HostState
     data           TEXT   NOT NULL,          -- muster_core::host::HostData
-    inventory      TEXT,                     -- muster_api::inventory::Inventory; last, since it is large and rarely read
+    has_inventory  BIGINT NOT NULL,          -- 1 when there is a row in host_inventories
     created_at     BIGINT NOT NULL,
     deleted_at     BIGINT,                   -- NULL while it lives
     PRIMARY KEY (id, infra_env_id)
@@ -44,6 +44,16 @@ CREATE TABLE hosts (
 CREATE INDEX hosts_by_infra_env ON hosts (infra_env_id);
 CREATE INDEX hosts_by_cluster ON hosts (cluster_id) WHERE deleted_at IS NULL;
 CREATE INDEX hosts_by_deadline ON hosts (due_at) WHERE deleted_at IS NULL AND due_at IS NOT NULL;
+
+-- What a host reports of itself. Apart from hosts because it is large and rarely changes: SQLite writes a whole row anew when
+-- any column changes, and check-ins change rows of hosts all the time.
+CREATE TABLE host_inventories (
+    host_id       TEXT NOT NULL,
+    infra_env_id  TEXT NOT NULL,
+    document      TEXT NOT NULL,             -- muster_api::inventory::Inventory
+    PRIMARY KEY (host_id, infra_env_id),
+    FOREIGN KEY (host_id, infra_env_id) REFERENCES hosts (id, infra_env_id) ON DELETE CASCADE
+);
 
 -- Who moved a host from where to where, and why. One row for each change of state.
 CREATE TABLE host_history (

@@ -3,6 +3,7 @@
 
 pub mod drivers;
 pub mod early;
+pub mod entropy;
 pub mod log;
 pub mod modules;
 pub mod mounts;
@@ -17,6 +18,7 @@ use std::time::Duration;
 pub fn main() -> ! {
     mounts::all();
     log::to_kernel();
+    entropy::gather();
     system::prepare();
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();

@@ -3,6 +3,14 @@
 //!
 //! A probe that fails leaves its field empty, says why in [`Collected::problems`], and costs nothing else. The
 //! result is the same as long as the machine is: the session sends an inventory only when its text changes.
+//!
+//! Where this differs from the field's agent, on purpose:
+//! - mounted partitions, a mounted whole disk, and a disk with a Muster live image on it are not eligible (theirs
+//!   cannot see mounts in production);
+//! - one PCI device that cannot be read does not empty the list of GPUs;
+//! - where neither SMBIOS nor memory blocks tell, the method is `meminfo`, to which the service is more lenient;
+//! - a host whose kernel name was never set is named by its MAC address, as one named `localhost` is;
+//! - UEFI without a readable efivarfs says `Unknown`, not `NotSupported`, of Secure Boot.
 
 mod bmc;
 mod boot;
@@ -126,10 +134,10 @@ pub fn collect(root: &Root, options: Options) -> Collected {
 }
 
 fn network(root: &Root, problems: &mut Problems) -> Network {
+    let links = problems.take("interfaces", netlink::links(root));
     let mut network = Network {
-        links: problems
-            .take("interfaces", netlink::links(root))
-            .unwrap_or_default(),
+        // A tree of proc and sys alone: names and MACs are better than nothing.
+        links: links.unwrap_or_else(|| netlink::links_of_sysfs(root)),
         ..Network::default()
     };
     for (family, name) in [(AddressFamily::Inet, "ipv4"), (AddressFamily::Inet6, "ipv6")] {

@@ -8,10 +8,13 @@ pub mod host;
 pub mod host_id;
 pub mod init;
 pub mod inventory;
+pub mod inventory_command;
 pub mod net;
 pub mod predictable_names;
 pub mod root;
 pub mod run;
 pub mod session;
 mod sysfs;
+#[cfg(test)]
+mod testing;
 pub mod time;

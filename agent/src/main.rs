@@ -1,13 +1,11 @@
 //! `muster-agent`: a table of commands. Everything they do is in the library.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use muster_agent::config::flags::{RunFlags, with_two_dashes};
-use muster_agent::inventory::{self, Options};
-use muster_agent::root::Root;
+use muster_agent::inventory_command::InventoryCommand;
 use muster_agent::session::runner::HostIdentity;
 use muster_agent::{host, init, run};
 use tracing_subscriber::EnvFilter;
@@ -23,12 +21,8 @@ struct Program {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<RunFlags>),
-    /// Print the inventory as JSON; what is not known, and why, goes to standard error
-    Inventory {
-        /// A captured tree of another machine, in place of this one
-        #[arg(long, value_name = "DIR")]
-        root: Option<PathBuf>,
-    },
+    #[command(flatten)]
+    Inventory(InventoryCommand),
 }
 
 fn main() -> ExitCode {
@@ -38,7 +32,7 @@ fn main() -> ExitCode {
     let Program { command } = Program::parse_from(arguments());
     let done = match command {
         Command::Run(flags) => join(*flags),
-        Command::Inventory { root } => print_inventory(root),
+        Command::Inventory(command) => command.run(&mut std::io::stdout().lock()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -84,17 +78,4 @@ fn join(flags: RunFlags) -> anyhow::Result<()> {
         None => Arc::new(host::identity),
     };
     run::run(&settings, identity)
-}
-
-fn print_inventory(root: Option<PathBuf>) -> anyhow::Result<()> {
-    let root = match root {
-        Some(dir) => Root::tree(&dir)?,
-        None => Root::live(),
-    };
-    let collected = inventory::collect(&root, Options::default());
-    for problem in &collected.problems {
-        eprintln!("{}: {}", problem.field, problem.reason);
-    }
-    println!("{}", serde_json::to_string_pretty(&collected.inventory)?);
-    Ok(())
 }

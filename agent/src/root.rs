@@ -5,6 +5,7 @@
 //! Reading a captured tree never follows a link out of the tree, so captures from strangers are safe to read.
 
 mod capture;
+mod capture_writer;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -108,7 +109,7 @@ impl Root {
             names.push(entry?.file_name().to_string_lossy().into_owned());
         }
         names.sort();
-        self.record(|recording| recording.directory(path, &names));
+        self.record(|recording| recording.directory(path));
         Ok(names)
     }
 
@@ -129,7 +130,7 @@ impl Root {
             Kind::Tree { dir, .. } => dir.join(tree::parent(dir, path)?.trim_start_matches('/')),
         };
         let target = std::fs::read_link(place)?.to_string_lossy().into_owned();
-        self.record(|recording| recording.link(path, &target));
+        self.record(|recording| recording.resolved(path));
         Ok(target)
     }
 
@@ -207,3 +208,6 @@ fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
     }
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,4 +9,5 @@ pub mod machine;
 pub mod replies;
 pub mod runner;
 pub mod steps;
+pub mod trust;
 pub mod view;

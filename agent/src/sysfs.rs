@@ -76,12 +76,6 @@ impl<'a> Device<'a> {
         target.rsplit('/').next().map(str::to_owned)
     }
 
-    /// The name of the driver bound to the device.
-    pub fn driver(&self) -> Option<String> {
-        let target = self.root.resolve(&format!("{}/driver", self.path)).ok()?;
-        target.rsplit('/').next().map(str::to_owned)
-    }
-
     /// `DEVTYPE` of the device's `uevent`.
     pub fn devtype(&self) -> Option<String> {
         self.property("DEVTYPE")

@@ -1,1 +1,39 @@
-fn main() {}
+//! `make bench`: what downloads and polls cost, beside nginx where it is a peer, in the same run on the same bytes.
+//!
+//! Numbers of different computers say little; ratios do. Budgets: design.md §8.
+
+mod images;
+mod nginx;
+mod polls;
+mod table;
+mod usage;
+mod wire;
+
+use clap::{Parser, ValueEnum};
+
+/// Measures a release build of `muster` (beside this program, or `MUSTER_BIN`) with the live image of `make image` (or `MUSTER_LIVE_IMAGE`).
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// What to measure; everything if nothing is named.
+    subjects: Vec<Subject>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Subject {
+    /// Image downloads: first byte, rate, CPU, memory.
+    Images,
+    /// Polls of hosts with nothing to do.
+    Polls,
+}
+
+fn main() -> anyhow::Result<()> {
+    let asked = Arguments::parse().subjects;
+    let wanted = |subject| asked.is_empty() || asked.contains(&subject);
+    if wanted(Subject::Images) {
+        images::measure()?;
+    }
+    if wanted(Subject::Polls) {
+        polls::measure()?;
+    }
+    Ok(())
+}

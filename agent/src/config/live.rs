@@ -69,6 +69,14 @@ impl KernelArguments {
         found.1.as_deref().filter(|value| !value.is_empty())
     }
 
+    /// All values given for `key`, in order.
+    pub fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+        self.pairs
+            .iter()
+            .filter(move |(name, _)| name == key)
+            .filter_map(|(_, value)| value.as_deref())
+    }
+
     /// Whether `key` is given, with or without a value.
     pub fn has(&self, key: &str) -> bool {
         self.pairs.iter().any(|(name, _)| name == key)

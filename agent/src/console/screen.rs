@@ -47,7 +47,7 @@ impl Screen {
         for interface in &self.network.interfaces {
             add("network", interface_text(interface));
         }
-        if self.network.interfaces.is_empty() {
+        if self.network.interfaces.is_empty() && self.network.settled {
             add("network", "no wired network interface found yet".to_owned());
         }
         add("service", self.service_url.clone());
@@ -80,6 +80,9 @@ impl Screen {
 
     fn advice(&self) -> String {
         if self.image_trouble.is_some() {
+            return String::new();
+        }
+        if !self.network.has_address() && !self.network.settled {
             return String::new();
         }
         if !self.network.interfaces.iter().any(|interface| interface.carrier) {
@@ -176,6 +179,7 @@ mod tests {
                 ],
                 hostname: "gold".into(),
                 name_servers: Vec::new(),
+                settled: true,
             },
             session: SessionView {
                 phase: Phase::Registering,
@@ -235,6 +239,12 @@ mod tests {
         assert!(screen.advice().contains("DHCP"));
         screen.network.interfaces[0].carrier = false;
         assert!(screen.advice().contains("cable"));
+        screen.network.settled = false;
+        assert_eq!(
+            screen.advice(),
+            "",
+            "a machine that has just begun is not in trouble"
+        );
     }
 
     #[test]

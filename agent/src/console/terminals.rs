@@ -1,20 +1,24 @@
 //! The terminals that show the console: every kernel console, and the first display. Each has a thread of its
 //! own, so that a serial line that nobody reads holds up nothing.
 
-use std::collections::BTreeSet;
-use std::fs::OpenOptions;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::termios::{self, ControlFlags, SetArg};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::screen::Screen;
+use crate::config::live::KernelArguments;
 
 const ACTIVE: &str = "/sys/class/tty/console/active";
+const PORTS: &str = "/proc/tty/driver/serial";
 /// Changes that come together are shown together.
 const GATHER: Duration = Duration::from_millis(150);
 
@@ -23,6 +27,8 @@ const GATHER: Duration = Duration::from_millis(150);
 pub struct Terminal {
     /// Under `/dev`.
     pub name: String,
+    /// The kernel does not use it as a console, so nobody has set its speed: bits per second.
+    pub speed: Option<u32>,
 }
 
 impl Terminal {
@@ -39,23 +45,51 @@ impl Terminal {
     }
 }
 
-/// The kernel's consoles and the first display. `active` is the text of `/sys/class/tty/console/active`.
-pub fn terminals(active: &str) -> Vec<Terminal> {
-    let mut names: BTreeSet<&str> = active.split_whitespace().collect();
-    names.insert("tty0");
-    names
+/// The kernel's consoles, the first display, and the serial lines that kernel arguments name: of several
+/// `console=ttyS...` the kernel takes the first alone, even if that port has no hardware.
+///
+/// `active` is the text of `/sys/class/tty/console/active`, `arguments` the values of `console=`, `ports` the text of
+/// `/proc/tty/driver/serial`.
+pub fn terminals<'a>(active: &str, arguments: impl Iterator<Item = &'a str>, ports: &str) -> Vec<Terminal> {
+    let mut terminals: BTreeMap<String, Option<u32>> = BTreeMap::from([("tty0".to_owned(), None)]);
+    for argument in arguments {
+        let (name, options) = argument.split_once(',').unwrap_or((argument, ""));
+        if name.starts_with("ttyS") && has_hardware(name, ports) {
+            let digits: String = options.chars().take_while(char::is_ascii_digit).collect();
+            terminals.insert(name.to_owned(), Some(digits.parse().unwrap_or(115_200)));
+        }
+    }
+    let without_hardware =
+        |name: &str| name.starts_with("ttyS") && !ports.is_empty() && !has_hardware(name, ports);
+    terminals.extend(
+        active
+            .split_whitespace()
+            .filter(|name| !without_hardware(name))
+            .map(|name| (name.to_owned(), None)),
+    );
+    terminals
         .into_iter()
-        .map(|name| Terminal {
-            name: name.to_owned(),
-        })
+        .map(|(name, speed)| Terminal { name, speed })
         .collect()
 }
 
+/// `1: uart:16550A port:000002F8 irq:3 ...`; a port without hardware is `uart:unknown`.
+fn has_hardware(name: &str, ports: &str) -> bool {
+    let Some(number) = name.strip_prefix("ttyS") else {
+        return false;
+    };
+    ports.lines().any(|line| {
+        line.split_once(':')
+            .is_some_and(|(port, rest)| port.trim() == number && !rest.contains("uart:unknown"))
+    })
+}
+
 /// The terminals of the running system.
-pub fn present() -> Vec<Terminal> {
+pub fn present(kernel: &KernelArguments) -> Vec<Terminal> {
     let active = std::fs::read_to_string(ACTIVE).unwrap_or_default();
-    terminals(&active)
-        .into_iter()
+    let ports = std::fs::read_to_string(PORTS).unwrap_or_default();
+    let all = terminals(&active, kernel.values("console"), &ports);
+    all.into_iter()
         .filter(|terminal| terminal.device().exists())
         .collect()
 }
@@ -110,30 +144,71 @@ fn write(terminal: &Terminal, text: &str) {
     }
     let opened = OpenOptions::new()
         .write(true)
-        .custom_flags(libc::O_NOCTTY)
+        .custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK)
         .open(terminal.device());
-    if let Ok(mut file) = opened {
+    let Ok(mut file) = opened else { return };
+    if let Some(speed) = terminal.speed {
+        set_speed(&file, speed);
+    }
+    // Opened without waiting for a modem; from here on writing waits for the line.
+    let flags = OFlag::O_NOCTTY;
+    if fcntl(&file, FcntlArg::F_SETFL(flags)).is_ok() {
         let _ = file.write_all(text.as_bytes());
     }
+}
+
+/// Speed as asked, no modem lines, bytes as they are. Without it the line keeps the kernel's default.
+fn set_speed(line: &File, speed: u32) {
+    let Ok(mut settings) = termios::tcgetattr(line) else {
+        return;
+    };
+    let rate = match speed {
+        9600 => libc::B9600,
+        19200 => libc::B19200,
+        38400 => libc::B38400,
+        57600 => libc::B57600,
+        _ => libc::B115200,
+    };
+    // Not `cfsetspeed`: it is bound to a version of the C library, which a static program cannot link.
+    settings.control_flags.remove(ControlFlags::CBAUD);
+    settings.control_flags |= ControlFlags::CLOCAL | ControlFlags::from_bits_retain(rate);
+    let _ = termios::tcsetattr(line, SetArg::TCSADRAIN, &settings);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PORTS: &str = "serinfo:1.0 driver revision:\n0: uart:16550A port:000003F8 irq:4 tx:0 rx:0\n\
+        1: uart:unknown port:000002F8 irq:3\n2: uart:16550A port:000003E8 irq:4\n";
+
+    fn named(active: &str, arguments: &[&str]) -> Vec<(String, Option<u32>)> {
+        let all = terminals(active, arguments.iter().copied(), PORTS);
+        all.into_iter().map(|one| (one.name, one.speed)).collect()
+    }
+
     #[test]
-    fn every_kernel_console_and_the_display_are_used_once() {
-        let names: Vec<_> = terminals("tty0 ttyS1 ttyS0\n")
-            .into_iter()
-            .map(|one| (one.is_display(), one.name))
-            .collect();
-        let expected = [
-            (true, "tty0".to_owned()),
-            (false, "ttyS0".to_owned()),
-            (false, "ttyS1".to_owned()),
-        ];
-        assert_eq!(names, expected);
-        assert_eq!(terminals("").len(), 1);
-        assert!(!Terminal { name: "hvc0".into() }.is_display());
+    fn a_serial_line_that_the_kernel_passed_over_is_used_and_one_without_hardware_is_not() {
+        let arguments = ["tty0", "ttyS1,115200n8", "ttyS0,115200n8", "ttyS2,9600"];
+        let expected = [("tty0", None), ("ttyS0", Some(115_200)), ("ttyS2", Some(9600))];
+        assert_eq!(
+            named("tty0 ttyS1\n", &arguments),
+            expected.map(|(name, speed)| (name.to_owned(), speed))
+        );
+    }
+
+    #[test]
+    fn the_kernels_own_consoles_and_the_display_are_used_as_they_are() {
+        let expected = [("hvc0", None), ("tty0", None), ("ttyS0", None)];
+        let expected = expected.map(|(name, speed)| (name.to_owned(), speed));
+        assert_eq!(named("hvc0 ttyS0", &["ttyS0,115200n8"]), expected);
+        let display = |name: &str| {
+            Terminal {
+                name: name.into(),
+                speed: None,
+            }
+            .is_display()
+        };
+        assert!(display("tty0") && !display("ttyS0") && !display("hvc0"));
     }
 }

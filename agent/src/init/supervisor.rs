@@ -189,9 +189,11 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
         }
     };
     if settings.service_url.scheme() == "https" {
-        let plain = client_builder(&settings, &shared.names)?
-            .tls_danger_accept_invalid_certs(true)
-            .build()?;
+        let unverified = Settings {
+            insecure: true,
+            ..(*settings).clone()
+        };
+        let plain = client_builder(&unverified, &shared.names)?.build()?;
         discipline::before_tls(&shared.time, &plain, client.health_url()).await;
     }
     let surroundings = Surroundings {
@@ -207,10 +209,10 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
 }
 
 async fn console(shared: Shared) -> anyhow::Result<()> {
-    let terminals = terminals::present();
     let line = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
-    let wants_rescue = KernelArguments::parse(&line).has(kernel_arguments::RESCUE);
-    let rescue = wants_rescue && rescue::start(&terminals);
+    let kernel = KernelArguments::parse(&line);
+    let terminals = terminals::present(&kernel);
+    let rescue = kernel.has(kernel_arguments::RESCUE) && rescue::start(&terminals);
     let first = Screen {
         version: OWN_VERSION.to_owned(),
         machine: host::machine(),

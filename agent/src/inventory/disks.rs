@@ -1,6 +1,7 @@
 //! Block devices. Source of the rules: agent-inventory.md §7.
 
 pub(crate) mod block;
+mod boot_medium;
 mod drive_type;
 mod eligibility;
 mod gpt;

@@ -3,6 +3,8 @@
 //! A dump is kept as the kernel's own bytes (base64 in a capture) and parsed apart from being asked for.
 //! A message that cannot be parsed is left out; the others count.
 
+mod from_sysfs;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -73,6 +75,8 @@ pub struct Route {
     /// Learned from a router advertisement.
     pub from_router_advertisement: bool,
 }
+
+pub(super) use from_sysfs::links_of_sysfs;
 
 /// The interfaces, in order of index.
 pub fn links(root: &Root) -> Result<Vec<Link>, String> {

@@ -10,6 +10,7 @@ use mozim::DhcpV4Lease;
 use rtnetlink::{Handle, MulticastGroup, new_multicast_connection};
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::configuration::Configuration;
@@ -22,6 +23,8 @@ use crate::time::sources::TimeSources;
 
 /// Even without word from the kernel it looks this often.
 const LOOK_ANYWAY: Duration = Duration::from_secs(10);
+/// What is missing after this long is told to people.
+const SETTLED: Duration = Duration::from_secs(12);
 /// Word of several changes that come together is taken together.
 const GATHER: Duration = Duration::from_millis(20);
 
@@ -61,6 +64,7 @@ pub async fn run(surroundings: &Surroundings) -> anyhow::Result<()> {
         news: news_sender,
         nics: HashMap::new(),
         resolver_text: String::new(),
+        began: Instant::now(),
     };
     loop {
         manager.look().await?;
@@ -113,6 +117,7 @@ struct Manager<'a> {
     news: mpsc::UnboundedSender<LeaseNews>,
     nics: HashMap<u32, NicState>,
     resolver_text: String,
+    began: Instant,
 }
 
 impl Manager<'_> {
@@ -281,6 +286,7 @@ impl Manager<'_> {
             interfaces,
             hostname,
             name_servers,
+            settled: self.began.elapsed() >= SETTLED,
         };
         self.surroundings.view.send_if_modified(|present| {
             if !view.hostname.is_empty()

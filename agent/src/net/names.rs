@@ -37,8 +37,11 @@ pub enum NameError {
 #[derive(Clone)]
 pub struct Names {
     configuration: Arc<Path>,
-    current: Arc<Mutex<Option<(Vec<u8>, TokioResolver)>>>,
+    current: Arc<Mutex<Option<Current>>>,
 }
+
+/// The configuration's text, and the resolver made of it.
+type Current = (Vec<u8>, TokioResolver);
 
 impl Names {
     /// A resolver configured by `/etc/resolv.conf`.

@@ -11,6 +11,8 @@ pub struct NetworkView {
     pub hostname: String,
     /// Name servers in order of asking.
     pub name_servers: Vec<IpAddr>,
+    /// Time enough has passed for drivers, switches and DHCP servers: what is missing now is worth a word.
+    pub settled: bool,
 }
 
 /// One wired interface.

@@ -37,6 +37,14 @@ pub enum CaptureError {
         /// Where it is broken.
         source: serde_json::Error,
     },
+    /// The capture cannot be written.
+    #[error("cannot write the capture {}: {source}", place.display())]
+    Write {
+        /// The tar or folder.
+        place: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// Made by a newer program.
     #[error("{} has version {version}, this program reads version {VERSION}", file.display())]
     Version {
@@ -103,26 +111,28 @@ impl CaptureFile {
 /// Everything that was read of a machine.
 #[derive(Debug, Default)]
 pub struct Recording {
-    files: BTreeMap<String, Vec<u8>>,
-    directories: BTreeSet<String>,
-    names: BTreeMap<String, Vec<String>>,
-    links: BTreeMap<String, String>,
-    paths: BTreeSet<String>,
+    pub(super) files: BTreeMap<String, Vec<u8>>,
+    pub(super) directories: BTreeSet<String>,
+    /// Resolved, or asked for.
+    pub(super) paths: BTreeSet<String>,
     probes: BTreeMap<String, Answer>,
 }
 
 impl Recording {
+    /// `capture.json`.
+    pub(super) fn capture_file(&self) -> CaptureFile {
+        CaptureFile {
+            version: VERSION,
+            probes: self.probes.clone(),
+        }
+    }
+
     pub(super) fn file(&mut self, path: &str, bytes: &[u8]) {
         self.files.insert(path.to_owned(), bytes.to_owned());
     }
 
-    pub(super) fn directory(&mut self, path: &str, names: &[String]) {
+    pub(super) fn directory(&mut self, path: &str) {
         self.directories.insert(path.to_owned());
-        self.names.insert(path.to_owned(), names.to_owned());
-    }
-
-    pub(super) fn link(&mut self, path: &str, target: &str) {
-        self.links.insert(path.to_owned(), target.to_owned());
     }
 
     pub(super) fn resolved(&mut self, path: &str) {

@@ -6,12 +6,13 @@ use muster_api::ids::HostId;
 use muster_api::steps::{NextStepRunnerArgs, Steps};
 use muster_api::{AGENT_TOKEN_HEADER, AGENT_VERSION_HEADER, BASE_PATH};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Certificate, Method, NoProxy, Proxy, RequestBuilder, Response};
+use reqwest::{Method, NoProxy, Proxy, RequestBuilder, Response};
 use serde::Deserialize;
 use url::Url;
 use uuid::Uuid;
 
 use super::machine::Failure;
+use super::trust;
 use crate::config::{SYSTEM_CERTIFICATES, Settings};
 use crate::net::names::Names;
 
@@ -29,13 +30,8 @@ pub enum ClientError {
     #[error("the token holds characters that cannot be sent; give it as the service printed it")]
     Token,
     /// A certificate.
-    #[error("{whose} certificates cannot be read: {reason}")]
-    Certificates {
-        /// Which ones.
-        whose: &'static str,
-        /// The parser's words.
-        reason: String,
-    },
+    #[error("{0}")]
+    Certificates(String),
     /// A proxy URL.
     #[error("the proxy `{0}` is no URL")]
     Proxy(String),
@@ -186,8 +182,17 @@ pub fn client_builder(settings: &Settings, names: &Names) -> Result<reqwest::Cli
         .timeout(Duration::from_secs(60))
         .tcp_keepalive(Duration::from_secs(30))
         .pool_idle_timeout(Duration::from_secs(90))
-        .tls_danger_accept_invalid_certs(settings.insecure)
-        .tls_certs_only(trusted(settings)?);
+        .pool_max_idle_per_host(2);
+    builder = match settings.service_url.scheme() {
+        "https" if !settings.insecure => {
+            // Absent on a machine that trusts nobody in public: then only the configured ones count.
+            let system = std::fs::read(SYSTEM_CERTIFICATES).unwrap_or_default();
+            let config = trust::client_config(&system, settings.ca_certificates.as_bytes())
+                .map_err(ClientError::Certificates)?;
+            builder.tls_backend_preconfigured(config)
+        }
+        _ => builder.tls_certs_only([]).tls_danger_accept_invalid_certs(true),
+    };
     let except = NoProxy::from_string(&settings.proxy.no_proxy);
     for (url, make) in [
         (
@@ -202,25 +207,6 @@ pub fn client_builder(settings: &Settings, names: &Names) -> Result<reqwest::Cli
         }
     }
     Ok(builder)
-}
-
-fn trusted(settings: &Settings) -> Result<Vec<Certificate>, ClientError> {
-    let secure = settings.service_url.scheme() == "https" || settings.proxy.https_proxy.starts_with("https");
-    if !secure {
-        return Ok(Vec::new());
-    }
-    let read = |whose, pem: &[u8]| {
-        Certificate::from_pem_bundle(pem).map_err(|error| ClientError::Certificates {
-            whose,
-            reason: causes(&error),
-        })
-    };
-    let mut certificates = read("the configured", settings.ca_certificates.as_bytes())?;
-    // Absent on a machine that trusts nobody in public: then only the configured ones count.
-    if let Ok(pem) = std::fs::read(SYSTEM_CERTIFICATES) {
-        certificates.extend(read("the system's", &pem)?);
-    }
-    Ok(certificates)
 }
 
 fn without_password(url: &str) -> String {

@@ -1,5 +1,7 @@
 //! The session against a service made for the test, over real HTTP.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
+
 mod fake_service;
 
 use std::sync::Arc;

@@ -44,6 +44,8 @@ pub struct BuildOptions {
     pub agent_version: String,
     /// Whether the firmware packages are used.
     pub firmware: bool,
+    /// Level of zstd for the initrd, 1 to 19.
+    pub compression: i32,
     /// Folder that keeps packages and finished parts.
     pub cache: PathBuf,
     /// Whether the network may be used.
@@ -108,7 +110,10 @@ fn lay_out(tree: &Path, parts: &Parts, agent: &[u8], options: &BuildOptions) -> 
     };
     fs::copy(parts.kernel(), place(KERNEL)?)?;
     let mut initrd = fs::read(parts.base())?;
-    initrd.extend(initramfs::compress(&initramfs::agent(agent))?);
+    initrd.extend(initramfs::compress(
+        &initramfs::agent(agent),
+        options.compression,
+    )?);
     fs::write(place(INITRD)?, initrd)?;
     fs::write(place(CONFIG)?, vec![0; CONFIG_AREA])?;
     fs::copy(parts.efi_image(), place(iso::EFI_IMAGE)?)?;

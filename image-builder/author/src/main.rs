@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use clap::{Args, Parser, Subcommand};
+use muster_image_author::initramfs::STRONGEST_COMPRESSION;
 use muster_image_author::live::inspect::inspect;
 use muster_image_author::live::record::{self, BuildRecord};
 use muster_image_author::live::{BuildOptions, Outcome, build};
@@ -51,6 +52,9 @@ struct Build {
     /// Leave the firmware packages (Debian's non-free-firmware) out.
     #[arg(long)]
     no_firmware: bool,
+    /// Level of zstd for the initrd, 1 to 19: lower is a faster build and a larger image.
+    #[arg(long, default_value_t = STRONGEST_COMPRESSION, value_parser = clap::value_parser!(i32).range(1..=19))]
+    compression_level: i32,
     /// Folder for downloaded packages and finished parts.
     #[arg(long, env = "MUSTER_CACHE", default_value = ".cache/muster-image")]
     cache_dir: PathBuf,
@@ -82,6 +86,7 @@ impl Build {
             agent: self.agent,
             agent_version: self.agent_version,
             firmware: !self.no_firmware,
+            compression: self.compression_level,
             cache: self.cache_dir,
             force: self.force,
         };
@@ -103,14 +108,20 @@ impl Build {
                     record.facts.firmware_files,
                     record.iso_sha256
                 );
-                tell_missing_firmware(&record, &options);
+                tell_what_is_missing(&record, &options);
             }
         }
         Ok(())
     }
 }
 
-fn tell_missing_firmware(record: &BuildRecord, options: &BuildOptions) {
+fn tell_what_is_missing(record: &BuildRecord, options: &BuildOptions) {
+    if !record.facts.drivers_unknown.is_empty() {
+        println!(
+            "this kernel has no module (it may be built in) for: {}",
+            record.facts.drivers_unknown.join(", ")
+        );
+    }
     let missing = record.facts.firmware_missing.len();
     if missing > 0 {
         println!(

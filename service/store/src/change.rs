@@ -9,6 +9,7 @@ use crate::Result;
 use crate::error::{StoreError, failed};
 use crate::outbox::Subject;
 use crate::row::{document, micros, storable};
+use crate::store::{Kind, Store};
 
 /// A new id that sorts after those made before it.
 pub(crate) fn new_id() -> String {
@@ -20,14 +21,14 @@ const EVENTS_AT_ONCE: usize = 500;
 
 pub(crate) async fn insert_events(
     transaction: &mut Transaction<'static, Any>,
-    request_id: Option<String>,
+    store: &Store,
     events: &[NewEvent],
 ) -> Result<()> {
     for chunk in events.chunks(EVENTS_AT_ONCE) {
         let mut sql = String::from(
             "INSERT INTO events (id, at, name, severity, category, message, props, host_id, infra_env_id, cluster_id, request_id) VALUES ",
         );
-        push_tuples(&mut sql, chunk.len(), 11);
+        push_tuples(&mut sql, store.kind(), chunk.len(), 11);
         let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
         for event in chunk {
             let props = if event.props.is_empty() {
@@ -46,7 +47,7 @@ pub(crate) async fn insert_events(
                 .bind(event.host_id.map(|id| id.to_string()))
                 .bind(event.infra_env_id.map(|id| id.to_string()))
                 .bind(event.cluster_id.map(|id| id.to_string()))
-                .bind(request_id.clone());
+                .bind(store.request_id());
         }
         query
             .execute(&mut **transaction)
@@ -83,15 +84,20 @@ pub(crate) async fn commit(transaction: Transaction<'static, Any>) -> Result<(),
     transaction.commit().await.map_err(failed("committing"))
 }
 
-/// `($1, $2), ($3, $4)`: `rows` tuples of `columns` parameters.
-pub(crate) fn push_tuples(sql: &mut String, rows: usize, columns: usize) {
+/// `($1, $2), ($3, $4)`: `rows` tuples of `columns` parameters, which are all that the statement has.
+///
+/// For SQLite `(?, ?), (?, ?)`: it takes `$1` for a name and searches all names for each, and 6000 of them add up.
+pub(crate) fn push_tuples(sql: &mut String, kind: Kind, rows: usize, columns: usize) {
     for row in 0..rows {
         sql.push_str(if row == 0 { "(" } else { ", (" });
         for column in 0..columns {
             if column > 0 {
                 sql.push_str(", ");
             }
-            sql.push_str(&format!("${}", row * columns + column + 1));
+            match kind {
+                Kind::Sqlite => sql.push('?'),
+                Kind::Postgres => sql.push_str(&format!("${}", row * columns + column + 1)),
+            }
         }
         sql.push(')');
     }

@@ -71,7 +71,7 @@ impl Store {
                  agent_version = COALESCE(heard.column6, agent_version)
              FROM (VALUES ",
         );
-        push_tuples(&mut sql, check_ins.len(), 6);
+        push_tuples(&mut sql, self.kind(), check_ins.len(), 6);
         sql.push_str(
             ") AS heard WHERE hosts.id = heard.column1 AND hosts.infra_env_id = heard.column2
                  AND hosts.deleted_at IS NULL AND hosts.checked_in_at < heard.column3",

@@ -136,7 +136,7 @@ impl Store {
             return Ok(());
         }
         let mut transaction = self.writer().await?;
-        insert_events(&mut transaction, self.request_id(), events).await?;
+        insert_events(&mut transaction, self, events).await?;
         commit(transaction).await
     }
 

@@ -2,6 +2,7 @@
 
 mod columns;
 mod history;
+mod inventory;
 
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
@@ -85,7 +86,7 @@ impl Store {
         }
         let inserted = sqlx::query(
             "INSERT INTO hosts (id, infra_env_id, cluster_id, status, version, due_at, checked_in_at, host_clock, agent_version,
-                                hostname, macs, state, data, inventory, created_at, deleted_at)
+                                hostname, macs, state, data, has_inventory, created_at, deleted_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, NULL)
              ON CONFLICT (id, infra_env_id) DO NOTHING",
         )
@@ -102,7 +103,7 @@ impl Store {
         .bind(columns.inventory.macs)
         .bind(columns.state)
         .bind(columns.data)
-        .bind(columns.inventory.document)
+        .bind(i64::from(columns.inventory.document.is_some()))
         .bind(micros(host.data.created_at))
         .execute(&mut *transaction)
         .await
@@ -110,8 +111,9 @@ impl Store {
         if inserted.rows_affected() == 0 {
             return Err(conflict(&id, &infra_env_id));
         }
+        inventory::write(&mut transaction, &id, &infra_env_id, columns.inventory.document).await?;
         history::insert(&mut transaction, host.id, host.infra_env_id, version, history).await?;
-        insert_events(&mut transaction, self.request_id(), events).await?;
+        insert_events(&mut transaction, self, events).await?;
         note_change(
             &mut transaction,
             subject(host.infra_env_id, host.id),
@@ -307,7 +309,7 @@ impl Store {
                  agent_version = CASE WHEN checked_in_at > $9 THEN agent_version ELSE $11 END,
                  checked_in_at = CASE WHEN checked_in_at > $9 THEN checked_in_at ELSE $9 END{}
              WHERE id = $1 AND infra_env_id = $2 AND version = $3 AND deleted_at IS NULL",
-            if columns.keeps_inventory { "" } else { ", hostname = $12, macs = $13, inventory = $14" }
+            if columns.keeps_inventory { "" } else { ", hostname = $12, macs = $13, has_inventory = $14" }
         );
         let mut transaction = self.writer().await?;
         let mut query = sqlx::query(sqlx::AssertSqlSafe(sql))
@@ -326,7 +328,7 @@ impl Store {
             query = query
                 .bind(columns.inventory.hostname)
                 .bind(columns.inventory.macs)
-                .bind(columns.inventory.document);
+                .bind(i64::from(columns.inventory.document.is_some()));
         }
         let updated = query
             .execute(&mut *transaction)
@@ -335,11 +337,15 @@ impl Store {
         if updated.rows_affected() == 0 {
             return Err(conflict(&id.to_string(), &infra_env_id.to_string()));
         }
+        if !columns.keeps_inventory {
+            let (id, infra_env_id) = (id.to_string(), infra_env_id.to_string());
+            inventory::write(&mut transaction, &id, &infra_env_id, columns.inventory.document).await?;
+        }
         let version = columns.version + 1;
         if let Some(entry) = history {
             history::insert(&mut transaction, id, infra_env_id, version, entry).await?;
         }
-        insert_events(&mut transaction, self.request_id(), events).await?;
+        insert_events(&mut transaction, self, events).await?;
         note_change(&mut transaction, subject(infra_env_id, id), version, at).await?;
         commit(transaction).await?;
         Ok(version)
@@ -369,7 +375,7 @@ impl Store {
         .map_err(failed("deleting a host"))?;
         let Some(row) = row else { return Ok(false) };
         let version = row.try_get::<i64, _>(0).map_err(failed("reading a version"))?;
-        insert_events(&mut transaction, self.request_id(), events).await?;
+        insert_events(&mut transaction, self, events).await?;
         note_change(&mut transaction, subject(infra_env_id, id), version, at).await?;
         commit(transaction).await?;
         Ok(true)

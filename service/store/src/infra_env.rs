@@ -52,7 +52,7 @@ impl Store {
         if inserted.rows_affected() == 0 {
             return Err(conflict(infra_env.id));
         }
-        insert_events(&mut transaction, self.request_id(), events).await?;
+        insert_events(&mut transaction, self, events).await?;
         note_change(
             &mut transaction,
             Subject::InfraEnv(infra_env.id),
@@ -150,7 +150,7 @@ impl Store {
             return Err(conflict(infra_env.id));
         }
         let version = infra_env.version + 1;
-        insert_events(&mut transaction, self.request_id(), events).await?;
+        insert_events(&mut transaction, self, events).await?;
         note_change(
             &mut transaction,
             Subject::InfraEnv(infra_env.id),
@@ -203,7 +203,7 @@ impl Store {
             .execute(&mut *transaction)
             .await
             .map_err(failed("deleting an InfraEnv"))?;
-        insert_events(&mut transaction, self.request_id(), events).await?;
+        insert_events(&mut transaction, self, events).await?;
         note_change(&mut transaction, Subject::InfraEnv(id), version, at).await?;
         commit(transaction).await?;
         Ok(Deletion::Deleted)

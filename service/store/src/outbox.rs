@@ -132,7 +132,7 @@ impl Store {
         let mut removed = 0;
         for chunk in ids.chunks(1000) {
             let mut sql = String::from("DELETE FROM outbox WHERE id IN ");
-            push_tuples(&mut sql, 1, chunk.len());
+            push_tuples(&mut sql, self.kind(), 1, chunk.len());
             let mut query = sqlx::query(sqlx::AssertSqlSafe(sql)).persistent(false);
             for id in chunk {
                 query = query.bind(id);

@@ -165,6 +165,17 @@ impl<'a> BlockDevice<'a> {
             .unwrap_or_default()
     }
 
+    /// It carries a Muster live image.
+    pub(crate) fn is_boot_medium(&self) -> bool {
+        self.root
+            .probe(&format!("disk.{}.live_image", self.name), || {
+                super::boot_medium::is_live_image(|offset, length| {
+                    transfer::read_at(&self.name, offset, length)
+                })
+            })
+            .unwrap_or(false)
+    }
+
     fn asked_bytes(&self, key: &str, ask: impl FnOnce() -> Result<Vec<u8>, String>) -> Option<Vec<u8>> {
         let text = self.root.probe(key, || ask().map(hex::encode)).ok()?;
         hex::decode(text).ok()

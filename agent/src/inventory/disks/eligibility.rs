@@ -42,16 +42,23 @@ pub(super) fn verdict(device: &BlockDevice<'_>, properties: &Properties, mounts:
     if labels(device).iter().any(|label| label.starts_with("agent")) {
         return verdict;
     }
-    for (partition, target) in mounted(device, mounts) {
-        if target.ends_with("iso") {
-            verdict.is_installation_media = true;
-            verdict
-                .reasons
-                .push("The disk carries the ISO installation media".to_owned());
-        } else {
-            verdict
-                .reasons
-                .push(format!("Partition {partition} is mounted at {target}"));
+    let mounted = mounted(device, mounts);
+    let is_medium = !name.starts_with("sr")
+        && (mounted.iter().any(|(_, target)| target.ends_with("iso")) || device.is_boot_medium());
+    if is_medium {
+        verdict.is_installation_media = true;
+        verdict
+            .reasons
+            .push("The disk carries the ISO installation media".to_owned());
+    }
+    for (partition, target) in mounted {
+        if !target.ends_with("iso") {
+            let what = if partition == name {
+                "The disk".to_owned()
+            } else {
+                format!("Partition {partition}")
+            };
+            verdict.reasons.push(format!("{what} is mounted at {target}"));
         }
     }
     verdict
@@ -60,6 +67,9 @@ pub(super) fn verdict(device: &BlockDevice<'_>, properties: &Properties, mounts:
 /// Names of the disk's partitions, from udev's database or from the table itself.
 fn labels(device: &BlockDevice<'_>) -> Vec<String> {
     let root = device.root();
+    if device.name().starts_with("sr") {
+        return Vec::new();
+    }
     if !root.is_dir("/run/udev/data") {
         return device
             .partition_labels()

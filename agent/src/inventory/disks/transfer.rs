@@ -10,6 +10,10 @@ const SG_IO: libc::c_ulong = 0x2285;
 const SG_DXFER_FROM_DEV: i32 = -3;
 /// `<linux/nvme_ioctl.h>`: `_IO('N', 0x40)`
 const NVME_IOCTL_ID: libc::c_ulong = 0x4e40;
+/// `<linux/cdrom.h>`
+const CDROM_DRIVE_STATUS: libc::c_ulong = 0x5326;
+const CDSL_CURRENT: libc::c_int = libc::c_int::MAX;
+const CDS_DISC_OK: libc::c_int = 4;
 const TIMEOUT_MS: u32 = 10_000;
 const INQUIRY: u8 = 0x12;
 /// Enough for every page 80h, 83h and standard answer in the wild; scsi_id asks for as much.
@@ -57,6 +61,10 @@ fn open(name: &str) -> Result<File, String> {
 /// Exactly `length` bytes from `offset` on.
 pub(super) fn read_at(name: &str, offset: u64, length: usize) -> Result<Vec<u8>, String> {
     let file = open(name)?;
+    // Reading an empty drive costs seconds and fills the kernel's log.
+    if name.starts_with("sr") && drive_status(&file) != CDS_DISC_OK {
+        return Err(format!("/dev/{name} has no medium"));
+    }
     let mut bytes = vec![0; length];
     file.read_exact_at(&mut bytes, offset)
         .map_err(|error| format!("/dev/{name} at {offset}: {error}"))?;
@@ -112,6 +120,12 @@ pub(super) fn nvme_namespace(name: &str) -> Result<u32, String> {
     let file = open(name)?;
     let number = nvme_id(&file);
     u32::try_from(number).map_err(|_| format!("/dev/{name}: {}", std::io::Error::last_os_error()))
+}
+
+#[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
+fn drive_status(file: &File) -> libc::c_int {
+    // SAFETY: the ioctl takes a number (which slot of a changer) and the descriptor is open for the time of the call.
+    unsafe { libc::ioctl(file.as_raw_fd(), CDROM_DRIVE_STATUS as _, CDSL_CURRENT) }
 }
 
 #[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]

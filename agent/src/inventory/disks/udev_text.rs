@@ -17,7 +17,7 @@ fn safe(bytes: &[u8]) -> String {
     for chunk in bytes.utf8_chunks() {
         let valid = chunk.valid();
         for (at, character) in valid.char_indices() {
-            let escape = character == '\\' && valid[at..].as_bytes().get(1) == Some(&b'x');
+            let escape = character == '\\' && valid.as_bytes().get(at + 1) == Some(&b'x');
             if character.is_ascii_alphanumeric()
                 || "#+-.:=@_".contains(character)
                 || !character.is_ascii()

@@ -28,6 +28,8 @@ pub struct Kernel {
     folder: PathBuf,
     /// The chosen modules by path below `folder`, such as `kernel/drivers/ata/ahci.ko`.
     modules: BTreeMap<String, ModuleInfo>,
+    /// Entries of the driver lists that name no module of this kernel.
+    pub drivers_unknown: Vec<String>,
 }
 
 impl Kernel {
@@ -84,6 +86,7 @@ impl Kernel {
             release: release.to_owned(),
             image: image.with_context(|| format!("{} holds no {vmlinuz}", package.display()))?,
             folder,
+            drivers_unknown: drivers::unknown(all.keys().map(|path| path_in_lists(path))),
             modules,
         })
     }
@@ -124,6 +127,11 @@ fn module_name(path: &str) -> String {
     file.trim_end_matches(".ko").replace('-', "_")
 }
 
+/// `kernel/drivers/md/dm-mod.ko` stands in the lists as `drivers/md/dm-mod`.
+fn path_in_lists(path: &str) -> &str {
+    path.trim_start_matches("kernel/").trim_end_matches(".ko")
+}
+
 /// The modules that the lists of [`drivers`] name, and all that these need.
 fn choose(all: &BTreeMap<String, ModuleInfo>) -> Result<BTreeMap<String, ModuleInfo>> {
     let by_name: BTreeMap<String, &str> = all
@@ -134,7 +142,7 @@ fn choose(all: &BTreeMap<String, ModuleInfo>) -> Result<BTreeMap<String, ModuleI
         .keys()
         .map(String::as_str)
         .filter(|path| {
-            let path = path.trim_start_matches("kernel/").trim_end_matches(".ko");
+            let path = path_in_lists(path);
             drivers::names(drivers::CARRIED, path) && !drivers::names(drivers::LEFT_OUT, path)
         })
         .collect();

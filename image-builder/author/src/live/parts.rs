@@ -44,6 +44,8 @@ pub struct Facts {
     pub kernel_release: String,
     /// Kernel modules.
     pub modules: usize,
+    /// Entries of the driver lists that name no module of this kernel.
+    pub drivers_unknown: Vec<String>,
     /// Firmware files, links not counted.
     pub firmware_files: usize,
     /// Bytes of firmware, uncompressed.
@@ -78,7 +80,13 @@ impl Parts {
         let scratch = tempfile::Builder::new().prefix("work-").tempdir_in(cache)?;
         let finished = scratch.path().join("finished");
         fs::create_dir(&finished)?;
-        let facts = make(ingredients, scratch.path(), &finished, progress)?;
+        let facts = make(
+            ingredients,
+            inputs.compression,
+            scratch.path(),
+            &finished,
+            progress,
+        )?;
         fs::write(finished.join(FACTS), serde_json::to_vec_pretty(&facts)?)?;
         fs::rename(&finished, &folder)?;
         Ok(Self { folder, facts })
@@ -115,7 +123,13 @@ impl Parts {
     }
 }
 
-fn make(ingredients: &Ingredients, scratch: &Path, finished: &Path, progress: Progress) -> Result<Facts> {
+fn make(
+    ingredients: &Ingredients,
+    compression: i32,
+    scratch: &Path,
+    finished: &Path,
+    progress: Progress,
+) -> Result<Facts> {
     let step = progress.step("Boot loaders");
     let tools = TOOLS
         .iter()
@@ -142,7 +156,7 @@ fn make(ingredients: &Ingredients, scratch: &Path, finished: &Path, progress: Pr
     let (firmware, missing) = pick_firmware(ingredients, &kernel, progress)?;
     let step = progress.step("Compressing drivers and firmware");
     let base = initramfs::base(ingredients, &kernel, &firmware)?;
-    let compressed = initramfs::compress(&base)?;
+    let compressed = initramfs::compress(&base, compression)?;
     fs::write(finished.join(BASE), &compressed)?;
     step.done(&format!(
         "{} from {}",
@@ -160,6 +174,7 @@ fn make(ingredients: &Ingredients, scratch: &Path, finished: &Path, progress: Pr
     Ok(Facts {
         kernel_release: kernel.release.clone(),
         modules: kernel.module_count(),
+        drivers_unknown: kernel.drivers_unknown.clone(),
         firmware_files: firmware_sizes.len(),
         firmware_bytes: firmware_sizes.iter().sum(),
         firmware_missing: missing,

@@ -22,6 +22,8 @@ pub struct Inputs {
     pub packages: Vec<Package>,
     /// Whether firmware was asked for.
     pub firmware: bool,
+    /// Level of zstd for the initrd.
+    pub compression: i32,
     /// SHA-256 of the agent.
     pub agent: String,
     /// The agent's version.
@@ -41,6 +43,7 @@ impl Inputs {
             builder: file_digest(&builder)?,
             packages: ingredients.packages.clone(),
             firmware: options.firmware,
+            compression: options.compression,
             agent: hex::encode(Sha256::digest(agent)),
             agent_version: options.agent_version.clone(),
             epoch: options.epoch.timestamp(),
@@ -53,6 +56,7 @@ impl Inputs {
         let mut digest = Sha256::new();
         digest.update(&self.builder);
         digest.update([u8::from(self.firmware)]);
+        digest.update(self.compression.to_le_bytes());
         for package in &self.packages {
             digest.update(&package.sha256);
         }

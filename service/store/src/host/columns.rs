@@ -11,10 +11,11 @@ use crate::row::{Reading, document, micros, storable};
 pub(crate) const HOST_KEY: [&str; 2] = ["infra_env_id", "id"];
 
 pub(super) const HOST_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
-     agent_version, data, inventory";
+     agent_version, data, (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
+     AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory";
 
 pub(super) const BRIEF_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
-     agent_version, data, hostname, CASE WHEN inventory IS NULL THEN 0 ELSE 1 END AS has_inventory";
+     agent_version, data, hostname, has_inventory";
 
 /// A host's values as they are bound.
 pub(super) struct Columns {

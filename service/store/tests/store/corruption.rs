@@ -2,6 +2,7 @@
 
 on_both! {
     a_corrupt_host_is_named_and_not_shown,
+    a_corrupt_inventory_is_named_and_not_shown,
     a_corrupt_infra_env_is_named_and_not_shown,
     a_corrupt_event_is_named,
 }
@@ -9,7 +10,7 @@ on_both! {
 mod cases {
     use muster_store::StoreError;
 
-    use crate::world::{World, event};
+    use crate::world::{World, event, inventory};
 
     pub async fn a_corrupt_host_is_named_and_not_shown(world: World) {
         let infra_env = world.infra_env().await;
@@ -18,7 +19,6 @@ mod cases {
             ("data", r#"{"status_info": 123456789}"#),
             ("data", "hunter2 is no JSON"),
             ("state", r#"{"status": "hunter2"}"#),
-            ("inventory", "\"hunter2\""),
             ("cluster_id", "hunter2"),
         ] {
             world.sql(&format!("UPDATE hosts SET {column} = '{value}'")).await;
@@ -44,7 +44,7 @@ mod cases {
             let text = format!("{error} {error:?}");
             assert!(!text.contains("hunter2") && !text.contains("123456789"), "{text}");
             // Put right again: the others are not touched.
-            let whole = if ["inventory", "cluster_id"].contains(&column) {
+            let whole = if column == "cluster_id" {
                 "NULL".into()
             } else {
                 good(&host, column)
@@ -54,6 +54,39 @@ mod cases {
         assert_eq!(
             world.store.find_host(infra_env.id, host.id).await.unwrap(),
             Some(host)
+        );
+    }
+
+    pub async fn a_corrupt_inventory_is_named_and_not_shown(world: World) {
+        let infra_env = world.infra_env().await;
+        let mut host = world.host(infra_env.id).await;
+        host.inventory = Some(inventory("worker-1", &[]));
+        host.version = world.store.save_host(&host, None, &[]).await.unwrap();
+        world
+            .sql("UPDATE host_inventories SET document = '\"hunter2\"'")
+            .await;
+        let error = world.store.list_hosts(infra_env.id).await.unwrap_err();
+        let text = format!("{error} {error:?}");
+        assert!(
+            text.contains(&host.id.to_string()) && text.contains("inventory"),
+            "{text}"
+        );
+        assert!(!text.contains("hunter2"), "{text}");
+        let brief = world.store.find_host_brief(infra_env.id, host.id).await;
+        assert!(
+            brief.unwrap().unwrap().has_inventory,
+            "whoever needs no inventory is not troubled"
+        );
+        world.store.save_host(&host, None, &[]).await.unwrap();
+        assert_eq!(
+            world
+                .store
+                .find_host(infra_env.id, host.id)
+                .await
+                .unwrap()
+                .unwrap()
+                .inventory,
+            host.inventory
         );
     }
 

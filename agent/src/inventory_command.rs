@@ -1,0 +1,101 @@
+//! The commands of a person: what does this machine report, and keep a copy of what it was read from.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+
+use crate::inventory::{self, Options};
+use crate::root::Root;
+use crate::{disk_links, host_id, predictable_names};
+
+/// Commands about the machine itself. None of them talks to a service.
+#[derive(Debug, Subcommand)]
+pub enum InventoryCommand {
+    /// Print the inventory of this machine as JSON; what could not be found out goes to standard error
+    Inventory(RootArgument),
+    /// Print the id under which this machine registers
+    HostId(RootArgument),
+    /// Print every interface with the name that the installed OS will give it (its own where that stays)
+    Names(RootArgument),
+    /// Print the links under /dev/disk that name the disks of this machine, with their targets
+    DiskLinks(RootArgument),
+    /// Keep a copy of everything that the commands above read of this machine
+    Capture(CaptureArguments),
+}
+
+/// Which machine.
+#[derive(Debug, Args)]
+pub struct RootArgument {
+    /// Folder with a captured machine in place of this one
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+/// Where to.
+#[derive(Debug, Args)]
+pub struct CaptureArguments {
+    /// A folder, or a file that ends in .tar, .tar.gz or .tgz
+    #[arg(value_name = "OUT")]
+    place: PathBuf,
+}
+
+impl InventoryCommand {
+    /// Runs the command; the answer goes to `output`.
+    ///
+    /// # Errors
+    /// When the captured tree cannot be read, or the answer not be written.
+    pub fn run(self, output: &mut impl Write) -> anyhow::Result<()> {
+        match self {
+            Self::Inventory(argument) => {
+                let collected = inventory::collect(&argument.open()?, Options::default());
+                for problem in &collected.problems {
+                    eprintln!("{}: {}", problem.field, problem.reason);
+                }
+                serde_json::to_writer_pretty(&mut *output, &collected.inventory)
+                    .context("cannot print the inventory")?;
+                writeln!(output)?;
+            }
+            Self::HostId(argument) => {
+                let root = argument.open()?;
+                let interfaces = inventory::collect(&root, Options::default()).inventory.interfaces;
+                writeln!(output, "{}", host_id::compute(&root, &interfaces))?;
+            }
+            Self::Names(argument) => {
+                for (name, predictable) in predictable_names::names(&argument.open()?) {
+                    writeln!(output, "{name} {}", predictable.as_deref().unwrap_or(&name))?;
+                }
+            }
+            Self::DiskLinks(argument) => {
+                for (link, target) in disk_links::plan(&argument.open()?) {
+                    writeln!(output, "{link} {target}")?;
+                }
+            }
+            Self::Capture(arguments) => {
+                let recording = record();
+                recording.write(&arguments.place)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RootArgument {
+    fn open(&self) -> anyhow::Result<Root> {
+        match &self.root {
+            Some(dir) => Ok(Root::tree(dir)?),
+            None => Ok(Root::live()),
+        }
+    }
+}
+
+/// Asks everything once, of this machine.
+fn record() -> crate::root::Recording {
+    let root = Root::recording();
+    let collected = inventory::collect(&root, Options::default());
+    host_id::compute(&root, &collected.inventory.interfaces);
+    predictable_names::names(&root);
+    disk_links::plan(&root);
+    root.into_recording().expect("the root was made to record")
+}

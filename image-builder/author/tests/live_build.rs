@@ -1,0 +1,243 @@
+//! Builds the live image for real, from packages of Debian's mirror (kept in `target/tmp` between runs), with the
+//! weakest compression: the strongest takes a minute and shows nothing more.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use muster_image_author::initramfs;
+use muster_image_author::iso::read::Image;
+use muster_image_author::live::description::Description;
+use muster_image_author::live::record::BuildRecord;
+
+/// A stand-in for the agent that the kernel could start.
+const AGENT: &str = "#!/bin/busybox sh\nexec /bin/busybox poweroff -f\n";
+
+/// Drivers without which a common server or virtual machine has no network, no disk or no boot medium.
+const MUST_HAVE_DRIVERS: [&str; 32] = [
+    "8021q",
+    "ahci",
+    "ata_piix",
+    "bnx2x",
+    "bnxt_en",
+    "bonding",
+    "e1000",
+    "e1000e",
+    "i40e",
+    "ice",
+    "igb",
+    "ipmi_si",
+    "isofs",
+    "ixgbe",
+    "megaraid_sas",
+    "mlx5_core",
+    "mpt3sas",
+    "nd_pmem",
+    "nfit",
+    "nvme",
+    "r8169",
+    "sd_mod",
+    "smartpqi",
+    "sr_mod",
+    "tg3",
+    "usb-storage",
+    "usbhid",
+    "virtio_blk",
+    "virtio_net",
+    "virtio_scsi",
+    "vmxnet3",
+    "xhci-pci",
+];
+
+/// Firmware that the drivers above cannot do without.
+const MUST_HAVE_FIRMWARE: [&str; 5] = [
+    "lib/firmware/bnx2/bnx2-mips-09-6.2.1b.fw",
+    "lib/firmware/intel/ice/ddp/ice.pkg",
+    "lib/firmware/ql2500_fw.bin",
+    "lib/firmware/rtl_nic/rtl8168h-2.fw",
+    "lib/firmware/tigon/tg3.bin",
+];
+
+struct Workplace {
+    folder: tempfile::TempDir,
+    cache: PathBuf,
+}
+
+impl Workplace {
+    fn new(cache: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("agent"), AGENT).unwrap();
+        Self {
+            folder,
+            cache: Path::new(env!("CARGO_TARGET_TMPDIR")).join(cache),
+        }
+    }
+
+    fn iso(&self) -> PathBuf {
+        self.folder.path().join("live.iso")
+    }
+
+    fn run(&self, more: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_muster-image"))
+            .args(["live", "build", "--compression-level=1", "--agent=agent"])
+            .arg("--output=live.iso")
+            .arg("--cache-dir")
+            .arg(&self.cache)
+            .args(more)
+            .env_remove("SOURCE_DATE_EPOCH")
+            .current_dir(&self.folder)
+            .output()
+            .unwrap()
+    }
+
+    /// Builds and returns what was said on standard output.
+    fn build(&self, more: &[&str]) -> String {
+        let output = self.run(more);
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn forget_parts(&self) {
+        fs::remove_dir_all(self.cache.join("parts")).unwrap();
+    }
+}
+
+#[test]
+fn the_image_is_reproducible_and_built_only_when_something_changed() {
+    let work = Workplace::new("live-build");
+    work.build(&[]);
+    let first = fs::read(work.iso()).unwrap();
+    let image = Image::open(&work.iso()).unwrap();
+    assert_eq!(image.volume_id, "MUSTER");
+    check_areas(&image, &work.iso());
+    check_initrd(&image);
+    let record = fs::read(work.folder.path().join("live.iso.build.json")).unwrap();
+    let record: BuildRecord = serde_json::from_slice(&record).unwrap();
+    assert_eq!(
+        record.facts.drivers_unknown,
+        Vec::<String>::new(),
+        "lists that name nothing"
+    );
+    let size = first.len();
+    println!("{size} bytes with the weakest compression");
+
+    assert!(work.build(&[]).contains("up to date"), "nothing changed");
+
+    work.forget_parts();
+    let said = work.build(&["--force", "--offline"]);
+    assert!(!said.contains("up to date"), "{said}");
+    assert!(
+        fs::read(work.iso()).unwrap() == first,
+        "the same ingredients gave other bytes"
+    );
+
+    fs::write(work.folder.path().join("agent"), format!("{AGENT}# changed\n")).unwrap();
+    assert!(
+        !work.build(&["--offline"]).contains("up to date"),
+        "the agent changed"
+    );
+    assert!(fs::read(work.iso()).unwrap() != first);
+
+    // A damaged ISO is not taken for a finished one.
+    fs::write(work.folder.path().join("agent"), AGENT).unwrap();
+    work.build(&["--offline"]);
+    fs::OpenOptions::new()
+        .write(true)
+        .open(work.iso())
+        .unwrap()
+        .write_all_at(b"damage", 1_000_000)
+        .unwrap();
+    assert!(!work.build(&["--offline"]).contains("up to date"));
+    assert!(fs::read(work.iso()).unwrap() == first);
+}
+
+/// The areas stand where `live.json` says, in the state of an image that nobody wrote to.
+fn check_areas(image: &Image, iso: &Path) {
+    let description: Description = serde_json::from_slice(&image.read("muster/live.json").unwrap()).unwrap();
+    let config = image.read(&description.config.file).unwrap();
+    assert_eq!(config.len(), 262_144);
+    assert!(config.iter().all(|byte| *byte == 0));
+
+    let place = &description.kargs.files[0];
+    let start = image.find(&place.path).unwrap().offset + place.offset as u64;
+    let mut area = vec![0; description.kargs.size + 1];
+    fs::File::open(iso)
+        .unwrap()
+        .read_exact_at(&mut area, start)
+        .unwrap();
+    let wanted = format!("{}{}", description.kargs.default, description.kargs.end);
+    assert!(area.starts_with(wanted.as_bytes()));
+    assert!(area[wanted.len()..].starts_with(b"####"));
+    assert_eq!(area.last(), Some(&b'\n'));
+
+    let kernel = image.read(&description.kernel).unwrap();
+    assert_eq!(&kernel[0x202..0x206], b"HdrS", "the kernel's boot header");
+    assert!(image.read(".disk/info").unwrap().starts_with(b"Muster"));
+}
+
+fn check_initrd(image: &Image) {
+    let initrd = image.read("images/pxeboot/initrd.img").unwrap();
+    let entries: BTreeMap<String, u32> = initramfs::list_bytes(&initrd)
+        .unwrap()
+        .into_iter()
+        .map(|entry| (entry.path, entry.mode))
+        .collect();
+    assert_eq!(entries["init"], 0o100_755);
+    assert_eq!(entries["bin/busybox"], 0o100_755);
+    assert_eq!(entries["tmp"], 0o041_777);
+    assert!(entries.contains_key("etc/ssl/certs/ca-certificates.crt"));
+    let missing: Vec<_> = MUST_HAVE_DRIVERS
+        .iter()
+        .filter(|driver| {
+            !entries
+                .keys()
+                .any(|path| path.ends_with(&format!("/{driver}.ko")))
+        })
+        .collect();
+    assert!(missing.is_empty(), "drivers are missing: {missing:?}");
+    let missing: Vec<_> = MUST_HAVE_FIRMWARE
+        .iter()
+        .filter(|path| !entries.contains_key(**path))
+        .collect();
+    assert!(missing.is_empty(), "firmware is missing: {missing:?}");
+    for list in [
+        "modules.dep",
+        "modules.alias",
+        "modules.builtin",
+        "modules.softdep",
+    ] {
+        assert!(entries.keys().any(|path| path.ends_with(list)), "{list}");
+    }
+}
+
+#[test]
+fn without_network_and_cache_the_way_out_is_told() {
+    let work = Workplace::new("live-build-empty");
+    let output = work.run(&["--offline"]);
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("run once without --offline"), "{said}");
+    assert!(!work.iso().exists());
+}
+
+#[test]
+fn a_dynamically_linked_agent_is_refused_before_any_work() {
+    let work = Workplace::new("live-build-refused");
+    fs::copy(
+        env!("CARGO_BIN_EXE_muster-image"),
+        work.folder.path().join("agent"),
+    )
+    .unwrap();
+    let output = work.run(&[]);
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("dynamically linked"), "{said}");
+    assert!(!work.cache.exists());
+}

@@ -1,0 +1,65 @@
+//! What a process and its children have used: CPU time and memory, from `/proc`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use nix::unistd::{SysconfVar, sysconf};
+
+/// CPU seconds (user and system) of a process and its living children.
+pub fn cpu_seconds(pid: u32) -> f64 {
+    let per_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
+    let ticks: u64 = family(pid).into_iter().map(ticks).sum();
+    #[expect(clippy::cast_precision_loss, reason = "far fewer ticks than 2^52")]
+    {
+        ticks as f64 / per_second as f64
+    }
+}
+
+/// Resident memory of a process, MB (10^6 bytes).
+pub fn resident_mb(pid: u32) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let kib = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .and_then(|rest| rest.split_whitespace().next());
+    kib.and_then(|kib| kib.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0 / 1e6
+}
+
+/// The largest resident memory of a process seen while `work` was done, MB; looked at a hundred times a second.
+pub fn peak_resident_mb<T>(pid: u32, work: impl FnOnce() -> T) -> (f64, T) {
+    let done = Arc::new(AtomicBool::new(false));
+    let watching: JoinHandle<f64> = std::thread::spawn({
+        let done = Arc::clone(&done);
+        move || {
+            let mut peak: f64 = 0.0;
+            while !done.load(Ordering::Relaxed) {
+                peak = peak.max(resident_mb(pid));
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            peak
+        }
+    });
+    let result = work();
+    done.store(true, Ordering::Relaxed);
+    (watching.join().expect("reading /proc does not panic"), result)
+}
+
+fn family(pid: u32) -> Vec<u32> {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    std::iter::once(pid).chain(children).collect()
+}
+
+/// Fields 14 and 15 of `/proc/PID/stat`; the name before them stands in parentheses and may hold spaces.
+fn ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    after_name
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .filter_map(|field| field.parse::<u64>().ok())
+        .sum()
+}
