@@ -228,7 +228,7 @@ fn bad_settings() -> Vec<(&'static str, Value, &'static str)> {
         (
             "ignition_config_override",
             json!(large_override.to_string()),
-            "256",
+            "ignition_config_override",
         ),
         (
             "ignition_config_override",
