@@ -61,8 +61,8 @@ fn fails(arguments: &[&str], token: Option<&str>, words: &[&str]) {
 fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
     let service = database.serve_with(Settings::auth_local);
     let url = format!("http://127.0.0.1:{}", service.port());
-    let token = service.token(None);
-    let token = Some(token.as_str());
+    let operator = service.token(None);
+    let token = Some(operator.as_str());
     let folder = tempfile::tempdir().unwrap();
     let (secret, key) = (
         folder.path().join("pull-secret.json"),
@@ -105,7 +105,7 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
         "{said}"
     );
     let made = Asker::of(&service)
-        .with("Authorization", token.unwrap())
+        .with("Authorization", &operator)
         .get(&format!("/infra-envs/{id}"))
         .expect(200)
         .json();
@@ -128,7 +128,7 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
     let mut watch = command(muster_program());
     watch
         .args(["hosts", "--watch", "--url", &url])
-        .env("MUSTER_TOKEN", token.unwrap());
+        .env("MUSTER_TOKEN", &operator);
     let mut watch = Program::start(
         "muster hosts --watch",
         &mut watch,
@@ -163,7 +163,7 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
         &["400", "host"],
     );
     Asker::of(&service)
-        .with("Authorization", token.unwrap())
+        .with("Authorization", &operator)
         .delete(&host)
         .expect(204);
     succeeds(&["infra-env", "delete", "--url", &url, &id], token);
@@ -245,7 +245,7 @@ fn mistakes_are_told_with_what_to_do(database: Database) {
         !Path::new(missing).exists(),
         "asking for a token makes no database"
     );
-    let wrong = "postgres://nobody:a-password@127.0.0.1:1/none";
+    let wrong = "postgres://nobody:a-password@127.0.0.1:1/none?sslmode=nonsense";
     let output = muster(&["token", "--operator", "--database-url", wrong], None);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && !said.contains("a-password"), "{said}");
