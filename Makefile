@@ -37,8 +37,8 @@ muster:
 
 muster-agent:
 	@.ci/deps rust build
-	RUSTFLAGS="$${RUSTFLAGS:-} -C target-feature=+crt-static" cargo build --release --target $(STATIC_TARGET) -p muster-agent
-	@install -D $(TARGET)/$(STATIC_TARGET)/release/muster-agent dist/muster-agent
+	RUSTFLAGS="$${RUSTFLAGS:-} -C target-feature=+crt-static" cargo build --profile agent --target $(STATIC_TARGET) -p muster-agent
+	@install -D $(TARGET)/$(STATIC_TARGET)/agent/muster-agent dist/muster-agent
 
 muster-image:
 	@.ci/deps rust build

@@ -72,6 +72,19 @@ impl Pool {
         self.await_one_host(machine, &what, |host| !host.inventory.is_empty())
     }
 
+    /// Waits until the inventory has an address for each card: a link may come up after the first inventory was sent.
+    #[track_caller]
+    fn await_addresses(&self, machine: &mut Running) -> Host {
+        self.await_one_host(machine, "an inventory with the addresses of both cards", |host| {
+            let found = inventory(host);
+            let cards = found.iter().flat_map(|found| &found.interfaces);
+            cards
+                .filter(|card| MACS.contains(&&*card.mac_address) && !card.ipv4_addresses.is_empty())
+                .count()
+                == MACS.len()
+        })
+    }
+
     #[track_caller]
     fn await_one_host(&self, machine: &mut Running, what: &str, wanted: impl Fn(&Host) -> bool) -> Host {
         await_condition(what, machine.time_left(), || {
@@ -111,6 +124,11 @@ impl Pool {
             machine.uptime().as_secs_f32()
         );
         assert_eq!(host.requested_hostname, name);
+        let host = self.await_addresses(&mut machine);
+        println!(
+            "{name}: both cards have addresses {:.1} s after power-on",
+            machine.uptime().as_secs_f32()
+        );
         assert_is_known_machine(&inventory(&host).unwrap(), firmware);
         self.assert_status_moved(HostStatus::DiscoveringUnbound, HostStatus::KnownUnbound);
     }

@@ -26,7 +26,7 @@ pub struct RunFlags {
     pub agent_version: String,
     /// The agent's token, if the service asks for one
     #[arg(long, env = "PULL_SECRET_TOKEN", hide_env_values = true, default_value = "")]
-    pub token: String,
+    pub token: Token,
     /// PEM file of certificates to trust beside the system's
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
@@ -74,7 +74,7 @@ impl RunFlags {
             service_url: self.url,
             infra_env_id: self.infra_env_id,
             infra_env_name: String::new(),
-            token: Token::new(self.token),
+            token: self.token,
             ca_certificates,
             insecure: self.insecure,
             proxy: proxy_from(|name| std::env::var(name).ok()),
@@ -173,7 +173,7 @@ mod tests {
                 "interval",
             ),
         ] {
-            let error = parse(&arguments).err().expect("refused").to_string();
+            let error = parse(&arguments).expect_err("refused").to_string();
             assert!(error.contains(word), "{error}");
         }
     }

@@ -1,7 +1,7 @@
 //! `boot/grub/grub.cfg`, with the kernel-argument area that the service overlays (`docs/live-image.md`).
 
 /// Kernel arguments of an area never written.
-pub const DEFAULT_ARGUMENTS: &str = "quiet console=tty0 console=ttyS1,115200n8 console=ttyS0,115200n8";
+pub const DEFAULT_ARGUMENTS: &str = "quiet console=tty0 console=ttyS0,115200n8 console=ttyS1,115200n8";
 
 /// Bytes of the kernel-argument area.
 pub const AREA_SIZE: usize = 1536;
