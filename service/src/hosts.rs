@@ -13,6 +13,7 @@ use muster_store::{HistoryEntry, HostBrief, Store, StoreError};
 use crate::app::App;
 use crate::check_ins::{HostKey, Seen};
 use crate::http::problem::Problem;
+use crate::http::request_id;
 use crate::random;
 
 /// Attempts at a change that others make at the same time.
@@ -52,6 +53,14 @@ impl Hosts {
     /// Those in `store`.
     pub fn new(store: Store) -> Self {
         Self { store }
+    }
+
+    /// The store, for a write whose events are to name the request that causes them.
+    fn writing(&self) -> Store {
+        match request_id::current() {
+            Some(id) => self.store.on_behalf_of(id),
+            None => self.store.clone(),
+        }
     }
 
     /// One host, with its inventory.
@@ -106,7 +115,7 @@ impl Hosts {
                 to: made.state.status(),
                 reason: made.data.status_info.clone(),
             };
-            match self.store.insert_host(&made, &history, &step.events).await {
+            match self.writing().insert_host(&made, &history, &step.events).await {
                 Ok(version) => {
                     made.version = version;
                     tracing::info!(host.id = %id, infra_env.id = %infra_env_id, to = made.state.status().name(), "host registered");
@@ -186,7 +195,7 @@ impl Hosts {
             reason: reason.clone(),
         });
         saved.version = self
-            .store
+            .writing()
             .save_host(&saved, history.as_ref(), &step.events)
             .await?;
         if let Some((from, to, reason)) = step.transition {
@@ -218,7 +227,7 @@ impl Hosts {
         let found = self.find(infra_env_id, id).await?.ok_or_else(unknown)?;
         let now = app.now();
         let news = [host::news::host_deregistered(&found, now)];
-        if !self.store.delete_host(infra_env_id, id, now, &news).await? {
+        if !self.writing().delete_host(infra_env_id, id, now, &news).await? {
             return Err(unknown());
         }
         app.check_ins.forget((infra_env_id, id));

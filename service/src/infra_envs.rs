@@ -11,6 +11,7 @@ use muster_store::{Deletion, Store, StoreError};
 
 use crate::app::now;
 use crate::http::problem::Problem;
+use crate::http::request_id;
 use crate::random;
 
 /// How long another replica's change may go unnoticed. Every poll of every host needs its InfraEnv.
@@ -31,6 +32,14 @@ impl InfraEnvs {
         Self {
             store,
             cache: Mutex::default(),
+        }
+    }
+
+    /// The store, for a write whose events are to name the request that causes them.
+    fn writing(&self) -> Store {
+        match request_id::current() {
+            Some(id) => self.store.on_behalf_of(id),
+            None => self.store.clone(),
         }
     }
 
@@ -83,7 +92,7 @@ impl InfraEnvs {
     /// Stores a new one, with the events that tell of it.
     pub async fn create(&self, mut made: InfraEnv) -> Result<Arc<InfraEnv>, Problem> {
         let events = news::created_events(&made, made.created_at);
-        made.version = self.store.insert_infra_env(&made, &events).await?;
+        made.version = self.writing().insert_infra_env(&made, &events).await?;
         tracing::info!(infra_env.id = %made.id, name = made.name, "InfraEnv created");
         Ok(self.keep(made))
     }
@@ -125,7 +134,7 @@ impl InfraEnvs {
             let Some((mut next, events)) = decide(&found)? else {
                 return Ok(self.keep(found));
             };
-            match self.store.update_infra_env(&next, &events).await {
+            match self.writing().update_infra_env(&next, &events).await {
                 Ok(version) => {
                     next.version = version;
                     return Ok(self.keep(next));
@@ -143,7 +152,7 @@ impl InfraEnvs {
     pub async fn delete(&self, id: InfraEnvId) -> Result<(), Problem> {
         let found = self.get(id).await?;
         let outcome = self
-            .store
+            .writing()
             .delete_infra_env(id, now(), &[news::deregistered(&found, now())])
             .await?;
         self.cache().remove(&id);
@@ -155,7 +164,7 @@ impl InfraEnvs {
             Deletion::Absent => Err(Problem::not_found(format!("infra_env {id}"))),
             Deletion::Inhabited(hosts) => {
                 let why = format!("infra_env {id} still has {hosts} host(s); delete them first");
-                self.store
+                self.writing()
                     .insert_events(&[news::deregister_failed(&found, &why, now())])
                     .await?;
                 Err(Problem::invalid(why))

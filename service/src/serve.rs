@@ -9,7 +9,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use muster_core::host::agent_version::OWN_PREFIX;
 use muster_core::secret::Secret;
 use muster_store::Store;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -66,6 +66,8 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         store,
     });
 
+    // Before anybody can connect: from here on a signal means "finish what was begun".
+    let mut signals = Signals::new()?;
     let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();
     listen::spawn(
@@ -91,15 +93,13 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     background.spawn(background::outbox::run(app.clone(), jobs.clone()));
     greet(&app, &args, api_address, boot_address).await;
 
-    let outcome = until_stopped(&mut tasks, &mut background).await;
+    let outcome = until_stopped(&mut signals, &mut tasks, &mut background).await;
     tracing::info!(
         seconds = args.drain_timeout.as_secs(),
-        "stopping: no new connections, running requests get this long"
+        "stopping: no new connections, running requests get this long; a second signal stops at once"
     );
     stop.cancel();
-    while let Some(done) = tasks.join_next().await {
-        done??;
-    }
+    drain(&mut signals, &mut tasks).await?;
     // Requests are over, so nothing is noted any more: the last flush is complete.
     jobs.cancel();
     while let Some(done) = background.join_next().await {
@@ -110,13 +110,53 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     outcome
 }
 
+/// Waits for running requests, unless a second signal says that nobody wants to wait for them.
+async fn drain(signals: &mut Signals, tasks: &mut JoinSet<Result<()>>) -> Result<()> {
+    loop {
+        tokio::select! {
+            ended = tasks.join_next() => match ended {
+                Some(done) => done??,
+                None => return Ok(()),
+            },
+            () = signals.next() => {
+                tracing::warn!("a second signal: running requests are cut off");
+                tasks.shutdown().await;
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// What asks the service to stop.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
 /// A signal, or a task that should never end.
-async fn until_stopped(tasks: &mut JoinSet<Result<()>>, background: &mut JoinSet<()>) -> Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+async fn until_stopped(
+    signals: &mut Signals,
+    tasks: &mut JoinSet<Result<()>>,
+    background: &mut JoinSet<()>,
+) -> Result<()> {
     tokio::select! {
-        _ = terminate.recv() => Ok(()),
-        _ = interrupt.recv() => Ok(()),
+        () = signals.next() => Ok(()),
         Some(ended) = tasks.join_next() => ended?.context("a listener ended"),
         Some(ended) = background.join_next() => ended.context("a background job ended"),
     }

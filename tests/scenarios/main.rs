@@ -5,15 +5,32 @@
     reason = "a scenario that gets no answer has failed, and its machine and service show why"
 )]
 
+mod ask;
+mod database;
 mod pool;
 
+mod authorization;
 mod boot_by_ipxe;
 mod boot_by_pxe;
 mod boot_by_uefi_http;
 mod boot_from_cd;
 mod boot_from_usb_stick;
+mod command_line;
+mod download_api;
+mod event_api;
 mod findings;
+mod full_disk;
+mod host_api;
+mod hostile_input;
 mod hosts_table;
+mod infra_env_api;
+mod polling;
 mod power_on_to_inventory;
 mod reference_machine;
+mod replicas;
 mod service_restarts;
+mod shutdown;
+mod sudden_death;
+mod tls;
+mod transport;
+mod wire;

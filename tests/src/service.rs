@@ -140,12 +140,12 @@ impl Service {
         };
         service.await_ready();
         if service.settings.auth == "local" {
-            let token = service.muster(&[
-                "token",
-                "--operator",
-                "--data-dir",
-                &service.data_dir().display().to_string(),
-            ]);
+            let data_dir = service.data_dir().display().to_string();
+            let mut arguments = vec!["token", "--operator", "--data-dir", &data_dir];
+            if let Some(url) = &service.settings.database_url {
+                arguments.extend(["--database-url", url]);
+            }
+            let token = service.muster(&arguments);
             service.client = service.client.with_token(token.trim());
         }
         service

@@ -61,6 +61,12 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
 
 /// Parses JSON; the error names the path of the field.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // A struct can be read from a list of its fields, too, which nobody means.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Problem::bad_request(
+            "parsing body failed: the body must be a JSON object",
+        ));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
@@ -85,9 +91,18 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        serde_html_form::from_str(parts.uri.query().unwrap_or_default())
+        let query = parts.uri.query().unwrap_or_default();
+        let pairs = url::form_urlencoded::parse(query.as_bytes());
+        serde_path_to_error::deserialize(serde_html_form::Deserializer::new(pairs))
             .map(Query)
-            .map_err(|error| Problem::bad_request(format!("a query parameter is not acceptable: {error}")))
+            .map_err(|error| {
+                let (path, cause) = (error.path().to_string(), error.inner());
+                Problem::bad_request(if path == "." {
+                    format!("a query parameter is not acceptable: {cause}")
+                } else {
+                    format!("the query parameter {path:?} is not acceptable: {cause}")
+                })
+            })
     }
 }
 
@@ -133,5 +148,6 @@ mod tests {
         assert!(message(r#"{"image_type":"floppy"}"#).contains("image_type"));
         assert!(message(r#"{"ntp_sources":"#).contains("parsing body failed"));
         assert!(message(r#"{} trailing"#).contains("trailing"));
+        assert!(message("[]").contains("object"));
     }
 }

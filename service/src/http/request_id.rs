@@ -1,5 +1,6 @@
 //! Every request has an id, every answer says it, every log line of the request carries it.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
@@ -11,12 +12,18 @@ use uuid::Uuid;
 
 static HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The id of a request, in its extensions.
-#[derive(Debug, Clone)]
-pub struct RequestId(pub String);
+tokio::task_local! {
+    static CURRENT: Arc<str>;
+}
+
+/// The id of the request that is being answered; `None` in background jobs. It is stored with the events that the
+/// request causes, so it is known as deep as these are written, without every call on the way handing it on.
+pub fn current() -> Option<Arc<str>> {
+    CURRENT.try_with(Arc::clone).ok()
+}
 
 /// Middleware: takes the caller's id when it is printable and short, makes one otherwise; logs and measures the request.
-pub async fn trace(mut request: Request, next: Next) -> Response {
+pub async fn trace(request: Request, next: Next) -> Response {
     let given = request
         .headers()
         .get(&HEADER)
@@ -25,7 +32,6 @@ pub async fn trace(mut request: Request, next: Next) -> Response {
     let id = given
         .filter(acceptable)
         .map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
-    request.extensions_mut().insert(RequestId(id.clone()));
 
     // The route, not the path: paths may hold tokens and would make metrics without end.
     let route = request
@@ -35,7 +41,8 @@ pub async fn trace(mut request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let span = tracing::info_span!("request", request_id = %id, %method, route);
     let started = Instant::now();
-    let mut response = next.run(request).instrument(span.clone()).await;
+    let answered = next.run(request).instrument(span.clone());
+    let mut response = CURRENT.scope(id.as_str().into(), answered).await;
 
     let status = response.status();
     let seconds = started.elapsed().as_secs_f64();

@@ -7,7 +7,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use http::{HeaderValue, StatusCode, Uri, header};
+use http::{HeaderValue, StatusCode, Uri, Version, header};
 use muster_api::BASE_PATH;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
@@ -102,6 +102,7 @@ pub fn boot_only(app: Arc<App>) -> Router {
 fn around(router: Router) -> Router {
     let router = router
         .fallback(unknown_path)
+        .layer(middleware::from_fn(close_after_refusal))
         .layer(CatchPanicLayer::custom(|_| Problem::internal().into_response()))
         .layer(middleware::from_fn(request_id::trace));
     // Paths are rewritten before routing, and `Allow` is known only after it, hence a router around the router.
@@ -110,6 +111,25 @@ fn around(router: Router) -> Router {
         .layer(middleware::map_response(unknown_method))
         .service(router);
     Router::new().fallback_service(whole)
+}
+
+/// A refused request's body may not have been read, and then the connection ends with the answer. The client is told,
+/// so that it does not send its next request into a closing connection.
+async fn close_after_refusal(request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let sent = headers.contains_key(header::TRANSFER_ENCODING)
+        || headers
+            .get(header::CONTENT_LENGTH)
+            .is_some_and(|length| length != "0");
+    let tells = sent && request.version() <= Version::HTTP_11;
+    let mut response = next.run(request).await;
+    let refused = response.status().is_client_error() || response.status().is_server_error();
+    if tells && refused {
+        response
+            .headers_mut()
+            .insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 async fn clean_path(mut request: Request) -> Request {
@@ -141,18 +161,17 @@ async fn unknown_method(response: Response) -> Response {
     {
         return response;
     }
-    let allow = response.headers().get(header::ALLOW).cloned();
-    let methods = allow
-        .as_ref()
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default()
-        .to_owned();
+    // Only the body is ours to make: `Allow` and the request's id are there already.
+    let (mut head, _) = response.into_parts();
+    let allow = head.headers.get(header::ALLOW);
+    let methods = allow.and_then(|value| value.to_str().ok()).unwrap_or_default();
     let message = format!("this method is not allowed, but [{methods}] are");
-    let mut answer = Problem::Framework(StatusCode::METHOD_NOT_ALLOWED, message).into_response();
-    if let Some(allow) = allow {
-        answer.headers_mut().insert(header::ALLOW, allow);
-    }
-    answer
+    let (words, body) = Problem::Framework(StatusCode::METHOD_NOT_ALLOWED, message)
+        .into_response()
+        .into_parts();
+    head.headers.remove(header::CONTENT_LENGTH);
+    head.headers.extend(words.headers);
+    Response::from_parts(head, body)
 }
 
 async fn vary(mut response: Response) -> Response {

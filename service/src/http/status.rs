@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use http::{StatusCode, header};
+use muster_api::host::HostStatus;
 use serde::Serialize;
 
 use crate::app::App;
@@ -41,8 +42,14 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Readiness>)
 
 /// Prometheus text.
 pub async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
+    let before = app.store.statement_counts();
+    metrics::counter!("muster_database_reads_total").absolute(before.reads);
+    metrics::counter!("muster_database_writes_total").absolute(before.writes);
     if let Ok(counts) = app.store.count_hosts_by_status().await {
-        for (status, count) in counts {
+        // A status that its last host has left is told, too: otherwise its old number would stand for ever.
+        for status in HostStatus::ALL {
+            let found = counts.iter().find(|(counted, _)| *counted == status);
+            let count = found.map_or(0, |(_, count)| *count);
             metrics::gauge!("muster_hosts", "status" => status.name()).set(count as f64);
         }
     }

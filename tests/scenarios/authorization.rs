@@ -1,0 +1,406 @@
+//! Who may call what, for every operation that the service describes. Rules: rest-behaviour.md §2, issue 3 item 5.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use muster_api::BASE_PATH;
+use muster_tests::rest::PULL_SECRET;
+use serde_json::{Value, json};
+
+use crate::ask::{Answer, Asker};
+use crate::database::{Database, Served, host_id, infra_env, known_host, on_each_database};
+
+on_each_database!(
+    every_operation_asks_for_a_token_and_takes_the_right_ones,
+    a_token_dies_with_its_infra_env
+);
+
+/// In which ways an InfraEnv's own token opens an operation. The operator's opens every one, in `Authorization`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct OpenTo {
+    /// `X-Secret-Key`.
+    agent: bool,
+    /// `?api_key=`, `?image_token=`, `Image-Token`.
+    url: bool,
+}
+
+const OPERATOR_ONLY: OpenTo = OpenTo {
+    agent: false,
+    url: false,
+};
+const AGENT: OpenTo = OpenTo {
+    agent: true,
+    url: false,
+};
+const URL: OpenTo = OpenTo {
+    agent: false,
+    url: true,
+};
+const BOTH: OpenTo = OpenTo {
+    agent: true,
+    url: true,
+};
+
+/// One operation: its id in the description, who else than the operator may call it, a query, a good body.
+struct Operation {
+    id: &'static str,
+    open_to: OpenTo,
+    query: &'static str,
+    body: Option<Value>,
+}
+
+/// The checked-in list. An operation that is not in it fails the test: decide who may call it and write it down here.
+fn operations() -> Vec<Operation> {
+    let operation = |id, open_to, query, body| Operation {
+        id,
+        open_to,
+        query,
+        body,
+    };
+    vec![
+        operation("ListInfraEnvs", OPERATOR_ONLY, "", None),
+        operation(
+            "RegisterInfraEnv",
+            OPERATOR_ONLY,
+            "",
+            Some(json!({"name": "new", "pull_secret": PULL_SECRET})),
+        ),
+        operation("GetInfraEnv", BOTH, "", None),
+        operation("UpdateInfraEnv", OPERATOR_ONLY, "", Some(json!({}))),
+        operation("DeregisterInfraEnv", OPERATOR_ONLY, "", None),
+        operation("GetInfraEnvDownloadURL", OPERATOR_ONLY, "", None),
+        operation(
+            "GetInfraEnvPresignedFileURL",
+            OPERATOR_ONLY,
+            "file_name=discovery.ign",
+            None,
+        ),
+        operation("RegenerateInfraEnvSigningKey", OPERATOR_ONLY, "", None),
+        operation("v2DownloadInfraEnvFiles", BOTH, "file_name=discovery.ign", None),
+        operation("DownloadMinimalInitrd", URL, "", None),
+        operation("v2ListEvents", URL, "infra_env_id={ie}", None),
+        operation("v2ListHosts", AGENT, "", None),
+        operation("v2RegisterHost", AGENT, "", Some(json!({"host_id": host_id(1)}))),
+        operation("v2GetHost", OPERATOR_ONLY, "", None),
+        operation(
+            "v2UpdateHost",
+            OPERATOR_ONLY,
+            "",
+            Some(json!({"host_role": "worker"})),
+        ),
+        operation("v2DeregisterHost", OPERATOR_ONLY, "", None),
+        operation("v2GetNextSteps", AGENT, "", None),
+        operation(
+            "v2PostStepReply",
+            AGENT,
+            "",
+            Some(json!({"step_type": "ntp-synchronizer", "output": "{\"ntp_sources\":[]}"})),
+        ),
+        operation("v2ListComponentVersions", OPERATOR_ONLY, "", None),
+        operation("v2ListSupportedOpenshiftVersions", OPERATOR_ONLY, "", None),
+    ]
+}
+
+/// Paths that nobody needs a token for, because firmware, probes and people without one must reach them.
+const OPEN_PATHS: [&str; 5] = [
+    "/health",
+    "/ready",
+    "/metrics",
+    "/api/assisted-install/openapi",
+    "/api/assisted-install/v2/openapi",
+];
+
+/// Every operation of the description: id, method, path.
+fn described(asker: &Asker) -> BTreeMap<String, (String, String)> {
+    let document = asker
+        .ask("GET", "/api/assisted-install/v2/openapi", None)
+        .expect(200)
+        .json();
+    let mut found = BTreeMap::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in [
+            "get", "post", "put", "patch", "delete", "head", "options", "trace",
+        ] {
+            if let Some(id) = item[method]["operationId"].as_str() {
+                let twice = found.insert(id.to_owned(), (method.to_uppercase(), path.clone()));
+                assert!(twice.is_none(), "two operations have the id {id}");
+            } else {
+                assert!(item.get(method).is_none(), "{method} {path} has no operationId");
+            }
+        }
+    }
+    found
+}
+
+/// Where a token is put.
+#[derive(Debug, Clone, Copy)]
+enum Carrier {
+    Raw,
+    Bearer,
+    SecretKey,
+    ImageToken,
+    ApiKeyInUrl,
+    ImageTokenInUrl,
+}
+
+const CARRIERS: [Carrier; 6] = [
+    Carrier::Raw,
+    Carrier::Bearer,
+    Carrier::SecretKey,
+    Carrier::ImageToken,
+    Carrier::ApiKeyInUrl,
+    Carrier::ImageTokenInUrl,
+];
+
+/// A call of one operation with a token, or with none.
+fn call(
+    service: &Served,
+    method: &str,
+    url: &str,
+    body: Option<&Value>,
+    credential: Option<(Carrier, &str)>,
+) -> Answer {
+    let asker = Asker::of(service);
+    let join = if url.contains('?') { "&" } else { "?" };
+    let (asker, url) = match credential {
+        None => (asker, url.to_owned()),
+        Some((Carrier::Raw, token)) => (asker.with("Authorization", token), url.to_owned()),
+        Some((Carrier::Bearer, token)) => (
+            asker.with("Authorization", &format!("Bearer {token}")),
+            url.to_owned(),
+        ),
+        Some((Carrier::SecretKey, token)) => (asker.with("X-Secret-Key", token), url.to_owned()),
+        Some((Carrier::ImageToken, token)) => (asker.with("Image-Token", token), url.to_owned()),
+        Some((Carrier::ApiKeyInUrl, token)) => (asker, format!("{url}{join}api_key={token}")),
+        Some((Carrier::ImageTokenInUrl, token)) => (asker, format!("{url}{join}image_token={token}")),
+    };
+    let body = body.map(Value::to_string);
+    asker.ask(method, &url, body.as_deref().map(str::as_bytes))
+}
+
+/// A fresh InfraEnv with a host, so that each call finds what it may delete.
+struct World {
+    service: Served,
+    operator: String,
+}
+
+impl World {
+    fn target(&self) -> (String, String) {
+        let asker = Asker::of(&self.service).with("Authorization", &self.operator);
+        let path = infra_env(&asker);
+        known_host(&asker, &path, 1);
+        let token = self.service.token(Some(&path));
+        (path.trim_start_matches("/infra-envs/").to_owned(), token)
+    }
+}
+
+fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database) {
+    let service = database.serve_with(muster_tests::service::Settings::auth_local);
+    let operator = service.token(None);
+    let world = World { service, operator };
+    let service = &world.service;
+    let nobody = Asker::of(service);
+    let described = described(&nobody);
+    let listed: BTreeSet<String> = operations()
+        .iter()
+        .map(|operation| operation.id.to_owned())
+        .collect();
+    assert_eq!(
+        listed,
+        described.keys().cloned().collect(),
+        "the list above and the service's description differ"
+    );
+    for path in OPEN_PATHS {
+        nobody.ask("GET", path, None).expect(200);
+    }
+
+    let (_, foreign) = world.target();
+    let garbage = [
+        "",
+        "x",
+        "not.a.token",
+        "Bearer",
+        &format!("{}x", world.operator),
+        &tampered(&world.operator),
+        UNSIGNED,
+    ];
+    let (mut infra_env, mut own) = world.target();
+    for operation in operations() {
+        let (method, path) = &described[operation.id];
+        assert!(path.starts_with(BASE_PATH), "{path}");
+        let url = |infra_env: &str| {
+            let query = if operation.query.is_empty() {
+                String::new()
+            } else {
+                format!("?{}", operation.query)
+            };
+            format!("{path}{query}")
+                .replace("{infra_env_id}", infra_env)
+                .replace("{ie}", infra_env)
+                .replace("{host_id}", &host_id(1))
+        };
+        let ask = |infra_env: &str, credential: Option<(Carrier, &str)>| {
+            call(
+                service,
+                method,
+                &url(infra_env),
+                operation.body.as_ref(),
+                credential,
+            )
+        };
+        let id = operation.id;
+        if method == "DELETE" {
+            (infra_env, own) = world.fresh(id);
+        }
+
+        let refused = ask(&infra_env, None);
+        assert_eq!(refused.status, 401, "{id} without a token: {}", refused.text());
+        assert_eq!(
+            refused.json(),
+            json!({"code": 401, "message": "unauthenticated for invalid credentials"})
+        );
+        for carrier in CARRIERS {
+            for token in garbage {
+                let refused = ask(&infra_env, Some((carrier, token)));
+                assert_eq!(
+                    refused.status,
+                    401,
+                    "{id} with {token:?} as {carrier:?}: {}",
+                    refused.text()
+                );
+                let words = refused.words();
+                assert!(
+                    token.len() < 20 || !words.contains(token),
+                    "{id} repeats the token: {words}"
+                );
+            }
+            let refused = ask(&infra_env, Some((carrier, &foreign)));
+            let allowed = [401, 403, 404];
+            assert!(
+                allowed.contains(&refused.status),
+                "{id} with another's token as {carrier:?}: {} {}",
+                refused.status,
+                refused.text()
+            );
+            refused.words();
+        }
+        for (carrier, is_operator) in [
+            (Carrier::Raw, true),
+            (Carrier::Bearer, true),
+            (Carrier::SecretKey, false),
+            (Carrier::ImageToken, false),
+            (Carrier::ApiKeyInUrl, false),
+            (Carrier::ImageTokenInUrl, false),
+        ] {
+            let open = match carrier {
+                Carrier::Raw | Carrier::Bearer => true,
+                Carrier::SecretKey => operation.open_to.agent,
+                Carrier::ImageToken | Carrier::ApiKeyInUrl | Carrier::ImageTokenInUrl => {
+                    operation.open_to.url
+                }
+            };
+            let token = if is_operator { &world.operator } else { &own };
+            let answer = ask(&infra_env, Some((carrier, token)));
+            if open {
+                assert!(
+                    (200..300).contains(&answer.status),
+                    "{id} with the right token as {carrier:?}: {} {}",
+                    answer.status,
+                    answer.text()
+                );
+            } else {
+                assert_eq!(
+                    answer.status,
+                    401,
+                    "{id} with an InfraEnv's token as {carrier:?}: {}",
+                    answer.text()
+                );
+            }
+            if method == "DELETE" {
+                (infra_env, own) = world.fresh(id);
+            }
+        }
+        for carrier in [
+            Carrier::ImageToken,
+            Carrier::ApiKeyInUrl,
+            Carrier::ImageTokenInUrl,
+        ] {
+            let refused = ask(&infra_env, Some((carrier, &world.operator)));
+            assert_eq!(
+                refused.status, 401,
+                "{id} with the operator's token as {carrier:?}"
+            );
+        }
+        if method == "DELETE" {
+            (infra_env, own) = world.target();
+        }
+    }
+    let log = service.log();
+    for secret in [&world.operator, &own, &foreign] {
+        assert!(!log.contains(secret.as_str()), "the log holds a token");
+    }
+}
+
+impl World {
+    /// What the next call of that operation finds: an InfraEnv to be deleted must have no hosts.
+    fn fresh(&self, operation: &str) -> (String, String) {
+        if operation != "DeregisterInfraEnv" {
+            return self.target();
+        }
+        let asker = Asker::of(&self.service).with("Authorization", &self.operator);
+        let path = infra_env(&asker);
+        let token = self.service.token(Some(&path));
+        (path.trim_start_matches("/infra-envs/").to_owned(), token)
+    }
+}
+
+/// `{"alg":"none"}` `{"operator":true}`: what a careless verifier would take.
+const UNSIGNED: &str = "eyJhbGciOiJub25lIn0.eyJvcGVyYXRvciI6dHJ1ZX0.";
+
+/// The same token with another payload and the old signature.
+fn tampered(token: &str) -> String {
+    let parts: Vec<&str> = token.split('.').collect();
+    let payload: String = parts[1].chars().rev().collect();
+    format!("{}.{payload}.{}", parts[0], parts[2])
+}
+
+fn a_token_dies_with_its_infra_env(database: Database) {
+    let service = database.serve_with(muster_tests::service::Settings::auth_local);
+    let operator = Asker::of(&service).with("Authorization", &service.token(None));
+    let path = infra_env(&operator);
+    let token = service.token(Some(&path));
+    let agent = Asker::of(&service).with("X-Secret-Key", &token);
+    let host = known_host(&agent, &path, 1);
+    agent.get(&format!("{host}/instructions")).expect(200);
+    // The agent's token does not open events of others, not even by naming foreign hosts beside its own InfraEnv.
+    let other = infra_env(&operator);
+    let foreign_host = known_host(&operator, &other, 2);
+    let id = path.trim_start_matches("/infra-envs/");
+    let signed = Asker::of(&service).with("Image-Token", &token);
+    signed.get(&format!("/events?infra_env_id={id}")).expect(200);
+    signed
+        .get(&format!("/events?host_ids={}", host_id(1)))
+        .expect(200);
+    for query in [
+        String::new(),
+        format!("?infra_env_id={}", other.trim_start_matches("/infra-envs/")),
+        format!("?host_ids={}", host_id(2)),
+        format!("?host_ids={},{}", host_id(1), host_id(2)),
+        format!("?infra_env_id={id}&host_ids={}", host_id(2)),
+        format!("?cluster_id={id}"),
+    ] {
+        signed.get(&format!("/events{query}")).expect(404).words();
+    }
+    agent
+        .get(&format!("{foreign_host}/instructions"))
+        .expect(403)
+        .words();
+
+    operator.delete(&host).expect(204);
+    operator.delete(&path).expect(204);
+    let words = agent.get(&format!("{host}/instructions")).expect(401).words();
+    assert!(words.contains("no longer exists"), "{words}");
+    signed.get(&path).expect(401);
+    Asker::of(&service)
+        .ask("GET", &format!("/byapikey/{token}/4.20/x86_64/full.iso"), None)
+        .expect(401);
+}

@@ -1,0 +1,135 @@
+//! The disk of the data dir is full: reading goes on, writing says what to do, and goes on by itself when there is space.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use muster_tests::rest::PULL_SECRET;
+use serde_json::json;
+
+use crate::ask::Asker;
+use crate::database::{Database, host_id, infra_env, inventory, known_host, reply};
+
+/// A small file system in memory, until dropped.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    #[track_caller]
+    fn over(folder: &Path) -> Self {
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=3m,mode=0700", "tmpfs"])
+            .arg(folder)
+            .output()
+            .expect("the mount program is there");
+        assert!(
+            mount.status.success(),
+            "this test needs a file system that it can fill, so it must be root and allowed to mount (CAP_SYS_ADMIN): {}",
+            String::from_utf8_lossy(&mount.stderr)
+        );
+        Self(folder.to_owned())
+    }
+
+    /// Takes all the space that is left; returns what has to be removed to have it back.
+    fn fill(&self) -> PathBuf {
+        let path = self.0.join("somebody-elses-file");
+        let mut file = fs::File::create(&path).unwrap();
+        let piece = [b'x'; 4096];
+        while file.write_all(&piece).is_ok() {}
+        path
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: the service may still have its files open.
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_stops_writes_with_words_and_reads_go_on() {
+    let mut service = Database::Sqlite.serve();
+    service.terminate();
+    let disk = SmallDisk::over(&service.data_dir());
+    service.start_again();
+
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let host = known_host(&asker, &infra_env, 1);
+    let others_file = disk.fill();
+
+    // A write of a page that is in the log already may still find room; soon there is none.
+    let mut accepted = Vec::new();
+    let refused = (2..2000).find_map(|n| {
+        let body = json!({"host_id": host_id(n), "discovery_agent_version": "v"});
+        let answer = asker.post(&format!("{infra_env}/hosts"), &body);
+        if answer.status == 201 {
+            accepted.push(n);
+            return None;
+        }
+        Some(answer)
+    });
+    let refused = refused.expect("a full disk takes no 2,000 hosts").expect(503);
+    let words = refused.words();
+    assert!(words.contains("space") && words.contains("free"), "{words}");
+    assert!(!refused.header("retry-after").is_empty());
+    let body = json!({"name": "one more", "pull_secret": PULL_SECRET});
+    asker.post("/infra-envs", &body).expect(503).words();
+    asker
+        .patch(&host, &json!({"host_name": "other"}))
+        .expect(503)
+        .words();
+    asker
+        .post(
+            &format!("{host}/instructions"),
+            &reply("inventory", &inventory(77)),
+        )
+        .expect(503)
+        .words();
+    asker.delete(&host).expect(503).words();
+
+    // Reading goes on, and polling.
+    asker.ask("GET", "/health", None).expect(200);
+    let seen = asker.get(&host).expect(200).json();
+    assert_eq!(
+        (&seen["status"], &seen["requested_hostname"]),
+        (&json!("known-unbound"), &json!("host-1"))
+    );
+    asker.get(&format!("{host}/instructions")).expect(200);
+    let hosts = asker.get(&format!("{infra_env}/hosts")).expect(200).json();
+    assert_eq!(
+        hosts.as_array().unwrap().len(),
+        accepted.len() + 1,
+        "what was refused is not there"
+    );
+    asker
+        .get(&format!("{infra_env}/downloads/files?file_name=discovery.ign"))
+        .expect(200);
+
+    // With space it goes on by itself, and nothing that was answered is lost.
+    fs::remove_file(&others_file).unwrap();
+    asker.patch(&host, &json!({"host_name": "other"})).expect(201);
+    known_host(&asker, &infra_env, 3000);
+    service.kill();
+    service.start_again();
+    let asker = Asker::of(&service);
+    let hosts = asker.get(&format!("{infra_env}/hosts")).expect(200).json();
+    let ids: Vec<&str> = hosts
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|host| host["id"].as_str().unwrap())
+        .collect();
+    for n in accepted.iter().chain(&[1, 3000]) {
+        assert!(
+            ids.contains(&host_id(*n).as_str()),
+            "host {n} was accepted and is lost"
+        );
+    }
+    assert_eq!(ids.len(), accepted.len() + 2);
+    assert_eq!(asker.get(&host).expect(200).json()["requested_hostname"], "other");
+    // The service ends before its disk goes.
+    drop(service);
+    drop(disk);
+}

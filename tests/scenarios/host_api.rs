@@ -1,0 +1,377 @@
+//! Hosts over REST: what agents tell and what users choose. Rules: rest-behaviour.md §3 and §5.
+
+use serde_json::{Value, json};
+
+use crate::ask::Asker;
+use crate::database::{
+    Database, host_id, infra_env, inventory, known_host, on_each_database, register, reply,
+};
+
+on_each_database!(
+    a_machine_registers_reports_and_becomes_known,
+    registering_again_starts_anew_and_keeps_what_the_user_chose,
+    the_same_machine_in_two_infra_envs_is_two_hosts,
+    users_choose_name_role_disks_and_labels,
+    every_bad_choice_is_refused_by_name_and_none_of_it_is_taken,
+    replies_that_are_not_what_the_step_answers_are_refused,
+);
+
+fn a_machine_registers_reports_and_becomes_known(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let id = host_id(1);
+    let body = json!({"host_id": id, "discovery_agent_version": "v1"});
+    let registered = asker
+        .post(&format!("{infra_env}/hosts"), &body)
+        .expect(201)
+        .json();
+    assert_eq!(registered["id"], id.as_str());
+    assert_eq!(registered["status"], "discovering-unbound");
+    assert_eq!(registered["kind"], "Host");
+    let runner: Value = serde_json::from_str(
+        registered["next_step_runner_command"]["args"][0]
+            .as_str()
+            .unwrap(),
+    )
+    .unwrap();
+    assert_eq!(runner["host_id"], id.as_str());
+    assert_eq!(
+        infra_env,
+        format!("/infra-envs/{}", runner["infra_env_id"].as_str().unwrap())
+    );
+
+    let host = format!("{infra_env}/hosts/{id}");
+    let steps = asker
+        .get(&format!("{host}/instructions?timestamp=1760000000"))
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&steps["next_instruction_seconds"], &steps["post_step_action"]),
+        (&json!(60), &json!("continue"))
+    );
+    let types: Vec<&str> = steps["instructions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["step_type"].as_str().unwrap())
+        .collect();
+    assert_eq!(types, ["inventory", "ntp-synchronizer"]);
+
+    asker
+        .post(
+            &format!("{host}/instructions"),
+            &reply("inventory", &inventory(1)),
+        )
+        .expect(204);
+    let sources = json!({"ntp_sources": [{"source_name": "198.51.100.1", "source_state": "synced"}]});
+    asker
+        .post(
+            &format!("{host}/instructions"),
+            &reply("ntp-synchronizer", &sources),
+        )
+        .expect(204);
+    let known = asker.get(&host).expect(200).json();
+    assert_eq!(known["status"], "known-unbound", "{known}");
+    assert_eq!(known["requested_hostname"], "host-1");
+    let told: Value = serde_json::from_str(known["inventory"].as_str().unwrap()).unwrap();
+    assert_eq!(told["system_vendor"]["serial_number"], "SN-1");
+    assert_eq!(told["disks"][0]["installation_eligibility"]["eligible"], true);
+    let small = &told["disks"][1]["installation_eligibility"];
+    assert!(small.get("eligible").is_none(), "false is left out: {small}");
+    assert!(
+        small["not_eligible_reasons"][0].as_str().unwrap().contains("GB"),
+        "{small}"
+    );
+    assert_eq!(known["installation_disk_path"], "/dev/sda");
+    let sources: Value = serde_json::from_str(known["ntp_sources"].as_str().unwrap()).unwrap();
+    assert_eq!(sources[0]["source_state"], "synced");
+    assert_eq!(
+        asker.get(&format!("{infra_env}/hosts")).expect(200).json(),
+        json!([known])
+    );
+
+    // Too small a machine: known by its finding.
+    let small = register(&asker, &infra_env, 2);
+    let mut little = inventory(2);
+    little["memory"] = json!({"physical_bytes": 1_u64 << 30, "usable_bytes": 1_u64 << 30});
+    asker
+        .post(&format!("{small}/instructions"), &reply("inventory", &little))
+        .expect(204);
+    let found = asker.get(&small).expect(200).json();
+    assert_eq!(found["status"], "insufficient-unbound");
+    assert!(
+        found["status_info"]
+            .as_str()
+            .unwrap()
+            .to_lowercase()
+            .contains("memory"),
+        "{}",
+        found["status_info"]
+    );
+    assert!(
+        found["validations_info"].as_str().unwrap().contains("has-memory"),
+        "{}",
+        found["validations_info"]
+    );
+
+    asker.delete(&host).expect(204);
+    asker.get(&host).expect(404);
+    asker.get(&format!("{host}/instructions")).expect(404);
+    asker.delete(&host).expect(404);
+    let ids: Vec<Value> = asker
+        .get(&format!("{infra_env}/hosts"))
+        .expect(200)
+        .json()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|host| host["id"].clone())
+        .collect();
+    assert_eq!(ids, [json!(host_id(2))]);
+    // A deleted machine that boots again is welcome.
+    let back = asker
+        .post(&format!("{infra_env}/hosts"), &body)
+        .expect(201)
+        .json();
+    assert_eq!(back["status"], "discovering-unbound");
+}
+
+fn registering_again_starts_anew_and_keeps_what_the_user_chose(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let host = known_host(&asker, &infra_env, 1);
+    let chosen = json!({"host_name": "chosen.example.test", "host_role": "worker", "node_labels": [{"key": "rack", "value": "7"}]});
+    asker.patch(&host, &chosen).expect(201);
+    let before = asker.get(&host).expect(200).json();
+
+    let body = json!({"host_id": host_id(1), "discovery_agent_version": "v2"});
+    let again = asker
+        .post(&format!("{infra_env}/hosts"), &body)
+        .expect(201)
+        .json();
+    assert_eq!(
+        (&again["status"], &again["status_info"]),
+        (&Value::Null, &Value::Null)
+    );
+    let after = asker.get(&host).expect(200).json();
+    assert_eq!(after["status"], "discovering-unbound");
+    assert!(after.get("inventory").is_none(), "{after}");
+    assert_eq!(after["discovery_agent_version"], "v2");
+    assert_ne!(after["registered_at"], before["registered_at"]);
+    for kept in ["created_at", "requested_hostname", "role", "node_labels"] {
+        assert_eq!(after[kept], before[kept], "{kept}");
+    }
+    asker
+        .post(
+            &format!("{host}/instructions"),
+            &reply("inventory", &inventory(1)),
+        )
+        .expect(204);
+    assert_eq!(asker.get(&host).expect(200).json()["status"], "known-unbound");
+    assert_eq!(
+        asker
+            .get(&format!("{infra_env}/hosts"))
+            .expect(200)
+            .json()
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+fn the_same_machine_in_two_infra_envs_is_two_hosts(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let (one, two) = (infra_env(&asker), infra_env(&asker));
+    let first = known_host(&asker, &one, 1);
+    let second = register(&asker, &two, 1);
+    assert_eq!(asker.get(&first).expect(200).json()["status"], "known-unbound");
+    assert_eq!(
+        asker.get(&second).expect(200).json()["status"],
+        "discovering-unbound"
+    );
+    asker.delete(&second).expect(204);
+    asker.get(&first).expect(200);
+}
+
+fn users_choose_name_role_disks_and_labels(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let host = known_host(&asker, &infra_env, 1);
+    let wanted = json!({
+        "host_name": "a-name.example.test", "host_role": "master",
+        "disks_selected_config": [{"id": "/dev/sda", "role": "install"}],
+        "disks_skip_formatting": [{"disk_id": "/dev/disk/by-id/wwn-sdb", "skip_formatting": true}],
+        "node_labels": [{"key": "node.example.test/rack", "value": "seven"}], "machine_config_pool_name": "infra",
+        "ignition_endpoint_token": "a-secret-token", "ignition_endpoint_http_headers": [{"key": "X-One", "value": "1"}],
+    });
+    let changed = asker.patch(&host, &wanted).expect(201).json();
+    assert_eq!(changed["requested_hostname"], "a-name.example.test");
+    assert_eq!(
+        (&changed["role"], &changed["suggested_role"]),
+        (&json!("master"), &json!("master"))
+    );
+    assert_eq!(changed["installation_disk_path"], "/dev/sda");
+    assert_eq!(changed["machine_config_pool_name"], "infra");
+    let labels: Value = serde_json::from_str(changed["node_labels"].as_str().unwrap()).unwrap();
+    assert_eq!(labels, json!({"node.example.test/rack": "seven"}));
+    assert_eq!(changed["ignition_endpoint_token_set"], true);
+    assert!(!changed.to_string().contains("a-secret-token"));
+    assert_eq!(asker.get(&host).expect(200).json(), changed);
+    let cleared = asker
+        .patch(&host, &json!({"node_labels": [], "ignition_endpoint_token": ""}))
+        .expect(201)
+        .json();
+    assert!(!cleared.to_string().contains("seven"), "{cleared}");
+    assert_ne!(cleared["ignition_endpoint_token_set"], true);
+    assert_eq!(cleared["requested_hostname"], "a-name.example.test");
+    assert!(!service.log().contains("a-secret-token"));
+}
+
+fn every_bad_choice_is_refused_by_name_and_none_of_it_is_taken(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let host = known_host(&asker, &infra_env, 1);
+    let before = asker.get(&host).expect(200).json();
+    let label = |key: &str, value: &str| json!([{"key": key, "value": value}]);
+    let install = |id: &str| json!([{"id": id, "role": "install"}]);
+    let cases = [
+        ("host_name", json!("localhost"), 400, "localhost"),
+        ("host_name", json!("Upper"), 400, "Upper"),
+        ("host_name", json!(""), 400, "name"),
+        ("host_name", json!("a".repeat(64)), 400, "63"),
+        ("host_name", json!("a b"), 400, "a b"),
+        ("host_name", json!(7), 400, "host_name"),
+        ("host_role", json!("king"), 400, "host_role"),
+        ("disks_selected_config", json!([]), 409, "disks_selected_config"),
+        (
+            "disks_selected_config",
+            json!([{"id": "/dev/sda", "role": "none"}]),
+            409,
+            "disks_selected_config",
+        ),
+        (
+            "disks_selected_config",
+            json!([{"id": "/dev/sda", "role": "install"}, {"id": "/dev/sdb", "role": "install"}]),
+            409,
+            "disks_selected_config",
+        ),
+        (
+            "disks_selected_config",
+            install("/dev/nothing"),
+            409,
+            "/dev/nothing",
+        ),
+        ("disks_selected_config", install("/dev/sdb"), 409, "/dev/sdb"),
+        (
+            "disks_selected_config",
+            json!([{"id": "/dev/sda", "role": "toast"}]),
+            400,
+            "disks_selected_config[0].role",
+        ),
+        (
+            "disks_skip_formatting",
+            json!([{"disk_id": "/dev/sda", "skip_formatting": true}]),
+            400,
+            "disks_skip_formatting",
+        ),
+        (
+            "disks_skip_formatting",
+            json!([{"disk_id": 7, "skip_formatting": true}]),
+            400,
+            "disks_skip_formatting[0].disk_id",
+        ),
+        ("node_labels", label("", "v"), 400, "node_labels"),
+        ("node_labels", label("-bad", "v"), 400, "node_labels"),
+        ("node_labels", label("key", "bad value"), 400, "node_labels"),
+        ("node_labels", label("key", &"v".repeat(64)), 400, "node_labels"),
+        (
+            "machine_config_pool_name",
+            json!("two\nlines"),
+            400,
+            "machine_config_pool_name",
+        ),
+        (
+            "ignition_endpoint_token",
+            json!("a\r\nb"),
+            400,
+            "ignition_endpoint_token",
+        ),
+        (
+            "ignition_endpoint_http_headers",
+            label("bad name", "v"),
+            400,
+            "ignition_endpoint_http_headers",
+        ),
+        (
+            "ignition_endpoint_http_headers",
+            label("X-One", "a\r\nX-Two: b"),
+            400,
+            "ignition_endpoint_http_headers",
+        ),
+        (
+            "fencing_credentials",
+            json!({"address": "x"}),
+            400,
+            "fencing_credentials",
+        ),
+    ];
+    for (field, value, status, named) in cases {
+        let body = json!({"machine_config_pool_name": "other", field: value});
+        let refused = asker.patch(&host, &body);
+        assert_eq!(refused.status, status, "{field} = {value}: {}", refused.text());
+        let words = refused.words();
+        assert!(words.contains(named), "{field} = {value}: {words}");
+    }
+    assert_eq!(asker.get(&host).expect(200).json(), before);
+    // Disks are unknown before the inventory.
+    let fresh = register(&asker, &infra_env, 2);
+    asker
+        .patch(&fresh, &json!({"disks_selected_config": install("/dev/sda")}))
+        .expect(409)
+        .words();
+}
+
+fn replies_that_are_not_what_the_step_answers_are_refused(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let host = known_host(&asker, &infra_env, 1);
+    let path = format!("{host}/instructions");
+    let before = asker.get(&host).expect(200).json();
+    let raw = |step: &str, output: &str| json!({"step_type": step, "exit_code": 0, "output": output});
+    for (body, named) in [
+        (raw("inventory", "no JSON"), "inventory"),
+        (raw("inventory", ""), "inventory"),
+        (raw("inventory", "[]"), "inventory"),
+        (raw("inventory", "{\"disks\": 7}"), "disks"),
+        (raw("inventory", "{\"cpu\": {\"count\": \"many\"}}"), "cpu.count"),
+        (
+            raw("inventory", "{\"memory\": {\"physical_bytes\": \"much\"}}"),
+            "memory.physical_bytes",
+        ),
+        (raw("ntp-synchronizer", "{\"ntp_sources\": {}}"), "ntp_sources"),
+        (raw("ntp-synchronizer", "nonsense"), "ntp-synchronizer"),
+        (raw("make-coffee", "{}"), "step_type"),
+        (json!({"exit_code": 0, "output": "{}"}), "step_type"),
+        (
+            json!({"step_type": "inventory", "exit_code": "none", "output": "{}"}),
+            "exit_code",
+        ),
+    ] {
+        let words = asker.post(&path, &body).expect(400).words();
+        assert!(words.contains(named), "{body}: {words}");
+    }
+    // A step that failed on the host is accepted and changes nothing.
+    let failed = json!({"step_type": "inventory", "exit_code": 1, "output": "", "error": "no lshw"});
+    asker.post(&path, &failed).expect(204);
+    assert_eq!(
+        asker.get(&host).expect(200).json()["inventory"],
+        before["inventory"]
+    );
+}

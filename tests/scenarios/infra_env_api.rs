@@ -1,0 +1,449 @@
+//! InfraEnvs over REST: every field, good and bad. Rules: rest-behaviour.md §4.
+
+use muster_api::ids::InfraEnvId;
+use muster_tests::rest::PULL_SECRET;
+use serde_json::{Value, json};
+
+use crate::ask::Asker;
+use crate::database::{Database, infra_env, known_host, on_each_database};
+
+on_each_database!(
+    an_infra_env_is_created_listed_read_changed_and_deleted,
+    every_bad_setting_is_refused_by_name_and_changes_nothing,
+    settings_left_out_stay_and_empty_ones_clear,
+    an_infra_env_with_hosts_stays,
+);
+
+const SSH_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHGk0Q0m2mFf1b0yJk7Yd0m9V8zq4WcDkXr3p1b5aGZl a@b";
+
+/// Everything that can be set when an InfraEnv is made.
+fn everything() -> Value {
+    json!({
+        "name": "everything", "pull_secret": PULL_SECRET, "ssh_authorized_key": SSH_KEY,
+        "additional_ntp_sources": "198.51.100.1,ntp.example.test", "cpu_architecture": "x86_64",
+        "openshift_version": "4.20", "image_type": "minimal-iso",
+        "proxy": {"http_proxy": "http://proxy.example.test:3128", "https_proxy": "https://proxy.example.test:3129",
+                  "no_proxy": "example.test,.lab.test,198.51.100.0/24"},
+        "kernel_arguments": [{"operation": "append", "value": "p1"}, {"operation": "append", "value": "p2=\"a b\""}],
+        "ignition_config_override": r#"{"ignition":{"version":"3.1.0"}}"#,
+        "static_network_config": [{"network_yaml": "interfaces:\n- name: eth0\n  type: ethernet\n",
+            "mac_interface_map": [{"mac_address": "02:00:00:00:00:01", "logical_nic_name": "eth0"}]}],
+        "network_discovery_delay_seconds": 5,
+    })
+}
+
+fn an_infra_env_is_created_listed_read_changed_and_deleted(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    assert_eq!(asker.get("/infra-envs").expect(200).json(), json!([]));
+
+    let made = asker.post("/infra-envs", &everything()).expect(201).json();
+    let id = made["id"].as_str().unwrap().to_owned();
+    let path = format!("/infra-envs/{id}");
+    assert_eq!(made["kind"], "InfraEnv");
+    assert_eq!(made["href"], format!("/api/assisted-install/v2{path}"));
+    assert_eq!(made["type"], "minimal-iso");
+    assert_eq!(made["openshift_version"], "4.20");
+    assert_eq!(made["pull_secret_set"], true);
+    assert_eq!(
+        made["kernel_arguments"],
+        r#"[{"operation":"append","value":"p1"},{"operation":"append","value":"p2=\"a b\""}]"#
+    );
+    assert_eq!(
+        made["proxy"]["no_proxy"],
+        "example.test,.lab.test,198.51.100.0/24"
+    );
+    assert!(
+        !made.to_string().contains("dXNlcjpwYXNz"),
+        "the answer holds the pull secret: {made}"
+    );
+    let iso = made["download_url"].as_str().unwrap();
+    assert!(iso.ends_with(".iso") && iso.len() < 128, "{iso}");
+    assert_eq!(asker.get(&path).expect(200).json(), made);
+    assert_eq!(asker.get("/infra-envs").expect(200).json(), json!([made]));
+
+    let changed = asker
+        .patch(
+            &path,
+            &json!({"image_type": "full-iso", "ntp_sources": "", "additional_ntp_sources": "203.0.113.9"}),
+        )
+        .expect(201)
+        .json();
+    assert_eq!(changed["type"], "full-iso");
+    assert_eq!(changed["additional_ntp_sources"], "203.0.113.9");
+    assert_eq!(changed["name"], "everything");
+    assert_ne!(changed["updated_at"], made["updated_at"]);
+    assert_eq!(asker.get(&path).expect(200).json(), changed);
+    let again = asker
+        .patch(&path, &json!({"image_type": "full-iso"}))
+        .expect(201)
+        .json();
+    assert_eq!(
+        again, changed,
+        "a change that changes nothing leaves everything as it is"
+    );
+
+    let cluster = "11111111-2222-4333-8444-555555555555";
+    let of_a_cluster = asker.get(&format!("/infra-envs?cluster_id={cluster}"));
+    assert_eq!(of_a_cluster.expect(200).json(), json!([]));
+    let of_an_owner = asker.get("/infra-envs?owner=admin").expect(200).json();
+    assert_eq!(of_an_owner.as_array().unwrap().len(), 1);
+    assert_eq!(
+        asker.get("/infra-envs?owner=nobody").expect(200).json(),
+        json!([])
+    );
+
+    // Clients send `{}` with a DELETE (rest-behaviour.md §1).
+    let body = asker.ask("DELETE", &format!("/api/assisted-install/v2{path}"), Some(b"{}"));
+    assert!(body.expect(204).body.is_empty());
+    assert_eq!(asker.get("/infra-envs").expect(200).json(), json!([]));
+    for gone in [
+        asker.get(&path),
+        asker.patch(&path, &json!({})),
+        asker.delete(&path),
+        asker.get(&format!("{path}/hosts")),
+        asker.get(&format!("{path}/downloads/image-url")),
+    ] {
+        let gone = gone.expect(404);
+        let words = gone.words();
+        assert!(
+            words.contains(&id) && words.contains("not found"),
+            "{}: {words}",
+            gone.asked
+        );
+        assert_eq!(gone.json()["code"], "404", "a handler's 404 has the code as text");
+    }
+}
+
+/// A field, a value that cannot be accepted, and how the message names it. Both on create and on update.
+fn bad_settings() -> Vec<(&'static str, Value, &'static str)> {
+    let key = |text: &str| json!([{"operation": "append", "value": text}]);
+    let network = |yaml: &str, mac: &str, nic: &str| json!([{"network_yaml": yaml, "mac_interface_map": [{"mac_address": mac, "logical_nic_name": nic}]}]);
+    // What compresses badly: 256 KiB is the limit of the archive that it becomes.
+    let long: String = (0..22_000)
+        .map(|_| InfraEnvId::random().0.simple().to_string())
+        .collect();
+    let large_override = json!({"ignition": {"version": "3.1.0"},
+        "storage": {"files": [{"path": "/a", "contents": {"source": format!("data:,{long}")}}]}});
+    let mac = "02:00:00:00:00:01";
+    vec![
+        ("pull_secret", json!("no JSON"), "pull_secret"),
+        ("pull_secret", json!("{}"), "pull_secret"),
+        ("pull_secret", json!(r#"{"auths":{}}"#), "pull_secret"),
+        ("pull_secret", json!(r#"{"auths":[]}"#), "pull_secret"),
+        (
+            "pull_secret",
+            json!(r#"{"auths":{"r":{"auth":"%%%"}}}"#),
+            "pull_secret",
+        ),
+        (
+            "pull_secret",
+            json!(r#"{"auths":{"r":{"auth":"dXNlcg=="}}}"#),
+            "pull_secret",
+        ),
+        ("pull_secret", json!({"auths": {}}), "pull_secret"),
+        (
+            "ssh_authorized_key",
+            json!("ssh-rsa nonsense"),
+            "ssh_authorized_key",
+        ),
+        (
+            "ssh_authorized_key",
+            json!(format!("{SSH_KEY}\nand more")),
+            "ssh_authorized_key",
+        ),
+        ("ssh_authorized_key", json!(7), "ssh_authorized_key"),
+        ("proxy", json!({"http_proxy": "https://proxy.test"}), "http_proxy"),
+        ("proxy", json!({"http_proxy": "proxy.test:3128"}), "http_proxy"),
+        ("proxy", json!({"http_proxy": "http://"}), "http_proxy"),
+        ("proxy", json!({"http_proxy": "http://a b"}), "http_proxy"),
+        ("proxy", json!({"https_proxy": "ftp://proxy.test"}), "https_proxy"),
+        ("proxy", json!({"no_proxy": "a,,b"}), "no_proxy"),
+        ("proxy", json!({"no_proxy": "exa mple"}), "no_proxy"),
+        ("proxy", json!({"no_proxy": "*,a.test"}), "no_proxy"),
+        ("proxy", json!({"socks": "x"}), "socks"),
+        ("proxy", json!("http://proxy.test"), "proxy"),
+        ("additional_ntp_sources", json!("a b"), "additional_ntp_sources"),
+        (
+            "additional_ntp_sources",
+            json!("ntp.test,,ntp2.test"),
+            "additional_ntp_sources",
+        ),
+        (
+            "additional_ntp_sources",
+            json!("999.1.2.3"),
+            "additional_ntp_sources",
+        ),
+        (
+            "additional_ntp_sources",
+            json!("<script>"),
+            "additional_ntp_sources",
+        ),
+        ("ntp_sources", json!("-bad-.test"), "ntp_sources"),
+        ("ntp_sources", json!(["ntp.test"]), "ntp_sources"),
+        (
+            "kernel_arguments",
+            json!([{"operation": "delete", "value": "p"}]),
+            "kernel_arguments[0].operation",
+        ),
+        (
+            "kernel_arguments",
+            json!([{"operation": "replace", "value": "p"}]),
+            "kernel_arguments[0].operation",
+        ),
+        (
+            "kernel_arguments",
+            json!([{"operation": "invent", "value": "p"}]),
+            "kernel_arguments[0].operation",
+        ),
+        (
+            "kernel_arguments",
+            json!([{"operation": "append"}]),
+            "kernel_arguments[0]",
+        ),
+        ("kernel_arguments", key(""), "kernel_arguments[0].value"),
+        ("kernel_arguments", key("two words"), "kernel_arguments[0].value"),
+        ("kernel_arguments", key("p=\"open"), "kernel_arguments[0].value"),
+        (
+            "kernel_arguments",
+            key("p\ninit=/bin/sh"),
+            "kernel_arguments[0].value",
+        ),
+        ("kernel_arguments", json!("p"), "kernel_arguments"),
+        (
+            "ignition_config_override",
+            json!("no JSON"),
+            "ignition_config_override",
+        ),
+        (
+            "ignition_config_override",
+            json!("{}"),
+            "ignition_config_override",
+        ),
+        (
+            "ignition_config_override",
+            json!(r#"{"ignition":{"version":"2.2.0"}}"#),
+            "ignition_config_override",
+        ),
+        (
+            "ignition_config_override",
+            json!(large_override.to_string()),
+            "ignition_config_override",
+        ),
+        (
+            "ignition_config_override",
+            json!({"ignition": {}}),
+            "ignition_config_override",
+        ),
+        (
+            "static_network_config",
+            json!([{"network_yaml": "a: b"}]),
+            "static_network_config[0].mac_interface_map",
+        ),
+        (
+            "static_network_config",
+            network("a: b", "nonsense", "eth0"),
+            "static_network_config[0].mac_interface_map",
+        ),
+        (
+            "static_network_config",
+            network("a: b", mac, ""),
+            "static_network_config[0].mac_interface_map",
+        ),
+        (
+            "static_network_config",
+            network("a: [", mac, "eth0"),
+            "static_network_config[0].network_yaml",
+        ),
+        (
+            "static_network_config",
+            network("", mac, "eth0"),
+            "static_network_config[0].network_yaml",
+        ),
+        (
+            "static_network_config",
+            network("- a", mac, "eth0"),
+            "static_network_config[0].network_yaml",
+        ),
+        (
+            "static_network_config",
+            network("interfaces: 7", mac, "eth0"),
+            "static_network_config[0].network_yaml",
+        ),
+        (
+            "static_network_config",
+            network("interfaces:\n- name: other\n  type: ethernet\n", mac, "eth0"),
+            "static_network_config[0].network_yaml",
+        ),
+        (
+            "static_network_config",
+            json!([{"network_yaml": "a: b", "mac_interface_map": [
+                {"mac_address": mac, "logical_nic_name": "eth0"}, {"mac_address": mac, "logical_nic_name": "eth1"}]}]),
+            "static_network_config[0].mac_interface_map",
+        ),
+        ("static_network_config", json!("yaml"), "static_network_config"),
+        (
+            "additional_trust_bundle",
+            json!("no PEM"),
+            "additional_trust_bundle",
+        ),
+        (
+            "additional_trust_bundle",
+            json!("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+            "additional_trust_bundle",
+        ),
+        (
+            "additional_trust_bundle",
+            json!("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"),
+            "additional_trust_bundle",
+        ),
+        (
+            "additional_trust_bundle",
+            json!("x".repeat(70_000)),
+            "additional_trust_bundle",
+        ),
+        ("openshift_version", json!("4.20/../.."), "openshift_version"),
+        ("openshift_version", json!("4".repeat(65)), "openshift_version"),
+        ("openshift_version", json!(4.2), "openshift_version"),
+        ("image_type", json!("floppy"), "image_type"),
+        ("image_type", json!(1), "image_type"),
+        ("rendezvous_ip", json!("192.0.2.1"), "rendezvous_ip"),
+        ("rendezvous_ip", json!("no address"), "rendezvous_ip"),
+        (
+            "network_discovery_delay_seconds",
+            json!(-1),
+            "network_discovery_delay_seconds",
+        ),
+        (
+            "network_discovery_delay_seconds",
+            json!("soon"),
+            "network_discovery_delay_seconds",
+        ),
+        ("colour", json!("red"), "colour"),
+    ]
+}
+
+/// More that only a new InfraEnv has.
+fn bad_for_create_only() -> Vec<(&'static str, Value, &'static str)> {
+    vec![
+        ("name", json!(""), "name"),
+        ("name", json!("  "), "name"),
+        ("name", json!("two\nlines"), "name"),
+        ("name", json!("x".repeat(254)), "name"),
+        ("name", Value::Null, "name"),
+        ("name", json!(["list"]), "name"),
+        ("pull_secret", json!(""), "pull_secret"),
+        ("pull_secret", Value::Null, "pull_secret"),
+        ("cpu_architecture", json!("amd64"), "cpu_architecture"),
+        ("cpu_architecture", json!("z80"), "cpu_architecture"),
+        ("cluster_id", json!("no id"), "cluster_id"),
+    ]
+}
+
+fn every_bad_setting_is_refused_by_name_and_changes_nothing(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let path = infra_env(&asker);
+    let before = asker.get("/infra-envs").expect(200).json();
+
+    for (field, value, named) in bad_settings().into_iter().chain(bad_for_create_only()) {
+        let mut body = json!({"name": "bad", "pull_secret": PULL_SECRET});
+        body[field] = value;
+        let refused = asker.post("/infra-envs", &body);
+        assert_eq!(refused.status, 400, "create with {field} = {}", body[field]);
+        let words = refused.words();
+        assert!(
+            words.contains(named),
+            "create with {field} = {}: {words}",
+            body[field]
+        );
+    }
+    for (field, value, named) in bad_settings() {
+        let refused = asker.patch(&path, &json!({field: value}));
+        assert_eq!(refused.status, 400, "change of {field} to {value}");
+        let words = refused.words();
+        assert!(words.contains(named), "change of {field} to {value}: {words}");
+    }
+    // What is chosen once and for all is no field of an update.
+    for field in ["name", "cluster_id", "cpu_architecture"] {
+        let words = asker.patch(&path, &json!({field: "x"})).expect(400).words();
+        assert!(words.contains(field), "{words}");
+    }
+    for missing in ["name", "pull_secret"] {
+        let mut body = json!({"name": "bad", "pull_secret": PULL_SECRET});
+        body.as_object_mut().unwrap().remove(missing);
+        let words = asker.post("/infra-envs", &body).expect(400).words();
+        assert!(words.contains(missing), "{words}");
+    }
+    let both = json!({"ntp_sources": "a.test", "additional_ntp_sources": "b.test"});
+    let words = asker.patch(&path, &both).expect(400).words();
+    assert!(
+        words.contains("ntp_sources") && words.contains("additional_ntp_sources"),
+        "{words}"
+    );
+    let mut body = json!({"name": "bad", "pull_secret": PULL_SECRET});
+    body["cluster_id"] = json!("11111111-2222-4333-8444-555555555555");
+    let words = asker.post("/infra-envs", &body).expect(404).words();
+    assert!(words.contains("11111111-2222-4333-8444-555555555555"), "{words}");
+
+    // One bad setting among good ones: none of them is taken.
+    let mixed = json!({"image_type": "minimal-iso", "ntp_sources": "not a name"});
+    asker.patch(&path, &mixed).expect(400);
+    assert_eq!(asker.get("/infra-envs").expect(200).json(), before);
+    assert!(
+        !service.log().contains("dXNlcjpwYXNz"),
+        "the log holds a pull secret"
+    );
+}
+
+fn settings_left_out_stay_and_empty_ones_clear(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let made = asker.post("/infra-envs", &everything()).expect(201).json();
+    let path = format!("/infra-envs/{}", made["id"].as_str().unwrap());
+
+    // These cannot be cleared: empty is "keep".
+    let kept = json!({"pull_secret": "", "ssh_authorized_key": "", "ignition_config_override": "", "kernel_arguments": null});
+    assert_eq!(asker.patch(&path, &kept).expect(201).json(), made);
+
+    let cleared = json!({
+        "proxy": {"http_proxy": "", "https_proxy": "", "no_proxy": ""}, "additional_ntp_sources": "",
+        "kernel_arguments": [], "static_network_config": [], "additional_trust_bundle": "",
+    });
+    let after = asker.patch(&path, &cleared).expect(201).json();
+    assert_eq!(after["proxy"], json!({}));
+    assert!(after.get("additional_ntp_sources").is_none(), "{after}");
+    assert!(after.get("kernel_arguments").is_none(), "{after}");
+    assert!(after.get("static_network_config").is_none(), "{after}");
+    assert_eq!(after["ssh_authorized_key"], made["ssh_authorized_key"]);
+    assert_eq!(
+        after["ignition_config_override"],
+        made["ignition_config_override"]
+    );
+
+    let to_disconnected = json!({"image_type": "disconnected-iso", "rendezvous_ip": "192.0.2.1"});
+    let disconnected = asker.patch(&path, &to_disconnected).expect(201).json();
+    assert_eq!(disconnected["rendezvous_ip"], "192.0.2.1");
+    let back = asker
+        .patch(&path, &json!({"image_type": "full-iso"}))
+        .expect(201)
+        .json();
+    assert!(
+        back.get("rendezvous_ip").is_none(),
+        "dropped when the type changes: {back}"
+    );
+}
+
+fn an_infra_env_with_hosts_stays(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let path = infra_env(&asker);
+    let host = known_host(&asker, &path, 1);
+    let words = asker.delete(&path).expect(400).words();
+    assert!(words.contains("host"), "{words}");
+    asker.get(&path).expect(200);
+    asker.delete(&host).expect(204);
+    asker.delete(&path).expect(204);
+    // The machine still polls and its InfraEnv is gone.
+    asker.get(&format!("{host}/instructions")).expect(404);
+}

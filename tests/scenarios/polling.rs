@@ -1,0 +1,222 @@
+//! Hosts that poll, hosts that fall silent, and what that costs the database.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use muster_tests::artifacts::muster_program;
+use muster_tests::condition::await_condition;
+use serde_json::{Value, json};
+
+use crate::ask::Asker;
+use crate::database::{Database, Served, host_id, infra_env, known_host, on_each_database};
+
+on_each_database!(
+    an_idle_hosts_polls_write_nothing,
+    a_silent_host_is_disconnected_and_a_poll_brings_it_back,
+    a_restart_disconnects_nobody,
+);
+
+/// A number that `/metrics` tells.
+fn metric(asker: &Asker, name: &str) -> u64 {
+    let text = asker.ask("GET", "/metrics", None).expect(200).text();
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("{name} is missing in {text}"))
+        .parse()
+        .unwrap()
+}
+
+/// Waits until no job writes any more: what registration and inventory left behind has been worked on.
+fn await_rest(service: &Served) {
+    await_condition(
+        "the outbox to be empty",
+        Duration::from_secs(30),
+        || match service.query("SELECT count(*) FROM outbox").as_str() {
+            "0" => Ok(()),
+            waiting => Err(format!("{waiting} entries")),
+        },
+    );
+}
+
+fn an_idle_hosts_polls_write_nothing(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let hosts: Vec<String> = (1..=10).map(|n| known_host(&asker, &infra_env, n)).collect();
+    await_rest(&service);
+    let writes = metric(&asker, "muster_database_writes_total");
+    let reads = metric(&asker, "muster_database_reads_total");
+    for _ in 0..10 {
+        for host in &hosts {
+            asker
+                .get(&format!("{host}/instructions?timestamp=1760000000"))
+                .expect(200);
+        }
+    }
+    let wrote = metric(&asker, "muster_database_writes_total") - writes;
+    let read = metric(&asker, "muster_database_reads_total") - reads;
+    println!("100 polls: {wrote} write transactions, {read} reads");
+    // The batched flush comes every 30 s, so at most once in the time that 100 polls take.
+    assert!(
+        wrote <= 1,
+        "100 polls of idle hosts made {wrote} write transactions"
+    );
+    assert!(read >= 100, "the counter counts: {read}");
+    let seen = asker.get(&hosts[0]).expect(200).json();
+    assert!(
+        seen["checked_in_at"].as_str().unwrap() > seen["updated_at"].as_str().unwrap(),
+        "a poll shows at once: {seen}"
+    );
+}
+
+/// The service with a clock that a test can turn forward: libfaketime, which reads the offset from a file.
+struct Clock {
+    offset: PathBuf,
+    program: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Clock {
+    #[track_caller]
+    fn new() -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+        assert!(
+            fs::exists(library).unwrap(),
+            "{library} is missing: run `make deps` (apt package libfaketime)"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let (offset, program) = (folder.path().join("offset"), folder.path().join("muster"));
+        let script = format!(
+            "#!/bin/sh\nexport LD_PRELOAD={library} FAKETIME_TIMESTAMP_FILE={} FAKETIME_NO_CACHE=1 \
+             FAKETIME_DONT_FAKE_MONOTONIC=1\nexec {} \"$@\"\n",
+            offset.display(),
+            muster_program().display()
+        );
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let clock = Self {
+            offset,
+            program,
+            _folder: folder,
+        };
+        clock.forward(0);
+        clock
+    }
+
+    /// Turns the service's clock to that many seconds ahead of ours.
+    fn forward(&self, seconds: u32) {
+        // Replaced at once: a reader sees the old or the new.
+        let new = self.offset.with_extension("new");
+        fs::write(&new, format!("+{seconds}\n")).unwrap();
+        fs::rename(new, &self.offset).unwrap();
+    }
+}
+
+fn status(asker: &Asker, host: &str) -> Value {
+    asker.get(host).expect(200).json()["status"].clone()
+}
+
+#[track_caller]
+fn await_status(asker: &Asker, host: &str, wanted: &str) {
+    await_condition(&format!("{host} to be {wanted}"), Duration::from_secs(30), || {
+        let found = status(asker, host);
+        if found == wanted {
+            Ok(())
+        } else {
+            Err(found.to_string())
+        }
+    });
+}
+
+fn a_silent_host_is_disconnected_and_a_poll_brings_it_back(database: Database) {
+    let clock = Clock::new();
+    let service = database.serve_with(|settings| settings.program(&clock.program));
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let (silent, talking) = (
+        known_host(&asker, &infra_env, 1),
+        known_host(&asker, &infra_env, 2),
+    );
+
+    // Two and a half minutes are no silence yet. Then one host polls and the other does not.
+    clock.forward(150);
+    asker.get(&format!("{talking}/instructions")).expect(200);
+    assert_eq!(status(&asker, &silent), "known-unbound");
+    clock.forward(190);
+    await_status(&asker, &silent, "disconnected-unbound");
+    assert_eq!(status(&asker, &talking), "known-unbound");
+    let found = asker.get(&silent).expect(200).json();
+    assert!(!found["status_info"].as_str().unwrap().is_empty(), "{found}");
+    let metrics = asker.ask("GET", "/metrics", None).expect(200).text();
+    assert!(
+        metrics.contains("muster_hosts{status=\"disconnected-unbound\"} 1"),
+        "{metrics}"
+    );
+
+    // It is told to report, twice as slowly, and its report brings it back.
+    let steps = asker.get(&format!("{silent}/instructions")).expect(200).json();
+    assert!(
+        steps["instructions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|step| step["step_type"] == "inventory"),
+        "{steps}"
+    );
+    await_status(&asker, &silent, "known-unbound");
+    let events = asker
+        .get(&format!("/events?host_id={}", host_id(1)))
+        .expect(200)
+        .json();
+    let moves: Vec<&str> = events
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|event| event["name"] == "host_status_updated")
+        .map(|event| event["message"].as_str().unwrap())
+        .collect();
+    assert!(
+        moves.iter().any(|message| message.contains("disconnected")),
+        "{moves:?}"
+    );
+    assert!(moves.last().unwrap().contains("known"), "{moves:?}");
+    let metrics = asker.ask("GET", "/metrics", None).expect(200).text();
+    assert!(
+        metrics.contains("muster_hosts{status=\"disconnected-unbound\"} 0"),
+        "{metrics}"
+    );
+}
+
+fn a_restart_disconnects_nobody(database: Database) {
+    let clock = Clock::new();
+    let mut service = database.serve_with(|settings| settings.program(&clock.program));
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let host = known_host(&asker, &infra_env, 1);
+    service.terminate();
+    // An hour later it is started again: the silence was ours.
+    clock.forward(3600);
+    service.start_again();
+    let asker = Asker::of(&service);
+    await_condition(
+        "the passed deadline to be looked at",
+        Duration::from_secs(20),
+        || {
+            let late = "SELECT count(*) FROM hosts WHERE due_at < checked_in_at + 3500000000";
+            match service.query(late).as_str() {
+                "0" => Ok(()),
+                late => Err(format!("{late} hosts")),
+            }
+        },
+    );
+    assert_eq!(status(&asker, &host), "known-unbound");
+    clock.forward(3600 + 200);
+    await_status(&asker, &host, "disconnected-unbound");
+    asker
+        .post(&format!("{infra_env}/hosts"), &json!({"host_id": host_id(1)}))
+        .expect(201);
+    assert_eq!(status(&asker, &host), "discovering-unbound");
+}

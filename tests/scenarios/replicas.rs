@@ -1,0 +1,185 @@
+//! Keys and tokens across restarts, and two services on one PostgreSQL.
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use muster_tests::condition::await_condition;
+use muster_tests::postgres::Postgres;
+use muster_tests::service::Settings;
+use serde_json::json;
+
+use crate::ask::Asker;
+use crate::database::{Database, infra_env, inventory, known_host, on_each_database, register, reply};
+
+on_each_database!(
+    a_restart_keeps_tokens_valid,
+    a_key_from_a_file_is_used_and_a_bad_one_is_told
+);
+
+fn a_restart_keeps_tokens_valid(database: Database) {
+    let mut service = database.serve_with(Settings::auth_local);
+    let (operator, path) = {
+        let token = service.token(None);
+        let path = infra_env(&Asker::of(&service).with("Authorization", &token));
+        (token, path)
+    };
+    let agent = service.token(Some(&path));
+    for kill in [false, true] {
+        if kill {
+            service.kill();
+        } else {
+            service.terminate();
+        }
+        service.start_again();
+        assert_eq!(
+            service.token(None),
+            operator,
+            "the token is the same text each time"
+        );
+        assert_eq!(service.token(Some(&path)), agent);
+        Asker::of(&service)
+            .with("Authorization", &operator)
+            .get(&path)
+            .expect(200);
+        known_host(&Asker::of(&service).with("X-Secret-Key", &agent), &path, 1);
+    }
+    // Another installation has another key.
+    let other = database.serve_with(Settings::auth_local);
+    let words = Asker::of(&other)
+        .with("Authorization", &operator)
+        .get("/infra-envs")
+        .expect(401)
+        .words();
+    assert!(
+        words.contains("signature") && !words.contains(&operator),
+        "{words}"
+    );
+}
+
+fn a_key_from_a_file_is_used_and_a_bad_one_is_told(database: Database) {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key.pem");
+    let make = [
+        "ecparam",
+        "-name",
+        "prime256v1",
+        "-genkey",
+        "-noout",
+        "-out",
+        key.to_str().unwrap(),
+    ];
+    muster_tests::process::run(std::process::Command::new("openssl").args(make));
+    // The operator's token needs the same key, so it is asked for with it.
+    let service =
+        database.serve_with(|settings| settings.argument("--auth-key").argument(key.to_str().unwrap()));
+    let mut arguments = vec![
+        "token".to_owned(),
+        "--operator".into(),
+        "--auth-key".into(),
+        key.display().to_string(),
+    ];
+    arguments.extend(service.token_arguments());
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let with_file = service.muster(&arguments);
+    let without = service.token(None);
+    assert_ne!(
+        with_file.trim(),
+        without,
+        "the file's key is another than the database's"
+    );
+}
+
+#[test]
+fn two_services_on_one_database_share_keys_and_hosts() {
+    let cluster = Postgres::shared();
+    let url = cluster.create_database();
+    let settings = || {
+        Settings::on_address("127.0.0.1")
+            .without_live_image()
+            .auth_local()
+            .database(&url)
+    };
+    // Both begin with the empty database at once. The thread that starts a service has to last as long as it.
+    std::thread::scope(|scope| {
+        let (done, wait) = channel::<()>();
+        let (tell, told) = channel();
+        scope.spawn(move || {
+            let two = settings().start();
+            tell.send(Asker::of(&two)).unwrap();
+            let _ = wait.recv();
+        });
+        let one = settings().start();
+        let two = told.recv().unwrap();
+        let token = one.muster(&["token", "--operator", "--database-url", &url]);
+        share(
+            &Asker::of(&one).with("Authorization", token.trim()),
+            &two.with("Authorization", token.trim()),
+        );
+        drop(done);
+    });
+}
+
+/// What one of two services is told, the other knows.
+fn share(first: &Asker, second: &Asker) {
+    let path = infra_env(first);
+    let host = register(first, &path, 1);
+    second.get(&path).expect(200);
+    assert_eq!(
+        second.get(&host).expect(200).json()["status"],
+        "discovering-unbound"
+    );
+    // The machine goes on with the other one.
+    second
+        .post(
+            &format!("{host}/instructions"),
+            &reply("inventory", &inventory(1)),
+        )
+        .expect(204);
+    assert_eq!(first.get(&host).expect(200).json()["status"], "known-unbound");
+    second
+        .patch(&host, &json!({"host_name": "by-the-second"}))
+        .expect(201);
+    assert_eq!(
+        first.get(&host).expect(200).json()["requested_hostname"],
+        "by-the-second"
+    );
+
+    // Both change the same host at once: every change is made, none gets lost.
+    std::thread::scope(|scope| {
+        for (asker, field, name) in [
+            (first, "machine_config_pool_name", "pool"),
+            (second, "host_name", "name"),
+        ] {
+            let host = &host;
+            scope.spawn(move || {
+                for n in 0..20 {
+                    asker
+                        .patch(host, &json!({field: format!("{name}-{n}")}))
+                        .expect(201);
+                }
+            });
+        }
+    });
+    let found = first.get(&host).expect(200).json();
+    assert_eq!(
+        (&found["machine_config_pool_name"], &found["requested_hostname"]),
+        (&json!("pool-19"), &json!("name-19"))
+    );
+
+    // A change of the InfraEnv is known to the other within seconds (its cache).
+    first
+        .patch(&path, &json!({"additional_ntp_sources": "192.0.2.9"}))
+        .expect(201);
+    await_condition(
+        "the other service to know the change",
+        Duration::from_secs(15),
+        || {
+            let seen = second.get(&path).expect(200).json();
+            if seen["additional_ntp_sources"] == "192.0.2.9" {
+                Ok(())
+            } else {
+                Err(seen.to_string())
+            }
+        },
+    );
+}

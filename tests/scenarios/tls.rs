@@ -1,0 +1,258 @@
+//! The API over TLS; boot artifacts stay on plain HTTP, and nothing else is there.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_api::BASE_PATH;
+use muster_tests::artifacts::{live_image, muster_program};
+use muster_tests::process::{Program, command};
+use muster_tests::rest::PULL_SECRET;
+use serde_json::json;
+use tempfile::TempDir;
+use ureq::Agent;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+use crate::ask::{Asker, PATIENCE, connect, read_to_end};
+use crate::database::{infra_env, known_host};
+
+/// A throw-away certificate for 127.0.0.1.
+struct Identity {
+    folder: TempDir,
+    pem: String,
+}
+
+impl Identity {
+    fn new() -> Self {
+        let made =
+            rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let pem = made.cert.pem();
+        fs::write(folder.path().join("cert.pem"), &pem).unwrap();
+        fs::write(folder.path().join("key.pem"), made.signing_key.serialize_pem()).unwrap();
+        Self { folder, pem }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Asks over TLS and trusts this certificate alone.
+    fn asker(&self, port: u16) -> Asker {
+        // A second call finds it installed.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let certificate = Certificate::from_pem(self.pem.as_bytes()).unwrap();
+        let tls = TlsConfig::builder()
+            .root_certs(RootCerts::Specific(Arc::new(vec![certificate])))
+            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .build();
+        let config = Agent::config_builder()
+            .tls_config(tls)
+            .http_status_as_error(false)
+            .timeout_global(Some(PATIENCE))
+            .max_redirects(0)
+            .proxy(None);
+        Asker::with_agent(&format!("https://127.0.0.1:{port}"), config.build().into())
+    }
+
+    /// Starts a service with it; returns its two ports.
+    fn serve(&self, more: &[&str]) -> (Program, u16, u16) {
+        let mut serve = command(muster_program());
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--boot-listen", "127.0.0.1:0"]);
+        serve.arg("--data-dir").arg(self.path("data"));
+        serve
+            .arg("--tls-cert")
+            .arg(self.path("cert.pem"))
+            .arg("--tls-key")
+            .arg(self.path("key.pem"));
+        serve.arg("--live-image").arg(live_image()).args(more);
+        let mut service = Program::start("muster serve", &mut serve, &self.path("log"));
+        let mut port = |pattern: &str| -> u16 {
+            service
+                .await_output(pattern, Duration::from_secs(30))
+                .parse()
+                .unwrap()
+        };
+        let (api, boot) = (
+            port("listening on https://127.0.0.1:(\\d+)"),
+            port("boot artifacts on http://127.0.0.1:(\\d+)"),
+        );
+        service.await_output("(muster hosts)", Duration::from_secs(30));
+        (service, api, boot)
+    }
+}
+
+#[test]
+fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
+    let identity = Identity::new();
+    let (_service, port, boot_port) = identity.serve(&[]);
+    let asker = identity.asker(port);
+    let path = infra_env(&asker);
+    let host = known_host(&asker, &path, 1);
+    assert_eq!(asker.get(&host).expect(200).json()["status"], "known-unbound");
+
+    // Plain HTTP is no way in.
+    let plain = read_to_end(&mut connect(
+        port,
+        b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    ));
+    assert!(!plain.contains(" 200 "), "{plain}");
+    // Nor is a client that does not know the certificate.
+    let table = |ca: &[&str]| {
+        let mut hosts = Command::new(muster_program());
+        hosts
+            .args(["hosts", "--url", &format!("https://127.0.0.1:{port}")])
+            .args(ca);
+        hosts.stdin(Stdio::null()).output().unwrap()
+    };
+    assert!(!table(&[]).status.success());
+    let shown = table(&["--ca", identity.path("cert.pem").to_str().unwrap()]);
+    assert!(
+        String::from_utf8_lossy(&shown.stdout).contains("known-unbound"),
+        "{}",
+        String::from_utf8_lossy(&shown.stderr)
+    );
+
+    // Machines are given the certificate, and addresses on the plain listener for what firmware loads.
+    let ignition = asker
+        .get(&format!("{path}/downloads/files?file_name=discovery.ign"))
+        .expect(200)
+        .text();
+    assert!(ignition.contains("/etc/muster/config.json"), "{ignition}");
+    let iso = asker
+        .get(&format!("{path}/downloads/image-url"))
+        .expect(200)
+        .json();
+    let iso = iso["url"].as_str().unwrap();
+    assert!(
+        iso.starts_with(&format!("http://127.0.0.1:{boot_port}/boot/")),
+        "{iso}"
+    );
+    let script = asker
+        .get(&format!("{path}/downloads/files-presigned?file_name=ipxe-script"))
+        .expect(200)
+        .json();
+    let script = script["url"].as_str().unwrap();
+    assert!(
+        script.starts_with(&format!("http://127.0.0.1:{boot_port}/")),
+        "{script}"
+    );
+
+    let boot = Asker::at(&format!("http://127.0.0.1:{boot_port}"));
+    let below = |url: &str| {
+        url[url.find(&format!(":{boot_port}/")).unwrap() + 1 + boot_port.to_string().len()..].to_owned()
+    };
+    boot.ask("HEAD", &below(iso), None).expect(200);
+    let text = boot.ask("GET", &below(script), None).expect(200).text();
+    assert!(text.starts_with("#!ipxe") && !text.contains("https://"), "{text}");
+    for (method, path) in [
+        ("GET", "/infra-envs".to_owned()),
+        ("POST", "/infra-envs".to_owned()),
+        ("GET", path.clone()),
+        ("GET", format!("{path}/hosts")),
+        ("POST", format!("{path}/hosts")),
+        ("GET", host.clone()),
+        ("GET", format!("{host}/instructions")),
+        ("GET", "/events".to_owned()),
+        ("GET", format!("{path}/downloads/image-url")),
+        (
+            "GET",
+            format!("{path}/downloads/files-presigned?file_name=ipxe-script"),
+        ),
+        ("GET", format!("{path}/downloads/files?file_name=discovery.ign")),
+        (
+            "GET",
+            format!("{path}/downloads/files?file_name=static-network-config"),
+        ),
+        (
+            "GET",
+            format!("{path}/downloads/files?file_name=discovery.ign&file_name=ipxe-script"),
+        ),
+        (
+            "GET",
+            format!("{path}/downloads/files?file_name=ipxe-script&file_name=discovery.ign"),
+        ),
+        ("GET", "/openapi".to_owned()),
+    ] {
+        let body = json!({"name": "x", "pull_secret": PULL_SECRET}).to_string();
+        let body = (method == "POST").then_some(body.as_bytes());
+        let answer = boot.ask(method, &format!("{BASE_PATH}{path}"), body);
+        assert!(
+            [400, 404, 405].contains(&answer.status),
+            "{method} {path} on the boot listener: {} {}",
+            answer.status,
+            answer.text()
+        );
+        assert!(
+            !answer.text().contains("storage"),
+            "{method} {path} gives the ignition over plain HTTP"
+        );
+    }
+    for path in ["/metrics", "/ready", "/api/assisted-install/openapi"] {
+        boot.ask("GET", path, None).expect(404);
+    }
+}
+
+#[test]
+fn bad_certificate_files_are_told_at_the_start() {
+    let identity = Identity::new();
+    let other = Identity::new();
+    fs::write(identity.path("garbage.pem"), "garbage").unwrap();
+    fs::write(identity.path("empty.pem"), "").unwrap();
+    let (cert, key) = (identity.path("cert.pem"), identity.path("key.pem"));
+    for (cert, key, words) in [
+        (&identity.path("missing.pem"), &key, ["--tls-cert", "missing.pem"]),
+        (&cert, &identity.path("missing.pem"), ["--tls-key", "missing.pem"]),
+        (&identity.path("garbage.pem"), &key, ["--tls-cert", "garbage.pem"]),
+        (&cert, &identity.path("garbage.pem"), ["--tls-key", "garbage.pem"]),
+        (&identity.path("empty.pem"), &key, ["--tls-cert", "empty.pem"]),
+        (&cert, &other.path("key.pem"), ["--tls-cert", "--tls-key"]),
+        (&key, &cert, ["--tls-cert", "--tls-key"]),
+    ] {
+        let mut serve = Command::new(muster_program());
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--boot-listen", "127.0.0.1:0"]);
+        serve.arg("--data-dir").arg(identity.path("data"));
+        serve
+            .arg("--tls-cert")
+            .arg(cert)
+            .arg("--tls-key")
+            .arg(key)
+            .stdin(Stdio::null());
+        let output = muster_within(serve);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success(),
+            "it starts with {} and {}",
+            cert.display(),
+            key.display()
+        );
+        for word in words {
+            assert!(
+                said.contains(word),
+                "{} and {}: {said}",
+                cert.display(),
+                key.display()
+            );
+        }
+        assert!(!said.contains("panicked"), "{said}");
+    }
+    for alone in ["--tls-cert", "--tls-key"] {
+        let mut serve = Command::new(muster_program());
+        serve.args(["serve", alone]).arg(&cert).stdin(Stdio::null());
+        let output = muster_within(serve);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && said.contains("--tls-cert") && said.contains("--tls-key"),
+            "{said}"
+        );
+    }
+}
+
+/// The output of a service that should not start. One that does is ended after a while, and fails.
+fn muster_within(serve: Command) -> std::process::Output {
+    let mut limited = Command::new("timeout");
+    limited.arg("20").arg(serve.get_program()).args(serve.get_args());
+    limited.stdin(Stdio::null()).output().unwrap()
+}

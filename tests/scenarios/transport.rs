@@ -1,0 +1,367 @@
+//! What holds for every request: bodies, ids, paths, methods, headers. Rules: rest-behaviour.md §1.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use muster_api::BASE_PATH;
+use muster_tests::rest::PULL_SECRET;
+use serde_json::{Value, json};
+
+use crate::ask::{Asker, connect, read_to_end, status_of};
+use crate::database::{Database, host_id, infra_env, known_host, on_each_database, register};
+
+on_each_database!(
+    bodies_that_are_not_what_the_operation_takes_are_refused,
+    ids_that_are_no_ids_are_refused_and_unknown_ones_are_not_found,
+    unknown_paths_and_methods_are_told_with_what_there_is,
+    every_answer_has_the_request_id,
+    long_answers_are_compressed_for_those_who_ask,
+    the_service_describes_itself,
+);
+
+/// Operations with a body, and a good one each.
+fn operations_with_body(infra_env: &str, host: &str) -> Vec<(&'static str, String, Value)> {
+    vec![
+        (
+            "POST",
+            "/infra-envs".into(),
+            json!({"name": "one", "pull_secret": PULL_SECRET}),
+        ),
+        ("PATCH", infra_env.into(), json!({"image_type": "full-iso"})),
+        (
+            "POST",
+            format!("{infra_env}/hosts"),
+            json!({"host_id": host_id(1)}),
+        ),
+        ("PATCH", host.into(), json!({"host_role": "worker"})),
+        (
+            "POST",
+            format!("{host}/instructions"),
+            json!({"step_type": "ntp-synchronizer", "output": "{\"ntp_sources\":[]}"}),
+        ),
+    ]
+}
+
+fn bodies_that_are_not_what_the_operation_takes_are_refused(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let host = register(&asker, &infra_env, 1);
+    for (method, path, good) in operations_with_body(&infra_env, &host) {
+        let url = format!("{BASE_PATH}{path}");
+        let good = good.to_string();
+        let refused = |asker: &Asker, body: Option<&[u8]>, what: &str| {
+            let answer = asker.ask(method, &url, body);
+            assert_eq!(
+                answer.status,
+                400,
+                "{method} {path} with {what}: {}",
+                answer.text()
+            );
+            assert_eq!(answer.header("content-type"), "application/json");
+            answer.words()
+        };
+        for length in [1, good.len() / 2, good.len() - 1] {
+            refused(&asker, Some(&good.as_bytes()[..length]), "truncated JSON");
+        }
+        refused(&asker, Some(b""), "an empty body");
+        refused(&asker, Some(b"[]"), "a list");
+        refused(&asker, Some(b"\"text\""), "a text");
+        refused(&asker, Some(b"null"), "null");
+        refused(&asker, Some(format!("{good} {good}").as_bytes()), "two bodies");
+        refused(&asker, Some(b"{\"\xff\xfe\": 1}"), "bytes that are not UTF-8");
+        let mut more: Value = serde_json::from_str(&good).unwrap();
+        more["no_such_field"] = json!(1);
+        let words = refused(&asker, Some(more.to_string().as_bytes()), "an unknown field");
+        assert!(words.contains("no_such_field"), "{method} {path}: {words}");
+        for media in ["text/plain", "application/x-www-form-urlencoded", "nonsense"] {
+            let words = refused(&asker.with("Content-Type", media), Some(good.as_bytes()), media);
+            assert!(words.contains("application/json"), "{method} {path}: {words}");
+        }
+        let nothing = format!("{method} {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        let answer = read_to_end(&mut connect(service.port(), nothing.as_bytes()));
+        assert_eq!(
+            status_of(&answer),
+            400,
+            "{method} {path} without a body: {answer}"
+        );
+        assert!(answer.contains("body"), "{answer}");
+
+        let with_charset = asker.with("Content-Type", "application/json; charset=utf-8");
+        let accepted = with_charset.ask(method, &url, Some(good.as_bytes()));
+        assert!(
+            (200..300).contains(&accepted.status),
+            "{}: {}",
+            accepted.asked,
+            accepted.text()
+        );
+    }
+    // Real clients send the type with every GET (rest-behaviour.md §8).
+    asker
+        .with("Content-Type", "application/json")
+        .get("/infra-envs")
+        .expect(200);
+}
+
+fn ids_that_are_no_ids_are_refused_and_unknown_ones_are_not_found(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let unknown = host_id(99);
+    let empty = json!({});
+    let role = json!({"host_role": "worker"});
+    let step = json!({"step_type": "inventory", "output": "{}"});
+    let registration = json!({"host_id": host_id(1)});
+    // Method, path with `{ie}` and `{h}`, body.
+    let operations: [(&str, &str, Option<&Value>); 15] = [
+        ("GET", "/infra-envs/{ie}", None),
+        ("PATCH", "/infra-envs/{ie}", Some(&empty)),
+        ("DELETE", "/infra-envs/{ie}", None),
+        ("GET", "/infra-envs/{ie}/downloads/image-url", None),
+        (
+            "GET",
+            "/infra-envs/{ie}/downloads/files?file_name=discovery.ign",
+            None,
+        ),
+        (
+            "GET",
+            "/infra-envs/{ie}/downloads/files-presigned?file_name=ipxe-script",
+            None,
+        ),
+        ("GET", "/infra-envs/{ie}/downloads/minimal-initrd", None),
+        ("POST", "/infra-envs/{ie}/regenerate-signing-key", None),
+        ("GET", "/infra-envs/{ie}/hosts", None),
+        ("POST", "/infra-envs/{ie}/hosts", Some(&registration)),
+        ("GET", "/infra-envs/{ie}/hosts/{h}", None),
+        ("PATCH", "/infra-envs/{ie}/hosts/{h}", Some(&role)),
+        ("DELETE", "/infra-envs/{ie}/hosts/{h}", None),
+        ("GET", "/infra-envs/{ie}/hosts/{h}/instructions", None),
+        ("POST", "/infra-envs/{ie}/hosts/{h}/instructions", Some(&step)),
+    ];
+    let known = infra_env.trim_start_matches("/infra-envs/");
+    for (method, path, body) in operations {
+        let ask = |infra_env: &str, host: &str| {
+            let path = path.replace("{ie}", infra_env).replace("{h}", host);
+            let body = body.map(Value::to_string);
+            asker.ask(
+                method,
+                &format!("{BASE_PATH}{path}"),
+                body.as_deref().map(str::as_bytes),
+            )
+        };
+        for bad in [
+            "no-id",
+            "1",
+            "%00",
+            "..%2f..",
+            "00000000-0000-4000-8000-00000000000g",
+            "%F0%9F%92%A9",
+        ] {
+            let words = ask(bad, &unknown).expect(400).words();
+            assert!(!words.is_empty(), "{method} {path}");
+            if path.contains("{h}") {
+                ask(known, bad).expect(400).words();
+            }
+        }
+        let words = ask(&unknown, &unknown).expect(404).words();
+        assert!(words.contains(&unknown), "{method} {path}: {words}");
+        if path.contains("{h}") {
+            let missing = ask(known, &unknown).expect(404);
+            assert_eq!(missing.json()["code"], "404");
+            assert!(missing.words().contains(&unknown));
+        }
+    }
+    // A host is known in its InfraEnv only.
+    let other = crate::database::infra_env(&asker);
+    let host = register(&asker, &infra_env, 1);
+    asker.get(&host).expect(200);
+    asker.get(&host.replace(&infra_env, &other)).expect(404);
+}
+
+fn unknown_paths_and_methods_are_told_with_what_there_is(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    for path in [
+        "/",
+        "/nothing",
+        "/api/assisted-install/v1/infra-envs",
+        &format!("{BASE_PATH}/nothing"),
+    ] {
+        let answer = asker.ask("GET", path, None).expect(404);
+        assert_eq!(
+            answer.json(),
+            json!({"code": 404, "message": format!("path {path} was not found")})
+        );
+    }
+    let of_one = format!("{BASE_PATH}{infra_env}");
+    let hosts = format!("{of_one}/hosts");
+    let list = format!("{BASE_PATH}/infra-envs");
+    let versions = format!("{BASE_PATH}/component-versions");
+    for (method, path, allowed) in [
+        ("PUT", list.as_str(), ["GET", "POST"].as_slice()),
+        ("DELETE", list.as_str(), &["GET", "POST"]),
+        ("POST", of_one.as_str(), &["GET", "PATCH", "DELETE"]),
+        ("PATCH", hosts.as_str(), &["GET", "POST"]),
+        ("POST", versions.as_str(), &["GET"]),
+        ("DELETE", "/health", &["GET"]),
+    ] {
+        let answer = asker.ask(method, path, Some(b"{}")).expect(405);
+        let words = answer.words();
+        for name in allowed {
+            assert!(
+                answer.header("allow").contains(name),
+                "{method} {path}: {:?}",
+                answer.headers
+            );
+            assert!(words.contains(name), "{method} {path}: {words}");
+        }
+        assert!(
+            !answer.header("allow").contains(method),
+            "{method} {path}: {:?}",
+            answer.headers
+        );
+    }
+    for path in [format!("/{list}"), list.replace('/', "//"), format!("{list}//")] {
+        let found = asker.ask("GET", &path, None).expect(200).json();
+        assert_eq!(found.as_array().map(Vec::len), Some(1), "{path}");
+    }
+}
+
+fn every_answer_has_the_request_id(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let mut seen = std::collections::BTreeSet::new();
+    for (method, path) in [
+        ("GET", "/health".to_owned()),
+        ("GET", "/ready".to_owned()),
+        ("GET", "/metrics".to_owned()),
+        ("GET", "/nothing".to_owned()),
+        ("PUT", format!("{BASE_PATH}/infra-envs")),
+        ("GET", format!("{BASE_PATH}{infra_env}")),
+        ("GET", format!("{BASE_PATH}/infra-envs/no-id")),
+        ("GET", "/boot/nothing/discovery.iso".to_owned()),
+    ] {
+        let made = asker.ask(method, &path, None).header("x-request-id").to_owned();
+        assert!(made.len() >= 16, "{method} {path}: {made:?}");
+        assert!(seen.insert(made), "{method} {path}: an id was given twice");
+        let given = asker.with("X-Request-ID", "my-own-id-7").ask(method, &path, None);
+        assert_eq!(given.header("x-request-id"), "my-own-id-7", "{method} {path}");
+        let odd = asker
+            .with("X-Request-ID", &"x".repeat(500))
+            .ask(method, &path, None);
+        assert!(odd.header("x-request-id").len() <= 64, "{method} {path}");
+    }
+    // The id is with the event that the request caused.
+    let made = asker
+        .with("X-Request-ID", "who-did-this")
+        .post("/infra-envs", &json!({"name": "two", "pull_secret": PULL_SECRET}))
+        .expect(201)
+        .json();
+    let id = made["id"].as_str().unwrap();
+    let stored = service.query(&format!(
+        "SELECT DISTINCT request_id FROM events WHERE infra_env_id = '{id}'"
+    ));
+    assert_eq!(stored, "who-did-this");
+}
+
+fn long_answers_are_compressed_for_those_who_ask(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    for n in 1..=3 {
+        known_host(&asker, &infra_env, n);
+    }
+    let path = format!("{infra_env}/hosts");
+    let plain = asker.get(&path).expect(200);
+    assert_eq!(plain.header("content-encoding"), "");
+    assert!(
+        plain
+            .header("vary")
+            .to_ascii_lowercase()
+            .contains("accept-encoding")
+    );
+    let packed = asker.with("Accept-Encoding", "gzip").get(&path).expect(200);
+    assert_eq!(packed.header("content-encoding"), "gzip");
+    assert!(
+        packed.body.len() * 2 < plain.body.len(),
+        "{} of {}",
+        packed.body.len(),
+        plain.body.len()
+    );
+    let mut text = String::new();
+    GzDecoder::new(packed.body.as_slice())
+        .read_to_string(&mut text)
+        .unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), plain.json());
+    let short = asker
+        .with("Accept-Encoding", "gzip")
+        .get("/infra-envs?owner=nobody")
+        .expect(200);
+    assert_eq!(
+        (short.header("content-encoding"), short.text().as_str()),
+        ("", "[]")
+    );
+}
+
+fn the_service_describes_itself(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    asker.ask("GET", "/health", None).expect(200);
+    let ready = asker.ask("GET", "/ready", None).expect(200).json();
+    assert_eq!(ready["database"], "ok");
+    assert!(
+        ready["live_image"]
+            .as_str()
+            .is_some_and(|words| !words.is_empty()),
+        "{ready}"
+    );
+    let metrics = asker.ask("GET", "/metrics", None).expect(200).text();
+    assert!(
+        metrics.contains("muster_http_request_duration_seconds"),
+        "{metrics}"
+    );
+
+    let paths = [
+        "/api/assisted-install/openapi",
+        "/api/assisted-install/v2/openapi",
+    ];
+    let [one, two] = paths.map(|path| asker.ask("GET", path, None).expect(200).json());
+    assert_eq!(one, two);
+    let printed: Value = serde_json::from_str(&service.muster(&["openapi"])).unwrap();
+    assert_eq!(one, printed, "the service and `muster openapi` say the same");
+
+    let versions = asker.get("/component-versions").expect(200).json();
+    for name in [
+        "assisted-installer-service",
+        "discovery-agent",
+        "assisted-installer",
+        "assisted-installer-controller",
+    ] {
+        assert!(versions["versions"][name].is_string(), "{versions}");
+    }
+    assert!(versions.get("release_tag").is_none());
+    let all = asker.get("/openshift-versions").expect(200).json();
+    let all = all.as_object().unwrap();
+    assert!(all.len() > 1 && all.values().filter(|version| version["default"] == true).count() == 1);
+    for (name, version) in all {
+        assert_eq!(version["display_name"], *name);
+        assert_eq!(version["support_level"], "production");
+        assert_eq!(version["cpu_architectures"], json!(["x86_64"]));
+    }
+    let newest = asker
+        .get("/openshift-versions?only_latest=true")
+        .expect(200)
+        .json();
+    assert_eq!(newest.as_object().unwrap().len(), 1);
+    let some = asker.get("/openshift-versions?version=4.2").expect(200).json();
+    assert!(
+        some.as_object().unwrap().keys().all(|name| name.contains("4.2"))
+            && !some.as_object().unwrap().is_empty()
+    );
+    asker
+        .get("/openshift-versions?only_latest=perhaps")
+        .expect(400)
+        .words();
+}
