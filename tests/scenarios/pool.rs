@@ -116,7 +116,7 @@ impl Pool {
     /// Switches on a [`known_machine`] and checks everything that a discovery promises.
     #[track_caller]
     pub fn discover_machine(&self, machine: Machine, name: &str, firmware: Firmware) {
-        let second = Nic::user("e1000e", MACS[1], UserNet::new(3));
+        let second = Nic::user("e1000e", MACS[1], UserNet::new(3).isolated());
         let mut machine = machine.nic(second).start();
         let host = self.await_host(&mut machine, HostStatus::KnownUnbound);
         println!(

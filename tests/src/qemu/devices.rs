@@ -148,6 +148,8 @@ pub struct UserNet {
     pub ipv6_prefix: Option<String>,
     /// The file or URL that DHCP tells to boot.
     pub boot_file: Option<String>,
+    /// Whether the network leads nowhere: addresses, but no router.
+    pub isolated: bool,
 }
 
 impl UserNet {
@@ -158,6 +160,7 @@ impl UserNet {
             hostname: None,
             ipv6_prefix: None,
             boot_file: None,
+            isolated: false,
         }
     }
 
@@ -182,11 +185,22 @@ impl UserNet {
         self
     }
 
+    /// Without a way out. A machine's further cards are best plugged in so: through any other user network it would
+    /// reach the world outside, where the service's address is somebody else's.
+    #[must_use]
+    pub fn isolated(mut self) -> Self {
+        self.isolated = true;
+        self
+    }
+
     fn netdev(&self, id: &str) -> String {
         let mut value = format!("user,id={id},net=10.0.{}.0/24", self.subnet);
         match &self.ipv6_prefix {
             Some(prefix) => value += &format!(",ipv6=on,ipv6-prefix={prefix},ipv6-prefixlen=64"),
             None => value += ",ipv6=off",
+        }
+        if self.isolated {
+            value += ",restrict=on";
         }
         if let Some(name) = &self.hostname {
             value += &format!(",hostname={name}");
