@@ -194,3 +194,19 @@ fn leaves(path: &str, value: &Value) -> Vec<(String, String)> {
         other => vec![(path.to_owned(), other.to_string())],
     }
 }
+
+#[test]
+fn a_comparison_with_the_reference_finds_what_differs_and_forgives_only_the_exceptions() {
+    let recorded: Value = serde_json::from_str(RECORDED_BIOS).unwrap();
+    let mut ours = recorded.clone();
+    ours["boot"]["command_line"] = "else".into();
+    ours["disks"].as_array_mut().unwrap().reverse();
+    assert_eq!(
+        differences(&comparable(ours.clone()), &comparable(recorded.clone())),
+        [""; 0]
+    );
+    ours["hostname"] = "else".into();
+    ours["disks"][0]["size_bytes"] = 1.into();
+    let found = differences(&comparable(ours), &comparable(recorded));
+    assert_eq!(found.len(), 2, "{found:?}");
+}

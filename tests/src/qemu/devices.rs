@@ -196,8 +196,8 @@ impl UserNet {
     fn netdev(&self, id: &str) -> String {
         let mut value = format!("user,id={id},net=10.0.{}.0/24", self.subnet);
         match &self.ipv6_prefix {
-            Some(prefix) => value += &format!(",ipv6=on,ipv6-prefix={prefix},ipv6-prefixlen=64"),
-            None => value += ",ipv6=off",
+            Some(prefix) => value += &format!(",ipv4=on,ipv6=on,ipv6-prefix={prefix},ipv6-prefixlen=64"),
+            None => value += ",ipv4=on,ipv6=off",
         }
         if self.isolated {
             value += ",restrict=on";
