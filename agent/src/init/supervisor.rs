@@ -171,11 +171,16 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
     let (changes, network) = watch::channel(0u64);
     let mut view = shared.network.subscribe();
     tokio::spawn(async move {
+        let mut known = view.borrow().reach();
         while view.changed().await.is_ok() {
             if changes.receiver_count() == 0 {
                 return;
             }
-            changes.send_modify(|count| *count += 1);
+            let reach = view.borrow_and_update().reach();
+            if reach != known {
+                known = reach;
+                changes.send_modify(|count| *count += 1);
+            }
         }
     });
     wait_for_address(&shared).await?;

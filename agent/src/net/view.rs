@@ -31,6 +31,12 @@ pub struct InterfaceView {
 }
 
 impl NetworkView {
+    /// What a service would want to hear of when it changes: links and addresses, not how DHCP goes.
+    pub fn reach(&self) -> Vec<(String, bool, Vec<String>)> {
+        let one = |nic: &InterfaceView| (nic.name.clone(), nic.carrier, nic.addresses.clone());
+        self.interfaces.iter().map(one).collect()
+    }
+
     /// Whether anything beyond the link can be reached, as far as addresses tell.
     pub fn has_address(&self) -> bool {
         self.interfaces

@@ -27,6 +27,8 @@ pub const UNSAID_WAIT: Duration = Duration::from_secs(5);
 pub const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// The least wait before registering again on `exit`: at once for people, not a tight loop for machines.
 pub const EXIT_WAIT: Duration = Duration::from_millis(200);
+/// After a poll the next one waits at least this long, whatever the network does: a flapping link is no flood.
+pub const NETWORK_NEWS_WAIT: Duration = Duration::from_secs(3);
 /// The longest wait that a service can ask for, so that a slip of it does not lose the host.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
 
@@ -142,8 +144,9 @@ pub struct Action {
     pub forget_replies: bool,
     /// End the steps that still run, after the wait.
     pub end_steps: bool,
-    /// A change of the network is a reason to end the wait early.
-    pub network_may_help: bool,
+    /// A change of the network is a reason to end the wait early, once this much of it has passed: what failed may work
+    /// now, or the service has not heard of an address that came late.
+    pub network_may_help: Option<Duration>,
 }
 
 /// What may not be disturbed, and how often to try.
@@ -178,7 +181,7 @@ fn go(request: Request, wait: Duration) -> Action {
         request,
         forget_replies: false,
         end_steps: false,
-        network_may_help: false,
+        network_may_help: None,
     }
 }
 
@@ -202,7 +205,7 @@ fn registration_failed(
         refusals: 0,
     };
     let mut action = go(Request::Register, spread(wait, 0.25, jitter));
-    action.network_may_help = true;
+    action.network_may_help = Some(Duration::ZERO);
     (state, action)
 }
 
@@ -219,7 +222,10 @@ fn instructed(steps: Steps) -> (State, Action) {
     };
     let state = match action.request {
         Request::Register => State::START,
-        Request::Poll => State::POLLING,
+        Request::Poll => {
+            action.network_may_help = Some(NETWORK_NEWS_WAIT);
+            State::POLLING
+        }
     };
     action.start = steps.instructions.unwrap_or_default();
     (state, action)
@@ -271,7 +277,7 @@ fn poll_failed(
         return (State::START, action);
     }
     action.wait = spread(grown(POLL_FIRST, 1.5, failures, POLL_LAST), 0.5, jitter);
-    action.network_may_help = true;
+    action.network_may_help = Some(Duration::ZERO);
     let state = State::Polling {
         failures: failures.saturating_add(1),
         refusals: 0,

@@ -64,7 +64,7 @@ async fn an_unreachable_service_is_tried_soon_and_then_every_interval() {
         let outcome = Outcome::Registration(Err(Failure::Transport("refused".into())));
         let (following, action) = next(&state, outcome, Instant::now(), MIDDLE, CALM);
         waits.push(action.wait.as_secs());
-        assert!(action.network_may_help);
+        assert_eq!(action.network_may_help, Some(Duration::ZERO));
         state = following;
     }
     assert_eq!(waits, [2, 4, 8, 16, 32, 60, 60, 60]);
@@ -222,4 +222,21 @@ async fn jitter_spreads_and_stays_in_its_bounds() {
     assert_eq!(wait(0.0), Duration::from_millis(1500));
     assert_eq!(wait(1.0), Duration::from_millis(2500));
     assert_eq!(wait(7.0), Duration::from_millis(2500));
+}
+
+#[test]
+fn an_address_that_comes_late_is_told_before_the_next_poll_is_due() {
+    let steps = Steps {
+        next_instruction_seconds: 60,
+        ..Steps::default()
+    };
+    let (_, action) = next(
+        &State::POLLING,
+        Outcome::Poll(Ok(steps)),
+        Instant::now(),
+        MIDDLE,
+        CALM,
+    );
+    assert_eq!(action.wait, Duration::from_secs(60));
+    assert_eq!(action.network_may_help, Some(NETWORK_NEWS_WAIT));
 }

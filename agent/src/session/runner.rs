@@ -173,11 +173,21 @@ impl Session {
         });
         let network = &mut self.surroundings.network;
         network.mark_unchanged();
+        let news = async {
+            match action.network_may_help {
+                Some(least) => {
+                    tokio::time::sleep(least).await;
+                    // Without anybody to tell of changes there are none.
+                    if network.changed().await.is_err() {
+                        std::future::pending().await
+                    }
+                }
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = tokio::time::sleep_until(due) => {}
-            Ok(()) = network.changed(), if action.network_may_help => {
-                debug!("the network changed: trying at once");
-            }
+            () = news => debug!("the network changed: asking at once"),
         }
         if action.end_steps {
             self.steps.cancel();
