@@ -101,7 +101,7 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
     };
     let (id, iso, script) = (value("infra-env"), value("iso"), value("ipxe"));
     assert!(
-        iso.ends_with("/discovery.iso") && script.contains("ipxe-script"),
+        iso.ends_with("/discovery.iso") && script.ends_with("/boot.ipxe"),
         "{said}"
     );
     let made = Asker::of(&service)

@@ -197,7 +197,9 @@ fn registration_failed(
             failures,
             refusals: refusals.saturating_add(1),
         };
-        return (state, go(Request::Register, slow(refusals, jitter)));
+        let mut action = go(Request::Register, slow(refusals, jitter));
+        action.network_may_help = Some(NETWORK_NEWS_WAIT);
+        return (state, action);
     }
     let wait = grown(REGISTER_FIRST, 2.0, failures, circumstances.interval);
     let state = State::Registering {
@@ -251,6 +253,8 @@ fn poll_failed(
     let may_register = !circumstances.installing;
     if failure.needs_a_person() {
         action.wait = slow(refusals, jitter);
+        // On a machine with several networks the answer may have come from somebody else, by the wrong card.
+        action.network_may_help = Some(NETWORK_NEWS_WAIT);
         // A host that the service no longer knows can only come back by registering; not at once, so that
         // deleting a host silences it for a while.
         if may_register && matches!(failure, Failure::Status(404, _)) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use muster_api::ids::InfraEnvId;
-use muster_api::infra_env::{InfraEnv, InfraEnvCreateParams, PresignedUrl, Proxy};
+use muster_api::infra_env::{InfraEnv, InfraEnvCreateParams, Proxy};
 
 use super::client::{Client, ServiceArgs};
 use super::output::print;
@@ -101,15 +101,11 @@ async fn create(args: CreateArgs) -> Result<()> {
         ..Default::default()
     };
     let made: InfraEnv = client.post("/infra-envs", &params).await?;
-    let script: PresignedUrl = client
-        .get(&format!(
-            "/infra-envs/{}/downloads/files-presigned?file_name=ipxe-script",
-            made.id
-        ))
-        .await?;
+    // Short enough for the boot file field of a DHCP answer, which holds 127 characters.
+    let script = made.download_url.replace("discovery.iso", "boot.ipxe");
     print(&format!(
-        "infra-env  {}\niso        {}\nipxe       {}\n",
-        made.id, made.download_url, script.url
+        "infra-env  {}\niso        {}\nipxe       {script}\n",
+        made.id, made.download_url
     ));
     Ok(())
 }
