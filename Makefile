@@ -52,7 +52,7 @@ programs-under-test:
 
 test: image programs-under-test ## Run all tests: SQLite, PostgreSQL, machines booting under QEMU
 	@.ci/deps test
-	cargo test --workspace
+	cargo test --workspace --no-fail-fast
 
 bench: build image ## Measure image downloads beside nginx, and idle polls; prints tables
 	@.ci/deps bench

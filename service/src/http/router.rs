@@ -1,6 +1,7 @@
 //! Every route of the API listener, and what stands around all of them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::{self, Next};
@@ -12,6 +13,7 @@ use muster_api::BASE_PATH;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::SizeAbove;
+use tower_http::timeout::RequestBodyTimeoutLayer;
 use utoipa::openapi::{InfoBuilder, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -21,6 +23,9 @@ use super::{events, hosts, infra_envs, request_id, status, versions};
 use crate::app::App;
 use crate::auth::gate::{Allowed, require};
 use crate::boot;
+
+/// A body that brings nothing for so long is given up (400): its connection is wanted by others.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Answers above this many bytes are compressed for clients that can read it.
 const COMPRESS_ABOVE: u64 = 1400;
@@ -76,6 +81,7 @@ pub fn api(app: Arc<App>) -> Router {
         .route("/ready", get(status::ready))
         .route("/metrics", get(status::metrics))
         .layer(DefaultBodyLimit::max(ORDINARY_LIMIT))
+        .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
         .layer(CompressionLayer::new().compress_when(SizeAbove::new(COMPRESS_ABOVE)))
         .layer(middleware::map_response(vary));
     around(

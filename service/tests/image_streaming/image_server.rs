@@ -89,7 +89,7 @@ impl Server {
                 tokio::spawn(async move { axum::serve(tcp, router).await });
             }
         }
-        let client = reqwest::Client::new();
+        let client = client().build().expect("a client can be made");
         Self {
             client,
             iso,
@@ -269,4 +269,11 @@ pub async fn eventually(what: &str, condition: impl Fn() -> bool) {
         assert!(Instant::now() < deadline, "not so after 20 s: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// A client; cargo builds reqwest without a TLS provider of its own, and it wants one for plain HTTP too.
+pub fn client() -> reqwest::ClientBuilder {
+    // Fails when another test of this process was quicker.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
 }

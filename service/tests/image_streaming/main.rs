@@ -254,7 +254,7 @@ async fn one_connection_serves_many_answers() {
 #[tokio::test]
 async fn http_2_gets_real_bytes_too() {
     let server = Server::start(Way::FromFile, 8).await;
-    let client = reqwest::Client::builder()
+    let client = image_server::client()
         .http2_prior_knowledge()
         .build()
         .unwrap();
