@@ -3,3 +3,4 @@
 pub mod deadlines;
 pub mod flush;
 pub mod outbox;
+pub mod upkeep;

@@ -94,10 +94,11 @@ impl Hosts {
                 let event = HostEvent::Registered {
                     agent_version: agent_version.to_owned(),
                 };
-                return self
-                    .apply(app, infra_env_id, id, event)
-                    .await
-                    .map(Registration::Again);
+                match self.apply(app, infra_env_id, id, event).await {
+                    // Deleted in between, so it is new now. Agents of other makes stop for ever on a 404.
+                    Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => continue,
+                    outcome => return outcome.map(Registration::Again),
+                }
             }
             let step = host::register(
                 id,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use chrono::TimeDelta;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::infra_env::InfraEnvUpdateParams;
 use muster_core::infra_env::{InfraEnv, news, update};
@@ -20,10 +21,13 @@ const FRESH: Duration = Duration::from_secs(5);
 /// Attempts at a change that others make at the same time.
 const ATTEMPTS: usize = 8;
 
+/// What is known of an id, and since when; `None`: deleted here, and ids are never used again.
+type Entry = (Instant, Option<Arc<InfraEnv>>);
+
 /// The InfraEnvs.
 pub struct InfraEnvs {
     store: Store,
-    cache: Mutex<HashMap<InfraEnvId, (Instant, Arc<InfraEnv>)>>,
+    cache: Mutex<HashMap<InfraEnvId, Entry>>,
 }
 
 impl InfraEnvs {
@@ -35,6 +39,12 @@ impl InfraEnvs {
         }
     }
 
+    fn cache(&self) -> std::sync::MutexGuard<'_, HashMap<InfraEnvId, Entry>> {
+        self.cache
+            .lock()
+            .expect("no code panics while it holds the cache")
+    }
+
     /// The store, for a write whose events are to name the request that causes them.
     fn writing(&self) -> Store {
         match request_id::current() {
@@ -43,16 +53,17 @@ impl InfraEnvs {
         }
     }
 
-    fn cache(&self) -> std::sync::MutexGuard<'_, HashMap<InfraEnvId, (Instant, Arc<InfraEnv>)>> {
-        self.cache
-            .lock()
-            .expect("no code panics while it holds the cache")
-    }
-
-    fn keep(&self, infra_env: InfraEnv) -> Arc<InfraEnv> {
+    /// Keeps what was read or written, unless something newer is known: a slow read must not undo a quick change.
+    fn keep(&self, infra_env: InfraEnv) -> Option<Arc<InfraEnv>> {
+        let mut cache = self.cache();
+        match cache.get(&infra_env.id) {
+            Some((_, None)) => return None,
+            Some((_, Some(known))) if known.version > infra_env.version => return Some(known.clone()),
+            Some((_, Some(_))) | None => {}
+        }
         let kept = Arc::new(infra_env);
-        self.cache().insert(kept.id, (Instant::now(), kept.clone()));
-        kept
+        cache.insert(kept.id, (Instant::now(), Some(kept.clone())));
+        Some(kept)
     }
 
     /// The InfraEnv with this id, at most [`FRESH`] old when another replica changed it.
@@ -60,23 +71,26 @@ impl InfraEnvs {
         let cached = self
             .cache()
             .get(&id)
-            .filter(|(at, _)| at.elapsed() < FRESH)
-            .map(|(_, found)| found.clone());
-        if cached.is_some() {
-            return Ok(cached);
+            .filter(|(at, found)| found.is_none() || at.elapsed() < FRESH)
+            .cloned();
+        match cached {
+            Some((_, found)) => Ok(found),
+            None => self.refresh(id).await,
         }
+    }
+
+    /// The InfraEnv as it is stored now.
+    pub async fn refresh(&self, id: InfraEnvId) -> Result<Option<Arc<InfraEnv>>, StoreError> {
         let found = self.store.find_infra_env(id).await?;
         if found.is_none() {
             self.cache().remove(&id);
         }
-        Ok(found.map(|infra_env| self.keep(infra_env)))
+        Ok(found.and_then(|infra_env| self.keep(infra_env)))
     }
 
     /// Like [`Self::find`]; a 404 when there is none.
     pub async fn get(&self, id: InfraEnvId) -> Result<Arc<InfraEnv>, Problem> {
-        self.find(id)
-            .await?
-            .ok_or_else(|| Problem::not_found(format!("infra_env {id}")))
+        self.find(id).await?.ok_or_else(|| gone(id))
     }
 
     /// The InfraEnv whose boot URLs carry `boot_id`. Never cached: a revoked URL is dead at once.
@@ -94,7 +108,8 @@ impl InfraEnvs {
         let events = news::created_events(&made, made.created_at);
         made.version = self.writing().insert_infra_env(&made, &events).await?;
         tracing::info!(infra_env.id = %made.id, name = made.name, "InfraEnv created");
-        Ok(self.keep(made))
+        let id = made.id;
+        self.keep(made).ok_or_else(|| gone(id))
     }
 
     /// Applies a change to the newest state.
@@ -130,14 +145,16 @@ impl InfraEnvs {
     ) -> Result<Arc<InfraEnv>, Problem> {
         for _ in 0..ATTEMPTS {
             let found = self.store.find_infra_env(id).await?;
-            let found = found.ok_or_else(|| Problem::not_found(format!("infra_env {id}")))?;
+            let found = found.ok_or_else(|| gone(id))?;
             let Some((mut next, events)) = decide(&found)? else {
-                return Ok(self.keep(found));
+                return self.keep(found).ok_or_else(|| gone(id));
             };
+            // `Last-Modified` counts seconds, so that two changes within one would look the same.
+            next.updated_at = next.updated_at.max(found.updated_at + TimeDelta::seconds(1));
             match self.writing().update_infra_env(&next, &events).await {
                 Ok(version) => {
                     next.version = version;
-                    return Ok(self.keep(next));
+                    return self.keep(next).ok_or_else(|| gone(id));
                 }
                 Err(StoreError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
@@ -155,13 +172,13 @@ impl InfraEnvs {
             .writing()
             .delete_infra_env(id, now(), &[news::deregistered(&found, now())])
             .await?;
-        self.cache().remove(&id);
         match outcome {
             Deletion::Deleted => {
+                self.cache().insert(id, (Instant::now(), None));
                 tracing::info!(infra_env.id = %id, "InfraEnv deleted");
                 Ok(())
             }
-            Deletion::Absent => Err(Problem::not_found(format!("infra_env {id}"))),
+            Deletion::Absent => Err(gone(id)),
             Deletion::Inhabited(hosts) => {
                 let why = format!("infra_env {id} still has {hosts} host(s); delete them first");
                 self.writing()
@@ -171,6 +188,10 @@ impl InfraEnvs {
             }
         }
     }
+}
+
+fn gone(id: InfraEnvId) -> Problem {
+    Problem::not_found(format!("infra_env {id}"))
 }
 
 impl From<StoreError> for Problem {

@@ -1,6 +1,7 @@
 //! Listeners: bound early, served until told to stop, drained within a limit.
 
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -12,7 +13,8 @@ use axum::extract::Extension;
 use axum::middleware::AddExtension;
 use axum_server::Handle;
 use axum_server::accept::Accept;
-use axum_server::tls_rustls::RustlsConfig;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -50,14 +52,19 @@ pub fn spawn(
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     match tls {
         Some(config) => {
-            let mut server = axum_server::from_tcp_rustls(listener, config)?.handle(handle);
+            let acceptor = RustlsAcceptor::new(config).acceptor(StallAcceptor);
+            let mut server = axum_server::from_tcp(listener)?
+                .acceptor(acceptor)
+                .handle(handle)
+                .http1_only();
             tune(server.http_builder());
             tasks.spawn(async move { server.serve(service).await.context("the TLS listener failed") });
         }
         None => {
             let mut server = axum_server::from_tcp(listener)?
                 .acceptor(FileAcceptor)
-                .handle(handle);
+                .handle(handle)
+                .http1_only();
             tune(server.http_builder());
             tasks.spawn(async move { server.serve(service).await.context("a listener failed") });
         }
@@ -70,21 +77,49 @@ fn tune(builder: &mut hyper_util::server::conn::auto::Builder<hyper_util::rt::To
         .http1()
         .timer(hyper_util::rt::TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT);
-    builder
-        .http2()
-        .timer(hyper_util::rt::TokioTimer::new())
-        .keep_alive_interval(Duration::from_secs(60));
 }
 
 /// The API's certificate and key.
+///
+/// HTTP/1.1 alone, on every listener: with HTTP/2 a client that takes nothing stalls its stream and not its connection,
+/// and would keep a download's slot for ever.
 pub async fn tls(cert: &std::path::Path, key: &std::path::Path) -> Result<RustlsConfig> {
-    RustlsConfig::from_pem_file(cert, key).await.with_context(|| {
+    let config = RustlsConfig::from_pem_file(cert, key).await.with_context(|| {
         format!(
             "--tls-cert {} and --tls-key {} do not make a certificate",
             cert.display(),
             key.display()
         )
-    })
+    })?;
+    let mut inner = (*config.get_inner()).clone();
+    inner.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(RustlsConfig::from_config(Arc::new(inner)))
+}
+
+/// Lets the process open as many files as the system allows it: each connection is one.
+pub fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+}
+
+/// Gives up clients that take nothing. What it accepts is encrypted later, so files cannot be sent past that.
+#[derive(Debug, Clone, Copy)]
+struct StallAcceptor;
+
+impl<S> Accept<TcpStream, S> for StallAcceptor {
+    type Stream = FileStream;
+    type Service = S;
+    type Future = Ready<io::Result<(Self::Stream, Self::Service)>>;
+
+    fn accept(&self, tcp: TcpStream, service: S) -> Self::Future {
+        ready(Ok((FileStream::new(tcp, STALL_TIMEOUT), service)))
+    }
 }
 
 /// Makes connections that send files well, and tells their requests so. Only for connections without TLS.

@@ -31,6 +31,7 @@ pub const LIVE_IMAGE_NAME: &str = "muster-live-x86_64.iso";
 /// Runs the service.
 pub async fn run(args: ServeArgs) -> Result<()> {
     logging::start(args.log_format, &args.log)?;
+    listen::raise_file_limit();
     prepare_data_dir(&args.data_dir)?;
     let api = listen::bind(args.listen, "--listen")?;
     let boot = listen::bind(args.boot_listen, "--boot-listen")?;
@@ -91,6 +92,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     background.spawn(background::flush::run(app.clone(), jobs.clone()));
     background.spawn(background::deadlines::run(app.clone(), jobs.clone()));
     background.spawn(background::outbox::run(app.clone(), jobs.clone()));
+    background.spawn(background::upkeep::run(app.clone(), jobs.clone()));
     greet(&app, &args, api_address, boot_address).await;
 
     let outcome = until_stopped(&mut signals, &mut tasks, &mut background).await;
@@ -99,15 +101,18 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         "stopping: no new connections, running requests get this long; a second signal stops at once"
     );
     stop.cancel();
-    drain(&mut signals, &mut tasks).await?;
+    let drained = drain(&mut signals, &mut tasks).await;
     // Requests are over, so nothing is noted any more: the last flush is complete.
     jobs.cancel();
-    while let Some(done) = background.join_next().await {
-        done?;
+    tokio::select! {
+        () = async { while background.join_next().await.is_some() {} } => {}
+        () = signals.next() => tracing::warn!("a second signal: background jobs are cut off"),
+        () = tokio::time::sleep(args.drain_timeout) => tracing::warn!("background jobs did not end in time"),
     }
+    background.shutdown().await;
     app.store.close().await;
     tracing::info!("stopped");
-    outcome
+    outcome.and(drained)
 }
 
 /// Waits for running requests, unless a second signal says that nobody wants to wait for them.

@@ -120,7 +120,12 @@ pub struct ServeArgs {
     pub log_format: LogFormat,
 
     /// What is logged, e.g. info or muster=debug,sqlx=warn
-    #[arg(long, env = "MUSTER_LOG", default_value = "info,sqlx=warn", value_name = "FILTER")]
+    #[arg(
+        long,
+        env = "MUSTER_LOG",
+        default_value = "info,sqlx=warn",
+        value_name = "FILTER"
+    )]
     pub log: String,
 }
 

@@ -19,7 +19,12 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// Runs until `stop`.
 pub async fn run(app: Arc<App>, stop: CancellationToken) {
     loop {
-        let pause = match work(&app).await {
+        // Each write is a transaction of its own, so the work may be dropped between two of them.
+        let worked = tokio::select! {
+            worked = work(&app) => worked,
+            () = stop.cancelled() => return,
+        };
+        let pause = match worked {
             Ok(pause) => pause,
             Err(error) => {
                 tracing::warn!(error = %chain(&error), "deadlines could not be read; trying again");

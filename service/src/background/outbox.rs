@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use muster_api::ids::InfraEnvId;
 use muster_store::{OutboxEntry, StoreError, Subject};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use crate::http::problem::Problem;
 use crate::infra_envs::chain;
 
 /// Entries taken at once.
@@ -22,7 +24,12 @@ const IDLE: Duration = Duration::from_secs(2);
 /// Runs until `stop`.
 pub async fn run(app: Arc<App>, stop: CancellationToken) {
     loop {
-        let pause = match work(&app).await {
+        // Each write is a transaction of its own, so the work may be dropped between two of them.
+        let worked = tokio::select! {
+            worked = work(&app) => worked,
+            () = stop.cancelled() => return,
+        };
+        let pause = match worked {
             Ok(true) => Duration::ZERO,
             Ok(false) => IDLE,
             Err(error) => {
@@ -57,7 +64,7 @@ async fn work(app: &App) -> Result<bool, StoreError> {
 async fn effect(app: &App, entry: &OutboxEntry) -> bool {
     match entry.subject {
         // The settings that findings depend on may be others now.
-        Subject::InfraEnv(id) => match app.hosts.infra_env_changed(app, id).await {
+        Subject::InfraEnv(id) => match judge_anew(app, id).await {
             Ok(()) => true,
             Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => true,
             Err(problem) => {
@@ -68,4 +75,10 @@ async fn effect(app: &App, entry: &OutboxEntry) -> bool {
         // Nothing outside of the database follows from a host's change: its readers ask for it.
         Subject::Host { .. } => true,
     }
+}
+
+/// By the settings as they are stored now: another replica may have written them, and nobody asks a second time.
+async fn judge_anew(app: &App, id: InfraEnvId) -> Result<(), Problem> {
+    app.infra_envs.refresh(id).await?;
+    app.hosts.infra_env_changed(app, id).await
 }

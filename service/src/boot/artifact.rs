@@ -32,7 +32,9 @@ pub async fn serve(
     request: &Parts,
 ) -> Result<Response, Problem> {
     let live = app.live_images.current().await?;
-    let (id, updated_at) = (infra_env.id, SystemTime::from(infra_env.updated_at));
+    // The configuration in the image follows the service's options, too, which may have changed when it was started.
+    let updated_at = SystemTime::from(infra_env.updated_at.max(app.listening_since));
+    let id = infra_env.id;
     let download = match artifact {
         Artifact::Iso => {
             let wanted = Customisation {

@@ -109,6 +109,10 @@ pub async fn list_events(
     let page = app
         .store
         .list_events(&EventQuery {
+            scope: match caller {
+                Caller::Anybody | Caller::Operator => None,
+                Caller::InfraEnv(id) => Some(id),
+            },
             cluster_id: query.cluster_id,
             host_ids: query.host_ids,
             infra_env_id: query.infra_env_id,

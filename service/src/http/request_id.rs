@@ -46,7 +46,7 @@ pub async fn trace(request: Request, next: Next) -> Response {
 
     let status = response.status();
     let seconds = started.elapsed().as_secs_f64();
-    metrics::histogram!("muster_http_request_duration_seconds", "method" => method.to_string(), "route" => route, "code" => status.as_str().to_owned())
+    metrics::histogram!("muster_http_request_duration_seconds", "method" => known(&method), "route" => route, "code" => status.as_str().to_owned())
         .record(seconds);
     span.in_scope(|| {
         let milliseconds = seconds * 1e3;
@@ -60,4 +60,18 @@ pub async fn trace(request: Request, next: Next) -> Response {
         response.headers_mut().insert(HEADER.clone(), value);
     }
     response
+}
+
+/// The method as a label. Clients may invent methods, and each label lives as long as the process.
+fn known(method: &http::Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        "OPTIONS" => "OPTIONS",
+        _ => "other",
+    }
 }

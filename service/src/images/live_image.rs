@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, SystemTime};
@@ -138,7 +139,10 @@ impl OpenLiveImage {
     /// Opens and reads the whole file once; blocks.
     pub fn open(path: PathBuf) -> Result<Self, LiveImageUnavailable> {
         let opened = File::open(&path).and_then(|file| {
-            let modified = file.metadata()?.modified()?;
+            let metadata = file.metadata()?;
+            // An image that was moved here is new here, whenever it was made.
+            let arrived = SystemTime::UNIX_EPOCH + Duration::from_secs(metadata.ctime().unsigned_abs());
+            let modified = metadata.modified()?.max(arrived);
             Ok((BaseFile::new(file)?, modified))
         });
         let (base, modified) = match opened {

@@ -30,6 +30,11 @@ pub async fn serve(request: &Parts, download: Download, downloads: &Downloads) -
     let mut response = Response::new(Body::empty());
     let headers = response.headers_mut();
     headers.typed_insert(AcceptRanges::bytes());
+    // A token is inside: caches on the way shall not keep it, nor anything that was revoked.
+    headers.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("private, no-cache"),
+    );
     headers.typed_insert(last_modified);
     let tag = meta.etag.clone();
     headers.typed_insert(etag);

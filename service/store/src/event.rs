@@ -21,6 +21,8 @@ use crate::store::Store;
 /// are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventQuery {
+    /// Only events of this InfraEnv, whatever else is asked: the caller's token opens nothing else.
+    pub scope: Option<InfraEnvId>,
     /// Events of this cluster.
     pub cluster_id: Option<ClusterId>,
     /// Events of these hosts; empty: not asked.
@@ -58,6 +60,7 @@ pub enum Order {
 impl Default for EventQuery {
     fn default() -> Self {
         Self {
+            scope: None,
             cluster_id: None,
             host_ids: Vec::new(),
             infra_env_id: None,
@@ -240,6 +243,10 @@ impl Filter {
             filter.and(&among);
             filter.and(&host_is("NULL"));
         } else if let Some(id) = query.infra_env_id {
+            let infra_env = filter.add(id.to_string())?;
+            filter.and(&format!("infra_env_id = {infra_env}"));
+        }
+        if let Some(id) = query.scope {
             let infra_env = filter.add(id.to_string())?;
             filter.and(&format!("infra_env_id = {infra_env}"));
         }

@@ -254,10 +254,7 @@ async fn one_connection_serves_many_answers() {
 #[tokio::test]
 async fn http_2_gets_real_bytes_too() {
     let server = Server::start(Way::FromFile, 8).await;
-    let client = image_server::client()
-        .http2_prior_knowledge()
-        .build()
-        .unwrap();
+    let client = image_server::client().http2_prior_knowledge().build().unwrap();
     let answer = client.get(server.url("/one/discovery.iso")).send().await.unwrap();
     assert_eq!(answer.version(), reqwest::Version::HTTP_2);
     assert!(answer.bytes().await.unwrap() == server.bytes("/one/discovery.iso").await);

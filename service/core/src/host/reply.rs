@@ -15,6 +15,8 @@ pub struct Limits {
     pub output_bytes: usize,
     /// Levels of nested JSON.
     pub depth: usize,
+    /// Objects, lists and members in all. An inventory of 2000 disks has some 60,000.
+    pub values: usize,
     /// Bytes of one text.
     pub text_bytes: usize,
     /// Disks of an inventory.
@@ -34,6 +36,7 @@ impl Default for Limits {
         Self {
             output_bytes: 16 << 20,
             depth: 32,
+            values: 300_000,
             text_bytes: 256 << 10,
             disks: 2000,
             interfaces: 1024,

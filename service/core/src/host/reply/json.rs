@@ -20,9 +20,12 @@ pub(super) fn read(step: &'static str, text: &str, limits: &Limits) -> Result<Va
     if text.len() > limits.output_bytes {
         return too_much("bytes", text.len(), limits.output_bytes);
     }
-    let depth = depth(text);
+    let Shape { depth, values } = shape(text);
     if depth > limits.depth {
         return too_much("levels of nesting", depth, limits.depth);
+    }
+    if values > limits.values {
+        return too_much("values", values, limits.values);
     }
     let mut value: Value = serde_json::from_str(text).map_err(|error| BadReply::NotUnderstood {
         step,
@@ -32,9 +35,17 @@ pub(super) fn read(step: &'static str, text: &str, limits: &Limits) -> Result<Va
     Ok(value)
 }
 
-/// The deepest nesting; exact for valid JSON.
-fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
+/// What a text will be as values, found before any is made: small texts can hold many values, and each takes far more
+/// memory than its text.
+struct Shape {
+    /// The deepest nesting; exact for valid JSON.
+    depth: usize,
+    /// Objects, lists and members, roughly.
+    values: usize,
+}
+
+fn shape(text: &str) -> Shape {
+    let (mut depth, mut deepest, mut values) = (0_usize, 0, 0);
     let (mut in_text, mut escaped) = (false, false);
     for byte in text.bytes() {
         match byte {
@@ -44,12 +55,17 @@ fn depth(text: &str) -> usize {
             b'[' | b'{' if !in_text => {
                 depth += 1;
                 deepest = deepest.max(depth);
+                values += 1;
             }
+            b',' if !in_text => values += 1,
             b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
-    deepest
+    Shape {
+        depth: deepest,
+        values,
+    }
 }
 
 fn clean(value: &mut Value, key: &str, step: &'static str, limits: &Limits) -> Result<(), BadReply> {
@@ -105,12 +121,13 @@ fn is_invisible_direction(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{depth, read};
+    use super::{read, shape};
     use crate::host::reply::{BadReply, Limits};
 
     #[test]
     fn brackets_in_texts_are_not_nesting() {
-        assert_eq!(depth(r#"{"a":"[[[\"[","b":[1]}"#), 2);
+        let shape = shape(r#"{"a":"[[[\"[,","b":[1,2]}"#);
+        assert_eq!((shape.depth, shape.values), (2, 4));
     }
 
     #[test]
