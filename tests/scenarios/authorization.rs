@@ -390,6 +390,20 @@ fn a_token_dies_with_its_infra_env(database: Database) {
     ] {
         signed.get(&format!("/events{query}")).expect(404).words();
     }
+    // The machine of the other InfraEnv, registered here as well, tells nothing of its life there.
+    known_host(&agent, &path, 2);
+    let told = signed
+        .get(&format!("/events?host_ids={}", host_id(2)))
+        .expect(200)
+        .json();
+    let told = told.as_array().expect("a list of events");
+    assert!(
+        !told.is_empty() && told.iter().all(|event| event["infra_env_id"] == id),
+        "{told:?}"
+    );
+    operator
+        .delete(&format!("{path}/hosts/{}", host_id(2)))
+        .expect(204);
     agent
         .get(&format!("{foreign_host}/instructions"))
         .expect(403)
