@@ -101,10 +101,11 @@ fn bring_lists(apt: &AptRoot, network: Network, progress: Progress) -> Result<bo
             step.done("fetched");
             Ok(true)
         }
-        Err(error) if apt.lists_age().is_some() => {
+        // Who asked for new lists is not given old ones.
+        Err(error) if network == Network::WhenNeeded && apt.lists_age().is_some() => {
             drop(step);
             progress.say(&format!(
-                "The network is away, so the cached package lists are used. {error}"
+                "The package lists could not be fetched, so the cached ones are used. {error}"
             ));
             Ok(false)
         }
@@ -125,7 +126,10 @@ fn look_up(apt: &AptRoot, firmware: &[&str]) -> Result<(String, Vec<Package>)> {
 }
 
 fn bring_packages(apt: &AptRoot, packages: &[Package], network: Network, progress: Progress) -> Result<()> {
-    let missing: Vec<&Package> = packages.iter().filter(|package| !apt.has(package)).collect();
+    let missing: Vec<&Package> = packages
+        .iter()
+        .filter(|package| !is_whole(apt, package))
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -147,6 +151,20 @@ fn bring_packages(apt: &AptRoot, packages: &[Package], network: Network, progres
     }
     step.done("");
     Ok(())
+}
+
+/// Whether the cache holds the very file that the signed lists name. A damaged one is removed, to be downloaded again.
+fn is_whole(apt: &AptRoot, package: &Package) -> bool {
+    if !apt.has(package) {
+        return false;
+    }
+    let path = apt.path(package);
+    let whole = verify(&path, package).is_ok();
+    if !whole {
+        // If it cannot be removed, the download over it fails, with words.
+        let _ = std::fs::remove_file(&path);
+    }
+    whole
 }
 
 fn verify(path: &Path, package: &Package) -> Result<()> {
