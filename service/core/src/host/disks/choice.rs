@@ -9,14 +9,12 @@ pub fn choose<'a>(disks: &'a [Disk], current: &str) -> Option<&'a Disk> {
         .iter()
         .filter(|disk| disk.installation_eligibility.eligible)
         .collect();
-    if let Some(kept) = eligible
-        .iter()
-        .find(|disk| !current.is_empty() && disk.id == current)
-    {
-        return Some(kept);
-    }
+    // Sorted first, so that of several disks that claim one id the same one is taken each time.
     eligible.sort_by(|a, b| order(a).cmp(&order(b)));
-    eligible.first().copied()
+    let kept = eligible
+        .iter()
+        .find(|disk| !current.is_empty() && disk.id == current);
+    kept.or(eligible.first()).copied()
 }
 
 /// Smaller is better.
@@ -44,4 +42,31 @@ pub fn find<'a>(disks: &'a [Disk], name: &str) -> Option<&'a Disk> {
                 .iter()
                 .find(|disk| name.strip_prefix("/dev/") == Some(disk.name.as_str()))
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_api::inventory::Eligibility;
+
+    fn disk(name: &str, drive_type: &str) -> Disk {
+        let installation_eligibility = Eligibility {
+            eligible: true,
+            not_eligible_reasons: Vec::new(),
+        };
+        Disk {
+            id: "same".into(),
+            name: name.into(),
+            drive_type: drive_type.into(),
+            installation_eligibility,
+            ..Disk::default()
+        }
+    }
+
+    #[test]
+    fn of_disks_with_one_id_the_same_is_chosen_again() {
+        let disks = [disk("dm-0", "SSD"), disk("sda", "FC")];
+        let first = choose(&disks, "").expect("a disk");
+        assert_eq!(choose(&disks, &first.id), Some(first));
+    }
 }
