@@ -3,24 +3,22 @@
 use muster_api::ids::HostId;
 
 use crate::host_id;
-use crate::inventory::{self, Options};
+use crate::inventory;
 use crate::predictable_names;
 use crate::root::Root;
 
 /// What [`host_id::compute`] answers when it has nothing to go by (agent-inventory.md §14, rule 4).
 const NOTHING: &str = "deaddead-dead-dead-dead-deaddeaddead";
 
-/// The id under which this machine registers. Interfaces are looked at only when the firmware names nothing.
+/// The id under which this machine registers. Interfaces, and nothing else that could be slow to answer, are looked
+/// at only when the firmware names nothing.
 pub fn identity() -> HostId {
     let root = Root::live();
     let id = host_id::compute(&root, &[]);
     if id.to_string() != NOTHING {
         return id;
     }
-    host_id::compute(
-        &root,
-        &inventory::collect(&root, Options::default()).inventory.interfaces,
-    )
+    host_id::compute(&root, &inventory::interfaces(&root))
 }
 
 /// The name that the installed OS will give to the interface with this name.

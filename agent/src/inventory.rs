@@ -28,7 +28,7 @@ mod smbios;
 mod system_vendor;
 mod tpm;
 
-use muster_api::inventory::{Inventory, Truncation};
+use muster_api::inventory::{Interface, Inventory, Truncation};
 use netlink_packet_route::AddressFamily;
 
 use crate::root::Root;
@@ -131,6 +131,11 @@ pub fn collect(root: &Root, options: Options) -> Collected {
         inventory,
         problems: problems.into_list(),
     }
+}
+
+/// The interfaces alone, as the whole inventory has them: netlink and sysfs answer even when a disk does not.
+pub fn interfaces(root: &Root) -> Vec<Interface> {
+    interfaces::interfaces(root, &network(root, &mut Problems::default()))
 }
 
 fn network(root: &Root, problems: &mut Problems) -> Network {

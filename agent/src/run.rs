@@ -26,7 +26,7 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("no threads can be started")?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let names = Names::system();
@@ -55,5 +55,8 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         info!("told to stop");
         stop.cancel();
         session.await.context("the session broke")
-    })
+    });
+    // A blocking call that never returns (a sick disk) must not hold up the end.
+    runtime.shutdown_background();
+    ended
 }

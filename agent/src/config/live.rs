@@ -83,6 +83,35 @@ impl KernelArguments {
     }
 }
 
+/// The words of a command line, each with what separates it from the next: put together they are the line again.
+pub fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut quoted = false;
+    let pieces = line.split_inclusive(move |c: char| {
+        quoted ^= c == '"';
+        c.is_whitespace() && !quoted
+    });
+    pieces.map(|piece| piece.split_at(piece.trim_end().len()))
+}
+
+/// The line with `***` for the token, however it is quoted; the rest byte for byte.
+pub fn without_token(line: &str) -> String {
+    let secret = format!("{}=", kernel_arguments::TOKEN);
+    let mut clean = String::with_capacity(line.len());
+    for (word, separator) in words(line) {
+        let plain = word.replace('"', "");
+        match plain.find(&secret) {
+            Some(at) => {
+                clean.push_str(&plain[..at]);
+                clean.push_str(&secret);
+                clean.push_str("***");
+            }
+            None => clean.push_str(word),
+        }
+        clean.push_str(separator);
+    }
+    clean
+}
+
 /// Settings of a live image. `file` is the text of [`CONFIG_PATH`] if it is there.
 ///
 /// # Errors
@@ -252,6 +281,27 @@ mod tests {
             "http://a?x=1",
         ] {
             assert!(service_url(url).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_command_line_is_shown_without_its_token() {
+        for (line, expected) in [
+            (
+                "quiet  rd.x=\"a b\" BOOTIF=01-52\n",
+                "quiet  rd.x=\"a b\" BOOTIF=01-52\n",
+            ),
+            ("a muster.token=s3 b\n", "a muster.token=*** b\n"),
+            ("muster.token=\"s 3\" b", "muster.token=*** b"),
+            ("\"muster.token=s 3\" b\n", "muster.token=*** b\n"),
+            (
+                "muster.\"token=s\" muster.token=3\n",
+                "muster.token=*** muster.token=***\n",
+            ),
+            ("x=\"y muster.token=s3\n", "x=y muster.token=***\n"),
+            ("muster.token\n", "muster.token\n"),
+        ] {
+            assert_eq!(without_token(line), expected);
         }
     }
 

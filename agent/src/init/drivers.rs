@@ -120,15 +120,18 @@ impl Loader {
             {
                 continue;
             }
-            self.load_one(name, file);
-            self.done
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(name.to_owned());
+            // One that failed is tried again when the next device asks: by then it may have what it lacked.
+            if self.load_one(name, file) {
+                self.done
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(name.to_owned());
+            }
         }
     }
 
-    fn load_one(&self, name: &str, file: &str) {
+    /// Says whether the module is there now.
+    fn load_one(&self, name: &str, file: &str) -> bool {
         let loaded = File::open(self.folder.join(file))
             .map_err(|error| error.to_string())
             .and_then(
@@ -137,11 +140,12 @@ impl Loader {
                     Err(error) => Err(error.to_string()),
                 },
             );
-        match loaded {
+        match &loaded {
             Ok(()) => debug!(module = name, "loaded"),
             // Many drivers say so when their device is not there.
             Err(error) => info!(module = name, "not loaded: {error}"),
         }
+        loaded.is_ok()
     }
 }
 

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 pub struct ModuleIndex {
     /// Patterns by bus (the part before the first colon), with the module that each names.
     aliases: HashMap<String, Vec<(String, String)>>,
+    /// Modules by another name that they go by, which is no device's: `crc32c`.
+    other_names: HashMap<String, Vec<String>>,
     /// File under the modules' folder, by name.
     files: HashMap<String, String>,
     /// Modules to load before, in order of loading, by name.
@@ -32,6 +34,10 @@ impl ModuleIndex {
         for line in alias.lines() {
             let mut words = line.split_whitespace();
             if let (Some("alias"), Some(pattern), Some(module)) = (words.next(), words.next(), words.next()) {
+                if !pattern.contains(':') {
+                    let modules = index.other_names.entry(canonical(pattern)).or_default();
+                    modules.push(canonical(module));
+                }
                 let entry = (pattern.to_owned(), canonical(module));
                 index
                     .aliases
@@ -78,13 +84,17 @@ impl ModuleIndex {
     }
 
     fn add<'a>(&'a self, name: &str, plan: &mut Vec<(&'a str, &'a str)>, depth: usize) {
-        let Some((name, file)) = self.files.get_key_value(name) else {
-            return;
-        };
         // Soft dependencies may go round in circles.
-        if depth > 8 || plan.iter().any(|(planned, _)| planned == name) {
+        if depth > 8 || plan.iter().any(|(planned, _)| *planned == name) {
             return;
         }
+        let Some((name, file)) = self.files.get_key_value(name) else {
+            // Soft dependencies may name what several modules offer, each for another machine.
+            for other in self.other_names.get(name).into_iter().flatten() {
+                self.add(other, plan, depth + 1);
+            }
+            return;
+        };
         let (before, after) = self.soft.get(name).map_or((&[][..], &[][..]), |(b, a)| (b, a));
         for other in before.iter().chain(self.needs.get(name).into_iter().flatten()) {
             self.add(other, plan, depth + 1);
@@ -178,6 +188,9 @@ kernel/drivers/scsi/sd_mod.ko: kernel/lib/crc-t10dif.ko
 kernel/lib/crc-t10dif.ko:
 kernel/lib/crct10dif-pclmul.ko:
 kernel/drivers/scsi/ch.ko:
+kernel/lib/libcrc32c.ko:
+kernel/crypto/crc32c_generic.ko:
+kernel/arch/x86/crypto/crc32c-intel.ko:
 nonsense
 ";
     const ALIAS: &str = "\
@@ -186,10 +199,18 @@ alias virtio:d00000001v* virtio_net
 alias scsi:t-0x00* sd_mod
 alias scsi:t-0x0[7-9]* ch
 alias pci:v00008086d0000100Esv*sd*bc*sc*i* e1000
+alias crc32c crc32c_intel
+alias crc32c crc32c_generic
+alias crypto-round round
+alias round crypto-round
 alias
 ";
-    const SOFT: &str =
-        "softdep crc_t10dif pre: crct10dif-pclmul\nsoftdep a pre: b\nsoftdep ch pre: sd_mod post: ch\n";
+    const SOFT: &str = "\
+softdep crc_t10dif pre: crct10dif-pclmul
+softdep a pre: b
+softdep ch pre: sd_mod post: ch
+softdep libcrc32c pre: crc32c
+";
 
     fn index() -> ModuleIndex {
         ModuleIndex::parse(DEP, ALIAS, SOFT)
@@ -221,6 +242,12 @@ alias
         assert_eq!(names("sd_mod"), ["crct10dif_pclmul", "crc_t10dif", "sd_mod"]);
         assert_eq!(names("ch"), ["crct10dif_pclmul", "crc_t10dif", "sd_mod", "ch"]);
         assert!(names("e1000").is_empty(), "built in or not in the image");
+        assert_eq!(
+            names("libcrc32c"),
+            ["crc32c_intel", "crc32c_generic", "libcrc32c"],
+            "a soft dependency may be an alias"
+        );
+        assert!(names("round").is_empty(), "aliases may go round in circles");
         assert_eq!(
             index.plan("failover"),
             [("failover", "kernel/net/core/failover.ko")]

@@ -26,6 +26,7 @@ use crate::session::client::{Client, client_builder};
 use crate::session::runner::{self, Surroundings};
 use crate::session::steps::Registry;
 use crate::session::view::SessionView;
+use crate::time::clock;
 use crate::time::discipline;
 use crate::time::sources::TimeSources;
 
@@ -33,6 +34,8 @@ use crate::time::sources::TimeSources;
 const AGAIN: Duration = Duration::from_secs(1);
 /// Somebody may still bring a configuration.
 const LOOK_FOR_CONFIGURATION: Duration = Duration::from_secs(5);
+/// No certificate is valid by a clock that was never set.
+const ASK_THE_TIME_AGAIN: Duration = Duration::from_secs(10);
 
 /// What the parts share.
 #[derive(Clone)]
@@ -54,7 +57,7 @@ pub fn run() -> anyhow::Result<Ending> {
         .worker_threads(2)
         .enable_all()
         .build()?;
-    runtime.block_on(async {
+    let ending = runtime.block_on(async {
         let names = Names::system();
         let shared = Shared {
             time: TimeSources::new(names.clone()),
@@ -69,7 +72,10 @@ pub fn run() -> anyhow::Result<Ending> {
         supervise("time", shared.clone(), time);
         supervise("session", shared.clone(), session);
         wait_for_end().await
-    })
+    });
+    // A blocking call that never returns (a sick disk) must not hold up the reboot.
+    runtime.shutdown_background();
+    ending
 }
 
 /// Starts a part, and again whenever it ends.
@@ -199,7 +205,21 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
             ..(*settings).clone()
         };
         let plain = client_builder(&unverified, &shared.names)?.build()?;
-        discipline::before_tls(&shared.time, &plain, client.health_url()).await;
+        loop {
+            discipline::before_tls(&shared.time, &plain, client.health_url()).await;
+            if !clock::is_unset() {
+                break;
+            }
+            shared.session.send_modify(|view| {
+                view.trouble = Some("The clock was never set and nobody tells the time.".to_owned());
+                view.advice = "Set the clock in the firmware, or make a time source reachable.";
+            });
+            tokio::time::sleep(ASK_THE_TIME_AGAIN).await;
+        }
+        shared.session.send_modify(|view| {
+            view.trouble = None;
+            view.advice = "";
+        });
     }
     let surroundings = Surroundings {
         identity: Arc::new(host::identity),

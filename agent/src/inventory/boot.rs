@@ -6,6 +6,7 @@ use muster_api::inventory::Boot;
 
 use super::Problems;
 use super::mounts::Mount;
+use crate::config::live::without_token;
 use crate::root::Root;
 
 const EFI: &str = "/sys/firmware/efi";
@@ -26,11 +27,11 @@ pub(super) fn boot(root: &Root, mounts: &[Mount], problems: &mut Problems) -> Bo
     }
 }
 
-/// Whole, with the line end.
+/// Whole, with the line end, but for the token.
 fn command_line(root: &Root) -> Result<String, String> {
     let path = "/proc/cmdline";
     let bytes = root.read(path).map_err(|error| format!("{path}: {error}"))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(without_token(&String::from_utf8_lossy(&bytes)))
 }
 
 /// Raw: `01-aa-bb-cc-dd-ee-ff` from a PXE loader, `aa:bb:...` from others.

@@ -193,6 +193,14 @@ fn the_same_machine_gives_the_same_text() {
 }
 
 #[test]
+fn the_interfaces_alone_are_those_of_the_whole() {
+    let (_dir, root) = captured("machine-bios.tar.gz");
+    let alone = interfaces(&root);
+    assert!(!alone.is_empty());
+    assert_eq!(alone, collect(&root, Options::default()).inventory.interfaces);
+}
+
+#[test]
 fn a_machine_of_which_nothing_can_be_read_still_has_an_inventory_and_reasons() {
     let collected = collect(&Machine::new().root(), Options::default());
     for field in [

@@ -8,6 +8,8 @@ use mozim::{DhcpV4Lease, DhcpV6Lease};
 const METRIC_BASE: u32 = 100;
 /// RFC 791: every link carries this much; a smaller offer is a mistake.
 const SMALLEST_MTU: u16 = 576;
+/// RFC 1035: longest part of a name.
+const LONGEST_LABEL: usize = 63;
 /// Linux: longest host name.
 const LONGEST_HOSTNAME: usize = 64;
 
@@ -45,7 +47,11 @@ pub struct Configuration {
 
 /// A DHCPv4 lease of the interface with this index.
 pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
-    let prefix = lease.prefix_length();
+    // Without the option there is no mask: as on a network of one, everything else is reached through the router.
+    let prefix = match lease.prefix_length() {
+        0 => 32,
+        prefix => prefix,
+    };
     let metric = METRIC_BASE + index;
     let route = |destination: (Ipv4Addr, u8), gateway: Ipv4Addr| {
         let gateway = (!gateway.is_unspecified()).then_some(gateway);
@@ -118,10 +124,13 @@ pub fn usable(server: Ipv6Addr) -> bool {
     !server.is_unicast_link_local() && !server.is_unspecified() && !server.is_multicast()
 }
 
-/// A name that is safe to write into resolv.conf.
+/// A name that is safe to write into resolv.conf, and that resolvers take: they refuse the whole file for one bad name.
 pub fn domain(name: &str) -> Option<String> {
     let name = name.trim_end_matches(['.', '\0']);
-    let fits = !name.is_empty() && name.len() <= 253;
+    let fits = name.len() <= 253
+        && name
+            .split('.')
+            .all(|label| (1..=LONGEST_LABEL).contains(&label.len()));
     let clean = name
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
@@ -202,6 +211,15 @@ mod tests {
     }
 
     #[test]
+    fn without_a_mask_the_network_is_not_everything() {
+        let mut lease = lease();
+        lease.subnet_mask = Ipv4Addr::UNSPECIFIED;
+        let configuration = from_dhcp4(&lease, 3);
+        assert_eq!(configuration.address, Some((lease.yiaddr.into(), 32)));
+        assert!(configuration.routes[0].onlink);
+    }
+
+    #[test]
     fn offers_that_would_do_harm_are_not_taken() {
         let mut lease = lease();
         lease.mtu = Some(68);
@@ -212,6 +230,10 @@ mod tests {
         assert_eq!(configuration.hostname, None);
         assert_eq!(configuration.search, ["good.example", "nameserver", "6.6.6.6"]);
         assert_eq!(domain("a\nnameserver 6.6.6.6"), None);
+        for wrong in ["", ".", "a..b", ".a", &format!("{}.example", "x".repeat(64))] {
+            assert_eq!(domain(wrong), None, "{wrong}");
+        }
+        assert!(domain(&format!("{}.example.", "x".repeat(63))).is_some());
         lease.host_name = Some("x".repeat(65));
         assert_eq!(from_dhcp4(&lease, 3).hostname, None);
     }

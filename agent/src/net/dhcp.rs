@@ -13,8 +13,14 @@ use super::configuration::{Configuration, from_dhcp4, from_dhcp6};
 /// After an error the client starts anew, not at once.
 const AFTER_ERROR: Duration = Duration::from_secs(3);
 
+/// A server that offered answers the request well before this. mozim repeats that request for ever and passes over a
+/// refusal; the whole client's time limit would end its renewing too.
+const CONFIRMED: Duration = Duration::from_secs(20);
+/// What people are told of a lease that nobody renewed.
+const EXPIRED: &str = "the lease has expired";
+
 /// Which protocol said it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
     /// DHCPv4.
     V4,
@@ -87,9 +93,25 @@ async fn lease_v4(
         .set_iface_mac_raw(&nic.mac)?
         .use_mac_as_client_id();
     let mut client = DhcpV4Client::init(config, earlier.map(|lease| *lease)).await?;
+    let (mut selecting, mut held) = (false, false);
     loop {
-        let state = client.run().await?;
+        let state = if selecting {
+            let Ok(state) = tokio::time::timeout(CONFIRMED, client.run()).await else {
+                let note = "DHCPv4: the server does not confirm what it offered";
+                warn!(nic = nic.name, "{note}");
+                let _ = news.send(nic.news(Family::V4, None, note.to_owned()));
+                return Ok(());
+            };
+            state?
+        } else {
+            client.run().await?
+        };
         debug!(nic = nic.name, %state, "DHCPv4");
+        selecting = state == DhcpV4State::Selecting;
+        if is_lost(&mut held, state.is_done(), state == DhcpV4State::InitReboot) {
+            warn!(nic = nic.name, "DHCPv4: {EXPIRED}");
+            let _ = news.send(nic.news(Family::V4, None, format!("DHCPv4: {EXPIRED}")));
+        }
         if let DhcpV4State::Done(lease) = state {
             info!(nic = nic.name, address = %lease.yiaddr, seconds = lease.lease_time_sec, "DHCPv4 lease");
             let configuration = from_dhcp4(&lease, nic.index);
@@ -100,6 +122,13 @@ async fn lease_v4(
             let _ = news.send(told);
         }
     }
+}
+
+/// Whether a lease that was held is so no more: the client, `done` once, is `anew` at its beginning.
+fn is_lost(held: &mut bool, done: bool, anew: bool) -> bool {
+    let lost = *held && anew;
+    *held = done || *held && !anew;
+    lost
 }
 
 /// Keeps a DHCPv6 address. `link_local` must be past duplicate detection.
@@ -124,10 +153,33 @@ async fn lease_v6(
         .set_link_local_ip(link_local)
         .set_duid_by_iface_mac(&nic.mac);
     let mut client = DhcpV6Client::init(config, None).await?;
+    let mut held = false;
     loop {
-        if let DhcpV6State::Done(lease) = client.run().await? {
+        let state = client.run().await?;
+        if is_lost(&mut held, state.is_done(), state == DhcpV6State::Solicit) {
+            warn!(nic = nic.name, "DHCPv6: {EXPIRED}");
+            let _ = news.send(nic.news(Family::V6, None, format!("DHCPv6: {EXPIRED}")));
+        }
+        if let DhcpV6State::Done(lease) = state {
             info!(nic = nic.name, address = %lease.address, "DHCPv6 lease");
             let _ = news.send(nic.news(Family::V6, Some(from_dhcp6(&lease)), String::new()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_lost_once_and_only_after_it_was_held() {
+        let mut held = false;
+        let mut step = |done, anew| is_lost(&mut held, done, anew);
+        assert!(!step(false, true), "an earlier lease was refused");
+        assert!(!step(false, false));
+        assert!(!step(true, false));
+        assert!(!step(false, false), "it is being renewed");
+        assert!(step(false, true));
+        assert!(!step(false, true));
     }
 }

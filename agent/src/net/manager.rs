@@ -1,7 +1,7 @@
 //! Keeps every wired interface named, up and configured. On any word from the kernel it looks at all of them
 //! and does what is missing, so that nothing depends on the order of events.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::configuration::Configuration;
 use super::dhcp::{self, Family, LeaseNews, Nic};
 use super::links::{self, Address, Link};
 use super::resolv_conf;
-use super::router_options::RouterOptions;
+use super::router_options::{Advertised, RouterOptions};
 use super::view::{InterfaceView, NetworkView};
 use crate::time::sources::TimeSources;
 
@@ -76,7 +76,7 @@ pub async fn run(surroundings: &Surroundings) -> anyhow::Result<()> {
             }
             Some(one) = news.recv() => manager.take(one).await,
             told = options.next() => match told {
-                Ok((index, configuration)) => manager.advertised(index, configuration),
+                Ok((index, advertised)) => manager.advertised(index, advertised),
                 Err(error) => warn!("router options: {error}"),
             },
             () = tokio::time::sleep(LOOK_ANYWAY) => {}
@@ -93,10 +93,34 @@ struct NicState {
     dhcp6: Option<Configuration>,
     advertised: Option<Configuration>,
     earlier: Option<Box<DhcpV4Lease>>,
+    /// Whose configuration the kernel did not take whole.
+    not_applied: HashSet<Family>,
     note: String,
 }
 
 impl NicState {
+    /// Keeps what a family says now. Gives what is to be taken off and what is to be put on; what did not go on whole
+    /// is tried again when it is said again.
+    fn keep(
+        &mut self,
+        family: Family,
+        said: Option<Configuration>,
+    ) -> (Option<Configuration>, Option<Configuration>) {
+        let place = match family {
+            Family::V4 => &mut self.dhcp4,
+            Family::V6 => &mut self.dhcp6,
+        };
+        let old = std::mem::replace(place, said.clone());
+        let again = self.not_applied.remove(&family);
+        if old != said {
+            (old, said)
+        } else if again {
+            (None, said)
+        } else {
+            (None, None)
+        }
+    }
+
     fn configurations(&self) -> impl Iterator<Item = &Configuration> {
         [&self.dhcp4, &self.dhcp6, &self.advertised].into_iter().flatten()
     }
@@ -186,6 +210,7 @@ impl Manager<'_> {
                     links::withdraw(&self.handle, link.index, &old).await;
                 }
                 nic.advertised = None;
+                nic.not_applied.clear();
                 nic.note.clear();
             }
             return;
@@ -223,15 +248,7 @@ impl Manager<'_> {
         if news.lease4.is_some() {
             nic.earlier = news.lease4;
         }
-        let place = match news.family {
-            Family::V4 => &mut nic.dhcp4,
-            Family::V6 => &mut nic.dhcp6,
-        };
-        let old = std::mem::replace(place, news.configuration);
-        if *place == old {
-            return;
-        }
-        let wanted = place.clone();
+        let (old, wanted) = nic.keep(news.family, news.configuration);
         if let Some(old) = old {
             links::withdraw(&self.handle, news.index, &old).await;
         }
@@ -239,15 +256,16 @@ impl Manager<'_> {
         if let Err(error) = links::apply(&self.handle, news.index, &wanted).await {
             warn!(nic = nic.name, "lease not applied: {error}");
             nic.note = format!("lease not applied: {error}");
+            nic.not_applied.insert(news.family);
         }
         for source in &wanted.ntp {
             self.surroundings.time.add(source);
         }
     }
 
-    fn advertised(&mut self, index: u32, configuration: Configuration) {
+    fn advertised(&mut self, index: u32, advertised: Advertised) {
         if let Some(nic) = self.nics.get_mut(&index) {
-            nic.advertised = Some(configuration);
+            advertised.merge_into(nic.advertised.get_or_insert_default());
         }
     }
 
@@ -315,4 +333,28 @@ fn mac_text(mac: &[u8]) -> String {
         .map(|byte| format!("{byte:02x}"))
         .collect::<Vec<_>>()
         .join(":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_put_on_once_unless_the_kernel_did_not_take_it() {
+        let said = |hostname: &str| {
+            Some(Configuration {
+                hostname: Some(hostname.to_owned()),
+                ..Configuration::default()
+            })
+        };
+        let mut nic = NicState::default();
+        assert_eq!(nic.keep(Family::V4, said("a")), (None, said("a")));
+        assert_eq!(nic.keep(Family::V4, said("a")), (None, None), "a renewal");
+        nic.not_applied.insert(Family::V4);
+        assert_eq!(nic.keep(Family::V6, None), (None, None));
+        assert_eq!(nic.keep(Family::V4, said("a")), (None, said("a")), "tried again");
+        assert_eq!(nic.keep(Family::V4, said("a")), (None, None), "it went on");
+        assert_eq!(nic.keep(Family::V4, said("b")), (said("a"), said("b")));
+        assert_eq!(nic.keep(Family::V4, None), (said("b"), None));
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hickory_resolver::TokioResolver;
-use hickory_resolver::config::LookupIpStrategy;
+use hickory_resolver::config::{LookupIpStrategy, ResolverConfig, ResolverOpts};
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::rr::RData;
 use hickory_resolver::system_conf::parse_resolv_conf;
@@ -96,7 +96,7 @@ impl Names {
         {
             return Ok(resolver.clone());
         }
-        let (config, mut options) = parse_resolv_conf(&text).map_err(|error| complaint(error.to_string()))?;
+        let (config, mut options) = parse(&text).map_err(complaint)?;
         options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
         options.timeout = Duration::from_secs(3);
         let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
@@ -105,6 +105,18 @@ impl Names {
         *current = Some((text, resolver.clone()));
         Ok(resolver)
     }
+}
+
+/// One bad search domain makes the whole file unreadable: then it counts without them.
+fn parse(text: &[u8]) -> Result<(ResolverConfig, ResolverOpts), String> {
+    parse_resolv_conf(text).or_else(|error| {
+        let text = String::from_utf8_lossy(text);
+        let rest: String = text
+            .split_inclusive('\n')
+            .filter(|line| !matches!(line.split_whitespace().next(), Some("search" | "domain")))
+            .collect();
+        parse_resolv_conf(rest).map_err(|_| error.to_string())
+    })
 }
 
 impl reqwest::dns::Resolve for Names {
@@ -134,6 +146,20 @@ mod tests {
             names.addresses("[fd00::1]").await.unwrap(),
             ["fd00::1".parse::<IpAddr>().unwrap()]
         );
+    }
+
+    #[test]
+    fn a_bad_search_domain_does_not_hide_the_name_servers() {
+        let long = "x".repeat(64);
+        for search in [
+            "search lab.example",
+            "search a..b",
+            &format!("search ok.example {long}.example"),
+        ] {
+            let (config, _) = parse(format!("{search}\nnameserver 10.0.2.3\n").as_bytes()).unwrap();
+            assert_eq!(config.name_servers().len(), 1, "{search}");
+        }
+        assert!(parse(b"search a..b\n").is_err(), "there is no name server");
     }
 
     #[tokio::test]

@@ -15,6 +15,27 @@ const USER_OPTION_HEADER: usize = 16;
 const OPTION_RDNSS: u8 = 25;
 const OPTION_DNSSL: u8 = 31;
 
+/// What one message says. The kernel sends one for each option of an advertisement, so most say half of it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Advertised {
+    /// None when the message is not about name servers.
+    name_servers: Option<Vec<IpAddr>>,
+    /// None when the message is not about search domains.
+    search: Option<Vec<String>>,
+}
+
+impl Advertised {
+    /// Replaces what the message is about, and nothing else.
+    pub fn merge_into(self, configuration: &mut Configuration) {
+        if let Some(name_servers) = self.name_servers {
+            configuration.name_servers = name_servers;
+        }
+        if let Some(search) = self.search {
+            configuration.search = search;
+        }
+    }
+}
+
 /// Where the kernel reports options.
 pub struct RouterOptions {
     socket: TokioSocket,
@@ -36,7 +57,7 @@ impl RouterOptions {
     ///
     /// # Errors
     /// Whatever the kernel says.
-    pub async fn next(&mut self) -> io::Result<(u32, Configuration)> {
+    pub async fn next(&mut self) -> io::Result<(u32, Advertised)> {
         loop {
             let (message, _) = self.socket.recv_from_full().await?;
             if let Some(told) = parse_message(&message) {
@@ -47,7 +68,7 @@ impl RouterOptions {
 }
 
 /// Reads one netlink message; anything else than options is none.
-fn parse_message(message: &[u8]) -> Option<(u32, Configuration)> {
+fn parse_message(message: &[u8]) -> Option<(u32, Advertised)> {
     let kind = u16::from_ne_bytes(message.get(4..6)?.try_into().ok()?);
     if kind != RTM_NEWNDUSEROPT {
         return None;
@@ -61,8 +82,8 @@ fn parse_message(message: &[u8]) -> Option<(u32, Configuration)> {
 }
 
 /// Reads neighbour discovery options; broken and unknown ones are passed over.
-fn parse_options(mut options: &[u8]) -> Configuration {
-    let mut configuration = Configuration::default();
+fn parse_options(mut options: &[u8]) -> Advertised {
+    let mut advertised = Advertised::default();
     // type, length in units of 8 bytes, 2 reserved, 4 lifetime, then the values
     while let [kind, units, ..] = *options {
         let length = usize::from(units) * 8;
@@ -71,22 +92,29 @@ fn parse_options(mut options: &[u8]) -> Configuration {
         };
         let withdrawn = option[4..8] == [0; 4];
         match kind {
-            OPTION_RDNSS if !withdrawn => {
-                let servers = option[8..]
-                    .as_chunks::<16>()
-                    .0
-                    .iter()
-                    .map(|bytes| Ipv6Addr::from(*bytes));
-                configuration
-                    .name_servers
-                    .extend(servers.filter(|one| usable(*one)).map(IpAddr::V6));
+            OPTION_RDNSS => {
+                let servers = option[8..].as_chunks::<16>().0;
+                if !servers.is_empty() {
+                    let usable = servers
+                        .iter()
+                        .map(|bytes| Ipv6Addr::from(*bytes))
+                        .filter(|one| !withdrawn && usable(*one))
+                        .map(IpAddr::V6);
+                    advertised.name_servers.get_or_insert_default().extend(usable);
+                }
             }
-            OPTION_DNSSL if !withdrawn => configuration.search.extend(domains(&option[8..])),
+            OPTION_DNSSL => {
+                let domains = domains(&option[8..]);
+                if !domains.is_empty() {
+                    let present = domains.into_iter().filter(|_| !withdrawn);
+                    advertised.search.get_or_insert_default().extend(present);
+                }
+            }
             _ => {}
         }
         options = &options[length..];
     }
-    configuration
+    advertised
 }
 
 /// DNS names in wire format without compression, padded with zeros.
@@ -137,14 +165,31 @@ mod tests {
         options.extend(b"\x03lab\x07example\0\0\0\0");
         let (index, told) = parse_message(&message(&options)).unwrap();
         assert_eq!(index, 3);
-        assert_eq!(told.name_servers, ["fd00::3".parse::<IpAddr>().unwrap()]);
-        assert_eq!(told.search, ["lab.example"]);
+        assert_eq!(told.name_servers, Some(vec!["fd00::3".parse().unwrap()]));
+        assert_eq!(told.search, Some(vec!["lab.example".to_owned()]));
     }
 
     #[test]
     fn withdrawn_and_link_local_servers_are_not_used() {
-        assert!(parse_options(&rdnss(0, "fd00::3")).name_servers.is_empty());
-        assert!(parse_options(&rdnss(600, "fe80::1")).name_servers.is_empty());
+        for option in [rdnss(0, "fd00::3"), rdnss(600, "fe80::1")] {
+            assert_eq!(parse_options(&option).name_servers, Some(Vec::new()));
+        }
+    }
+
+    #[test]
+    fn options_that_come_one_by_one_add_up() {
+        let mut dnssl = vec![OPTION_DNSSL, 3, 0, 0, 0, 0, 2, 88];
+        dnssl.extend(b"\x03lab\x07example\0\0\0\0");
+        let captive_portal = [37, 1, 0, 0, 0, 0, 0, 0].to_vec();
+        let mut configuration = Configuration::default();
+        for options in [rdnss(600, "fd00::3"), dnssl, captive_portal] {
+            parse_options(&options).merge_into(&mut configuration);
+        }
+        assert_eq!(configuration.name_servers, ["fd00::3".parse::<IpAddr>().unwrap()]);
+        assert_eq!(configuration.search, ["lab.example"]);
+        parse_options(&rdnss(0, "fd00::3")).merge_into(&mut configuration);
+        assert!(configuration.name_servers.is_empty());
+        assert_eq!(configuration.search, ["lab.example"]);
     }
 
     #[test]
@@ -159,7 +204,7 @@ mod tests {
             &[31, 1, 0, 0, 0, 0, 0, 1],
             &[31, 2, 0, 0, 0, 0, 0, 1, 63, 65, 0, 0, 0, 0, 0, 0],
         ] {
-            assert_eq!(parse_options(bytes), Configuration::default());
+            assert_eq!(parse_options(bytes), Advertised::default());
         }
     }
 }

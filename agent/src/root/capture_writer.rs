@@ -9,6 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::capture::{CAPTURE_FILE, CaptureError, Recording};
+use crate::config::live;
 
 /// Words in the name of a kernel argument that make its value a secret.
 const SECRET_WORDS: [&str; 7] = ["token", "secret", "passw", "auth", "credential", "key", "pull"];
@@ -181,19 +182,20 @@ impl Tree {
 
 /// The kernel's arguments with the values of secrets, and logins and queries in URLs, replaced by `REMOVED`.
 fn without_secrets(command_line: &str) -> String {
-    let words = command_line.split(' ').map(|word| {
-        let end = word.trim_end();
-        let (line_end, word) = (&word[end.len()..], end);
+    let command_line = live::without_token(command_line);
+    let words = live::words(&command_line).map(|(word, separator)| {
         let Some((name, value)) = word.split_once('=') else {
-            return format!("{word}{line_end}");
+            return format!("{word}{separator}");
         };
-        let lower = name.to_lowercase();
-        if SECRET_WORDS.iter().any(|secret| lower.contains(secret)) {
-            return format!("{name}=REMOVED{line_end}");
+        // Several words in quotes may be arguments of their own, or of a quote that somebody forgot to close.
+        let several = value.contains(char::is_whitespace);
+        let lower = if several { word } else { name }.to_lowercase();
+        if several && lower.contains("://") || SECRET_WORDS.iter().any(|secret| lower.contains(secret)) {
+            return format!("{name}=REMOVED{separator}");
         }
-        format!("{name}={}{line_end}", without_login(value))
+        format!("{name}={}{separator}", without_login(value))
     });
-    words.collect::<Vec<_>>().join(" ")
+    words.collect()
 }
 
 fn without_login(value: &str) -> String {
@@ -228,5 +230,13 @@ mod tests {
             "quiet muster.token=REMOVED muster.url=https://REMOVED@h:8090/x?REMOVED rd.luks.key=REMOVED BOOTIF=01-52\n"
         );
         assert_eq!(without_secrets("a=1 x.secret=2\n"), "a=1 x.secret=REMOVED\n");
+        assert_eq!(
+            without_secrets("a=1 muster.token=\"b c\" x.secret=\"d e\"\n"),
+            "a=1 muster.token=REMOVED x.secret=REMOVED\n"
+        );
+        assert_eq!(
+            without_secrets("dyndbg=\"file a.c +p\" a=\"b https://u:p@h\" x=\"y rd.luks.key=k\n"),
+            "dyndbg=\"file a.c +p\" a=REMOVED x=REMOVED\n"
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use muster_api::ids::HostId;
+use muster_api::steps::Step;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +18,9 @@ use super::replies::Sent;
 use super::steps::Registry;
 use super::view::{Phase, SessionView};
 use crate::time::clock;
+
+/// No service asks for more in one answer.
+const MOST_STEPS: usize = 64;
 
 /// Computes the host's id; may read files.
 pub type HostIdentity = Arc<dyn Fn() -> HostId + Send + Sync>;
@@ -156,7 +160,7 @@ impl Session {
                 "answered"
             ),
         }
-        for step in action.start {
+        for step in at_most(MOST_STEPS, action.start) {
             self.executor.start(step, request_id, self.steps.clone());
         }
         let registered = matches!(state, State::Polling { .. });
@@ -195,6 +199,18 @@ impl Session {
     }
 }
 
+/// The first of the steps. Each runs in a task of its own: an answer without measure must not use the machine up.
+fn at_most(most: usize, mut steps: Vec<Step>) -> Vec<Step> {
+    if steps.len() > most {
+        warn!(
+            steps = steps.len(),
+            "too many steps in one answer: only the first {most} are started"
+        );
+        steps.truncate(most);
+    }
+    steps
+}
+
 /// Posts replies in the order in which steps end. A reply that fails is logged and not repeated: the service asks again.
 async fn post_replies(
     client: Client,
@@ -224,5 +240,25 @@ async fn post_replies(
             ),
             Err(failure) => warn!(step = one.step_type, "reply lost: {}", failure.text()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_starts_only_so_many_steps() {
+        let steps = |count: usize| -> Vec<Step> {
+            (0..count)
+                .map(|number| Step {
+                    step_id: number.to_string(),
+                    ..Step::default()
+                })
+                .collect()
+        };
+        assert_eq!(at_most(3, steps(3)), steps(3));
+        assert_eq!(at_most(3, steps(5)), steps(3));
+        assert!(at_most(3, Vec::new()).is_empty());
     }
 }
