@@ -227,6 +227,9 @@ fn live_image_candidates(args: &ServeArgs) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Of the right form, for a first try.
+const EXAMPLE_PULL_SECRET: &str = r#"{"auths":{"registry.example":{"auth":"dXNlcjpwYXNz"}}}"#;
+
 /// Tells people, and tests, where the service is. The first two lines are stable.
 async fn greet(app: &App, args: &ServeArgs, api: SocketAddr, boot: SocketAddr) {
     let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
@@ -235,6 +238,8 @@ async fn greet(app: &App, args: &ServeArgs, api: SocketAddr, boot: SocketAddr) {
     println!("hosts are told to report to {}", app.urls.public);
     println!("live image: {}", status::live_image(app).await);
     let local = format!("{scheme}://{api}");
+    // As it was called, so that the lines below can be typed as they stand.
+    let muster = std::env::args().next().unwrap_or_else(|| "muster".into());
     println!("\nNext, in another terminal:");
     let mut flags = format!(" --url {local}");
     match args.auth_mode() {
@@ -247,7 +252,7 @@ async fn greet(app: &App, args: &ServeArgs, api: SocketAddr, boot: SocketAddr) {
                 .as_ref()
                 .map_or(String::new(), |_| " --database-url $MUSTER_DATABASE_URL".into());
             println!(
-                "  export MUSTER_TOKEN=$(muster token --operator --data-dir {}{database})",
+                "  export MUSTER_TOKEN=$({muster} token --operator --data-dir {}{database})",
                 args.data_dir.display()
             );
         }
@@ -255,14 +260,15 @@ async fn greet(app: &App, args: &ServeArgs, api: SocketAddr, boot: SocketAddr) {
     if api.port() == 8090 && api.ip().is_loopback() && scheme == "http" {
         flags.clear();
     }
+    // Any pull secret of the right form serves discovery; this one opens nothing.
     println!(
-        "  muster infra-env create --name lab --pull-secret pull-secret.json{flags}   # prints the ISO's URL; boot machines from it"
+        "  echo '{EXAMPLE_PULL_SECRET}' | {muster} infra-env create --name lab --pull-secret -{flags}   # prints the ISO's URL; boot machines from it"
     );
-    println!("  muster hosts --watch{flags}");
+    println!("  {muster} hosts --watch{flags}");
     if api.ip().is_loopback() {
         println!("\nOnly this machine reaches the service. For machines elsewhere:");
         println!(
-            "  muster serve --listen 0.0.0.0:8090 --boot-listen 0.0.0.0:8091 --public-url http://ADDRESS:8090 --boot-url http://ADDRESS:8091"
+            "  {muster} serve --listen 0.0.0.0:8090 --boot-listen 0.0.0.0:8091 --public-url http://ADDRESS:8090 --boot-url http://ADDRESS:8091"
         );
     }
     use std::io::Write;
