@@ -170,6 +170,37 @@ impl CheckId {
     }
 }
 
+/// The least that a host of a cluster must be: without it, nothing else is looked at.
+pub fn least_hardware() -> &'static [CheckId] {
+    &[
+        CheckId::HasMinCpuCores,
+        CheckId::HasMinMemory,
+        CheckId::HasMinValidDisks,
+    ]
+}
+
+/// What waits for a user's input.
+pub fn input() -> &'static [CheckId] {
+    &[]
+}
+
+/// Those that a host of a cluster must pass to be known, beside [`least_hardware`] and [`input`].
+pub fn bound_gate() -> &'static [CheckId] {
+    &[
+        CheckId::HasCpuCoresForRole,
+        CheckId::HasMemoryForRole,
+        CheckId::HostnameValid,
+        CheckId::SufficientInstallationDiskSpeed,
+        CheckId::CompatibleAgent,
+        CheckId::NoSkipInstallationDisk,
+        CheckId::NoSkipMissingDisk,
+        CheckId::ValidPlatformNetworkSettings,
+        CheckId::TimeSynced,
+        CheckId::HasDefaultRoute,
+        CheckId::NoIpCollisions,
+    ]
+}
+
 /// What a check looks at.
 #[derive(Debug, Clone, Copy)]
 pub struct Look<'a> {
