@@ -183,6 +183,9 @@ pub struct HostData {
     /// What is noteworthy beyond the protocol's validations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// What `reports` say that concerns others: [`crate::findings::sees`], kept here so that others need not read the reports.
+    #[serde(default, skip_serializing_if = "Sees::is_empty")]
+    pub sees: Sees,
 }
 
 impl HostData {
@@ -226,6 +229,7 @@ impl HostData {
             tang_connectivity: String::new(),
             fingerprint: None,
             findings: Vec::new(),
+            sees: Sees::default(),
         }
     }
 }
