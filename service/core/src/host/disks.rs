@@ -69,14 +69,16 @@ pub fn judge(host: &mut Host, facts: &HostFacts<'_>) {
 
 /// The requirements that the host's disks are measured by: those of its role in its cluster, or of the pool.
 pub fn row<'a>(data: &HostData, facts: &HostFacts<'a>) -> &'a RoleRequirements {
-    let all = facts.requirements;
-    if facts.cluster.is_none() {
-        return all.pool();
-    }
+    let Some(facts_of_cluster) = facts.cluster else {
+        return facts.requirements.pool();
+    };
+    let table = facts
+        .requirements
+        .of(&facts_of_cluster.cluster.data.openshift_version);
     match role::in_the_end(data) {
-        HostRole::Master | HostRole::Bootstrap => &all.master,
-        HostRole::Arbiter => &all.arbiter,
-        HostRole::Worker | HostRole::AutoAssign => &all.worker,
+        HostRole::Master | HostRole::Bootstrap => &table.master,
+        HostRole::Arbiter => &table.arbiter,
+        HostRole::Worker | HostRole::AutoAssign => &table.worker,
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) fn membership(host: &mut Host) {
     installation(host);
     host.cluster_id = None;
     host.reports = HostReports::default();
+    host.data.sees = super::Sees::default();
     let data = &mut host.data;
     data.logs = LogsState::default();
     data.kind = HostKind::Host;
