@@ -1,6 +1,7 @@
 //! REST: the v2 protocol under `/api/assisted-install/v2`, and what a service shows of itself.
 
 pub mod body;
+pub mod description;
 pub mod download;
 pub mod events;
 pub mod hosts;
