@@ -6,6 +6,7 @@ pub mod download;
 pub mod events;
 pub mod hosts;
 pub mod infra_envs;
+mod objects;
 pub mod problem;
 pub mod request_id;
 pub mod router;

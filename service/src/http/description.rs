@@ -59,6 +59,8 @@ pub fn complete(api: &mut OpenApi) {
     for operation in operations(api) {
         let has_parameters = operation.parameters.as_ref().is_some_and(|list| !list.is_empty());
         if has_parameters || operation.request_body.is_some() {
+            // The shape tells where it was found out: when the request was read, or by the handler.
+            may_refuse(operation, StatusCode::BAD_REQUEST, Shape::ApiError);
             may_refuse(operation, StatusCode::BAD_REQUEST, Shape::InfraError);
         }
         may_refuse(operation, StatusCode::INTERNAL_SERVER_ERROR, Shape::ApiError);
