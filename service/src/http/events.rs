@@ -60,7 +60,7 @@ pub struct EventsQuery {
     /// Only together with `cluster_id`.
     cluster_level: Option<bool>,
     #[serde(deserialize_with = "comma_list")]
-    #[param(value_type = Option<Vec<Category>>, explode = false)]
+    #[param(inline, value_type = Option<Vec<Category>>, explode = false)]
     categories: Vec<Category>,
 }
 
