@@ -34,6 +34,7 @@ mod reference_machine;
 mod replicas;
 mod service_restarts;
 mod shutdown;
+mod signed_urls;
 mod sudden_death;
 mod tls;
 mod transport;
