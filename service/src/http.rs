@@ -7,6 +7,7 @@ pub mod events;
 pub mod hosts;
 pub mod infra_envs;
 mod objects;
+pub mod operators;
 pub mod problem;
 pub mod request_id;
 pub mod router;

@@ -6,6 +6,7 @@ AI_URL and AI_TOKEN are for aicli itself; LIVE_IMAGE is the image that the servi
 
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -16,10 +17,11 @@ def aicli(*arguments):
     """What aicli prints. It must succeed, and must not say that anything is wrong."""
     print("$ aicli", *arguments, flush=True)
     done = subprocess.run(["aicli", *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False)
-    print(done.stdout, done.stderr, flush=True)
+    said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    print(said, done.stderr, flush=True)
     assert done.returncode == 0, f"aicli {arguments}: exit code {done.returncode}"
     assert "Traceback" not in done.stderr, f"aicli {arguments}"
-    return done.stdout
+    return said
 
 
 def table(*arguments):

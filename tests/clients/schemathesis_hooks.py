@@ -78,12 +78,16 @@ class World:
 
     infra_env = None
     cluster = None
+    # Whether something may be missing.
+    stale = True
 
     @staticmethod
     def empty_infra_env():
         return ask("POST", "/infra-envs", {"name": "rack", "pull_secret": PULL_SECRET})["id"]
 
     def renew(self):
+        if not self.stale:
+            return
         if self.infra_env is None or ask("GET", f"/infra-envs/{self.infra_env}") is None:
             self.infra_env = self.empty_infra_env()
         if ask("GET", f"/infra-envs/{self.infra_env}/hosts/{HOST}") is None:
@@ -96,6 +100,7 @@ class World:
                     "openshift_cluster_id": str(uuid.uuid4())}
             made = ask("POST", "/clusters/import", body)
             self.cluster = made and made["id"]
+        self.stale = False
 
 
 WORLD = World()
@@ -157,3 +162,9 @@ def before_call(context, case, kwargs):
     if operation == "v2PostStepReply" and chance(case.body, 4):
         case.body["step_type"], case.body["output"] = REPLIES[chance(case.body, len(REPLIES))]
         case.body["exit_code"] = chance(case.body, 2)
+
+
+@schemathesis.hook
+def after_call(context, case, response):
+    if case.method.upper() == "DELETE" and response.status_code < 300:
+        WORLD.stale = True

@@ -105,6 +105,7 @@ fn operations() -> Vec<Operation> {
             Some(json!({"step_type": "ntp-synchronizer", "output": "{\"ntp_sources\":[]}"})),
         ),
         operation("v2ListComponentVersions", OPERATOR_ONLY, "", None),
+        operation("V2ListSupportedOperators", OPERATOR_ONLY, "", None),
         operation("v2ListSupportedOpenshiftVersions", OPERATOR_ONLY, "", None),
     ]
 }

@@ -25,6 +25,7 @@ mod findings;
 mod full_disk;
 mod host_api;
 mod hostile_input;
+mod hostile_requests;
 mod hosts_table;
 mod infra_env_api;
 mod polling;

@@ -19,7 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use super::body::ORDINARY_LIMIT;
 use super::problem::Problem;
-use super::{description, events, hosts, infra_envs, request_id, status, versions};
+use super::{description, events, hosts, infra_envs, operators, request_id, status, versions};
 use crate::app::App;
 use crate::auth::gate::{Allowed, require};
 use crate::boot;
@@ -41,7 +41,8 @@ fn operations(app: Option<&Arc<App>>) -> OpenApiRouter<Arc<App>> {
     };
     let people = infra_envs::user_routes()
         .merge(hosts::user_routes())
-        .merge(versions::routes());
+        .merge(versions::routes())
+        .merge(operators::routes());
     OpenApiRouter::new()
         .merge(guarded(people, Allowed::USER))
         .merge(guarded(infra_envs::shared_routes(), Allowed::ALL))
