@@ -11,6 +11,9 @@ use tokio::time::Instant;
 
 use crate::faults::Fault;
 
+/// Longer answers count as this long: 5 minutes.
+const LONGEST_MICROS: u64 = 300_000_000;
+
 /// What an agent asks a service for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
@@ -116,7 +119,7 @@ pub struct Timed {
 impl Timed {
     fn new() -> Self {
         Self {
-            micros: Histogram::new(3).expect("three digits are allowed"),
+            micros: Histogram::new_with_max(LONGEST_MICROS, 3).expect("three digits are allowed"),
             endings: BTreeMap::new(),
         }
     }

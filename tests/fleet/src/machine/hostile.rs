@@ -79,7 +79,7 @@ pub fn hostile(machine: Machine, hostility: Hostility) -> String {
             fill(&mut inventory, &mut next);
         }
         Hostility::LongText => inventory["cpu"]["model_name"] = "x".repeat(1 << 20).into(),
-        Hostility::Huge => inventory["cpu"]["flags"] = vec!["y".repeat(100 << 10); 120].into(),
+        Hostility::Huge => inventory["cpu"]["flags"] = vec!["y".repeat(100 << 10); 130].into(),
         Hostility::Deep => {
             let mut text = inventory.to_string();
             text.pop();
