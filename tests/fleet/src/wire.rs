@@ -181,10 +181,18 @@ impl Wire {
     }
 
     fn request(&self, ask: &mut Ask<'_>) -> Result<Request<Body>, http::Error> {
+        let accept = match ask.operation {
+            Operation::Download => "*/*",
+            Operation::Register
+            | Operation::Poll
+            | Operation::Reply
+            | Operation::Progress
+            | Operation::Logs => "application/json",
+        };
         let mut request = Request::builder()
             .method(ask.method.clone())
             .uri(format!("{}{}", self.base, ask.path))
-            .header(header::ACCEPT, "application/json")
+            .header(header::ACCEPT, accept)
             .header(header::ACCEPT_ENCODING, "gzip")
             .header("x-request-id", Uuid::new_v4().to_string());
         if let Some((name, token)) = &self.credential {
