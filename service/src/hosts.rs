@@ -6,7 +6,7 @@ use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::Steps;
 use muster_api::time::Timestamp;
-use muster_core::host::{self, Host, HostEvent, HostFacts, Step};
+use muster_core::host::{self, Host, HostEvent, HostFacts, HostReports, Step};
 use muster_core::infra_env::InfraEnv;
 use muster_store::{HistoryEntry, HostBrief, Store, StoreError};
 
@@ -256,6 +256,7 @@ fn note(app: &App, host: HostKey, at: Timestamp, agent_version: &str) {
 fn facts<'a>(app: &'a App, infra_env: &'a Arc<InfraEnv>, seen: Option<&Seen>) -> HostFacts<'a> {
     HostFacts {
         infra_env,
+        cluster: None,
         requirements: &app.requirements,
         last_seen: seen.map(|seen| seen.at),
         host_clock: seen.and_then(|seen| seen.host_clock),
@@ -274,6 +275,7 @@ fn without_inventory(brief: HostBrief) -> Host {
         due_at: brief.due_at,
         checked_in_at: brief.checked_in_at,
         inventory: None,
+        reports: HostReports::default(),
         data: brief.data,
     }
 }

@@ -48,7 +48,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let store = Store::open(&args.database_url()).await?;
     let keys = open_keys(&store, args.auth_key.as_deref()).await?;
     let app = Arc::new(App {
-        auth: Auth::new(args.auth_mode(), keys),
+        auth: Auth::new(args.auth_mode(), keys, args.url_lifetime),
         service_ca: service_ca(&args)?,
         infra_envs: InfraEnvs::new(store.clone()),
         hosts: Hosts::new(store.clone()),

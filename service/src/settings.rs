@@ -76,6 +76,10 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_AUTH_KEY", value_name = "FILE")]
     pub auth_key: Option<PathBuf>,
 
+    /// Seconds for which signed URLs are good [default: until they are revoked]
+    #[arg(long, env = "MUSTER_URL_LIFETIME", value_name = "SECONDS", value_parser = seconds)]
+    pub url_lifetime: Option<Duration>,
+
     /// PEM file with the certificate chain of the API listener; needs --tls-key
     #[arg(long, env = "MUSTER_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
@@ -129,11 +133,16 @@ pub struct ServeArgs {
     pub log: String,
 }
 
+/// A hundred years.
+const LONGEST_SECS: u64 = 100 * 365 * 24 * 3600;
+
 fn seconds(text: &str) -> Result<Duration, String> {
     text.trim_end_matches('s')
         .parse()
+        .ok()
+        .filter(|seconds| *seconds <= LONGEST_SECS)
         .map(Duration::from_secs)
-        .map_err(|_| "give whole seconds, e.g. 30".into())
+        .ok_or_else(|| "give whole seconds, e.g. 30".into())
 }
 
 impl ServeArgs {

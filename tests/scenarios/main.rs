@@ -5,6 +5,7 @@
     reason = "a scenario that gets no answer has failed, and its machine and service show why"
 )]
 
+mod agents;
 mod ask;
 mod database;
 mod pool;
@@ -15,7 +16,9 @@ mod boot_by_pxe;
 mod boot_by_uefi_http;
 mod boot_from_cd;
 mod boot_from_usb_stick;
+mod clients;
 mod command_line;
+mod description;
 mod download_api;
 mod event_api;
 mod findings;
@@ -30,6 +33,7 @@ mod reference_machine;
 mod replicas;
 mod service_restarts;
 mod shutdown;
+mod signed_urls;
 mod sudden_death;
 mod tls;
 mod transport;

@@ -46,6 +46,16 @@ fn given_or(variable: &str, default: PathBuf, remedy: &str) -> PathBuf {
 
 /// Test programs are in `target/<profile>/deps`, others in `target/<profile>`.
 fn beside_this_program(name: &str) -> PathBuf {
+    profile_folder().join(name)
+}
+
+/// Where Cargo builds: a place for what is made from downloads and wanted again.
+pub fn target_folder() -> PathBuf {
+    let profile = profile_folder();
+    profile.parent().unwrap_or(&profile).to_owned()
+}
+
+fn profile_folder() -> PathBuf {
     let own = std::env::current_exe().expect("the kernel knows the running program");
     let folder = own.parent().expect("a program is in a folder");
     let folder = if folder.ends_with("deps") {
@@ -53,7 +63,7 @@ fn beside_this_program(name: &str) -> PathBuf {
     } else {
         folder
     };
-    folder.join(name)
+    folder.to_owned()
 }
 
 /// Opens the lock file of that name, shared by all test programs of this user.

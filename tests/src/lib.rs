@@ -16,6 +16,7 @@ pub mod initramfs;
 pub mod ports;
 pub mod postgres;
 pub mod process;
+pub mod python;
 pub mod qemu;
 pub mod recorder;
 pub mod rest;

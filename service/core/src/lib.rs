@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+pub mod cluster;
 pub mod event;
 pub mod host;
 pub mod ignition;

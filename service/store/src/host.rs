@@ -1,8 +1,8 @@
 //! Hosts: one record a machine and InfraEnv, its state, its inventory, and the history of both.
 
 mod columns;
+mod documents;
 mod history;
-mod inventory;
 
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
@@ -111,7 +111,12 @@ impl Store {
         if inserted.rows_affected() == 0 {
             return Err(conflict(&id, &infra_env_id));
         }
-        inventory::write(&mut transaction, &id, &infra_env_id, columns.inventory.document).await?;
+        documents::INVENTORIES
+            .write(&mut transaction, &id, &infra_env_id, columns.inventory.document)
+            .await?;
+        documents::REPORTS
+            .write(&mut transaction, &id, &infra_env_id, columns.reports)
+            .await?;
         history::insert(&mut transaction, host.id, host.infra_env_id, version, history).await?;
         insert_events(&mut transaction, self, events).await?;
         note_change(
@@ -339,7 +344,12 @@ impl Store {
         }
         if !columns.keeps_inventory {
             let (id, infra_env_id) = (id.to_string(), infra_env_id.to_string());
-            inventory::write(&mut transaction, &id, &infra_env_id, columns.inventory.document).await?;
+            documents::INVENTORIES
+                .write(&mut transaction, &id, &infra_env_id, columns.inventory.document)
+                .await?;
+            documents::REPORTS
+                .write(&mut transaction, &id, &infra_env_id, columns.reports)
+                .await?;
         }
         let version = columns.version + 1;
         if let Some(entry) = history {

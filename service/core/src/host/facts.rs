@@ -1,10 +1,15 @@
 //! What a decision about a host needs to know beside the host itself.
 
 use chrono::Duration;
+use muster_api::host::{HostRole, HostStatus};
+use muster_api::ids::HostId;
+use muster_api::steps::ConnectivityCheckNic;
 use muster_api::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::Host;
 use super::requirements::Requirements;
+use crate::cluster::Cluster;
 use crate::infra_env::InfraEnv;
 
 /// A host that has not polled for this long is disconnected. Source: host-lifecycle.md §6 (`HOST_MAX_DISCONNECTION_TIME`).
@@ -15,6 +20,8 @@ pub const SILENCE_LIMIT: Duration = Duration::minutes(3);
 pub struct HostFacts<'a> {
     /// The pool that the host is in.
     pub infra_env: &'a InfraEnv,
+    /// The cluster that the host is bound to, with its other hosts; `None` for hosts of the pool.
+    pub cluster: Option<ClusterFacts<'a>>,
     /// What hardware is asked for.
     pub requirements: &'a Requirements,
     /// The last poll, when it is newer than what is written down in the host.
@@ -25,6 +32,33 @@ pub struct HostFacts<'a> {
     pub listening_since: Option<Timestamp>,
     /// Version of the agent that the service wants on hosts that run ours.
     pub agent_version: &'a str,
+}
+
+/// A cluster as its hosts see it.
+#[derive(Debug, Clone, Copy)]
+pub struct ClusterFacts<'a> {
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// Its other hosts, sorted by id.
+    pub peers: &'a [Peer],
+}
+
+/// What one host of a cluster needs to know of another. Kept small: every host of a cluster sees all others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Peer {
+    /// Its id.
+    pub id: HostId,
+    /// Where it stands.
+    pub status: HostStatus,
+    /// Given or else suggested.
+    pub role: HostRole,
+    /// Given or else reported; empty when unknown.
+    pub hostname: String,
+    /// Its network cards with their addresses (without prefix length, IPv4 before IPv6), as `connectivity-check` names them;
+    /// empty without an inventory.
+    pub nics: Vec<ConnectivityCheckNic>,
+    /// Seconds that its clock was ahead of the service's when it last told; `None` when it never did.
+    pub clock_offset_secs: Option<i64>,
 }
 
 impl HostFacts<'_> {

@@ -1,16 +1,14 @@
 //! A machine appears in a pool, for the first time or again. Source: host-lifecycle.md §3.1.
 
-use muster_api::host::{HostKind, HostRole};
+use muster_api::host::HostKind;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::infra_env::ImageType;
 use muster_api::time::Timestamp;
-use muster_api::validation::ValidationsInfo;
 
 use super::facts::{HostFacts, SILENCE_LIMIT};
 use super::refresh::WAITS_FOR_INVENTORY;
 use super::step::{RefusalClass, Refused, Step};
-use super::{Host, HostData, HostState, news};
-use crate::secret::Secret;
+use super::{Host, HostData, HostReports, HostState, news};
 use crate::text::one_line;
 
 /// Longest agent version that is kept, bytes: image references are shorter.
@@ -39,31 +37,11 @@ pub fn register(
         due_at: Some(now + SILENCE_LIMIT),
         checked_in_at: now,
         inventory: None,
+        reports: HostReports::default(),
         data: HostData {
-            kind: HostKind::Host,
             status_info: WAITS_FOR_INVENTORY.into(),
-            status_updated_at: now,
-            created_at: now,
-            updated_at: now,
-            registered_at: now,
             discovery_agent_version: one_line(agent_version, MAX_AGENT_VERSION),
-            requested_hostname: None,
-            role: HostRole::AutoAssign,
-            suggested_role: HostRole::AutoAssign,
-            installation_disk_id: String::new(),
-            installation_disk_path: String::new(),
-            disks_to_be_formatted: Vec::new(),
-            skip_formatting_disks: Vec::new(),
-            ntp_sources: None,
-            timestamp: 0,
-            timestamp_at: None,
-            media_status: None,
-            validations: ValidationsInfo::new(),
-            node_labels: Vec::new(),
-            machine_config_pool_name: String::new(),
-            ignition_endpoint_token: Secret::default(),
-            ignition_endpoint_http_headers: Vec::new(),
-            agent_disk_reasons: Vec::new(),
+            ..HostData::new(now)
         },
     };
     let events = vec![news::host_registration_succeeded(&host, now)];

@@ -41,6 +41,7 @@ impl World {
 
     pub fn facts(&self) -> HostFacts<'_> {
         HostFacts {
+            cluster: None,
             infra_env: &self.infra_env,
             requirements: &self.requirements,
             last_seen: self.last_seen,

@@ -1,7 +1,7 @@
 //! Between a host and its row.
 
 use muster_api::inventory::Inventory;
-use muster_core::host::{Host, HostData, HostState};
+use muster_core::host::{Host, HostData, HostReports, HostState};
 use sqlx::any::AnyRow;
 
 use super::HostBrief;
@@ -12,7 +12,9 @@ pub(crate) const HOST_KEY: [&str; 2] = ["infra_env_id", "id"];
 
 pub(super) const HOST_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
      agent_version, data, (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
-     AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory";
+     AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, \
+     (SELECT document FROM host_reports WHERE host_reports.host_id = hosts.id \
+     AND host_reports.infra_env_id = hosts.infra_env_id) AS reports";
 
 pub(super) const BRIEF_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
      agent_version, data, hostname, has_inventory";
@@ -29,7 +31,9 @@ pub(super) struct Columns {
     pub(super) state: String,
     pub(super) data: String,
     pub(super) inventory: InventoryColumns,
-    /// The inventory's columns are left alone.
+    /// What it reports of others; `None`: nothing.
+    pub(super) reports: Option<String>,
+    /// The inventory's columns and the reports are left alone.
     pub(super) keeps_inventory: bool,
 }
 
@@ -54,6 +58,11 @@ impl Columns {
             state: document("host state", &host.state)?,
             data: document("host data", &host.data)?,
             inventory: inventory_columns(host.inventory.as_ref())?,
+            reports: if host.reports == HostReports::default() {
+                None
+            } else {
+                Some(document("host reports", &host.reports)?)
+            },
             keeps_inventory: false,
         })
     }
@@ -70,6 +79,7 @@ impl Columns {
             state: document("host state", &host.state)?,
             data: document("host data", &host.data)?,
             inventory: InventoryColumns::default(),
+            reports: None,
             keeps_inventory: true,
         })
     }
@@ -102,6 +112,7 @@ pub(super) fn host_from(row: &AnyRow) -> Result<Host> {
         due_at: reading.moment_or_none("due_at")?,
         checked_in_at: reading.moment("checked_in_at")?,
         inventory: reading.document_or_none("inventory")?,
+        reports: reading.document_or_none("reports")?.unwrap_or_default(),
         data: data_from(&reading)?,
     })
 }

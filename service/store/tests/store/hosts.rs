@@ -18,9 +18,9 @@ mod cases {
     use muster_api::host::{HostKind, HostRole, HostStatus, MediaStatus};
     use muster_api::ids::{ClusterId, HostId, InfraEnvId};
     use muster_api::inventory::Inventory;
-    use muster_api::steps::NtpSource;
+    use muster_api::steps::{FreeNetworkAddresses, NtpSource};
     use muster_api::validation::{ValidationResult, ValidationStatus};
-    use muster_core::host::{Host, HostData, HostState};
+    use muster_core::host::{Host, HostData, HostReports, HostState};
     use muster_core::secret::Secret;
     use muster_store::{HistoryRecord, HostBrief, StoreError};
 
@@ -47,6 +47,13 @@ mod cases {
                 bmc_address: "192.0.2.9".into(),
                 ..inventory("worker-1", &["52:54:00:AA:00:01", "52:54:00:aa:00:02"])
             }),
+            reports: HostReports {
+                free_addresses: vec![FreeNetworkAddresses {
+                    network: "192.0.2.0/30".into(),
+                    free_addresses: vec!["192.0.2.3".into()],
+                }],
+                ..HostReports::default()
+            },
             data: HostData {
                 kind: HostKind::AddToExistingClusterHost,
                 status_info: "näher ☃ 'quoted' \"twice\" \\".into(),
@@ -75,6 +82,9 @@ mod cases {
                 machine_config_pool_name: "workers".into(),
                 ignition_endpoint_token: Secret::new("token"),
                 ignition_endpoint_http_headers: vec![("X-Key".into(), "value".into())],
+                bootstrap: true,
+                installer_args: vec!["--copy-network".into()],
+                ..HostData::new(at(0))
             },
         }
     }
