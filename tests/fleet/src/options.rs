@@ -83,6 +83,10 @@ pub struct Options {
     #[arg(long, requires = "infra_env_id")]
     pub resume: bool,
 
+    /// Do not ask the service for its view of the hosts at the end (the whole list, inventories included)
+    #[arg(long)]
+    pub skip_states: bool,
+
     /// What the machines are made from
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
