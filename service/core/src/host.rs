@@ -198,6 +198,9 @@ pub struct HostData {
     /// Hosts with which it shares a computed id, and of which an operator has said that this is as it should be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled_with: Vec<HostId>,
+    /// What `reports` say that concerns others: [`crate::findings::sees`], kept here so that others need not read the reports.
+    #[serde(default, skip_serializing_if = "Sees::is_empty")]
+    pub sees: Sees,
 }
 
 impl HostData {
@@ -242,6 +245,7 @@ impl HostData {
             fingerprint: None,
             findings: Vec::new(),
             settled_with: Vec::new(),
+            sees: Sees::default(),
         }
     }
 }

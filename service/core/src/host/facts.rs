@@ -115,12 +115,17 @@ impl Peer {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sees {
-    /// It has reported at all.
-    pub reported: bool,
     /// Hosts that it asked and that did not answer in any way, sorted.
     pub unreached: Vec<HostId>,
     /// Addresses for which several machines answered it, sorted.
     pub answered_twice: Vec<String>,
+}
+
+impl Sees {
+    /// Nothing that others need to know.
+    pub fn is_empty(&self) -> bool {
+        self.unreached.is_empty() && self.answered_twice.is_empty()
+    }
 }
 
 impl HostFacts<'_> {
