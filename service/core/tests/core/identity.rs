@@ -69,7 +69,7 @@ fn the_second_machine_is_given_the_same_id_each_time_and_both_are_told() {
     assert!(!world.step(&step.host, &claimed).unwrap().changed);
     // Nothing that it tells of itself takes the finding away; an operator can.
     let told = world.after(&step.host, &HostEvent::InventoryReported(good_inventory()));
-    assert_eq!(told.data.findings, [twin.on_first.clone()]);
+    assert_eq!(told.data.findings, std::slice::from_ref(&twin.on_first));
     let settled = world.after(&told, &HostEvent::IdentitySettled { other: Some(twin.id) });
     assert!(settled.data.findings.is_empty());
     assert!(!world.step(&settled, &claimed).unwrap().changed, "it is settled");

@@ -64,7 +64,7 @@ fn specimens(kube: bool) -> Vec<(World, Host)> {
     make(&[unfit()], false);
     make(&[HostEvent::DeadlinePassed], false);
     make(&[good(), bound], false);
-    make(&[registered.clone()], true);
+    make(std::slice::from_ref(&registered), true);
     make(&[], true);
     make(&[unfit()], true);
     make(&[HostEvent::DeadlinePassed], true);
@@ -223,11 +223,20 @@ fn page(found: &Explored) -> String {
          Written by `MUSTER_BLESS=1 cargo test -p muster-core states` from what the code does; do not edit. Hosts of the pool and hosts that\n\
          are added to an existing cluster. `pending-for-input` is not entered by hosts of imported clusters, which need no machine network;\n\
          the `preparing-*` states, `installed`, `resetting` and `disabled` of the protocol belong to new clusters or to nothing.\n\n\
-         ```mermaid\nstateDiagram-v2\n    [*] --> discovering-unbound: registers, new\n    [*] --> discovering: registers, new, InfraEnv of a cluster\n",
+         ```mermaid\nstateDiagram-v2\n",
+    );
+    // Mermaid takes no hyphens in the ids of states.
+    let id = |name: &str| name.replace('-', "_");
+    for state in HostState::one_of_each() {
+        let name = state.status().name();
+        writeln!(page, "    state \"{name}\" as {}", id(name)).unwrap();
+    }
+    page.push_str(
+        "    [*] --> discovering_unbound: registers, new\n    [*] --> discovering: registers, new, InfraEnv of a cluster\n",
     );
     for ((from, to), labels) in &found.edges {
         let labels: Vec<&str> = labels.iter().copied().collect();
-        writeln!(page, "    {from} --> {to}: {}", labels.join(", ")).unwrap();
+        writeln!(page, "    {} --> {}: {}", id(from), id(to), labels.join(", ")).unwrap();
     }
     page.push_str(
         "```\n\n## What comes of what\n\n\
