@@ -47,7 +47,7 @@ use serde::{Deserialize, Serialize};
 
 pub use advance::advance;
 pub use event::HostEvent;
-pub use facts::{BootArtifacts, ClusterFacts, HostFacts, InstallImages, Peer};
+pub use facts::{BootArtifacts, ClusterFacts, HostFacts, InstallImages, Peer, Sees};
 pub use finding::Finding;
 pub use fingerprint::Fingerprint;
 pub use instructions::instructions;
@@ -198,6 +198,9 @@ pub struct HostData {
     /// Hosts with which it shares a computed id, and of which an operator has said that this is as it should be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled_with: Vec<HostId>,
+    /// What `reports` say that concerns others: [`crate::findings::sees`], kept here so that others need not read the reports.
+    #[serde(default, skip_serializing_if = "Sees::is_empty")]
+    pub sees: Sees,
 }
 
 impl HostData {
@@ -242,6 +245,7 @@ impl HostData {
             fingerprint: None,
             findings: Vec::new(),
             settled_with: Vec::new(),
+            sees: Sees::default(),
         }
     }
 }

@@ -69,9 +69,9 @@ fn unknown(infra_env_id: InfraEnvId, host_id: HostId) -> Problem {
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         let status = match refused.class {
-            RefusalClass::UserConflict => StatusCode::CONFLICT,
+            // Agents log a refused report and go on, whatever its code; a 500 would blame the service.
+            RefusalClass::UserConflict | RefusalClass::NotAccepted => StatusCode::CONFLICT,
             RefusalClass::BadInput => StatusCode::BAD_REQUEST,
-            RefusalClass::NotAccepted => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::Handler(status, refused.reason)
     }

@@ -10,7 +10,7 @@ use muster_api::validation::ValidationsInfo;
 
 use super::{Host, HostFacts, HostState, Phase, bind, deadline, disks, finding, install, logs, role, stages};
 use crate::text::cut;
-use crate::validate::{self, CheckId, Look};
+use crate::validate::{self, CheckId, Conditions, Look};
 
 /// Longest `status_info`, bytes (host-lifecycle.md §2).
 const MAX_INFO: usize = 2040;
@@ -42,7 +42,7 @@ pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
             role::suggest(host);
             disks::settle(host, facts);
             judge(host, facts, now);
-            let (state, info) = in_the_cluster(host);
+            let (state, info) = in_the_cluster(host, facts);
             move_to(host, state, &info);
         }
         Phase::Installing => {
@@ -69,17 +69,17 @@ fn judge(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
 }
 
 /// The gates before everything else: there must be a host, and it must have told what it is made of. `None`: it has.
-fn lacks(host: &Host) -> Option<Lack> {
+fn lacks(host: &Host, conditions: &Conditions) -> Option<Lack> {
     let validations = &host.data.validations;
     for check in [CheckId::Connected, CheckId::MediaConnected] {
-        if !validate::holds(validations, check) {
+        if !conditions.holds(check) {
             return Some(Lack::Contact(message(validations, check.id()).to_owned()));
         }
     }
-    if !validate::holds(validations, CheckId::HasInventory) {
+    if !conditions.holds(CheckId::HasInventory) {
         return Some(Lack::Inventory(WAITS_FOR_INVENTORY.into()));
     }
-    if !validate::holds(validations, CheckId::InventoryNotFullyTruncated) {
+    if !conditions.holds(CheckId::InventoryNotFullyTruncated) {
         let why = message(validations, CheckId::InventoryNotFullyTruncated.id());
         return Some(Lack::Inventory(why.to_owned()));
     }
@@ -92,12 +92,13 @@ enum Lack {
 }
 
 fn in_the_pool(host: &Host) -> (HostState, String) {
-    match lacks(host) {
+    let conditions = Conditions::of(&host.data.validations, &[]);
+    match lacks(host, &conditions) {
         Some(Lack::Contact(why)) => return (HostState::DisconnectedUnbound, why),
         Some(Lack::Inventory(why)) => return (HostState::DiscoveringUnbound, why),
         None => {}
     }
-    let failed = failed(&host.data.validations, &CheckId::POOL_GATE);
+    let failed = failed(&conditions, &CheckId::POOL_GATE);
     if failed.is_empty() {
         let name = super::hostname::display(host);
         return (
@@ -109,24 +110,28 @@ fn in_the_pool(host: &Host) -> (HostState, String) {
     (HostState::InsufficientUnbound { failed }, info)
 }
 
-fn in_the_cluster(host: &Host) -> (HostState, String) {
-    match lacks(host) {
+fn in_the_cluster(host: &Host, facts: &HostFacts<'_>) -> (HostState, String) {
+    let ignored = facts
+        .cluster
+        .map_or(&[][..], |around| &around.cluster.data.ignored_host_validations);
+    let conditions = Conditions::of(&host.data.validations, ignored);
+    match lacks(host, &conditions) {
         Some(Lack::Contact(why)) => return (HostState::Disconnected, why),
         Some(Lack::Inventory(why)) => return (HostState::Discovering, why),
         None => {}
     }
     let validations = &host.data.validations;
-    let least = failed(validations, validate::least_hardware());
+    let least = failed(&conditions, &CheckId::MIN_HARDWARE);
     if !least.is_empty() {
         let info = not_fit(validations, &least);
         return (HostState::Insufficient { failed: least }, info);
     }
-    let input = failed(validations, validate::input());
+    let input = failed(&conditions, &CheckId::INPUT);
     if !input.is_empty() {
         let info = format!("Waits for input: {}", messages(validations, &input));
         return (HostState::PendingForInput { failed: input }, info);
     }
-    let gate = failed(validations, validate::bound_gate());
+    let gate = failed(&conditions, &CheckId::BOUND_GATE);
     if !gate.is_empty() {
         let info = not_fit(validations, &gate);
         return (HostState::Insufficient { failed: gate }, info);
@@ -136,10 +141,9 @@ fn in_the_cluster(host: &Host) -> (HostState, String) {
 }
 
 /// Those of `gate` that stand in the way, in the order of the table.
-fn failed(validations: &ValidationsInfo, gate: &[CheckId]) -> Vec<String> {
-    CheckId::ALL
-        .into_iter()
-        .filter(|check| gate.contains(check) && !validate::holds(validations, *check))
+fn failed(conditions: &Conditions, gate: &[CheckId]) -> Vec<String> {
+    conditions
+        .failed(gate)
         .map(|check| check.id().to_owned())
         .collect()
 }

@@ -138,7 +138,7 @@ fn disk_speed(
         }),
     };
     let before = measured.insert(response.path.clone(), info.clone());
-    let limit = disks::row(&host.data, facts).installation_disk_speed_threshold_ms;
+    let limit = disks::required(host, facts).installation_disk_speed_threshold_ms;
     if exit_code == 0 && response.io_sync_duration > limit && before.as_ref() != Some(&info) {
         news.push(news::disk_speed_slower_than_supported(host, response, limit, now));
     }

@@ -59,6 +59,6 @@ pub enum RefusalClass {
     UserConflict,
     /// Wrong in itself (400).
     BadInput,
-    /// An agent's report that does not fit the state (500 in the protocol).
+    /// An agent's report that does not fit the state (409; 500 in the protocol's first implementation).
     NotAccepted,
 }

@@ -26,7 +26,7 @@ use crate::http::problem::Problem;
         (status = 401, body = InfraError),
         (status = 403, body = InfraError),
         (status = 404, body = ApiError),
-        (status = 500, body = ApiError, description = "The host is in a state that takes no such reply"),
+        (status = 409, body = ApiError, description = "The host is in a state that takes no such reply"),
         (status = 503, body = ApiError),
     )
 )]
