@@ -7,6 +7,7 @@
 
 mod disks;
 mod edits;
+mod identity;
 mod ignition;
 mod infra_envs;
 mod lifecycle;
@@ -14,5 +15,6 @@ mod properties;
 mod registry;
 mod replies;
 mod silence;
+mod states;
 mod walk;
 mod world;
