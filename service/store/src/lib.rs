@@ -2,8 +2,8 @@
 //! PostgreSQL behind the same statements (`sqlx::Any`).
 //!
 //! One file an aggregate, each adding methods to [`Store`]:
-//! [`infra_env`], [`cluster`], [`host`] (with [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`], [`logs`],
-//! [`settings`].
+//! [`infra_env`], [`cluster`], [`host`] (with [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`],
+//! [`logs`], [`settings`].
 //!
 //! Rules:
 //! - A change commits together with its history, events and outbox row, or not at all.

@@ -72,7 +72,7 @@ fn about(
         .into_iter()
         .collect();
     NewEvent {
-        name,
+        name: name.into(),
         severity,
         category: Category::User,
         message: cut(message, MAX_MESSAGE).to_owned(),
