@@ -12,6 +12,7 @@ use super::{
     reports,
 };
 use crate::event::NewEvent;
+use crate::findings;
 use crate::validate;
 
 /// What becomes of `host` when `event` happens at `now`.
@@ -209,24 +210,9 @@ fn told(old: &Host, next: &Host, now: Timestamp) -> Vec<NewEvent> {
             events.push(news::host_validation_fixed(next, &row.id, now));
         }
     }
-    findings_told(old, next, now, &mut events);
+    events.extend(findings::news::told(&old.data.findings, next, now));
     if old.state.status() != next.state.status() {
         events.push(news::host_status_updated(next, old.state.status(), now));
     }
     events
-}
-
-fn findings_told(old: &Host, next: &Host, now: Timestamp, events: &mut Vec<NewEvent>) {
-    let has = |host: &Host, finding: &super::Finding| {
-        let same = |other: &super::Finding| {
-            other.kind == finding.kind && other.about == finding.about && other.others == finding.others
-        };
-        host.data.findings.iter().any(same)
-    };
-    for finding in next.data.findings.iter().filter(|finding| !has(old, finding)) {
-        events.push(news::finding_appeared(next, finding, now));
-    }
-    for finding in old.data.findings.iter().filter(|finding| !has(next, finding)) {
-        events.push(news::finding_gone(next, finding, now));
-    }
 }
