@@ -7,6 +7,7 @@
 
 mod disks;
 mod edits;
+mod findings;
 mod ignition;
 mod infra_envs;
 mod lifecycle;
