@@ -3,6 +3,7 @@
 
 pub mod config;
 pub mod console;
+pub mod devices;
 pub mod disk_links;
 pub mod host;
 pub mod host_id;

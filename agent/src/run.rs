@@ -9,10 +9,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::config::Settings;
+use crate::devices::Devices;
 use crate::net::names::Names;
 use crate::session::client::Client;
 use crate::session::runner::{self, HostIdentity, Surroundings};
-use crate::session::steps::Registry;
+use crate::session::steps::{Means, Registry};
 use crate::session::view::SessionView;
 use crate::time::sources::TimeSources;
 
@@ -36,15 +37,18 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         }
         let client = Client::new(settings, &names)?;
         info!(url = %settings.service_url, infra_env_id = %settings.infra_env_id, "joining");
-        // An ordinary program is not told of network changes: it tries again by time alone.
-        let (_network, network) = watch::channel(0);
+        // An ordinary program is not told of changes: it tries again by time alone.
+        let (_changes, changes) = watch::channel(0);
         let surroundings = Surroundings {
             identity,
-            registry: Arc::new(Registry::standard(&time)),
+            registry: Arc::new(Registry::standard(&Means {
+                time,
+                devices: Devices::of_running_system(),
+            })),
             interval: settings.interval,
             own_version: settings.agent_version.clone(),
             view: watch::Sender::new(SessionView::default()),
-            network,
+            changes,
         };
         let stop = CancellationToken::new();
         let session = tokio::spawn(runner::run(client, surroundings, stop.clone()));

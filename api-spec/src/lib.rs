@@ -10,6 +10,7 @@
 pub mod cluster;
 pub mod error;
 pub mod event;
+pub mod fingerprint;
 pub mod host;
 pub mod ids;
 pub mod infra_env;

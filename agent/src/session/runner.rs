@@ -37,8 +37,8 @@ pub struct Surroundings {
     pub own_version: String,
     /// Where people see how it goes.
     pub view: watch::Sender<SessionView>,
-    /// Changes when the network does.
-    pub network: watch::Receiver<u64>,
+    /// Changes when the machine does in a way that the service should hear of: its network, its disks.
+    pub changes: watch::Receiver<u64>,
 }
 
 /// Who we are to the service now.
@@ -175,14 +175,14 @@ impl Session {
             view.trouble = failure.as_ref().map(Failure::text);
             view.next_request = Some(due);
         });
-        let network = &mut self.surroundings.network;
-        network.mark_unchanged();
+        let changes = &mut self.surroundings.changes;
+        changes.mark_unchanged();
         let news = async {
-            match action.network_may_help {
+            match action.change_may_help {
                 Some(least) => {
                     tokio::time::sleep(least).await;
                     // Without anybody to tell of changes there are none.
-                    if network.changed().await.is_err() {
+                    if changes.changed().await.is_err() {
                         std::future::pending().await
                     }
                 }
@@ -191,7 +191,7 @@ impl Session {
         };
         tokio::select! {
             () = tokio::time::sleep_until(due) => {}
-            () = news => debug!("the network changed: asking at once"),
+            () = news => debug!("the machine changed: asking at once"),
         }
         if action.end_steps {
             self.steps.cancel();

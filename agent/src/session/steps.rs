@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use super::executor::EXIT_INTERNAL;
+use crate::devices::Devices;
 use crate::time::sources::TimeSources;
 
 /// A step's name on the wire.
@@ -60,6 +61,14 @@ pub trait StepHandler: Send + Sync {
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput>;
 }
 
+/// What steps are made of: the parts of the agent that they share with it.
+pub struct Means {
+    /// The host's time sources.
+    pub time: TimeSources,
+    /// Whether disks are all there, and that they change.
+    pub devices: Devices,
+}
+
 /// The steps by name.
 pub struct Registry {
     handlers: HashMap<StepType, Arc<dyn StepHandler>>,
@@ -77,10 +86,10 @@ impl Registry {
     }
 
     /// Every step that this agent can do.
-    pub fn standard(time: &TimeSources) -> Self {
+    pub fn standard(means: &Means) -> Self {
         Self::new(vec![
-            Arc::new(inventory::InventoryStep),
-            Arc::new(ntp::NtpSynchronizer::new(time.clone())),
+            Arc::new(inventory::InventoryStep::new(means.devices.clone())),
+            Arc::new(ntp::NtpSynchronizer::new(means.time.clone())),
         ])
     }
 

@@ -39,7 +39,7 @@ impl StepHandler for Echo {
 
 struct Agent {
     view: watch::Receiver<SessionView>,
-    network: watch::Sender<u64>,
+    changes: watch::Sender<u64>,
     stop: CancellationToken,
     done: tokio::task::JoinHandle<()>,
 }
@@ -61,7 +61,7 @@ impl Agent {
         };
         let client = Client::new(&settings, &Names::configured_by("/nonexistent")).unwrap();
         let (view_sender, view) = watch::channel(SessionView::default());
-        let (network, network_receiver) = watch::channel(0);
+        let (changes, changes_receiver) = watch::channel(0);
         let stop = CancellationToken::new();
         let surroundings = Surroundings {
             identity: Arc::new(|| HOST.parse().unwrap()),
@@ -69,12 +69,12 @@ impl Agent {
             interval: settings.interval,
             own_version: settings.agent_version,
             view: view_sender,
-            network: network_receiver,
+            changes: changes_receiver,
         };
         let done = tokio::spawn(runner::run(client, surroundings, stop.clone()));
         Self {
             view,
-            network,
+            changes,
             stop,
             done,
         }
@@ -238,7 +238,7 @@ async fn answers_that_make_no_sense_are_survived() {
     }
     let mut agent = Agent::start(&service, "");
     // A new network ends the waits, so that the test need not sit them out.
-    let network = agent.network.clone();
+    let network = agent.changes.clone();
     let poking = tokio::spawn(async move {
         loop {
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -2,7 +2,7 @@
 //! PostgreSQL behind the same statements (`sqlx::Any`).
 //!
 //! One file an aggregate, each adding methods to [`Store`]:
-//! [`infra_env`], [`host`] (with [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`], [`settings`].
+//! [`infra_env`], [`host`] (with [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`], [`logs`], [`settings`].
 //!
 //! Rules:
 //! - A change commits together with its history, events and outbox row, or not at all.
@@ -18,6 +18,7 @@ pub mod error;
 pub mod event;
 pub mod host;
 pub mod infra_env;
+pub mod logs;
 mod open;
 pub mod outbox;
 mod row;
@@ -30,6 +31,7 @@ pub use error::StoreError;
 pub use event::{EventPage, EventQuery, Order, StoredEvent};
 pub use host::{HistoryEntry, HistoryRecord, HostBrief};
 pub use infra_env::Deletion;
+pub use logs::{LogOwner, LogUpload, StoredLog};
 pub use outbox::{OutboxEntry, Subject};
 pub use store::{Kind, StatementCounts, Store};
 

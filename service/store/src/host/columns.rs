@@ -12,7 +12,9 @@ pub(crate) const HOST_KEY: [&str; 2] = ["infra_env_id", "id"];
 
 pub(super) const HOST_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
      agent_version, data, (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
-     AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, reports";
+     AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, \
+     (SELECT document FROM host_reports WHERE host_reports.host_id = hosts.id \
+     AND host_reports.infra_env_id = hosts.infra_env_id) AS reports";
 
 pub(super) const BRIEF_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
      agent_version, data, hostname, has_inventory";

@@ -29,6 +29,7 @@ mod corruption;
 mod events;
 mod hosts;
 mod infra_envs;
+mod logs;
 mod opening;
 mod outbox;
 mod settings;

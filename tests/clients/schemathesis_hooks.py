@@ -1,0 +1,170 @@
+"""What schemathesis cannot make up: things that exist, and texts of the right form.
+
+Without it nearly all made-up ids would be answered 404, and nearly all bodies 400, so that the answers of success would go
+unseen. Where a request is to be wrong it stays wrong. Everything depends on the request alone, so a seed repeats a run.
+
+SERVICE_URL, INVENTORY (a file with a good machine's inventory), PULL_SECRET, and TOKEN if the service asks for one.
+"""
+
+import json
+import os
+import urllib.error
+import urllib.request
+import uuid
+import zlib
+
+import schemathesis
+
+API = os.environ["SERVICE_URL"] + "/api/assisted-install/v2"
+TOKEN = os.environ.get("TOKEN")
+PULL_SECRET = os.environ["PULL_SECRET"]
+INVENTORY = open(os.environ["INVENTORY"], encoding="utf-8").read()
+HOST = "00000000-0000-4000-8000-000000000001"
+DISK = json.loads(INVENTORY)["disks"][0]["id"]
+SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHGk0Q0m2mFf1b0yJk7Yd0m9V8zq4WcDkXr3p1b5aGZl a@b"
+IGNITION = '{"ignition":{"version":"3.1.0"}}'
+
+# What these fields may hold. The description says of them no more than that they are texts or lists.
+GOOD = {
+    "name": ["rack", "lab"],
+    "pull_secret": [PULL_SECRET],
+    "ssh_authorized_key": [SSH_KEY, ""],
+    "ssh_public_key": [SSH_KEY],
+    "ignition_config_override": [IGNITION, ""],
+    "config": [IGNITION, ""],
+    "additional_trust_bundle": [""],
+    "additional_ntp_sources": ["ntp.example.test", ""],
+    "ntp_sources": [""],
+    "rendezvous_ip": [""],
+    "openshift_version": ["4.20"],
+    "proxy": [{"http_proxy": "http://proxy.example.test:3128", "no_proxy": "example.test"}, {}],
+    "kernel_arguments": [[{"operation": "append", "value": "p=1"}], []],
+    "static_network_config": [[]],
+    "host_name": ["worker-1"],
+    "disks_selected_config": [[{"id": DISK, "role": "install"}], []],
+    "disks_skip_formatting": [[{"disk_id": DISK, "skip_formatting": False}], []],
+    "node_labels": [[{"key": "rack", "value": "1"}], []],
+    "args": [["--append-karg", "p=1"], []],
+    "api_vip_dnsname": ["api.lab.example.test"],
+}
+REPLIES = [
+    ("inventory", INVENTORY),
+    ("ntp-synchronizer", '{"ntp_sources":[{"source_name":"192.0.2.1","source_state":"synced"}]}'),
+    ("connectivity-check", '{"remote_hosts":[]}'),
+    ("domain-resolution", '{"resolutions":[]}'),
+    ("api-vip-connectivity-check", '{"is_success":true,"ignition":"{}"}'),
+    ("container-image-availability", '{"images":[{"name":"a","result":"success"}]}'),
+    ("installation-disk-speed-check", json.dumps({"path": DISK, "io_sync_duration": 2})),
+]
+
+
+def ask(method, path, body=None):
+    """The answer's JSON; None if there is none or the service refuses."""
+    request = urllib.request.Request(API + path, method=method)
+    if body is not None:
+        request.data = json.dumps(body).encode()
+        request.add_header("Content-Type", "application/json")
+    if TOKEN:
+        request.add_header("Authorization", TOKEN)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read() or "{}")
+    except urllib.error.HTTPError:
+        return None
+
+
+class World:
+    """An InfraEnv with a known host in it, and a cluster; made again when a request has deleted them."""
+
+    infra_env = None
+    cluster = None
+    # Whether something may be missing.
+    stale = True
+
+    @staticmethod
+    def empty_infra_env():
+        return ask("POST", "/infra-envs", {"name": "rack", "pull_secret": PULL_SECRET})["id"]
+
+    def renew(self):
+        if not self.stale:
+            return
+        if self.infra_env is None or ask("GET", f"/infra-envs/{self.infra_env}") is None:
+            self.infra_env = self.empty_infra_env()
+        if ask("GET", f"/infra-envs/{self.infra_env}/hosts/{HOST}") is None:
+            hosts = f"/infra-envs/{self.infra_env}/hosts"
+            ask("POST", hosts, {"host_id": HOST, "discovery_agent_version": "muster-agent/0.1.0"})
+            reply = {"step_type": "inventory", "step_id": "inventory-1", "exit_code": 0, "output": INVENTORY}
+            ask("POST", f"{hosts}/{HOST}/instructions", reply)
+        if self.cluster is None or ask("GET", f"/clusters/{self.cluster}") is None:
+            body = {"name": "lab", "api_vip_dnsname": "api.lab.example.test", "openshift_version": "4.20",
+                    "openshift_cluster_id": str(uuid.uuid4())}
+            made = ask("POST", "/clusters/import", body)
+            self.cluster = made and made["id"]
+        self.stale = False
+
+
+WORLD = World()
+
+
+def chance(value, sides):
+    """The face that a die of so many sides shows for this value, the same each time."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return zlib.crc32(text.encode("utf-8", "surrogatepass")) % sides
+
+
+def is_uuid(value):
+    try:
+        return isinstance(value, str) and len(value) == 36 and bool(uuid.UUID(value))
+    except ValueError:
+        return False
+
+
+def real_ids(parameters):
+    """Three of four ids that have the right form name something that is there."""
+    real = {"infra_env_id": WORLD.infra_env, "host_id": HOST, "cluster_id": WORLD.cluster}
+    for name, there in real.items():
+        value = parameters.get(name)
+        if there and is_uuid(value) and chance([name, value], 4):
+            parameters[name] = there
+
+
+def good_texts(body):
+    """Three of four bodies are wholly good: one bad field would hide all others."""
+    if chance(body, 4):
+        die = chance(body, 1000)
+        for name, values in GOOD.items():
+            if body.get(name) is not None:
+                body[name] = values[die % len(values)]
+    if body.get("host_id") is not None and is_uuid(body["host_id"]) and chance(body, 2):
+        body["host_id"] = HOST
+    if is_uuid(body.get("cluster_id")) and WORLD.cluster and chance(body, 4):
+        body["cluster_id"] = WORLD.cluster
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    stateful = case.meta.phase.name.name == "STATEFUL"
+    if not stateful:
+        # There, ids come from answers, and what was deleted must stay so.
+        WORLD.renew()
+    operation = case.operation.definition.raw.get("operationId")
+    if not stateful and operation == "DeregisterInfraEnv" and is_uuid(case.path_parameters["infra_env_id"]):
+        if chance(case.path_parameters, 2):
+            # The one with a host in it stays, and that is an answer, too.
+            case.path_parameters["infra_env_id"] = WORLD.empty_infra_env()
+            return
+    if not stateful:
+        real_ids(case.path_parameters or {})
+        real_ids(case.query or {})
+    if not isinstance(case.body, dict) or case.meta.generation.mode.is_negative:
+        return
+    good_texts(case.body)
+    if operation == "v2PostStepReply" and chance(case.body, 4):
+        case.body["step_type"], case.body["output"] = REPLIES[chance(case.body, len(REPLIES))]
+        case.body["exit_code"] = chance(case.body, 2)
+
+
+@schemathesis.hook
+def after_call(context, case, response):
+    if case.method.upper() == "DELETE" and response.status_code < 300:
+        WORLD.stale = True
