@@ -2,9 +2,11 @@
 
 use muster_api::host::{HostRole, HostStatus};
 use muster_api::ids::HostId;
-use muster_api::steps::{ConnectivityRemoteHost, ConnectivityReport, L2Connectivity, L3Connectivity, MtuReport};
-use muster_core::findings::{self, changed, matters_to_others, news, peers_matter, sees};
-use muster_core::host::{Finding, Host, HostReports, Peer, Sees};
+use muster_api::steps::{
+    ConnectivityRemoteHost, ConnectivityReport, L2Connectivity, L3Connectivity, MtuReport,
+};
+use muster_core::findings::{self, changed, matters_to_others, peers_matter, sees};
+use muster_core::host::{Finding, HostReports, Peer, Sees};
 use muster_core::validate::Look;
 
 use crate::registry::scene::{Place, Scene, peer};
@@ -77,7 +79,15 @@ fn found(scene: &Scene) -> Vec<Finding> {
 
 /// What is found, as `kind about: names`.
 fn kinds(scene: &Scene) -> Vec<String> {
-    let name = |id: &HostId| scene.peers.iter().find(|peer| peer.id == *id).unwrap().hostname.clone();
+    let name = |id: &HostId| {
+        scene
+            .peers
+            .iter()
+            .find(|peer| peer.id == *id)
+            .unwrap()
+            .hostname
+            .clone()
+    };
     let line = |finding: Finding| {
         let others: Vec<String> = finding.others.iter().map(name).collect();
         assert!(!finding.message.is_empty());
@@ -140,13 +150,18 @@ fn answers_to_arp_alone_and_to_pings_alone_are_told_apart() {
     let mut scene = three_hosts();
     no_ping(scene.report(0));
     scene.report(1).l2_connectivity.clear();
-    assert_eq!(kinds(&scene), ["not-on-segment eth0: worker-3", "ping-unanswered eth0: worker-2"]);
+    assert_eq!(
+        kinds(&scene),
+        ["not-on-segment eth0: worker-3", "ping-unanswered eth0: worker-2"]
+    );
 }
 
 #[test]
 fn a_silent_address_of_a_peer_that_answers_on_another_is_named_by_its_network() {
     let mut scene = three_hosts();
-    scene.inventory().interfaces[0].ipv4_addresses.push("203.0.113.1/24".into());
+    scene.inventory().interfaces[0]
+        .ipv4_addresses
+        .push("203.0.113.1/24".into());
     scene.peers[0].nics[0].ip_addresses.push("203.0.113.2".into());
     scene.report(0).l3_connectivity.push(L3Connectivity {
         remote_ip_address: "203.0.113.2".into(),
@@ -174,9 +189,15 @@ fn an_address_that_two_hosts_have_is_found_by_the_third_which_both_answer() {
     let mut scene = three_hosts();
     scene.peers[1].nics[0].ip_addresses = vec!["198.51.100.12".into()];
     let mac = scene.peers[1].nics[0].mac.clone();
-    scene.report(0).l2_connectivity.push(answer("198.51.100.12", &mac, false));
+    scene
+        .report(0)
+        .l2_connectivity
+        .push(answer("198.51.100.12", &mac, false));
     *scene.report(1) = answers(&scene.peers[1].clone());
-    assert_eq!(kinds(&scene), ["duplicate-address 198.51.100.12: worker-2 worker-3"]);
+    assert_eq!(
+        kinds(&scene),
+        ["duplicate-address 198.51.100.12: worker-2 worker-3"]
+    );
     // The owners learn it from that report, even those that heard nothing themselves.
     assert_eq!(as_peer(&scene).sees.answered_twice, ["198.51.100.12"]);
 }
@@ -184,7 +205,10 @@ fn an_address_that_two_hosts_have_is_found_by_the_third_which_both_answer() {
 #[test]
 fn a_machine_outside_of_the_cluster_that_answers_for_an_address_is_named_by_its_mac() {
     let mut scene = three_hosts();
-    scene.report(0).l2_connectivity.push(answer("198.51.100.12", "0A:00:00:00:00:99", false));
+    scene
+        .report(0)
+        .l2_connectivity
+        .push(answer("198.51.100.12", "0A:00:00:00:00:99", false));
     assert_eq!(kinds(&scene), ["duplicate-address 198.51.100.12: worker-2"]);
     assert!(found(&scene)[0].message.contains("0A:00:00:00:00:99"));
     let mut victim = three_hosts();
@@ -195,7 +219,10 @@ fn a_machine_outside_of_the_cluster_that_answers_for_an_address_is_named_by_its_
 #[test]
 fn two_cards_of_one_peer_that_both_answer_are_no_conflict() {
     let mut scene = three_hosts();
-    scene.report(0).l2_connectivity.push(answer("198.51.100.12", "02:00:00:00:01:02", true));
+    scene
+        .report(0)
+        .l2_connectivity
+        .push(answer("198.51.100.12", "02:00:00:00:01:02", true));
     assert_eq!(found(&scene), []);
 }
 
@@ -255,7 +282,10 @@ fn latency_and_loss_are_measured_by_the_wider_limit_of_both_roles() {
     scene.peers[0].role = HostRole::Master;
     assert_eq!(
         kinds(&scene),
-        ["latency-above-limit : worker-2", "packet-loss-above-limit : worker-3"]
+        [
+            "latency-above-limit : worker-2",
+            "packet-loss-above-limit : worker-3"
+        ]
     );
 }
 
@@ -289,26 +319,12 @@ fn finding(kind: &str, others: &[u8]) -> Finding {
 }
 
 #[test]
-fn what_appears_and_what_goes_is_told_once() {
+fn a_finding_that_names_other_hosts_than_before_is_new_and_not_gone() {
     let old = [finding("a", &[2]), finding("b", &[2])];
     let new = [finding("a", &[2, 3]), finding("c", &[])];
     let (appeared, gone) = changed(&old, &new);
     assert_eq!(appeared, [&new[0], &new[1]]);
     assert_eq!(gone, [&old[1]]);
-    let mut host: Host = Scene::new(Place::Pool).host;
-    host.data.findings = new.to_vec();
-    let told = news::told(&old, &host, crate::world::start());
-    let names: Vec<&str> = told.iter().map(|event| event.name).collect();
-    assert_eq!(
-        names,
-        [
-            "muster_host_finding_appeared",
-            "muster_host_finding_appeared",
-            "muster_host_finding_gone"
-        ]
-    );
-    assert_eq!(told[0].props["kind"], "a");
-    assert_eq!(news::told(&new, &host, crate::world::start()), []);
 }
 
 #[test]

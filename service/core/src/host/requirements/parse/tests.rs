@@ -46,7 +46,10 @@ fn of_several_least_versions_the_highest_not_above_counts() {
     };
     let all = read(&[LEAST, &since("4.9", 9), &since("4.10", 10)]).unwrap();
     let cores = |version: &str| all.of(version).worker.cpu_cores;
-    assert_eq!(["4.8", "4.9", "4.9.50", "4.10.0", "5"].map(cores), [2, 9, 9, 10, 10]);
+    assert_eq!(
+        ["4.8", "4.9", "4.9.50", "4.10.0", "5"].map(cores),
+        [2, 9, 9, 10, 10]
+    );
 }
 
 #[test]
@@ -80,5 +83,9 @@ fn what_cannot_be_used_is_refused_with_entry_role_and_number() {
     let negative = r#"{"version":"4.20","worker":{"packet_loss_percentage":-1}}"#;
     assert!(refusal(&[LEAST, negative]).contains("worker.packet_loss_percentage is -1"));
     let text = r#"{"version":"4.20","worker":{"ram_mib":"8 GiB"}}"#;
-    assert!(refusal(&[LEAST, text]).contains("worker.ram_mib"), "{}", refusal(&[LEAST, text]));
+    assert!(
+        refusal(&[LEAST, text]).contains("worker.ram_mib"),
+        "{}",
+        refusal(&[LEAST, text])
+    );
 }
