@@ -16,7 +16,7 @@ fn about(
     now: Timestamp,
 ) -> NewEvent {
     NewEvent {
-        name,
+        name: name.into(),
         severity,
         category: Category::User,
         message: cut(message, MAX_MESSAGE).to_owned(),
