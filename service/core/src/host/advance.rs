@@ -12,8 +12,7 @@ use super::{
     reports,
 };
 use crate::event::NewEvent;
-use crate::findings;
-use crate::validate;
+use crate::{findings, validate};
 
 /// What becomes of `host` when `event` happens at `now`.
 ///
@@ -210,9 +209,19 @@ fn told(old: &Host, next: &Host, now: Timestamp) -> Vec<NewEvent> {
             events.push(news::host_validation_fixed(next, &row.id, now));
         }
     }
-    events.extend(findings::news::told(&old.data.findings, next, now));
+    findings_told(old, next, now, &mut events);
     if old.state.status() != next.state.status() {
         events.push(news::host_status_updated(next, old.state.status(), now));
     }
     events
+}
+
+fn findings_told(old: &Host, next: &Host, now: Timestamp, events: &mut Vec<NewEvent>) {
+    let (appeared, gone) = findings::changed(&old.data.findings, &next.data.findings);
+    for finding in appeared {
+        events.push(news::finding_appeared(next, finding, now));
+    }
+    for finding in gone {
+        events.push(news::finding_gone(next, finding, now));
+    }
 }

@@ -4,7 +4,6 @@ use muster_api::ids::HostId;
 use serde::{Deserialize, Serialize};
 
 use super::identity;
-use crate::findings;
 use crate::validate::Look;
 
 /// One finding. Two findings are the same when `kind`, `about` and `others` are.
@@ -24,8 +23,8 @@ pub struct Finding {
 
 /// Every finding about a host, worked out anew.
 pub fn evaluate(look: &Look<'_>) -> Vec<Finding> {
-    let mut findings = findings::evaluate(look);
-    findings.extend(identity::lasting(look.host));
+    let mut findings = identity::lasting(look.host);
+    findings.extend(crate::findings::evaluate(look));
     findings.sort();
     findings
 }

@@ -6,9 +6,9 @@ use muster_api::steps::{
     ContainerImageAvailability, ContainerImageAvailabilityResult, DiskSpeedCheckResponse,
 };
 use muster_api::time::Timestamp;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
-use super::{Host, HostEvent, Refused, hostname};
+use super::{Finding, Host, HostEvent, Refused, hostname};
 use crate::event::{MAX_MESSAGE, NewEvent};
 use crate::text::cut;
 
@@ -277,6 +277,41 @@ pub fn upgrade_agent_failed(host: &Host, image: &str, now: Timestamp) -> NewEven
         hostname::display(host)
     );
     about(host, "upgrade_agent_failed", Severity::Error, &message, now)
+}
+
+/// Something noteworthy beyond the validations is there; ours alone.
+pub fn finding_appeared(host: &Host, finding: &Finding, now: Timestamp) -> NewEvent {
+    let message = format!("Host {}: {}", hostname::display(host), finding.message);
+    with_finding(
+        about(host, "muster_finding_appeared", Severity::Warning, &message, now),
+        finding,
+    )
+}
+
+/// It is there no more.
+pub fn finding_gone(host: &Host, finding: &Finding, now: Timestamp) -> NewEvent {
+    let about_what = if finding.about.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", finding.about)
+    };
+    let message = format!(
+        "Host {}: the finding {}{about_what} is gone",
+        hostname::display(host),
+        finding.kind
+    );
+    with_finding(
+        about(host, "muster_finding_gone", Severity::Info, &message, now),
+        finding,
+    )
+}
+
+fn with_finding(mut event: NewEvent, finding: &Finding) -> NewEvent {
+    event.props.insert("kind".into(), finding.kind.clone().into());
+    event.props.insert("about".into(), finding.about.clone().into());
+    let others = finding.others.iter().map(|id| Value::from(id.to_string()));
+    event.props.insert("others".into(), others.collect());
+    event
 }
 
 /// What is told when a user's action, or a registration, is refused; `None` for events whose refusal is told to nobody else.

@@ -64,7 +64,7 @@ fn the_second_machine_is_given_the_same_id_each_time_and_both_are_told() {
     }
     let claimed = HostEvent::IdClaimed(twin.on_first.clone());
     let step = world.step(&first, &claimed).unwrap();
-    assert_eq!(step.events[0].name, "muster_host_finding_appeared");
+    assert_eq!(step.events[0].name, "muster_finding_appeared");
     assert_eq!(identity::twins(&step.host), [twin.id]);
     assert!(!world.step(&step.host, &claimed).unwrap().changed);
     // Nothing that it tells of itself takes the finding away; an operator can.
