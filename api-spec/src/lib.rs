@@ -9,6 +9,7 @@
 
 pub mod error;
 pub mod event;
+pub mod fingerprint;
 pub mod host;
 pub mod ids;
 pub mod infra_env;
