@@ -7,6 +7,7 @@
 
 #![warn(missing_docs)]
 
+pub mod cluster;
 pub mod error;
 pub mod event;
 pub mod fingerprint;
