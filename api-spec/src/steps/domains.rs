@@ -44,7 +44,7 @@ pub struct DomainResolution {
     /// AAAA records.
     #[serde(deserialize_with = "null_as_default")]
     pub ipv6_addresses: Vec<String>,
-    /// Canonical name with its dot; `null` on the wire when there is none.
+    /// Canonical name with its dot; none is `null` on the wire.
     #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
     pub cnames: Vec<String>,
 }
