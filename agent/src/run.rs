@@ -10,6 +10,7 @@ use tracing::info;
 
 use crate::config::Settings;
 use crate::devices::Devices;
+use crate::host;
 use crate::net::names::Names;
 use crate::session::client::Client;
 use crate::session::runner::{self, HostIdentity, Surroundings};
@@ -41,6 +42,7 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         let (_changes, changes) = watch::channel(0);
         let surroundings = Surroundings {
             identity,
+            fingerprint: Arc::new(host::fingerprint),
             registry: Arc::new(Registry::standard(&Means {
                 time,
                 devices: Devices::of_running_system(),
