@@ -126,7 +126,9 @@ impl Store {
             host.data.updated_at,
         )
         .await?;
+        let change = self.polled().changing((host.infra_env_id, host.id));
         commit(transaction).await?;
+        change.done();
         Ok(version)
     }
 
@@ -357,7 +359,9 @@ impl Store {
         }
         insert_events(&mut transaction, self, events).await?;
         note_change(&mut transaction, subject(infra_env_id, id), version, at).await?;
+        let change = self.polled().changing((infra_env_id, id));
         commit(transaction).await?;
+        change.done();
         Ok(version)
     }
 
@@ -387,7 +391,9 @@ impl Store {
         let version = row.try_get::<i64, _>(0).map_err(failed("reading a version"))?;
         insert_events(&mut transaction, self, events).await?;
         note_change(&mut transaction, subject(infra_env_id, id), version, at).await?;
+        let change = self.polled().changing((infra_env_id, id));
         commit(transaction).await?;
+        change.done();
         Ok(true)
     }
 }
