@@ -130,6 +130,7 @@ fn host(infra_env_id: InfraEnvId) -> Host {
         due_at: Some(at(180)),
         checked_in_at: at(0),
         inventory: Some(inventory),
+        reports: muster_core::host::HostReports::default(),
         data,
     }
 }
