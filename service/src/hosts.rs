@@ -115,7 +115,7 @@ impl Hosts {
         Err(too_busy())
     }
 
-    /// A host asks what to do. When it has nothing new to tell this reads one row and writes none.
+    /// A host asks what to do. When it has nothing new to tell this writes nothing, and reads at most one row.
     pub async fn poll(
         &self,
         app: &App,
@@ -123,7 +123,7 @@ impl Hosts {
         id: HostId,
         seen: Seen,
     ) -> Result<Option<Steps>, Problem> {
-        let Some(brief) = self.store.find_host_brief(infra_env_id, id).await? else {
+        let Some(brief) = self.store.polled_host(infra_env_id, id).await? else {
             return Ok(None);
         };
         let Some(infra_env) = app.infra_envs.find(infra_env_id).await? else {
@@ -138,7 +138,7 @@ impl Hosts {
                 None => return Ok(None),
             }
         } else {
-            without_inventory(brief)
+            without_inventory(&brief)
         };
         let seen = app.check_ins.last((infra_env_id, id));
         let facts = facts(app, &infra_env, seen.as_ref());
@@ -259,17 +259,17 @@ fn facts<'a>(app: &'a App, infra_env: &'a Arc<InfraEnv>, seen: Option<&Seen>) ->
     }
 }
 
-fn without_inventory(brief: HostBrief) -> Host {
+fn without_inventory(brief: &HostBrief) -> Host {
     Host {
         id: brief.id,
         infra_env_id: brief.infra_env_id,
         cluster_id: brief.cluster_id,
-        state: brief.state,
+        state: brief.state.clone(),
         version: brief.version,
         due_at: brief.due_at,
         checked_in_at: brief.checked_in_at,
         inventory: None,
         reports: HostReports::default(),
-        data: brief.data,
+        data: brief.data.clone(),
     }
 }
