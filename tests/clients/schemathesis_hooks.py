@@ -3,9 +3,11 @@
 Without it nearly all made-up ids would be answered 404, and nearly all bodies 400, so that the answers of success would go
 unseen. Where a request is to be wrong it stays wrong. Everything depends on the request alone, so a seed repeats a run.
 
-SERVICE_URL, INVENTORY (a file with a good machine's inventory), PULL_SECRET, and TOKEN if the service asks for one.
+SERVICE_URL, INVENTORY (a file with a good machine's inventory), PULL_SECRET, TOKEN if the service asks for one, and SEEN: the
+file that tells in the end which statuses each operation has answered.
 """
 
+import atexit
 import json
 import os
 import urllib.error
@@ -166,5 +168,18 @@ def before_call(context, case, kwargs):
 
 @schemathesis.hook
 def after_call(context, case, response):
+    operation = case.operation.definition.raw["operationId"]
+    # A wrong method is a question about the path, not about the operation.
+    if case.method.lower() == case.operation.method.lower():
+        SEEN.setdefault(operation, set()).add(response.status_code)
     if case.method.upper() == "DELETE" and response.status_code < 300:
         WORLD.stale = True
+
+
+SEEN = {}
+
+
+@atexit.register
+def tell():
+    with open(os.environ["SEEN"], "w", encoding="utf-8") as file:
+        json.dump({operation: sorted(statuses) for operation, statuses in SEEN.items()}, file)
