@@ -38,6 +38,8 @@ pub struct App {
     pub reply_limits: Limits,
     /// Version of the agent that our live image carries.
     pub agent_version: String,
+    /// Image that agents of another make are told to upgrade to; `None`: they are left as they are.
+    pub agent_image: Option<String>,
     /// Versions that are offered; any other is taken, too.
     pub openshift_versions: Vec<String>,
     /// Since when polls are heard.

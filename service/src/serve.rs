@@ -45,7 +45,9 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         _ => None,
     };
 
-    let store = Store::open(&args.database_url()).await?;
+    let store = Store::open(&args.database_url())
+        .await?
+        .with_event_limits(args.event_limits.clone());
     let keys = open_keys(&store, args.auth_key.as_deref()).await?;
     let app = Arc::new(App {
         auth: Auth::new(args.auth_mode(), keys, args.url_lifetime),
@@ -58,6 +60,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         requirements: Default::default(),
         reply_limits: Default::default(),
         agent_version: format!("{OWN_PREFIX}{}", env!("CARGO_PKG_VERSION")),
+        agent_image: args.agent_image.clone(),
         openshift_versions: args.openshift_versions.clone(),
         listening_since: now(),
         metrics: PrometheusBuilder::new()

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use muster_core::event::EventLimits;
 use url::Url;
 
 /// Who may call the API.
@@ -109,6 +110,14 @@ pub struct ServeArgs {
         default_value = "4.18,4.19,4.20,4.21,4.22,5.0"
     )]
     pub openshift_versions: Vec<String>,
+
+    /// How often events of a name are stored about the same thing, on top of the built-in limits, e.g. {"host_validation_failed":"10m"}
+    #[arg(long, env = "EVENT_RATE_LIMITS", value_name = "JSON", default_value = "{}", value_parser = EventLimits::with)]
+    pub event_limits: EventLimits,
+
+    /// Image of agents that are not ours: those of another version are told to upgrade to it. Without it nobody is told to
+    #[arg(long, env = "MUSTER_AGENT_IMAGE", value_name = "IMAGE")]
+    pub agent_image: Option<String>,
 
     /// Seconds that running requests get to finish after SIGTERM
     #[arg(long, env = "MUSTER_DRAIN_TIMEOUT", default_value = "30", value_name = "SECONDS", value_parser = seconds)]

@@ -7,6 +7,7 @@
 
 mod agents;
 mod ask;
+mod clock;
 mod database;
 mod pool;
 
@@ -22,6 +23,7 @@ mod description;
 mod download_api;
 mod event_api;
 mod findings;
+mod fleet;
 mod full_disk;
 mod host_api;
 mod hostile_input;

@@ -22,6 +22,18 @@ pub fn muster_program() -> PathBuf {
     )
 }
 
+/// The `muster-fleet` program: `MUSTER_FLEET_BIN`, else the one beside this test program.
+///
+/// # Panics
+/// If there is none; says how to build it.
+pub fn fleet_program() -> PathBuf {
+    given_or(
+        "MUSTER_FLEET_BIN",
+        beside_this_program("muster-fleet"),
+        "`cargo build -p muster-fleet` (`make test` does)",
+    )
+}
+
 /// The Muster live image: `MUSTER_LIVE_IMAGE`, else `dist/muster-live-x86_64.iso`.
 ///
 /// # Panics

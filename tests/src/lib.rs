@@ -12,6 +12,7 @@
 
 pub mod artifacts;
 pub mod condition;
+pub mod fleet;
 pub mod initramfs;
 pub mod ports;
 pub mod postgres;

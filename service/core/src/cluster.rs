@@ -1,9 +1,13 @@
 //! Clusters that hosts are added to: what is remembered of one.
 
+pub mod setup;
+
 use muster_api::ids::ClusterId;
 use muster_api::infra_env::{CpuArchitecture, Proxy};
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
+
+pub use setup::ClusterSetup;
 
 use crate::secret::Secret;
 
@@ -60,4 +64,6 @@ pub struct ClusterData {
     pub ingress_vips: Vec<String>,
     /// Ids of host validations that a user wants ignored.
     pub ignored_host_validations: Vec<String>,
+    /// What checks need to know beside that.
+    pub setup: ClusterSetup,
 }

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 
 pub use advance::advance;
 pub use event::HostEvent;
-pub use facts::{ClusterFacts, HostFacts, Peer};
+pub use facts::{ClusterFacts, HostFacts, Peer, Sees};
 pub use finding::Finding;
 pub use fingerprint::Fingerprint;
 pub use instructions::instructions;

@@ -11,5 +11,5 @@ pub mod host;
 pub mod ignition;
 pub mod infra_env;
 pub mod secret;
-mod text;
+pub mod text;
 pub mod validate;

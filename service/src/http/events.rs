@@ -1,4 +1,6 @@
-//! `GET /v2/events`: what happened, filtered and paged. Source: rest-behaviour.md §7.
+//! `/v2/events`: what happened, filtered and paged; and what agents tell. Source: rest-behaviour.md §7.
+
+mod trigger;
 
 use std::sync::Arc;
 
@@ -76,7 +78,12 @@ fn comma_list<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
         .collect()
 }
 
-/// The one operation.
+/// What hosts tell.
+pub fn agent_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(trigger::trigger_event))
+}
+
+/// The list.
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list_events))
 }

@@ -51,7 +51,10 @@ fn operations(app: Option<&Arc<App>>) -> OpenApiRouter<Arc<App>> {
             Allowed::USER_OR_URL,
         ))
         .merge(guarded(hosts::shared_routes(), Allowed::USER_OR_AGENT))
-        .merge(guarded(hosts::agent_routes(), Allowed::AGENT))
+        .merge(guarded(
+            hosts::agent_routes().merge(events::agent_routes()),
+            Allowed::AGENT,
+        ))
 }
 
 /// The description of the API, made from its types.

@@ -147,7 +147,7 @@ fn history(from: Option<muster_api::host::HostStatus>) -> HistoryEntry {
 
 fn event(host: &Host) -> NewEvent {
     NewEvent {
-        name: "host_status_updated",
+        name: "host_status_updated".into(),
         severity: muster_api::event::Severity::Info,
         category: muster_api::event::Category::User,
         message: "Host bench: updated status from discovering-unbound to known-unbound (Ready to be bound)"

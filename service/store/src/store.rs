@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use muster_core::event::EventLimits;
 use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyPool, Transaction};
 
@@ -59,6 +60,7 @@ impl Kind {
 pub struct Store {
     shared: Arc<Shared>,
     request_id: Option<Arc<str>>,
+    event_limits: Arc<EventLimits>,
 }
 
 struct Shared {
@@ -90,15 +92,28 @@ impl Store {
         Self {
             shared: Arc::new(shared),
             request_id: None,
+            event_limits: Arc::default(),
         }
     }
 
     /// The same store, writing this request id to the events that it stores.
     pub fn on_behalf_of(&self, request_id: impl Into<Arc<str>>) -> Self {
         Self {
-            shared: self.shared.clone(),
             request_id: Some(request_id.into()),
+            ..self.clone()
         }
+    }
+
+    /// The same store with other limits of events.
+    pub fn with_event_limits(&self, limits: EventLimits) -> Self {
+        Self {
+            event_limits: Arc::new(limits),
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn event_limits(&self) -> &EventLimits {
+        &self.event_limits
     }
 
     /// Which database it is.

@@ -59,6 +59,28 @@ pub struct Peer {
     pub nics: Vec<ConnectivityCheckNic>,
     /// Seconds that its clock was ahead of the service's when it last told; `None` when it never did.
     pub clock_offset_secs: Option<i64>,
+    /// What it reports of others.
+    #[serde(default)]
+    pub sees: Sees,
+}
+
+impl Peer {
+    /// It has told what it is made of.
+    pub fn has_inventory(&self) -> bool {
+        !self.nics.is_empty()
+    }
+}
+
+/// What a host reports of the others of its cluster, as far as they ask. Kept small: failures, which are few.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sees {
+    /// It has reported at all.
+    pub reported: bool,
+    /// Hosts that it asked and that did not answer in any way, sorted.
+    pub unreached: Vec<HostId>,
+    /// Addresses for which several machines answered it, sorted.
+    pub answered_twice: Vec<String>,
 }
 
 impl HostFacts<'_> {

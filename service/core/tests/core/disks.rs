@@ -114,7 +114,7 @@ fn the_agents_reasons_stay_and_the_services_are_worked_out_anew() {
             "Too small: the disk has 40 GB, and 50 GB are required"
         ]
     );
-    world.requirements.arbiter.disk_size_gb = 30;
+    world.requirements.default.arbiter.disk_size_gb = 30;
     let host = world.after(&host, &HostEvent::FactsChanged);
     assert_eq!(reasons(&host, "sda"), ["Disk is removable"]);
 }

@@ -120,7 +120,7 @@ fn cases() -> Vec<(CheckId, Outcome, Change)> {
         (C::HasMinValidDisks, Pending, no_inventory),
         (C::HasCpuCoresForRole, Success, nothing),
         (C::HasCpuCoresForRole, Failure, |_, w| {
-            w.requirements.arbiter.cpu_cores = 9
+            w.requirements.default.arbiter.cpu_cores = 9
         }),
         (C::HasCpuCoresForRole, Pending, no_inventory),
         (C::HasMemoryForRole, Success, |h, _| {

@@ -85,7 +85,7 @@ fn a_lost_medium_disconnects_until_a_step_goes_well() {
     let host = world.known_host();
     let lost = world.step(&host, &HostEvent::MediaLost).unwrap();
     assert_eq!(lost.host.state, HostState::DisconnectedUnbound);
-    let names: Vec<&str> = lost.events.iter().map(|event| event.name).collect();
+    let names: Vec<&str> = lost.events.iter().map(|event| &*event.name).collect();
     assert_eq!(
         names,
         [
@@ -121,7 +121,7 @@ fn registering_again_forgets_the_last_boot_and_keeps_what_users_chose() {
     assert_eq!(again.data.requested_hostname.as_deref(), Some("worker-1"));
     assert_eq!(again.data.installation_disk_id, host.data.installation_disk_id);
     assert_eq!(again.due_at, Some(world.now + Duration::minutes(3)));
-    let names: Vec<&str> = step.events.iter().map(|event| event.name).collect();
+    let names: Vec<&str> = step.events.iter().map(|event| &*event.name).collect();
     assert_eq!(names, ["host_status_updated"]);
 }
 

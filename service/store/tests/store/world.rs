@@ -164,7 +164,7 @@ pub fn became_known() -> HistoryEntry {
 
 pub fn event(seconds: i64, message: &str) -> NewEvent {
     NewEvent {
-        name: "host_status_updated",
+        name: "host_status_updated".into(),
         severity: Severity::Info,
         category: Category::User,
         message: message.into(),
