@@ -1,25 +1,28 @@
 """What schemathesis cannot make up: things that exist, and texts of the right form.
 
 Without it nearly all made-up ids would be answered 404, and nearly all bodies 400, so that the answers of success would go
-unseen. Where a request is to be wrong it stays wrong. Everything depends on the request alone, so a seed repeats a run.
+unseen. Where a request is to be wrong it stays wrong. Nothing here is random, so a seed repeats a run.
 
-SERVICE_URL, INVENTORY (a file with a good machine's inventory), PULL_SECRET, TOKEN if the service asks for one, and SEEN: the
+SERVICE_URL, DESCRIPTION (the file), INVENTORY (a file with a good machine's inventory), PULL_SECRET, TOKEN if the service asks for one, and SEEN: the
 file that tells in the end which statuses each operation has answered.
 """
 
 import atexit
+import collections
+import copy
 import json
 import os
 import urllib.error
 import urllib.request
 import uuid
-import zlib
 
 import schemathesis
 
 API = os.environ["SERVICE_URL"] + "/api/assisted-install/v2"
 TOKEN = os.environ.get("TOKEN")
 PULL_SECRET = os.environ["PULL_SECRET"]
+with open(os.environ["DESCRIPTION"], encoding="utf-8") as description:
+    SCHEMAS = json.load(description)["components"]["schemas"]
 INVENTORY = open(os.environ["INVENTORY"], encoding="utf-8").read()
 HOST = "00000000-0000-4000-8000-000000000001"
 DISK = json.loads(INVENTORY)["disks"][0]["id"]
@@ -29,6 +32,9 @@ IGNITION = '{"ignition":{"version":"3.1.0"}}'
 # What these fields may hold. The description says of them no more than that they are texts or lists.
 GOOD = {
     "name": ["rack", "lab"],
+    "message": ["a message"],
+    "props": ['{"a": 1}'],
+    "discovery_agent_version": ["muster-agent/0.1.0"],
     "pull_secret": [PULL_SECRET],
     "ssh_authorized_key": [SSH_KEY, ""],
     "ssh_public_key": [SSH_KEY],
@@ -108,10 +114,13 @@ class World:
 WORLD = World()
 
 
-def chance(value, sides):
-    """The face that a die of so many sides shows for this value, the same each time."""
-    text = json.dumps(value, sort_keys=True, default=str)
-    return zlib.crc32(text.encode("utf-8", "surrogatepass")) % sides
+TURNS = collections.Counter()
+
+
+def turn(*what):
+    """How often this was asked for before."""
+    TURNS[what] += 1
+    return TURNS[what] - 1
 
 
 def is_uuid(value):
@@ -121,49 +130,58 @@ def is_uuid(value):
         return False
 
 
-def real_ids(parameters):
+def real_ids(operation, parameters):
     """Three of four ids that have the right form name something that is there."""
     real = {"infra_env_id": WORLD.infra_env, "host_id": HOST, "cluster_id": WORLD.cluster}
-    for name, there in real.items():
-        value = parameters.get(name)
-        if there and is_uuid(value) and chance([name, value], 4):
-            parameters[name] = there
+    named = [name for name, there in real.items() if there and is_uuid(parameters.get(name))]
+    if named and turn(operation, "ids") % 4:
+        parameters.update({name: real[name] for name in named})
 
 
-def good_texts(body):
-    """Three of four bodies are wholly good: one bad field would hide all others."""
-    if chance(body, 4):
-        die = chance(body, 1000)
-        for name, values in GOOD.items():
-            if body.get(name) is not None:
-                body[name] = values[die % len(values)]
-    if body.get("host_id") is not None and is_uuid(body["host_id"]) and chance(body, 2):
+def good_body(operation, required, body):
+    """Three of four bodies are wholly good, for one bad field would hide all others; two of these leave out what they can."""
+    nth = turn(operation, "body")
+    if nth % 4 == 3:
+        return
+    for name in list(body):
+        values = GOOD.get(name)
+        if values and body[name] is not None:
+            body[name] = copy.deepcopy(values[nth % len(values)])
+        elif name not in required and nth % 4 < 2:
+            del body[name]
+    if is_uuid(body.get("host_id")):
         body["host_id"] = HOST
-    if is_uuid(body.get("cluster_id")) and WORLD.cluster and chance(body, 4):
+    if is_uuid(body.get("infra_env_id")):
+        body["infra_env_id"] = WORLD.infra_env
+    if is_uuid(body.get("cluster_id")) and WORLD.cluster:
         body["cluster_id"] = WORLD.cluster
+    if operation == "v2PostStepReply":
+        body["step_type"], body["output"] = REPLIES[nth % len(REPLIES)]
+
+
+def required_fields(raw):
+    """Of the body of an operation."""
+    content = raw.get("requestBody", {}).get("content", {}).get("application/json", {})
+    name = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
+    return SCHEMAS.get(name, {}).get("required", [])
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    stateful = case.meta.phase.name.name == "STATEFUL"
-    if not stateful:
-        # There, ids come from answers, and what was deleted must stay so.
+    raw = case.operation.definition.raw
+    operation = raw["operationId"]
+    # In sequences ids come from answers, and what was deleted must stay so.
+    if case.meta.phase.name.name != "STATEFUL":
         WORLD.renew()
-    operation = case.operation.definition.raw.get("operationId")
-    if not stateful and operation == "DeregisterInfraEnv" and is_uuid(case.path_parameters["infra_env_id"]):
-        if chance(case.path_parameters, 2):
+        wanted = (case.path_parameters or {}).get("infra_env_id")
+        if operation == "DeregisterInfraEnv" and is_uuid(wanted) and turn(operation, "empty") % 2:
             # The one with a host in it stays, and that is an answer, too.
             case.path_parameters["infra_env_id"] = WORLD.empty_infra_env()
-            return
-    if not stateful:
-        real_ids(case.path_parameters or {})
-        real_ids(case.query or {})
-    if not isinstance(case.body, dict) or case.meta.generation.mode.is_negative:
-        return
-    good_texts(case.body)
-    if operation == "v2PostStepReply" and chance(case.body, 4):
-        case.body["step_type"], case.body["output"] = REPLIES[chance(case.body, len(REPLIES))]
-        case.body["exit_code"] = chance(case.body, 2)
+        else:
+            real_ids(operation, case.path_parameters or {})
+            real_ids(operation, case.query or {})
+    if isinstance(case.body, dict) and not case.meta.generation.mode.is_negative:
+        good_body(operation, required_fields(raw), case.body)
 
 
 @schemathesis.hook

@@ -58,17 +58,19 @@ fn compare(service: &Served, token: Option<&str>) -> BTreeMap<String, Vec<u16>> 
     fs::write(&good_machine, inventory(1).to_string()).unwrap();
     let seen = home.path().join("seen.json");
     let url = format!("http://127.0.0.1:{}", service.port());
+    let description = project_root().join("api-spec/openapi.json");
     let mut asking = Environment::of("schemathesis").program("schemathesis", home.path());
     asking
         .env("SCHEMATHESIS_HOOKS", "schemathesis_hooks")
         .env("PYTHONPATH", project_root().join("tests/clients"))
         .env("SERVICE_URL", &url)
+        .env("DESCRIPTION", &description)
         .env("INVENTORY", good_machine)
         .env("SEEN", &seen)
         .env("PULL_SECRET", PULL_SECRET);
     asking
         .arg("run")
-        .arg(project_root().join("api-spec/openapi.json"))
+        .arg(description)
         .args(["--url", &url, "--no-color", "--continue-on-failure"])
         .args(["--seed", SEED, "--max-examples", EXAMPLES])
         .args(["--generation-database", "none"])
