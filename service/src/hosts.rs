@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::Steps;
 use muster_api::time::Timestamp;
@@ -31,22 +30,6 @@ pub enum Registration {
     New(Host),
     /// It was here before.
     Again(Host),
-}
-
-/// What `who` of a history entry says.
-fn origin(event: &HostEvent) -> &'static str {
-    match event {
-        HostEvent::Edited(_) => "user",
-        HostEvent::DeadlinePassed => "deadline",
-        HostEvent::FactsChanged => "infra-env",
-        HostEvent::Registered { .. }
-        | HostEvent::CheckedIn
-        | HostEvent::InventoryReported(_)
-        | HostEvent::NtpReported(_)
-        | HostEvent::MediaLost
-        | HostEvent::MediaBack
-        | HostEvent::BootArtifactsDownloaded => "agent",
-    }
 }
 
 impl Hosts {
@@ -93,6 +76,7 @@ impl Hosts {
             if self.exists(infra_env_id, id).await? {
                 let event = HostEvent::Registered {
                     agent_version: agent_version.to_owned(),
+                    fingerprint: None,
                 };
                 match self.apply(app, infra_env_id, id, event).await {
                     // Deleted in between, so it is new now. Agents of other makes stop for ever on a 404.
@@ -104,6 +88,7 @@ impl Hosts {
                 id,
                 infra_env_id,
                 agent_version,
+                None,
                 &facts(app, &infra_env, None),
                 now,
             )?;
@@ -145,8 +130,13 @@ impl Hosts {
             return Ok(None);
         };
         app.check_ins.note((infra_env_id, id), seen);
-        let polled = if brief.state.status() == HostStatus::DisconnectedUnbound {
+        let polled = if brief.state.waits_for_poll() {
             self.apply(app, infra_env_id, id, HostEvent::CheckedIn).await?
+        } else if host::instructions::needs_inventory(&brief.state) {
+            match self.find(infra_env_id, id).await? {
+                Some(whole) => whole,
+                None => return Ok(None),
+            }
         } else {
             without_inventory(brief)
         };
@@ -189,7 +179,7 @@ impl Hosts {
         let mut saved = step.host;
         let history = step.transition.as_ref().map(|(from, to, reason)| HistoryEntry {
             at: now,
-            who: origin(event).into(),
+            who: event.origin().into(),
             event: event.name().into(),
             from: Some(*from),
             to: *to,
@@ -262,6 +252,10 @@ fn facts<'a>(app: &'a App, infra_env: &'a Arc<InfraEnv>, seen: Option<&Seen>) ->
         host_clock: seen.and_then(|seen| seen.host_clock),
         listening_since: Some(app.listening_since),
         agent_version: &app.agent_version,
+        agent_image: None,
+        kube: false,
+        images: host::InstallImages::default(),
+        boot_artifacts: None,
     }
 }
 

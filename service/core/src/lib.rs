@@ -7,6 +7,7 @@
 
 pub mod cluster;
 pub mod event;
+pub mod findings;
 pub mod host;
 pub mod ignition;
 pub mod infra_env;

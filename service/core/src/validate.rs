@@ -37,7 +37,7 @@ use muster_api::validation::{ValidationResult, ValidationStatus, ValidationsInfo
 
 pub use check_id::CheckId;
 pub use conditions::Conditions;
-pub use ignored::{BadCheckList, parse_disabled, parse_ignored};
+pub use ignored::{BadCheckList, parse_disabled};
 pub use look::Look;
 pub(crate) use look::{effective_role, is_of_a_network, networks_of};
 pub use operators::{Need, Operator};
@@ -78,6 +78,21 @@ impl Verdict {
 /// The verdict while there is no inventory.
 fn no_inventory() -> Verdict {
     Verdict::Pending("Waits for the host's inventory".into())
+}
+
+/// The least that a host of a cluster must be: without it, nothing else is looked at.
+pub fn least_hardware() -> &'static [CheckId] {
+    &CheckId::MIN_HARDWARE
+}
+
+/// What waits for a user's input.
+pub fn input() -> &'static [CheckId] {
+    &CheckId::INPUT
+}
+
+/// Those that a host of a cluster must pass to be known, beside [`least_hardware`] and [`input`].
+pub fn bound_gate() -> &'static [CheckId] {
+    &CheckId::BOUND_GATE
 }
 
 /// All checks, as they are stored and shown. Pure, and cheap enough to be called for every change of a host.

@@ -3,6 +3,7 @@
 use super::Verdict;
 use super::look::{Look, View};
 use super::table::{self, Gate, ROWS, Shown, TABLE};
+use crate::cluster::ignored::NEVER_IGNORED;
 use crate::validate::OPERATORS;
 
 /// The checks, in the order in which they are shown within their category.
@@ -118,15 +119,7 @@ impl CheckId {
 
     /// Whether users of a cluster may ignore it. Source: host-lifecycle.md §4.
     pub fn is_ignorable(self) -> bool {
-        !matches!(
-            self,
-            Self::Connected
-                | Self::HasInventory
-                | Self::InventoryNotFullyTruncated
-                | Self::MachineCidrDefined
-                | Self::HostnameUnique
-                | Self::HostnameValid
-        )
+        !NEVER_IGNORED.contains(&self.id())
     }
 
     /// The verdict about a host.

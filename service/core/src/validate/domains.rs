@@ -38,7 +38,7 @@ fn resolved(look: &View<'_>, asked: &str, shown: &str) -> Verdict {
             }
         }
     } else {
-        !bound.setup().user_managed_networking
+        !bound.user_managed_networking()
     };
     if managed {
         return Verdict::success("The cluster answers for its names itself");

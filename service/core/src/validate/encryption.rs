@@ -1,5 +1,6 @@
 //! Encryption of the installation disk.
 
+use muster_api::cluster::{DiskEncryptionMode, Hyperthreading as Roles};
 use muster_api::host::HostRole;
 use muster_api::steps::TangConnectivityResponse;
 
@@ -22,32 +23,57 @@ pub(super) fn satisfied(look: &View<'_>) -> Verdict {
 }
 
 fn is_configured(bound: &Bound<'_>) -> bool {
-    !matches!(bound.setup().disk_encryption.enable_on.as_str(), "" | "none")
+    match bound.traits().disk_encryption.enable_on {
+        None | Some(Roles::None) => false,
+        Some(
+            Roles::Masters
+            | Roles::Arbiters
+            | Roles::Workers
+            | Roles::MastersArbiters
+            | Roles::MastersWorkers
+            | Roles::ArbitersWorkers
+            | Roles::MastersArbitersWorkers
+            | Roles::All,
+        ) => true,
+    }
+}
+
+/// Whether masters, arbiters, workers are meant.
+fn covered(roles: Roles) -> (bool, bool, bool) {
+    match roles {
+        Roles::None => (false, false, false),
+        Roles::Masters => (true, false, false),
+        Roles::Arbiters => (false, true, false),
+        Roles::Workers => (false, false, true),
+        Roles::MastersArbiters => (true, true, false),
+        Roles::MastersWorkers => (true, false, true),
+        Roles::ArbitersWorkers => (false, true, true),
+        Roles::MastersArbitersWorkers | Roles::All => (true, true, true),
+    }
 }
 
 fn as_asked(look: &View<'_>, bound: &Bound<'_>) -> Verdict {
     if !is_configured(bound) {
         return Verdict::Hidden;
     }
-    let encryption = &bound.setup().disk_encryption;
-    let role = match look.role() {
+    let encryption = &bound.traits().disk_encryption;
+    let (masters, arbiters, workers) = covered(encryption.enable_on.unwrap_or(Roles::None));
+    let is_covered = match look.role() {
         HostRole::AutoAssign => {
             return Verdict::Pending(
                 "Waits for the host's role, which tells whether its disk is encrypted".into(),
             );
         }
-        HostRole::Master | HostRole::Bootstrap => "masters",
-        HostRole::Arbiter => "arbiters",
-        HostRole::Worker => "workers",
+        HostRole::Master | HostRole::Bootstrap => masters,
+        HostRole::Arbiter => arbiters,
+        HostRole::Worker => workers,
     };
-    let covers = |part: &str| matches!(part.trim(), "all") || part.trim() == role;
-    if !encryption.enable_on.split(',').any(covers) {
+    if !is_covered {
         return Verdict::Hidden;
     }
-    if encryption.mode == "tang" {
-        tang(look)
-    } else {
-        tpm(look)
+    match encryption.mode {
+        Some(DiskEncryptionMode::Tang) => tang(look),
+        Some(DiskEncryptionMode::Tpmv2) | None => tpm(look),
     }
 }
 

@@ -21,10 +21,6 @@ pub enum BadCheckList {
     Empty,
     #[error("{0:?} is not the id of a host validation; the ids are those in validations_info of a host")]
     Unknown(String),
-    #[error("host-validation-ids must be a JSON array of ids, as text: {0}")]
-    NotUnderstood(String),
-    #[error("these host validations cannot be ignored: {0}")]
-    NotIgnorable(String),
 }
 
 /// Reads `DISABLED_HOST_VALIDATIONS`: a comma list of ids. Nothing at all means none.
@@ -47,32 +43,6 @@ pub fn parse_disabled(list: &str) -> Result<Vec<CheckId>, BadCheckList> {
     Ok(disabled)
 }
 
-/// Reads what the users of a cluster want ignored: the text of a JSON array of ids, or of `["all"]`; empty means none.
-///
-/// # Errors
-/// When it is not that, names an unknown check, or one that cannot be ignored.
-pub fn parse_ignored(text: &str) -> Result<Vec<String>, BadCheckList> {
-    if text.is_empty() {
-        return Ok(Vec::new());
-    }
-    let ids: Vec<String> =
-        serde_json::from_str(text).map_err(|error| BadCheckList::NotUnderstood(error.to_string()))?;
-    let mut refused = Vec::new();
-    for id in &ids {
-        match CheckId::from_id(id) {
-            Some(check) if !check.is_ignorable() => refused.push(id.as_str()),
-            Some(_) => {}
-            None if id == ALL || NEVER_MADE.contains(&id.as_str()) => {}
-            None => return Err(BadCheckList::Unknown(id.clone())),
-        }
-    }
-    if refused.is_empty() {
-        Ok(ids)
-    } else {
-        Err(BadCheckList::NotIgnorable(refused.join(", ")))
-    }
-}
-
 /// Whether a cluster that ignores `ignored` ignores this check.
 pub(super) fn is_ignored(check: CheckId, ignored: &[String]) -> bool {
     check.is_ignorable() && ignored.iter().any(|id| id == ALL || id == check.id())
@@ -91,22 +61,6 @@ mod tests {
         );
         assert_eq!(parse_disabled("ntp-synced,,connected"), Err(BadCheckList::Empty));
         assert_eq!(parse_disabled("ntp"), Err(BadCheckList::Unknown("ntp".into())));
-    }
-
-    #[test]
-    fn ignored_checks_are_a_json_array_and_some_cannot_be() {
-        assert_eq!(parse_ignored(""), Ok(Vec::new()));
-        assert_eq!(parse_ignored(r#"["all"]"#), Ok(vec!["all".into()]));
-        assert_eq!(parse_ignored(r#"["mtu-valid"]"#), Ok(vec!["mtu-valid".into()]));
-        assert_eq!(
-            parse_ignored(r#"["connected","mtu-valid","hostname-valid"]"#),
-            Err(BadCheckList::NotIgnorable("connected, hostname-valid".into()))
-        );
-        assert_eq!(parse_ignored(r#"["x"]"#), Err(BadCheckList::Unknown("x".into())));
-        assert!(matches!(
-            parse_ignored("mtu-valid"),
-            Err(BadCheckList::NotUnderstood(_))
-        ));
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(super) fn no_nic_in_machine_network(look: &View<'_>) -> Verdict {
     let Some(bound) = look.bound().filter(|bound| !bound.is_day2()) else {
         return Verdict::Hidden;
     };
-    if bound.setup().user_managed_networking && !bound.is_single_node() {
+    if bound.user_managed_networking() && !bound.is_single_node() {
         return Verdict::Hidden;
     }
     let Some(inventory) = look.inventory() else {

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::ops::Deref;
 
 use ipnet::IpNet;
+use muster_api::cluster::LoadBalancerType;
 use muster_api::host::HostRole;
 use muster_api::inventory::{Interface, Inventory};
 use muster_api::time::Timestamp;
@@ -12,8 +13,7 @@ use muster_api::time::Timestamp;
 use super::Verdict;
 use super::required::{Required, required};
 use super::worker_ignition::WorkerIgnition;
-use crate::cluster::setup::{ClusterKind, ClusterSetup};
-use crate::cluster::{Cluster, ClusterData};
+use crate::cluster::{Cluster, ClusterData, ClusterTraits};
 use crate::host::requirements::RoleTable;
 use crate::host::{Host, HostData, HostFacts, Peer};
 
@@ -133,23 +133,42 @@ impl<'a> Bound<'a> {
         &self.cluster.data
     }
 
-    pub(super) fn setup(&self) -> &'a ClusterSetup {
-        &self.cluster.data.setup
+    pub(super) fn traits(&self) -> &'a ClusterTraits {
+        &self.cluster.data.traits
     }
 
     /// Hosts are added to the cluster, which exists.
     pub(super) fn is_day2(&self) -> bool {
-        self.setup().kind == ClusterKind::AddHostsCluster
+        self.data().day1.is_none()
     }
 
     pub(super) fn is_single_node(&self) -> bool {
-        self.setup().control_plane_count == 1
+        self.traits().control_plane_count == 1
+    }
+
+    /// Its users provide DNS and load balancers.
+    pub(super) fn user_managed_networking(&self) -> bool {
+        self.traits().user_managed_networking.unwrap_or(false)
+    }
+
+    /// Its users provide load balancers.
+    pub(super) fn user_managed_load_balancer(&self) -> bool {
+        match self.traits().load_balancer {
+            LoadBalancerType::ClusterManaged => false,
+            LoadBalancerType::UserManaged => true,
+        }
     }
 
     /// Address families of the cluster's own networks: IPv4, IPv6.
     pub(super) fn families(&self) -> (bool, bool) {
-        let setup = self.setup();
-        let networks = || setup.service_networks.iter().chain(&setup.cluster_networks);
+        let traits = self.traits();
+        let pods = || {
+            traits
+                .cluster_networks
+                .iter()
+                .filter_map(|network| network.cidr.as_ref())
+        };
+        let networks = || traits.service_networks.iter().chain(pods());
         (
             networks().any(|cidr| !cidr.contains(':')),
             networks().any(|cidr| cidr.contains(':')),

@@ -10,17 +10,16 @@ pub(super) fn defined(look: &View<'_>) -> Verdict {
     let Some(bound) = look.bound() else {
         return Verdict::Hidden;
     };
-    let setup = bound.setup();
     if bound.is_day2() {
         Verdict::success("The cluster exists, so its machine network need not be told")
-    } else if setup.user_managed_networking {
+    } else if bound.user_managed_networking() {
         Verdict::success("With user-managed networking no machine network is needed")
     } else if !bound.data().machine_networks.is_empty() {
         Verdict::Success(format!(
             "The machine networks are {}",
             bound.data().machine_networks.join(", ")
         ))
-    } else if setup.vip_dhcp_allocation {
+    } else if bound.traits().vip_dhcp_allocation == Some(true) {
         Verdict::Failure(
             "The machine network is not known; set it, so that addresses can be leased in it".into(),
         )
@@ -37,13 +36,12 @@ pub(super) fn belongs(look: &View<'_>) -> Verdict {
     let Some(bound) = look.bound() else {
         return Verdict::Hidden;
     };
-    let setup = bound.setup();
     if bound.is_day2() {
         return Verdict::success("The cluster exists, so hosts may join it from any network");
     }
     let has_networks = !bound.data().machine_networks.is_empty();
     let is_bootstrap = look.host.data.bootstrap && has_networks;
-    if setup.user_managed_networking && !bound.is_single_node() && !is_bootstrap {
+    if bound.user_managed_networking() && !bound.is_single_node() && !is_bootstrap {
         return Verdict::success("With user-managed networking hosts may be in any network");
     }
     let Some(inventory) = look.inventory() else {
@@ -63,7 +61,7 @@ pub(super) fn belongs(look: &View<'_>) -> Verdict {
         .filter(|network| !is_in(network))
         .map(ToString::to_string)
         .collect();
-    let enough = if setup.user_managed_load_balancer {
+    let enough = if bound.user_managed_load_balancer() {
         missing.len() < networks.len()
     } else {
         missing.is_empty()
@@ -80,7 +78,7 @@ pub(super) fn belongs(look: &View<'_>) -> Verdict {
 }
 
 fn which(bound: &Bound<'_>) -> &'static str {
-    if bound.setup().user_managed_load_balancer {
+    if bound.user_managed_load_balancer() {
         "one in any machine network is needed"
     } else {
         "one in each machine network is needed"

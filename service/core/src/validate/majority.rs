@@ -2,7 +2,7 @@
 
 use super::Verdict;
 use super::look::{Bound, View};
-use crate::cluster::setup::ConnectivityGroups;
+use crate::cluster::day1::ConnectivityGroups;
 use crate::host::Host;
 
 /// Fewer hosts than this form no majority.
@@ -19,11 +19,15 @@ pub(super) fn belongs(look: &View<'_>) -> Verdict {
     if bound.is_single_node() {
         return Verdict::success("A single node needs to reach no other");
     }
-    let setup = bound.setup();
-    let Some(groups) = &setup.connectivity else {
+    let groups = bound
+        .data()
+        .day1
+        .as_ref()
+        .and_then(|day1| day1.connectivity.as_ref());
+    let Some(groups) = groups else {
         return Verdict::Pending("Waits until the hosts of the cluster have told whom they reach".into());
     };
-    let routed = setup.user_managed_networking || setup.user_managed_load_balancer;
+    let routed = bound.user_managed_networking() || bound.user_managed_load_balancer();
     if !routed && bound.data().machine_networks.is_empty() {
         return Verdict::Pending("Waits for the machine network of the cluster".into());
     }

@@ -39,7 +39,7 @@ pub(super) fn valid(look: &View<'_>) -> Verdict {
             .flat_map(networks_of)
             .any(|net| is_inside(net.addr()))
     };
-    let everywhere = bound.setup().user_managed_networking;
+    let everywhere = bound.user_managed_networking();
     let broken = report
         .remote_hosts
         .iter()

@@ -33,11 +33,12 @@ fn is_default(route: &Route) -> bool {
 /// `no-ip-collisions-in-network`: nobody else answers for an address of the host. Looked for among the hosts of a new cluster; for
 /// others see [`crate::findings`].
 pub(super) fn no_ip_collisions(look: &View<'_>) -> Verdict {
-    let (Some(bound), Some(inventory)) = (look.bound().filter(|bound| !bound.is_day2()), look.inventory())
-    else {
+    let (Some(bound), Some(inventory)) = (look.bound(), look.inventory()) else {
         return Verdict::success("No address of the host is known to be used twice");
     };
-    let collisions = &bound.setup().ip_collisions;
+    let Some(collisions) = bound.data().day1.as_ref().map(|day1| &day1.ip_collisions) else {
+        return Verdict::success("No address of the host is known to be used twice");
+    };
     let mut found = Vec::new();
     for interface in inventory.interfaces.iter().filter(|_| !collisions.is_empty()) {
         for text in interface.ipv4_addresses.iter().chain(&interface.ipv6_addresses) {

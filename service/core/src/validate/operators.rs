@@ -117,7 +117,11 @@ impl Operator {
 
     /// Whether a cluster has it selected.
     fn is_selected(self, bound: &Bound<'_>) -> bool {
-        bound.setup().operators.iter().any(|name| name == self.name())
+        bound
+            .traits()
+            .olm_operators
+            .iter()
+            .any(|operator| operator.name.as_deref() == Some(self.name()))
     }
 }
 

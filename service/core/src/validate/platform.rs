@@ -3,7 +3,7 @@
 use super::look::View;
 use super::vsphere::VMWARE;
 use super::{Verdict, no_inventory};
-use crate::cluster::setup::Platform;
+use muster_api::cluster::PlatformType;
 
 /// Virtual machines of this product need a network that users manage, which only a cluster can say.
 const OPENSTACK: &str = "OpenStack Compute";
@@ -19,11 +19,15 @@ pub(super) fn compatible(look: &View<'_>) -> Verdict {
     let Some(inventory) = look.inventory() else {
         return no_inventory();
     };
-    let platform = bound.setup().platform;
+    let platform = bound
+        .traits()
+        .platform
+        .as_ref()
+        .map_or_else(PlatformType::default, |platform| platform.platform_type);
     let maker = match platform {
-        Platform::Baremetal | Platform::None | Platform::External => None,
-        Platform::Vsphere => Some(VMWARE),
-        Platform::Nutanix => Some(NUTANIX),
+        PlatformType::Baremetal | PlatformType::None | PlatformType::External => None,
+        PlatformType::Vsphere => Some(VMWARE),
+        PlatformType::Nutanix => Some(NUTANIX),
     };
     let found = inventory
         .system_vendor
@@ -32,7 +36,7 @@ pub(super) fn compatible(look: &View<'_>) -> Verdict {
     match maker {
         Some(maker) if !found.contains(maker) => Verdict::Failure(format!(
             "The cluster's platform is {}, whose machines are made by {maker}, and this one by {}; use a machine of the platform",
-            platform.name(),
+            name(platform),
             if found.is_empty() {
                 "an unknown maker"
             } else {
@@ -41,7 +45,7 @@ pub(super) fn compatible(look: &View<'_>) -> Verdict {
         )),
         Some(_) | None => Verdict::Success(format!(
             "The machine suits the cluster's platform {}",
-            platform.name()
+            name(platform)
         )),
     }
 }
@@ -55,7 +59,7 @@ pub(super) fn network_settings(look: &View<'_>) -> Verdict {
         None => Verdict::Error("The host does not tell who made it, so its platform is not known".into()),
         Some(vendor) if vendor.product_name == OPENSTACK => match look.bound() {
             None => Verdict::Hidden,
-            Some(bound) if bound.setup().user_managed_networking => {
+            Some(bound) if bound.user_managed_networking() => {
                 Verdict::success("The cluster has user-managed networking, as OpenStack machines need")
             }
             Some(_) => Verdict::Failure(
@@ -70,5 +74,15 @@ pub(super) fn network_settings(look: &View<'_>) -> Verdict {
                 &vendor.product_name
             }
         )),
+    }
+}
+
+fn name(platform: PlatformType) -> &'static str {
+    match platform {
+        PlatformType::Baremetal => "baremetal",
+        PlatformType::Nutanix => "nutanix",
+        PlatformType::Vsphere => "vsphere",
+        PlatformType::None => "none",
+        PlatformType::External => "external",
     }
 }

@@ -46,7 +46,14 @@ pub async fn post_step_reply(
     }
     let events = interpret(&reply, &app.reply_limits).map_err(|bad| Problem::invalid(bad.to_string()))?;
     for event in events {
-        app.hosts.apply(&app, infra_env_id, host_id, event).await?;
+        match app.hosts.apply(&app, infra_env_id, host_id, event).await {
+            Ok(_) => {}
+            // What a failed step means is no business of the agent's (instructions.md §5).
+            Err(problem) if reply.exit_code != 0 && problem.status() == StatusCode::INTERNAL_SERVER_ERROR => {
+                tracing::debug!(host.id = %host_id, step.id = reply.step_id, ?problem, "failed step without effect");
+            }
+            Err(problem) => return Err(problem),
+        }
     }
     Ok(StatusCode::NO_CONTENT)
 }
