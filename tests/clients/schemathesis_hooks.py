@@ -12,6 +12,7 @@ import collections
 import copy
 import json
 import os
+import time
 import urllib.error
 import urllib.request
 import uuid
@@ -33,6 +34,8 @@ IGNITION = '{"ignition":{"version":"3.1.0"}}'
 GOOD = {
     "name": ["rack", "lab"],
     "message": ["a message"],
+    "current_stage": ["Starting installation", "Installing"],
+    "progress_info": ["50%"],
     "props": ['{"a": 1}'],
     "discovery_agent_version": ["muster-agent/0.1.0"],
     "pull_secret": [PULL_SECRET],
@@ -55,15 +58,23 @@ GOOD = {
     "args": [["--append-karg", "p=1"], []],
     "api_vip_dnsname": ["api.lab.example.test"],
 }
-REPLIES = [
-    ("inventory", INVENTORY),
-    ("ntp-synchronizer", '{"ntp_sources":[{"source_name":"192.0.2.1","source_state":"synced"}]}'),
-    ("connectivity-check", '{"remote_hosts":[]}'),
-    ("domain-resolution", '{"resolutions":[]}'),
-    ("api-vip-connectivity-check", '{"is_success":true,"ignition":"{}"}'),
-    ("container-image-availability", '{"images":[{"name":"a","result":"success"}]}'),
-    ("installation-disk-speed-check", json.dumps({"path": DISK, "io_sync_duration": 2})),
-]
+OUTPUTS = {
+    "inventory": INVENTORY,
+    "ntp-synchronizer": '{"ntp_sources":[{"source_name":"192.0.2.1","source_state":"synced"}]}',
+    "connectivity-check": '{"remote_hosts":[]}',
+    "domain-resolution": '{"resolutions":[]}',
+    "api-vip-connectivity-check": json.dumps({"is_success": True, "ignition": '{"ignition":{"version":"3.2.0"}}'}),
+    "container-image-availability": '{"images":[{"name":"a","result":"success"}]}',
+    "installation-disk-speed-check": json.dumps({"path": DISK, "io_sync_duration": 2}),
+}
+# Operations that succeed only with a host that has come that far; each call gets a host of its own.
+WANTED_STATE = {
+    "BindHost": "known-unbound",
+    "UnbindHost": "known",
+    "v2ResetHost": "known",
+    "v2InstallHost": "known",
+    "v2UpdateHostInstallProgress": "installing",
+}
 
 
 def ask(method, path, body=None):
@@ -81,6 +92,35 @@ def ask(method, path, body=None):
         return None
 
 
+class Machine:
+    """A host of an InfraEnv, its agent played by hand."""
+
+    def __init__(self, infra_env, host):
+        self.hosts = f"/infra-envs/{infra_env}/hosts"
+        self.path = f"{self.hosts}/{host}"
+        self.host = host
+
+    def register(self):
+        ask("POST", self.hosts, {"host_id": self.host, "discovery_agent_version": "muster-agent/0.1.0"})
+
+    def reply(self, step):
+        reply = {"step_type": step, "step_id": f"{step}-1", "exit_code": 0, "output": OUTPUTS.get(step, "")}
+        ask("POST", f"{self.path}/instructions", reply)
+
+    def live_until(self, status):
+        """Polls and does what it is told until it is in that state."""
+        self.register()
+        for _ in range(8):
+            steps = ask("GET", f"{self.path}/instructions?timestamp={int(time.time())}")
+            for step in steps["instructions"] or []:
+                self.reply(step["step_type"])
+            if steps["post_step_action"] == "exit":
+                self.register()
+            if ask("GET", self.path)["status"] == status:
+                return
+        raise RuntimeError(f"the host does not become {status}: {ask('GET', self.path)}")
+
+
 class World:
     """An InfraEnv with a known host in it, and a cluster; made again when a request has deleted them."""
 
@@ -88,6 +128,7 @@ class World:
     cluster = None
     # Whether something may be missing.
     stale = True
+    machines = 1
 
     @staticmethod
     def empty_infra_env():
@@ -98,17 +139,29 @@ class World:
             return
         if self.infra_env is None or ask("GET", f"/infra-envs/{self.infra_env}") is None:
             self.infra_env = self.empty_infra_env()
-        if ask("GET", f"/infra-envs/{self.infra_env}/hosts/{HOST}") is None:
-            hosts = f"/infra-envs/{self.infra_env}/hosts"
-            ask("POST", hosts, {"host_id": HOST, "discovery_agent_version": "muster-agent/0.1.0"})
-            reply = {"step_type": "inventory", "step_id": "inventory-1", "exit_code": 0, "output": INVENTORY}
-            ask("POST", f"{hosts}/{HOST}/instructions", reply)
+        known = Machine(self.infra_env, HOST)
+        if ask("GET", known.path) is None:
+            known.live_until("known-unbound")
         if self.cluster is None or ask("GET", f"/clusters/{self.cluster}") is None:
             body = {"name": "lab", "api_vip_dnsname": "api.lab.example.test", "openshift_version": "4.20",
                     "openshift_cluster_id": str(uuid.uuid4())}
             made = ask("POST", "/clusters/import", body)
             self.cluster = made and made["id"]
         self.stale = False
+
+    def host_in(self, status):
+        """The id of a new host in that state."""
+        self.machines += 1
+        machine = Machine(self.infra_env, str(uuid.UUID(int=self.machines)))
+        machine.live_until("known-unbound")
+        # Two hosts of one name would be in each other's way.
+        ask("PATCH", machine.path, {"host_name": f"machine-{self.machines}"})
+        if status in ("known", "installing"):
+            ask("POST", f"{machine.path}/actions/bind", {"cluster_id": self.cluster})
+            machine.live_until("known")
+        if status == "installing":
+            ask("POST", f"{machine.path}/actions/install")
+        return machine.host
 
 
 WORLD = World()
@@ -156,7 +209,7 @@ def good_body(operation, required, body):
     if is_uuid(body.get("cluster_id")) and WORLD.cluster:
         body["cluster_id"] = WORLD.cluster
     if operation == "v2PostStepReply":
-        body["step_type"], body["output"] = REPLIES[nth % len(REPLIES)]
+        body["step_type"], body["output"] = list(OUTPUTS.items())[nth % len(OUTPUTS)]
 
 
 def required_fields(raw):
@@ -177,6 +230,9 @@ def before_call(context, case, kwargs):
         if operation == "DeregisterInfraEnv" and is_uuid(wanted) and turn(operation, "empty") % 2:
             # The one with a host in it stays, and that is an answer, too.
             case.path_parameters["infra_env_id"] = WORLD.empty_infra_env()
+        elif operation in WANTED_STATE and is_uuid(wanted) and turn(operation, "state") % 4 == 0:
+            host = WORLD.host_in(WANTED_STATE[operation])
+            case.path_parameters.update(infra_env_id=WORLD.infra_env, host_id=host)
         else:
             real_ids(operation, case.path_parameters or {})
             real_ids(operation, case.query or {})
