@@ -121,7 +121,7 @@ impl Store {
             .write(&mut transaction, &id, &infra_env_id, columns.reports)
             .await?;
         let at = host.data.updated_at;
-        membership::write(&mut transaction, &id, &infra_env_id, Membership::of(host)?, at).await?;
+        membership::write(&mut transaction, &id, &infra_env_id, Membership::of(host), at).await?;
         history::insert(&mut transaction, host.id, host.infra_env_id, version, history).await?;
         insert_events(&mut transaction, self, events).await?;
         note_change(
@@ -310,7 +310,7 @@ impl Store {
             .write(&mut transaction, &id, &infra_env_id, columns.reports)
             .await?;
         let at = host.data.updated_at;
-        membership::write(&mut transaction, &id, &infra_env_id, Membership::of(host)?, at).await?;
+        membership::write(&mut transaction, &id, &infra_env_id, Membership::of(host), at).await?;
         let version = columns.version + 1;
         if let Some(entry) = history {
             history::insert(&mut transaction, host.id, host.infra_env_id, version, entry).await?;

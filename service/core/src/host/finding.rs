@@ -23,5 +23,8 @@ pub struct Finding {
 
 /// Every finding about a host, worked out anew.
 pub fn evaluate(look: &Look<'_>) -> Vec<Finding> {
-    identity::lasting(look.host)
+    let mut findings = identity::lasting(look.host);
+    findings.extend(crate::findings::evaluate(look));
+    findings.sort();
+    findings
 }

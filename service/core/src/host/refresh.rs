@@ -37,12 +37,7 @@ pub(super) fn describe(host: &Host) -> String {
 /// Works out disks, checks and state of `host` anew.
 pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     match host.state.phase() {
-        Phase::Pool => {
-            disks::settle(host, facts);
-            judge(host, facts, now);
-            let (state, info) = in_the_pool(host);
-            move_to(host, state, &info);
-        }
+        Phase::Pool => refresh_in_pool(host, facts, now),
         Phase::PreInstall => {
             role::suggest(host);
             disks::settle(host, facts);
@@ -54,10 +49,18 @@ pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
             disks::judge(host, facts);
             judge(host, facts, now);
             watch_installation(host, facts, now);
+            logs::give_up_late_ones(host, now);
         }
         Phase::Ended => logs::give_up_late_ones(host, now),
         Phase::Moving => watch_move(host, facts, now),
     }
+}
+
+fn refresh_in_pool(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+    disks::settle(host, facts);
+    judge(host, facts, now);
+    let (state, info) = in_the_pool(host);
+    move_to(host, state, &info);
 }
 
 fn judge(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
@@ -204,13 +207,8 @@ fn watch_move(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
                 &format!("The host has not come back within {limit} minutes"),
             );
         }
-        HostState::Unbinding if now >= facts.silent_at(host) => {
-            let info = format!(
-                "The host was taken out of its cluster and has not polled for {} minutes since",
-                super::facts::SILENCE_LIMIT.num_minutes()
-            );
-            move_to(host, HostState::DisconnectedUnbound, &info);
-        }
+        // In the pool it counts as disconnected.
+        HostState::Unbinding if now >= facts.silent_at(host) => refresh_in_pool(host, facts, now),
         _ => {}
     }
 }

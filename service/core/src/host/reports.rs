@@ -97,6 +97,7 @@ fn connectivity(host: &mut Host, report: &ConnectivityReport, facts: &HostFacts<
     report.remote_hosts.retain(|remote| known(&remote.host_id));
     if host.cluster_id.is_some() {
         host.reports.connectivity = Some(report);
+        host.data.sees = crate::findings::sees(&host.reports);
     }
 }
 

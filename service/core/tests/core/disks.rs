@@ -81,6 +81,7 @@ fn a_users_choice_survives_a_new_inventory_and_a_new_registration_but_not_the_lo
     let host = world.after(&host, &HostEvent::Edited(choice));
     assert_eq!(host.data.installation_disk_id, "/dev/disk/by-id/wwn-sdb");
     let registered = HostEvent::Registered {
+        fingerprint: None,
         agent_version: "x".into(),
     };
     let host = world.after(&host, &registered);

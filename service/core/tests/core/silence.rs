@@ -110,6 +110,7 @@ fn registering_again_forgets_the_last_boot_and_keeps_what_users_chose() {
     world.wait(Duration::hours(1));
     let registered = HostEvent::Registered {
         agent_version: "other/agent:2".into(),
+        fingerprint: None,
     };
     let step = world.step(&host, &registered).unwrap();
     let again = &step.host;
@@ -132,6 +133,7 @@ fn an_infra_env_for_disconnected_installation_takes_no_hosts() {
     world.infra_env.settings.image_type = muster_api::infra_env::ImageType::DisconnectedIso;
     let registered = HostEvent::Registered {
         agent_version: "x".into(),
+        fingerprint: None,
     };
     let refused = world.step(&host, &registered).unwrap_err();
     assert_eq!(refused.class, muster_core::host::RefusalClass::BadInput);

@@ -3,7 +3,8 @@
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 use muster_core::cluster::peer::peer;
-use muster_core::host::Host;
+use muster_core::findings::matters_to_others;
+use muster_core::host::{Host, Peer};
 use sqlx::{Any, Row, Transaction};
 
 use crate::Result;
@@ -16,22 +17,18 @@ use crate::row::{Reading, document};
 /// A host's place in a cluster, as it is stored.
 pub(super) struct Membership {
     cluster_id: ClusterId,
-    peer: String,
+    peer: Peer,
     /// It is being installed, which only a living cluster allows.
     installing: bool,
 }
 
 impl Membership {
-    pub(super) fn of(host: &Host) -> Result<Option<Self>> {
-        host.cluster_id
-            .map(|cluster_id| {
-                Ok(Self {
-                    cluster_id,
-                    peer: document("what peers know of a host", &peer(host))?,
-                    installing: HOLDS_CLUSTER.contains(&host.state.status()),
-                })
-            })
-            .transpose()
+    pub(super) fn of(host: &Host) -> Option<Self> {
+        host.cluster_id.map(|cluster_id| Self {
+            cluster_id,
+            peer: peer(host),
+            installing: HOLDS_CLUSTER.contains(&host.state.status()),
+        })
     }
 }
 
@@ -57,7 +54,9 @@ pub(super) async fn write(
     let before = match &row {
         Some(row) => {
             let reading = Reading::new(row, "cluster_members", &["infra_env_id", "host_id"]);
-            Some((reading.parsed::<ClusterId>("cluster_id")?, reading.text("peer")?))
+            // One that an older version wrote is taken for another.
+            let peer = reading.document::<Peer>("peer").ok();
+            Some((reading.parsed::<ClusterId>("cluster_id")?, peer))
         }
         None => None,
     };
@@ -71,9 +70,9 @@ pub(super) async fn write(
                 .execute(&mut **transaction)
                 .await
                 .map_err(failed("taking a host out of a cluster"))?;
-            touched.push((left, false));
+            touched.push(Touch::left(left));
         }
-        (Some((same, peer)), Some(now)) if same == now.cluster_id && peer == now.peer => {}
+        (Some((same, Some(peer))), Some(now)) if same == now.cluster_id && peer == now.peer => {}
         (before, Some(now)) => {
             sqlx::query(
                 "INSERT INTO cluster_members (host_id, infra_env_id, cluster_id, peer) VALUES ($1, $2, $3, $4)
@@ -82,49 +81,74 @@ pub(super) async fn write(
             .bind(id)
             .bind(infra_env_id)
             .bind(now.cluster_id.to_string())
-            .bind(now.peer)
+            .bind(document("what peers know of a host", &now.peer)?)
             .execute(&mut **transaction)
             .await
             .map_err(failed("storing a host's cluster"))?;
-            let before = before.map(|(cluster, _)| cluster);
-            let left = before.filter(|left| *left != now.cluster_id);
-            touched.extend(left.map(|left| (left, false)));
-            touched.push((now.cluster_id, now.installing || before != Some(now.cluster_id)));
+            let (stayed, left) = match before {
+                Some((same, peer)) if same == now.cluster_id => (Some(peer), None),
+                Some((left, _)) => (None, Some(left)),
+                None => (None, None),
+            };
+            touched.extend(left.map(Touch::left));
+            touched.push(Touch {
+                cluster_id: now.cluster_id,
+                must_live: now.installing || stayed.is_none(),
+                matters: stayed
+                    .flatten()
+                    .is_none_or(|before| matters_to_others(Some(&before), Some(&now.peer))),
+            });
         }
     }
     // In one order everywhere, so that two writers never wait for each other.
-    touched.sort_unstable();
-    for (cluster_id, must_live) in touched {
-        touch(transaction, cluster_id, must_live, at).await?;
+    touched.sort_unstable_by_key(|touch| touch.cluster_id);
+    for touch in touched {
+        touch.write(transaction, at).await?;
     }
     Ok(())
 }
 
-/// Notes that hosts of `cluster_id` are others than before.
-async fn touch(
-    transaction: &mut Transaction<'static, Any>,
+/// That a cluster's hosts are others than before.
+struct Touch {
     cluster_id: ClusterId,
+    /// It may not have been deleted.
     must_live: bool,
-    at: Timestamp,
-) -> Result<()> {
-    let alive = if must_live { " AND deleted_at IS NULL" } else { "" };
-    let sql = format!(
-        "UPDATE clusters SET members_version = members_version + 1 WHERE id = $1{alive} RETURNING version"
-    );
-    let row = sqlx::query(sqlx::AssertSqlSafe(sql))
-        .bind(cluster_id.to_string())
-        .fetch_optional(&mut **transaction)
-        .await
-        .map_err(failed("telling a cluster that its hosts are others"))?;
-    let Some(row) = row else {
-        if must_live {
-            return Err(StoreError::Missing {
-                table: "clusters",
-                id: cluster_id.to_string(),
-            });
+    /// Its other hosts have to be judged anew.
+    matters: bool,
+}
+
+impl Touch {
+    fn left(cluster_id: ClusterId) -> Self {
+        Self {
+            cluster_id,
+            must_live: false,
+            matters: true,
         }
-        return Ok(());
-    };
-    let version = row.try_get::<i64, _>(0).map_err(failed("reading a version"))?;
-    note_change(transaction, Subject::Cluster(cluster_id), version, at).await
+    }
+
+    async fn write(&self, transaction: &mut Transaction<'static, Any>, at: Timestamp) -> Result<()> {
+        let alive = if self.must_live { " AND deleted_at IS NULL" } else { "" };
+        let sql = format!(
+            "UPDATE clusters SET members_version = members_version + 1 WHERE id = $1{alive} RETURNING version"
+        );
+        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(self.cluster_id.to_string())
+            .fetch_optional(&mut **transaction)
+            .await
+            .map_err(failed("telling a cluster that its hosts are others"))?;
+        let Some(row) = row else {
+            if self.must_live {
+                return Err(StoreError::Missing {
+                    table: "clusters",
+                    id: self.cluster_id.to_string(),
+                });
+            }
+            return Ok(());
+        };
+        if !self.matters {
+            return Ok(());
+        }
+        let version = row.try_get::<i64, _>(0).map_err(failed("reading a version"))?;
+        note_change(transaction, Subject::Cluster(self.cluster_id), version, at).await
+    }
 }

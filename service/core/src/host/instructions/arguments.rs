@@ -238,7 +238,7 @@ fn install(host: &Host, facts: &HostFacts<'_>) -> Option<InstallRequest> {
     }
     let keeps_partitions = installer_args::keeps_partitions(data);
     let formatted =
-        |id: &&String| !data.skip_formatting_disks.contains(id) && !(keeps_partitions && *id == boot_device);
+        |id: &&String| !(data.skip_formatting_disks.contains(id) || keeps_partitions && *id == boot_device);
     let disks = data.disks_to_be_formatted.iter().filter(formatted);
     Some(InstallRequest {
         infra_env_id: host.infra_env_id.to_string(),
