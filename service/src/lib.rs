@@ -17,6 +17,7 @@ pub mod infra_envs;
 pub mod listen;
 pub mod logging;
 pub mod random;
+pub mod requirements;
 pub mod serve;
 pub mod settings;
 pub mod urls;

@@ -59,7 +59,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         check_ins: CheckIns::default(),
         live_images: LiveImages::new(live_image_candidates(&args)),
         downloads: Downloads::new(args.max_downloads as usize),
-        requirements: Default::default(),
+        requirements: args.requirements.load()?,
         reply_limits: Default::default(),
         agent_version: format!("{OWN_PREFIX}{}", env!("CARGO_PKG_VERSION")),
         agent_image: args.agent_image.clone(),

@@ -9,6 +9,8 @@ use clap::{Args, ValueEnum};
 use muster_core::event::EventLimits;
 use url::Url;
 
+use crate::requirements::RequirementArgs;
+
 /// Who may call the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AuthMode {
@@ -114,6 +116,10 @@ pub struct ServeArgs {
     /// How often events of a name are stored about the same thing, on top of the built-in limits, e.g. {"host_validation_failed":"10m"}
     #[arg(long, env = "EVENT_RATE_LIMITS", value_name = "JSON", default_value = "{}", value_parser = EventLimits::with)]
     pub event_limits: EventLimits,
+
+    /// What is asked of hosts.
+    #[command(flatten)]
+    pub requirements: RequirementArgs,
 
     /// Image of agents that are not ours: those of another version are told to upgrade to it. Without it nobody is told to
     #[arg(long, env = "MUSTER_AGENT_IMAGE", value_name = "IMAGE")]

@@ -10,7 +10,6 @@ mod address;
 mod around;
 mod clock;
 mod mtu;
-pub mod news;
 mod quality;
 mod reach;
 mod sees;

@@ -12,7 +12,7 @@ use super::{
     reports,
 };
 use crate::event::NewEvent;
-use crate::validate;
+use crate::{findings, validate};
 
 /// What becomes of `host` when `event` happens at `now`.
 ///
@@ -217,16 +217,11 @@ fn told(old: &Host, next: &Host, now: Timestamp) -> Vec<NewEvent> {
 }
 
 fn findings_told(old: &Host, next: &Host, now: Timestamp, events: &mut Vec<NewEvent>) {
-    let has = |host: &Host, finding: &super::Finding| {
-        let same = |other: &super::Finding| {
-            other.kind == finding.kind && other.about == finding.about && other.others == finding.others
-        };
-        host.data.findings.iter().any(same)
-    };
-    for finding in next.data.findings.iter().filter(|finding| !has(old, finding)) {
+    let (appeared, gone) = findings::changed(&old.data.findings, &next.data.findings);
+    for finding in appeared {
         events.push(news::finding_appeared(next, finding, now));
     }
-    for finding in old.data.findings.iter().filter(|finding| !has(next, finding)) {
+    for finding in gone {
         events.push(news::finding_gone(next, finding, now));
     }
 }

@@ -2,7 +2,7 @@
 
 use muster_api::host::{HostKind, HostRole};
 
-use super::{Host, HostReports, LogsState};
+use super::{Host, HostReports, LogsState, Sees};
 
 /// Set A: what an earlier boot told. What users chose stays, and so do reports of others and the measurements of disks.
 pub(super) fn session(host: &mut Host) {
@@ -30,6 +30,7 @@ pub(super) fn membership(host: &mut Host) {
     host.reports = HostReports::default();
     host.data.sees = super::Sees::default();
     let data = &mut host.data;
+    data.sees = Sees::default();
     data.logs = LogsState::default();
     data.kind = HostKind::Host;
     data.domain_name_resolutions = None;

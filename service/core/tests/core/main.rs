@@ -7,6 +7,7 @@
 
 mod disks;
 mod edits;
+mod findings;
 mod identity;
 mod ignition;
 mod infra_envs;

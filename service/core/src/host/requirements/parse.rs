@@ -229,3 +229,6 @@ fn check(version: &str, role: &'static str, row: &RoleRequirements) -> Result<()
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
