@@ -18,8 +18,8 @@ use crate::error::{StoreError, failed};
 use crate::outbox::Subject;
 use crate::row::{Reading, micros};
 use crate::store::Store;
-use columns::Columns;
-pub(crate) use columns::{BRIEF_COLUMNS, HOST_COLUMNS, HOST_KEY, brief_from, host_from};
+use columns::{BRIEF_COLUMNS, Columns, brief_from};
+pub(crate) use columns::{HOST_COLUMNS, HOST_KEY, host_from};
 pub use history::{HistoryEntry, HistoryRecord};
 use membership::Membership;
 
