@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
 use muster_api::ids::HostId;
 use muster_api::steps::{NextStepRunnerArgs, Steps};
 use muster_api::{AGENT_TOKEN_HEADER, AGENT_VERSION_HEADER, BASE_PATH};
@@ -22,6 +24,8 @@ const LARGEST_ANSWER: usize = 4 << 20;
 const LONGEST_REASON: usize = 300;
 /// Quick retries of a request that met 503 or 504.
 const QUICK_RETRIES: u32 = 3;
+/// An upload of logs may take so long.
+const LOGS_UPLOAD: Duration = Duration::from_secs(600);
 
 /// Why no client can be made of the settings.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +51,28 @@ pub struct Registration {
     pub host_id: HostId,
     /// What the host calls itself from now on, if the service says it.
     pub agent_version: Option<String>,
+}
+
+/// How far the collection of logs is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogsState {
+    /// The step has come.
+    Requested,
+    /// Being made and sent.
+    Collecting,
+    /// Sent.
+    Completed,
+}
+
+impl LogsState {
+    /// On the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Collecting => "collecting",
+            Self::Completed => "completed",
+        }
+    }
 }
 
 /// One service, one InfraEnv, one token.
@@ -82,7 +108,7 @@ impl Client {
         Ok(Self { http, hosts, health })
     }
 
-    /// Registers the host.
+    /// Registers the host. Its fingerprint goes into a header, for services refuse members that they do not know.
     ///
     /// # Errors
     /// [`Failure`], as [`super::machine::next`] takes it.
@@ -90,11 +116,13 @@ impl Client {
         &self,
         host_id: HostId,
         version: &str,
+        fingerprint: &Fingerprint,
         request_id: Uuid,
     ) -> Result<Registration, Failure> {
         let body = serde_json::json!({ "host_id": host_id, "discovery_agent_version": version });
         let request = self
             .request(Method::POST, self.hosts.clone(), Some(version), request_id)
+            .header(FINGERPRINT_HEADER, fingerprint.header_value())
             .json(&body);
         parse_registration(&answer(request).await?, host_id)
     }
@@ -144,6 +172,91 @@ impl Client {
         answer(request).await.map(drop)
     }
 
+    /// The discovery ignition of the InfraEnv, which holds its pull secret, mirrors and certificates.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn discovery_ignition(&self) -> Result<Vec<u8>, Failure> {
+        let mut url = self.hosts.clone();
+        let pool = url.path().trim_end_matches("/hosts").to_owned();
+        url.set_path(&format!("{pool}/downloads/files"));
+        url.query_pairs_mut().append_pair("file_name", "discovery.ign");
+        answer(self.request(Method::GET, url, None, Uuid::new_v4())).await
+    }
+
+    /// Tells how far the collection of logs is.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn logs_progress(&self, pool: Uuid, host: Uuid, state: LogsState) -> Result<(), Failure> {
+        let url = self.api(&format!("infra-envs/{pool}/hosts/{host}/logs-progress"));
+        let request = self
+            .request(Method::PUT, url, None, Uuid::new_v4())
+            .json(&serde_json::json!({ "logs_state": state.name() }));
+        answer(request).await.map(drop)
+    }
+
+    /// Uploads an archive of logs as it is made. An error among the pieces ends the upload before its end.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn upload_logs(
+        &self,
+        cluster: Uuid,
+        host: Uuid,
+        pool: Uuid,
+        pieces: tokio::sync::mpsc::Receiver<std::io::Result<Vec<u8>>>,
+    ) -> Result<(), Failure> {
+        let boundary = Uuid::new_v4().simple().to_string();
+        let head = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"upfile\"; filename=\"logs.tar.gz\"\r\n\
+             Content-Type: application/x-gzip\r\n\r\n"
+        );
+        let tail = format!("\r\n--{boundary}--\r\n");
+        let pieces = futures_util::stream::unfold(pieces, async |mut pieces| {
+            pieces.recv().await.map(|piece| (piece, pieces))
+        });
+        let body = futures_util::stream::iter([Ok(head.into_bytes())])
+            .chain(pieces)
+            .chain(futures_util::stream::iter([Ok(tail.into_bytes())]));
+        let mut url = self.api(&format!("clusters/{cluster}/logs"));
+        url.query_pairs_mut()
+            .append_pair("host_id", &host.to_string())
+            .append_pair("infra_env_id", &pool.to_string())
+            .append_pair("logs_type", "host");
+        let request = self
+            .request(Method::POST, url, None, Uuid::new_v4())
+            .header(
+                "content-type",
+                format!("multipart/form-data; boundary={boundary}"),
+            )
+            .timeout(LOGS_UPLOAD)
+            .body(reqwest::Body::wrap_stream(body));
+        // A stream cannot be sent twice: no quick retries.
+        let response = request_once(request).await?;
+        let status = response.status();
+        let body = read_body(response).await?;
+        if status.is_success() {
+            Ok(())
+        } else {
+            Err(Failure::Status(status.as_u16(), reason(&body)))
+        }
+    }
+
+    /// A URL under the protocol's base path.
+    fn api(&self, path: &str) -> Url {
+        let mut url = self.hosts.clone();
+        let base = self
+            .hosts
+            .path()
+            .split(BASE_PATH)
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        url.set_path(&format!("{base}{BASE_PATH}/{path}"));
+        url
+    }
+
     fn instructions_url(&self, host_id: HostId) -> Url {
         let mut url = self.hosts.clone();
         url.set_path(&format!("{}/{host_id}/instructions", self.hosts.path()));
@@ -176,7 +289,6 @@ pub fn client_builder(settings: &Settings, names: &Names) -> Result<reqwest::Cli
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
         .dns_resolver(names.clone())
-        .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(Duration::from_secs(30))
         .timeout(Duration::from_secs(60))
@@ -197,6 +309,20 @@ pub fn client_builder(settings: &Settings, names: &Names) -> Result<reqwest::Cli
         }
         _ => builder.tls_certs_only([]).tls_danger_accept_invalid_certs(true),
     };
+    with_proxies(builder, settings)
+}
+
+/// The proxies of `settings` and no others.
+///
+/// # Errors
+/// [`ClientError::Proxy`]
+pub fn with_proxies(
+    builder: reqwest::ClientBuilder,
+    settings: &Settings,
+) -> Result<reqwest::ClientBuilder, ClientError> {
+    // Fails only when another part of the program has installed one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = builder.no_proxy();
     let except = NoProxy::from_string(&settings.proxy.no_proxy);
     for (url, make) in [
         (

@@ -114,14 +114,14 @@ impl Executor {
                 step.step_type
             )));
         };
-        let limit = handler.deadline();
+        let limit = handler.deadline_for(&step.args);
         let deadline = Instant::now() + limit;
         let alive = match self.admit(name, deadline) {
             Admission::Go(alive) => alive,
             // The one that runs will answer.
             Admission::AlreadyRunning => {
                 info!(step = name, id = step.step_id, "runs already");
-                return None;
+                return handler.when_running();
             }
             Admission::Stuck => {
                 return Some(StepOutput::failed(format!(

@@ -25,6 +25,7 @@ macro_rules! on_both {
 }
 
 mod check_ins;
+mod clusters;
 mod corruption;
 mod events;
 mod hosts;
