@@ -19,6 +19,11 @@ fn promise(bytes: &[u8]) -> String {
     format!("sha-256=:{}:", STANDARD.encode(Sha256::digest(bytes)))
 }
 
+/// A body that never comes.
+fn endless() -> futures_util::stream::Pending<Result<Vec<u8>, std::io::Error>> {
+    futures_util::stream::pending()
+}
+
 async fn images() -> String {
     let routes = Router::new()
         .route(
@@ -33,7 +38,13 @@ async fn images() -> String {
         .route("/empty", get(|| async { "" }))
         .route(
             "/huge",
-            get(|| async { ([("content-length", "999999999999999")], Body::from("x")).into_response() }),
+            get(|| async {
+                (
+                    [("content-length", "999999999999999")],
+                    Body::from_stream(endless()),
+                )
+                    .into_response()
+            }),
         )
         .route("/gone", get(|| async { StatusCode::NOT_FOUND }));
     format!("http://{}", server::plain(routes).await)
@@ -83,6 +94,7 @@ async fn a_file_that_is_not_whole_does_not_take_the_place_of_another() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("vmlinuz");
     std::fs::write(&place, "the old one").unwrap();
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::builder().tls_certs_only([]).build().unwrap();
     type Check = fn(&DownloadError) -> bool;
     let cases: [(&str, Check); 5] = [

@@ -53,9 +53,11 @@ async fn an_image_behind_tokens_is_found_for_our_platform_and_its_rate_measured(
     assert!(found.rate() > 0.0);
     let asked = registry.seen();
     for blob in &blobs {
-        let head = format!("HEAD /v2/org/app/blobs/{blob}");
+        let path = format!("/v2/org/app/blobs/{blob}");
         assert!(
-            asked.iter().any(|seen| seen.line == head),
+            asked
+                .iter()
+                .any(|seen| seen.line.starts_with("HEAD ") && seen.line.ends_with(&path)),
             "{blob} was not asked for"
         );
     }
@@ -69,7 +71,7 @@ async fn an_image_behind_tokens_is_found_for_our_platform_and_its_rate_measured(
         })
         .collect();
     assert!(
-        basic.iter().all(|seen| seen.line.starts_with("GET /token")) && basic.len() == 1,
+        basic.iter().all(|seen| seen.line.contains("/token?")) && basic.len() == 1,
         "{basic:?}"
     );
 }

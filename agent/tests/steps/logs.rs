@@ -15,9 +15,12 @@ use crate::{HOST, POOL, TOKEN, means, run, server, settings};
 
 const CLUSTER: &str = "0f3e7a52-0b0d-4c3c-9a9e-222222222222";
 
+/// Method with path and query, media type, body.
+type Seen = (String, String, Vec<u8>);
+
 #[derive(Clone)]
 struct Service {
-    seen: Arc<Mutex<Vec<(String, String, Vec<u8>)>>>,
+    seen: Arc<Mutex<Vec<Seen>>>,
     upload: StatusCode,
 }
 
