@@ -9,6 +9,7 @@ pub mod devices;
 pub mod disk_links;
 pub mod disk_speed;
 pub mod fingerprint;
+pub mod disk_speed_command;
 pub mod host;
 pub mod host_id;
 pub mod init;
