@@ -31,6 +31,7 @@ mod hosts;
 mod infra_envs;
 mod opening;
 mod outbox;
+mod polled;
 mod settings;
 mod space;
 mod together;
