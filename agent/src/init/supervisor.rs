@@ -76,6 +76,7 @@ pub fn run(devices: Devices) -> anyhow::Result<Ending> {
         supervise("session", shared.clone(), session);
         wait_for_end().await
     });
+    crate::run::leave_disks_blank();
     // A blocking call that never returns (a sick disk) must not hold up the reboot.
     runtime.shutdown_background();
     ending
@@ -212,9 +213,13 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
     }
     let surroundings = Surroundings {
         identity: Arc::new(host::identity),
+        fingerprint: Arc::new(host::fingerprint),
         registry: Arc::new(Registry::standard(&Means {
             time: shared.time,
             devices: shared.devices,
+            settings: Arc::clone(&settings),
+            names: shared.names,
+            client: client.clone(),
         })),
         interval: settings.interval,
         own_version: settings.agent_version.clone(),

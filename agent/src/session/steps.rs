@@ -1,7 +1,21 @@
 //! The steps that this agent can do, one file each. A new step is a file here and a line in [`Registry::standard`].
 
+pub mod api_vip;
+pub mod argument;
+pub mod boot_artifacts;
+pub mod connectivity;
+pub mod disk_speed;
+pub mod domains;
+pub mod free_addresses;
+pub mod images;
+pub mod install;
 pub mod inventory;
+pub mod logs;
 pub mod ntp;
+pub mod reboot;
+pub mod tang;
+pub mod upgrade;
+pub mod vips;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,8 +23,14 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::client::Client;
 use super::executor::EXIT_INTERNAL;
+use crate::config::Settings;
 use crate::devices::Devices;
+use crate::net::names::Names;
 use crate::time::sources::TimeSources;
 
 /// A step's name on the wire.
@@ -41,6 +61,24 @@ impl StepOutput {
         }
     }
 
+    /// It went well, and this is the answer.
+    pub fn json(answer: &impl Serialize) -> Self {
+        match serde_json::to_string(answer) {
+            Ok(text) => Self::good(text),
+            Err(error) => Self::failed(format!("the answer cannot be written as JSON: {error}")),
+        }
+    }
+
+    /// The same answer with another ending.
+    #[must_use]
+    pub fn ending(self, exit_code: i64, error: impl Into<String>) -> Self {
+        Self {
+            exit_code,
+            error: error.into(),
+            ..self
+        }
+    }
+
     /// It could not be done.
     pub fn failed(error: impl Into<String>) -> Self {
         Self {
@@ -57,8 +95,27 @@ pub trait StepHandler: Send + Sync {
     fn step_type(&self) -> StepType;
     /// After this long it is answered for.
     fn deadline(&self) -> Duration;
+    /// The same for a step whose arguments say how long it may take.
+    fn deadline_for(&self, _args: &[String]) -> Duration {
+        self.deadline()
+    }
+    /// What is replied when one of the type runs already: mostly nothing, for that one will answer.
+    fn when_running(&self) -> Option<StepOutput> {
+        None
+    }
     /// Does it. Arguments are as the service sent them, not yet checked.
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput>;
+}
+
+/// The one argument of most steps: JSON text.
+///
+/// # Errors
+/// Another number of arguments, or JSON that is not of this step.
+fn one_argument<T: DeserializeOwned>(step: StepType, args: &[String]) -> Result<T, String> {
+    match args {
+        [text] => serde_json::from_str(text).map_err(|error| format!("{step}: {error}")),
+        _ => Err(format!("{step} takes one argument, not {}", args.len())),
+    }
 }
 
 /// What steps are made of: the parts of the agent that they share with it.
@@ -67,6 +124,12 @@ pub struct Means {
     pub time: TimeSources,
     /// Whether disks are all there, and that they change.
     pub devices: Devices,
+    /// What the agent was told.
+    pub settings: Arc<Settings>,
+    /// The resolver.
+    pub names: Names,
+    /// The service.
+    pub client: Client,
 }
 
 /// The steps by name.
@@ -90,6 +153,20 @@ impl Registry {
         Self::new(vec![
             Arc::new(inventory::InventoryStep::new(means.devices.clone())),
             Arc::new(ntp::NtpSynchronizer::new(means.time.clone())),
+            Arc::new(connectivity::ConnectivityCheck),
+            Arc::new(free_addresses::FreeNetworkAddresses),
+            Arc::new(vips::VerifyVips),
+            Arc::new(domains::DomainResolution::new(means.time.names().clone())),
+            Arc::new(api_vip::ApiVipConnectivityCheck::new(means.time.names().clone())),
+            Arc::new(disk_speed::DiskSpeedCheck),
+            Arc::new(images::ImageAvailability::new(means)),
+            Arc::new(tang::TangConnectivity::new(means)),
+            Arc::new(logs::LogsGather::new(means)),
+            Arc::new(upgrade::UpgradeAgent),
+            Arc::new(install::Install),
+            Arc::new(install::StopInstallation),
+            Arc::new(boot_artifacts::DownloadBootArtifacts::new(means)),
+            Arc::new(reboot::RebootForReclaim),
         ])
     }
 

@@ -129,7 +129,9 @@ fn host(infra_env_id: InfraEnvId) -> Host {
         version: 0,
         due_at: Some(at(180)),
         checked_in_at: at(0),
+        reports: Default::default(),
         inventory: Some(inventory),
+        reports: muster_core::host::HostReports::default(),
         data,
     }
 }

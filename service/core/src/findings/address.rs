@@ -28,8 +28,22 @@ struct Doubt {
     strangers: BTreeSet<String>,
 }
 
+impl Doubt {
+    /// A machine with that MAC answered for it.
+    fn answered(&mut self, around: &Around<'_>, mac: &str) {
+        match around.peers.iter().find(|peer| has_mac(peer, mac)) {
+            Some(peer) => {
+                self.holders.insert(peer.id);
+            }
+            None => {
+                self.strangers.insert(one_line(mac, MAC_TEXT));
+            }
+        }
+    }
+}
+
 /// Addresses of which the host knows that two machines use them: its own that a peer has, too; those for which somebody else answered
-/// it; its own for which somebody else answered a peer.
+/// it; its own for which somebody else answered a peer, or the host itself (our agents ask for them).
 pub(super) fn duplicates(around: &Around<'_>) -> Vec<Finding> {
     let own: BTreeSet<IpAddr> = around.networks().into_iter().map(|(_, net)| net.addr()).collect();
     let mut doubts: BTreeMap<IpAddr, Doubt> = BTreeMap::new();
@@ -54,14 +68,18 @@ pub(super) fn duplicates(around: &Around<'_>) -> Vec<Finding> {
             let has_it = |peer: &&Peer| addresses(peer).any(|has| has == address);
             let holders = around.peers.iter().filter(has_it).map(|peer| peer.id);
             doubt.holders.extend(holders);
-            match around.peers.iter().find(|peer| has_mac(peer, mac)) {
-                Some(peer) => {
-                    doubt.holders.insert(peer.id);
-                }
-                None => {
-                    doubt.strangers.insert(one_line(mac, MAC_TEXT));
-                }
-            }
+            doubt.answered(around, mac);
+        }
+    }
+    let report = around.host.reports.connectivity.as_ref();
+    for conflict in report.into_iter().flat_map(|report| &report.address_conflicts) {
+        if let Ok(address) = conflict.ip_address.parse()
+            && own.contains(&address)
+        {
+            doubts
+                .entry(address)
+                .or_default()
+                .answered(around, &conflict.remote_mac);
         }
     }
     for (address, doubt) in &mut doubts {
@@ -100,7 +118,11 @@ fn describe(around: &Around<'_>, address: IpAddr, doubt: &Doubt) -> Finding {
             "{address} is the address of this host and of {}. {what_to_do}",
             names(&doubt.holders)
         ),
-        (true, true, _) => format!(
+        (true, true, false) => format!(
+            "{address} is the address of this host and of a machine outside of this cluster: {}. {what_to_do}",
+            list(&strangers)
+        ),
+        (true, true, true) => format!(
             "{address}, an address of this host, is answered for by another machine, too: {} saw it. {what_to_do}",
             names(&doubt.witnesses)
         ),

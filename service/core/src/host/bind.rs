@@ -138,6 +138,11 @@ pub(super) fn unbound(
         | HostState::InstallingPendingUserAction { .. } => {
             return refuse("it is being installed; cancel or reset the installation first");
         }
+        // Nobody waits for it where it goes: its cluster is gone.
+        HostState::Binding if facts.cluster.is_none() => (HostState::Unbinding, WAITS_FOR_AGENT),
+        HostState::ResettingPendingUserAction if facts.cluster.is_none() => {
+            (HostState::UnbindingPendingUserAction, WAITS_FOR_BOOT)
+        }
         HostState::Binding => {
             return refuse("it is on its way into the cluster; wait until it has registered again");
         }

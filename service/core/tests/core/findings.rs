@@ -305,6 +305,7 @@ fn a_report_that_makes_no_sense_finds_nothing() {
                 ..ConnectivityRemoteHost::default()
             },
         ],
+        ..ConnectivityReport::default()
     });
     assert_eq!(found(&scene), []);
 }

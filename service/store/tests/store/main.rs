@@ -25,6 +25,7 @@ macro_rules! on_both {
 }
 
 mod check_ins;
+mod clusters;
 mod corruption;
 mod events;
 mod hosts;
@@ -32,6 +33,7 @@ mod infra_envs;
 mod logs;
 mod opening;
 mod outbox;
+mod polled;
 mod settings;
 mod space;
 mod together;
