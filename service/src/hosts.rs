@@ -90,7 +90,17 @@ impl Hosts {
                     outcome => Registration::Again(outcome?),
                 }
             } else {
-                match self.enter(app, &infra_env, claim.id, agent_version, fingerprint.as_ref(), now).await? {
+                match self
+                    .enter(
+                        app,
+                        &infra_env,
+                        claim.id,
+                        agent_version,
+                        fingerprint.as_ref(),
+                        now,
+                    )
+                    .await?
+                {
                     Some(made) => Registration::New(made),
                     // Its twin request was quicker, so it is known by now.
                     None => continue,
@@ -121,7 +131,8 @@ impl Hosts {
         for id in identity::twins(&first) {
             let host = self.store.find_host(infra_env_id, id).await?;
             let known = host.as_ref().and_then(|host| host.data.fingerprint.as_ref());
-            let same = |known: &Fingerprint| fingerprint.is_some_and(|new| identity::is_same_machine(known, new));
+            let same =
+                |known: &Fingerprint| fingerprint.is_some_and(|new| identity::is_same_machine(known, new));
             if known.is_some_and(same) {
                 return Ok(Claim::of(id, true));
             }
@@ -142,7 +153,10 @@ impl Hosts {
         twin: Twin,
     ) -> Result<(), Problem> {
         for (id, finding) in [(first, twin.on_first), (twin.id, twin.on_second)] {
-            match self.apply(app, infra_env_id, id, HostEvent::IdClaimed(finding)).await {
+            match self
+                .apply(app, infra_env_id, id, HostEvent::IdClaimed(finding))
+                .await
+            {
                 Ok(_) => {}
                 // Deleted in between: then there is one machine of that id.
                 Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => {}
@@ -152,7 +166,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// Stores a new host; `None` when it is known by now.
+    /// Stores a new host; `None` when it is known by now, or its cluster was just deleted.
     async fn enter(
         &self,
         app: &App,
@@ -189,6 +203,10 @@ impl Hosts {
                 Ok(Some(made))
             }
             Err(StoreError::Conflict { .. }) => Ok(None),
+            // The cluster was deleted since it was looked at: look again.
+            Err(StoreError::Missing {
+                table: "clusters", ..
+            }) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -276,7 +294,9 @@ impl Hosts {
                 Ok(saved) => return Ok(saved),
                 Err(StoreError::Conflict { .. }) => {}
                 // The cluster was deleted since it was looked at: look again.
-                Err(StoreError::Missing { table: "clusters", .. }) => {}
+                Err(StoreError::Missing {
+                    table: "clusters", ..
+                }) => {}
                 Err(error) => return Err(error.into()),
             }
         }

@@ -2,20 +2,20 @@
 
 pub mod api_vip;
 pub mod argument;
+pub mod boot_artifacts;
 pub mod connectivity;
+pub mod disk_speed;
 pub mod domains;
 pub mod free_addresses;
-pub mod boot_artifacts;
-pub mod disk_speed;
 pub mod images;
 pub mod install;
 pub mod inventory;
 pub mod logs;
 pub mod ntp;
-pub mod vips;
 pub mod reboot;
 pub mod tang;
 pub mod upgrade;
+pub mod vips;
 
 use std::collections::HashMap;
 use std::sync::Arc;
