@@ -1,5 +1,9 @@
 //! Hosts on the wire. Source: rest-schemas.json, rest-behaviour.md §3 and §5, host-lifecycle.md §1.
 
+mod stage;
+
+pub use stage::{HostProgressParams, HostStage};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -190,6 +194,16 @@ pub struct HostUpdateParams {
     pub node_labels: Option<Vec<KeyValue>>,
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub fencing_credentials: Option<Value>,
+}
+
+/// Body of `POST .../actions/settle-identity`, which is our own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct SettleIdentityParams {
+    /// The host that claimed the same id; absent: every one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_host_id: Option<HostId>,
 }
 
 /// The roles a user may give.

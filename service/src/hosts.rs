@@ -166,7 +166,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// Stores a new host; `None` when it is known by now.
+    /// Stores a new host; `None` when it is known by now, or its cluster was just deleted.
     async fn enter(
         &self,
         app: &App,
@@ -203,6 +203,10 @@ impl Hosts {
                 Ok(Some(made))
             }
             Err(StoreError::Conflict { .. }) => Ok(None),
+            // The cluster was deleted since it was looked at: look again.
+            Err(StoreError::Missing {
+                table: "clusters", ..
+            }) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

@@ -1,15 +1,21 @@
 //! Hosts: one file an operation.
 
+mod bind;
 mod delete;
 mod get;
 mod ignition;
+mod install;
 mod installer_args;
 mod instructions;
 mod list;
 mod logs_progress;
+mod progress;
 mod register;
 mod reply;
+mod reset;
 mod reset_validation;
+mod settle_identity;
+mod unbind;
 mod update;
 
 use std::sync::Arc;
@@ -41,6 +47,11 @@ pub fn user_routes() -> OpenApiRouter<Arc<App>> {
             ignition::get_host_ignition
         ))
         .routes(routes!(reset_validation::reset_host_validation))
+        .routes(routes!(bind::bind_host))
+        .routes(routes!(unbind::unbind_host))
+        .routes(routes!(install::install_host))
+        .routes(routes!(reset::reset_host))
+        .routes(routes!(settle_identity::settle_identity))
 }
 
 /// Operations of people and of the InfraEnv's hosts.
@@ -59,10 +70,12 @@ pub fn agent_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(register::register_host))
         .routes(routes!(instructions::get_next_steps))
         .routes(routes!(logs_progress::update_host_logs_progress))
+        .routes(routes!(progress::update_progress))
         .merge(replies)
 }
 
-fn view(app: &App, found: &Host) -> HostView {
+/// The host as `GET` answers it.
+pub fn view(app: &App, found: &Host) -> HostView {
     let seen = app.check_ins.last((found.infra_env_id, found.id));
     host::view::view(
         found,
@@ -73,6 +86,14 @@ fn view(app: &App, found: &Host) -> HostView {
             kube: false,
         },
     )
+}
+
+/// The host as actions answer it: the protocol's first implementation does not work out its stages there.
+fn acted_on(app: &App, found: &Host) -> HostView {
+    HostView {
+        progress_stages: None,
+        ..view(app, found)
+    }
 }
 
 fn unknown(infra_env_id: InfraEnvId, host_id: HostId) -> Problem {

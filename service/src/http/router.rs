@@ -19,7 +19,9 @@ use utoipa_axum::router::OpenApiRouter;
 
 use super::body::ORDINARY_LIMIT;
 use super::problem::Problem;
-use super::{description, events, hosts, infra_envs, logs, operators, request_id, status, versions};
+use super::{
+    clusters, description, events, hosts, infra_envs, logs, operators, request_id, status, support, versions,
+};
 use crate::app::App;
 use crate::auth::gate::{Allowed, require};
 use crate::boot;
@@ -42,20 +44,29 @@ fn operations(app: Option<&Arc<App>>) -> OpenApiRouter<Arc<App>> {
     let people = infra_envs::user_routes()
         .merge(hosts::user_routes())
         .merge(versions::routes())
-        .merge(operators::routes());
+        .merge(operators::routes())
+        .merge(support::routes())
+        .merge(clusters::user_routes());
     OpenApiRouter::new()
         .merge(guarded(people, Allowed::USER))
-        .merge(guarded(infra_envs::shared_routes(), Allowed::ALL))
+        .merge(guarded(
+            infra_envs::shared_routes().merge(clusters::open_routes()),
+            Allowed::ALL,
+        ))
         .merge(guarded(
             infra_envs::url_routes()
                 .merge(events::routes())
                 .merge(logs::url_routes()),
             Allowed::USER_OR_URL,
         ))
-        .merge(guarded(hosts::shared_routes(), Allowed::USER_OR_AGENT))
+        .merge(guarded(
+            hosts::shared_routes().merge(clusters::shared_routes()),
+            Allowed::USER_OR_AGENT,
+        ))
         .merge(guarded(
             hosts::agent_routes()
                 .merge(events::agent_routes())
+                .merge(clusters::agent_routes())
                 .merge(logs::agent_routes()),
             Allowed::AGENT,
         ))
