@@ -19,3 +19,16 @@ CREATE TABLE host_reports (
     PRIMARY KEY (host_id, infra_env_id),
     FOREIGN KEY (host_id, infra_env_id) REFERENCES hosts (id, infra_env_id) ON DELETE CASCADE
 );
+
+-- Hosts of clusters, with what the other hosts of the cluster need to know of each. Written together with the host, and only when it
+-- differs: whoever keeps a cluster's members in memory learns from clusters.members_version that they are others now.
+CREATE TABLE cluster_members (
+    host_id       TEXT NOT NULL,
+    infra_env_id  TEXT NOT NULL,
+    cluster_id    TEXT NOT NULL,
+    peer          TEXT NOT NULL,             -- muster_core::host::Peer, without its clock
+    PRIMARY KEY (host_id, infra_env_id),
+    FOREIGN KEY (host_id, infra_env_id) REFERENCES hosts (id, infra_env_id) ON DELETE CASCADE
+);
+
+CREATE INDEX cluster_members_by_cluster ON cluster_members (cluster_id, host_id);

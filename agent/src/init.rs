@@ -13,6 +13,7 @@ pub mod supervisor;
 pub mod system;
 pub mod uevents;
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 /// Runs the live image until the machine is powered off.
@@ -30,7 +31,7 @@ pub fn main() -> ! {
     drivers::start(news);
     loop {
         let devices = devices.clone();
-        let ended = std::panic::catch_unwind(move || supervisor::run(devices));
+        let ended = std::panic::catch_unwind(AssertUnwindSafe(move || supervisor::run(devices)));
         match ended {
             Ok(Ok(ending)) => system::end(ending),
             Ok(Err(error)) => tracing::error!("the agent broke and starts again: {error:#}"),

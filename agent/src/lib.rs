@@ -2,12 +2,14 @@
 //! service, and what it does as the first process of the image.
 
 pub mod boot_artifacts;
+pub mod checks;
 pub mod config;
 pub mod console;
 pub mod devices;
 pub mod disk_links;
 pub mod disk_speed;
 pub mod disk_speed_command;
+pub mod fingerprint;
 pub mod host;
 pub mod host_id;
 pub mod init;

@@ -11,6 +11,7 @@ use tracing::info;
 use crate::config::Settings;
 use crate::devices::Devices;
 use crate::disk_speed;
+use crate::host;
 use crate::net::names::Names;
 use crate::session::client::Client;
 use crate::session::runner::{self, HostIdentity, Surroundings};
@@ -45,6 +46,7 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         let (_changes, changes) = watch::channel(0);
         let surroundings = Surroundings {
             identity,
+            fingerprint: Arc::new(host::fingerprint),
             registry: Arc::new(Registry::standard(&Means {
                 time,
                 devices: Devices::of_running_system(),

@@ -365,6 +365,25 @@ pub struct Host {
     /// JSON object text.
     #[serde(default, skip_serializing_if = "is_default")]
     pub node_labels: String,
+    /// Ours alone: what is noteworthy beyond the protocol's validations.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub findings: Vec<HostFinding>,
+}
+
+/// Something noteworthy about a host beyond the protocol's validations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HostFinding {
+    /// A stable name in kebab-case, such as `duplicate-address`.
+    pub kind: String,
+    /// An address, an interface; may be empty.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub about: String,
+    /// Other hosts that have to do with it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub others: Vec<HostId>,
+    /// What is wrong and what to do.
+    pub message: String,
 }
 
 /// The command that a registration hands out.

@@ -1,10 +1,13 @@
 //! REST: the v2 protocol under `/api/assisted-install/v2`, and what a service shows of itself.
 
 pub mod body;
+pub mod description;
 pub mod download;
 pub mod events;
 pub mod hosts;
 pub mod infra_envs;
+mod objects;
+pub mod operators;
 pub mod problem;
 pub mod request_id;
 pub mod router;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nix::unistd::{SysconfVar, sysconf};
 
-/// CPU seconds (user and system) of a process and its living children.
+/// CPU seconds (user and system) of a process and its children, those that have ended included.
 pub fn cpu_seconds(pid: u32) -> f64 {
     let per_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
     let ticks: u64 = family(pid).into_iter().map(ticks).sum();
@@ -15,6 +15,17 @@ pub fn cpu_seconds(pid: u32) -> f64 {
     {
         ticks as f64 / per_second as f64
     }
+}
+
+/// Memory of a process and its living children, MB (10^6 bytes); what they share is counted once.
+pub fn family_mb(pid: u32) -> f64 {
+    let of_one = |pid: u32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+        line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
+    family(pid).into_iter().map(of_one).sum::<f64>() * 1024.0 / 1e6
 }
 
 /// Resident memory of a process, MB (10^6 bytes).
@@ -52,14 +63,14 @@ fn family(pid: u32) -> Vec<u32> {
     std::iter::once(pid).chain(children).collect()
 }
 
-/// Fields 14 and 15 of `/proc/PID/stat`; the name before them stands in parentheses and may hold spaces.
+/// Fields 14 to 17 of `/proc/PID/stat` (its own time, and that of children that were waited for); the name before them stands in parentheses and may hold spaces.
 fn ticks(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     after_name
         .split_whitespace()
         .skip(11)
-        .take(2)
+        .take(4)
         .filter_map(|field| field.parse::<u64>().ok())
         .sum()
 }

@@ -77,6 +77,15 @@ fn operations() -> Vec<Operation> {
         operation("RegenerateInfraEnvSigningKey", OPERATOR_ONLY, "", None),
         operation("v2DownloadInfraEnvFiles", BOTH, "file_name=discovery.ign", None),
         operation("DownloadMinimalInitrd", URL, "", None),
+        operation(
+            "v2TriggerEvent",
+            AGENT,
+            "",
+            Some(
+                json!({"name": "told", "severity": "info", "message": "hello", "infra_env_id": "{ie}",
+                "event_time": "2026-11-21T18:00:00.000Z"}),
+            ),
+        ),
         operation("v2ListEvents", URL, "infra_env_id={ie}", None),
         operation("v2ListHosts", AGENT, "", None),
         operation("v2RegisterHost", AGENT, "", Some(json!({"host_id": host_id(1)}))),
@@ -96,6 +105,7 @@ fn operations() -> Vec<Operation> {
             Some(json!({"step_type": "ntp-synchronizer", "output": "{\"ntp_sources\":[]}"})),
         ),
         operation("v2ListComponentVersions", OPERATOR_ONLY, "", None),
+        operation("V2ListSupportedOperators", OPERATOR_ONLY, "", None),
         operation("v2ListSupportedOpenshiftVersions", OPERATOR_ONLY, "", None),
     ]
 }
@@ -239,13 +249,10 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
                 .replace("{host_id}", &host_id(1))
         };
         let ask = |infra_env: &str, credential: Option<(Carrier, &str)>| {
-            call(
-                service,
-                method,
-                &url(infra_env),
-                operation.body.as_ref(),
-                credential,
-            )
+            let body = operation.body.as_ref();
+            let body: Option<Value> =
+                body.map(|body| serde_json::from_str(&body.to_string().replace("{ie}", infra_env)).unwrap());
+            call(service, method, &url(infra_env), body.as_ref(), credential)
         };
         let id = operation.id;
         if method == "DELETE" {

@@ -213,6 +213,7 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
     }
     let surroundings = Surroundings {
         identity: Arc::new(host::identity),
+        fingerprint: Arc::new(host::fingerprint),
         registry: Arc::new(Registry::standard(&Means {
             time: shared.time,
             devices: shared.devices,

@@ -4,6 +4,7 @@ mod logs;
 
 use std::time::Duration;
 
+use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
 use muster_api::ids::HostId;
 use muster_api::steps::{NextStepRunnerArgs, Steps};
 use muster_api::{AGENT_TOKEN_HEADER, AGENT_VERSION_HEADER, BASE_PATH};
@@ -86,7 +87,7 @@ impl Client {
         Ok(Self { http, hosts, health })
     }
 
-    /// Registers the host.
+    /// Registers the host. Its fingerprint goes into a header, for services refuse members that they do not know.
     ///
     /// # Errors
     /// [`Failure`], as [`super::machine::next`] takes it.
@@ -94,11 +95,13 @@ impl Client {
         &self,
         host_id: HostId,
         version: &str,
+        fingerprint: &Fingerprint,
         request_id: Uuid,
     ) -> Result<Registration, Failure> {
         let body = serde_json::json!({ "host_id": host_id, "discovery_agent_version": version });
         let request = self
             .request(Method::POST, self.hosts.clone(), Some(version), request_id)
+            .header(FINGERPRINT_HEADER, fingerprint.header_value())
             .json(&body);
         parse_registration(&answer(request).await?, host_id)
     }

@@ -1,7 +1,12 @@
 //! The steps that this agent can do, one file each. A new step is a file here and a line in [`Registry::standard`].
 
+pub mod api_vip;
+pub mod argument;
 pub mod boot_artifacts;
+pub mod connectivity;
 pub mod disk_speed;
+pub mod domains;
+pub mod free_addresses;
 pub mod images;
 pub mod install;
 pub mod inventory;
@@ -10,6 +15,7 @@ pub mod ntp;
 pub mod reboot;
 pub mod tang;
 pub mod upgrade;
+pub mod vips;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -147,6 +153,11 @@ impl Registry {
         Self::new(vec![
             Arc::new(inventory::InventoryStep::new(means.devices.clone())),
             Arc::new(ntp::NtpSynchronizer::new(means.time.clone())),
+            Arc::new(connectivity::ConnectivityCheck),
+            Arc::new(free_addresses::FreeNetworkAddresses),
+            Arc::new(vips::VerifyVips),
+            Arc::new(domains::DomainResolution::new(means.time.names().clone())),
+            Arc::new(api_vip::ApiVipConnectivityCheck::new(means.time.names().clone())),
             Arc::new(disk_speed::DiskSpeedCheck),
             Arc::new(images::ImageAvailability::new(means)),
             Arc::new(tang::TangConnectivity::new(means)),

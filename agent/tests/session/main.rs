@@ -16,6 +16,7 @@ use muster_agent::session::client::Client;
 use muster_agent::session::runner::{self, Surroundings};
 use muster_agent::session::steps::{Registry, Running, StepHandler, StepOutput};
 use muster_agent::session::view::{Phase, SessionView};
+use muster_api::fingerprint::Fingerprint;
 use muster_api::live::LiveProxy;
 use serde_json::json;
 use tokio::sync::watch;
@@ -65,6 +66,10 @@ impl Agent {
         let stop = CancellationToken::new();
         let surroundings = Surroundings {
             identity: Arc::new(|| HOST.parse().unwrap()),
+            fingerprint: Arc::new(|| Fingerprint {
+                board_serial: "B1".into(),
+                ..Fingerprint::default()
+            }),
             registry: Arc::new(Registry::new(vec![Arc::new(Echo)])),
             interval: settings.interval,
             own_version: settings.agent_version,
@@ -121,6 +126,10 @@ async fn a_host_registers_polls_runs_a_step_and_replies() {
         json!({"host_id": HOST, "discovery_agent_version": "0.0.9"})
     );
     assert_eq!(registration.header("x-secret-key"), "the-token");
+    assert_eq!(
+        registration.header("x-muster-fingerprint"),
+        r#"{"board_serial":"B1"}"#
+    );
 
     let poll = service.next().await;
     let instructions = format!("/prefix/api/assisted-install/v2/infra-envs/{POOL}/hosts/{HOST}/instructions");

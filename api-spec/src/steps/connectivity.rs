@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::serialize::{is_default, null_as_default};
+use crate::serialize::{empty_as_null, is_default, null_as_default};
 
 /// Another host of the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,11 +36,29 @@ pub struct ConnectivityCheckNic {
 #[serde(default)]
 pub struct ConnectivityReport {
     /// One entry a host asked for, sorted by id.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
     pub remote_hosts: Vec<ConnectivityRemoteHost>,
+    /// Our addition, which other services pass over: who else answers for the reporting host's own addresses.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub address_conflicts: Vec<AddressConflict>,
 }
 
-/// How one other host is reached. Empty lists are `null` on the wire of other agents.
+/// Another machine that answers for an address of the reporting host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AddressConflict {
+    /// The reporting host's card that the other machine was heard on.
+    #[serde(deserialize_with = "null_as_default")]
+    pub outgoing_nic: String,
+    /// The address that both have.
+    #[serde(deserialize_with = "null_as_default")]
+    pub ip_address: String,
+    /// The other machine's MAC.
+    #[serde(deserialize_with = "null_as_default")]
+    pub remote_mac: String,
+}
+
+/// How one other host is reached. Empty lists are `null` on the wire.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConnectivityRemoteHost {
@@ -48,13 +66,13 @@ pub struct ConnectivityRemoteHost {
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub host_id: String,
     /// By ARP and NDP.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
     pub l2_connectivity: Vec<L2Connectivity>,
     /// By ICMP echo.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
     pub l3_connectivity: Vec<L3Connectivity>,
-    /// Only of cards whose MTU is not 1500.
-    #[serde(deserialize_with = "null_as_default")]
+    /// Of cards whose MTU is not 1500; of the others only failures, which other agents do not look for.
+    #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
     pub mtu_report: Vec<MtuReport>,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::serialize::null_as_default;
+use crate::serialize::{empty_as_null, null_as_default};
 
 /// The names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub struct DomainResolution {
     /// AAAA records.
     #[serde(deserialize_with = "null_as_default")]
     pub ipv6_addresses: Vec<String>,
-    /// Canonical name with its dot; `null` on the wire of other agents.
-    #[serde(deserialize_with = "null_as_default")]
+    /// Canonical name with its dot; none is `null` on the wire.
+    #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
     pub cnames: Vec<String>,
 }

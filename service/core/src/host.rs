@@ -2,6 +2,8 @@
 
 pub mod advance;
 pub mod agent_version;
+mod bind;
+pub mod deadline;
 pub mod disks;
 pub mod edit;
 pub mod event;
@@ -9,16 +11,26 @@ pub mod facts;
 pub mod finding;
 pub mod fingerprint;
 pub mod hostname;
+pub mod identity;
+mod install;
+mod installer_args;
 pub mod instructions;
 pub mod labels;
+mod logs;
+mod media;
 pub mod news;
+mod overrides;
 mod refresh;
 pub mod register;
 pub mod reply;
+mod reports;
 pub mod requirements;
+mod role;
+pub mod stages;
 pub mod state;
 pub mod step;
 pub mod view;
+mod wipe;
 
 use std::collections::BTreeMap;
 
@@ -35,14 +47,14 @@ use serde::{Deserialize, Serialize};
 
 pub use advance::advance;
 pub use event::HostEvent;
-pub use facts::{ClusterFacts, HostFacts, Peer};
+pub use facts::{BootArtifacts, ClusterFacts, HostFacts, InstallImages, Peer, Sees};
 pub use finding::Finding;
 pub use fingerprint::Fingerprint;
 pub use instructions::instructions;
 pub use register::register;
-pub use state::HostState;
+pub use state::{HostState, NotBooted, Phase};
 pub use step::{RefusalClass, Refused, Step};
-pub use view::{registration_view, repeated_registration_view, view};
+pub use view::{Shown, registration_view, repeated_registration_view, view};
 
 use crate::secret::Secret;
 
@@ -183,6 +195,12 @@ pub struct HostData {
     /// What is noteworthy beyond the protocol's validations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// Hosts with which it shares a computed id, and of which an operator has said that this is as it should be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settled_with: Vec<HostId>,
+    /// What `reports` say that concerns others: [`crate::findings::sees`], kept here so that others need not read the reports.
+    #[serde(default, skip_serializing_if = "Sees::is_empty")]
+    pub sees: Sees,
 }
 
 impl HostData {
@@ -226,6 +244,8 @@ impl HostData {
             tang_connectivity: String::new(),
             fingerprint: None,
             findings: Vec::new(),
+            settled_with: Vec::new(),
+            sees: Sees::default(),
         }
     }
 }

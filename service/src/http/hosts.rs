@@ -14,7 +14,7 @@ use axum::extract::DefaultBodyLimit;
 use http::StatusCode;
 use muster_api::host::Host as HostView;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_core::host::{self, Host, RefusalClass, Refused};
+use muster_core::host::{self, Host, RefusalClass, Refused, Shown};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -53,9 +53,12 @@ fn view(app: &App, found: &Host) -> HostView {
     let seen = app.check_ins.last((found.infra_env_id, found.id));
     host::view::view(
         found,
-        seen.as_ref().map(|seen| seen.at),
-        seen.as_ref().and_then(|seen| seen.host_clock),
-        USER,
+        Shown {
+            last_seen: seen.as_ref().map(|seen| seen.at),
+            host_clock: seen.as_ref().and_then(|seen| seen.host_clock),
+            user: USER,
+            kube: false,
+        },
     )
 }
 
@@ -66,9 +69,9 @@ fn unknown(infra_env_id: InfraEnvId, host_id: HostId) -> Problem {
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         let status = match refused.class {
-            RefusalClass::UserConflict => StatusCode::CONFLICT,
+            // Agents log a refused report and go on, whatever its code; a 500 would blame the service.
+            RefusalClass::UserConflict | RefusalClass::NotAccepted => StatusCode::CONFLICT,
             RefusalClass::BadInput => StatusCode::BAD_REQUEST,
-            RefusalClass::NotAccepted => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::Handler(status, refused.reason)
     }

@@ -3,6 +3,9 @@
 use muster_api::ids::HostId;
 use serde::{Deserialize, Serialize};
 
+use super::identity;
+use crate::validate::Look;
+
 /// One finding. Two findings are the same when `kind`, `about` and `others` are.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Finding {
@@ -16,4 +19,12 @@ pub struct Finding {
     pub others: Vec<HostId>,
     /// What is wrong and what to do.
     pub message: String,
+}
+
+/// Every finding about a host, worked out anew.
+pub fn evaluate(look: &Look<'_>) -> Vec<Finding> {
+    let mut findings = identity::lasting(look.host);
+    findings.extend(crate::findings::evaluate(look));
+    findings.sort();
+    findings
 }

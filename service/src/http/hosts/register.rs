@@ -8,7 +8,7 @@ use muster_api::error::{ApiError, InfraError};
 use muster_api::host::{HostCreateParams, HostRegistrationResponse};
 use muster_api::ids::InfraEnvId;
 use muster_core::host::agent_version::told_agent_version;
-use muster_core::host::view::{registration_view, repeated_registration_view};
+use muster_core::host::{Shown, registration_view, repeated_registration_view};
 
 use super::USER;
 use crate::app::App;
@@ -41,14 +41,18 @@ pub async fn register_host(
         .discovery_agent_version
         .or_else(|| agent_version(&headers))
         .unwrap_or_default();
-    let told = told_agent_version(&reported, &app.agent_version);
+    let told = told_agent_version(&reported, &app.agent_version, None);
+    let shown = Shown {
+        user: USER,
+        ..Shown::default()
+    };
     let answer = match app
         .hosts
         .register(&app, infra_env_id, params.host_id, &reported)
         .await?
     {
-        Registration::New(host) => registration_view(&host, told, USER),
-        Registration::Again(host) => repeated_registration_view(&host, told, USER),
+        Registration::New(host) => registration_view(&host, told, shown),
+        Registration::Again(host) => repeated_registration_view(&host, told, shown),
     };
     Ok((StatusCode::CREATED, Json(answer)))
 }

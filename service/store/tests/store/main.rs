@@ -25,10 +25,12 @@ macro_rules! on_both {
 }
 
 mod check_ins;
+mod clusters;
 mod corruption;
 mod events;
 mod hosts;
 mod infra_envs;
+mod logs;
 mod opening;
 mod outbox;
 mod settings;

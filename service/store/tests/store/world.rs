@@ -8,6 +8,7 @@ use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::{Interface, Inventory};
 use muster_api::time::Timestamp;
+use muster_core::cluster::{Cluster, ClusterData};
 use muster_core::event::NewEvent;
 use muster_core::host::{Host, HostData, HostState};
 use muster_core::infra_env::{InfraEnv, Settings};
@@ -79,6 +80,31 @@ impl World {
         infra_env
     }
 
+    /// A stored cluster, without hosts.
+    pub async fn cluster_record(&self) -> Cluster {
+        let mut cluster = cluster();
+        cluster.version = self
+            .store
+            .insert_cluster(&cluster, &[])
+            .await
+            .expect("a cluster is stored");
+        cluster
+    }
+
+    /// A stored host of a cluster.
+    pub async fn member(&self, infra_env_id: InfraEnvId, cluster_id: ClusterId) -> Host {
+        let mut host = Host {
+            cluster_id: Some(cluster_id),
+            ..host(infra_env_id)
+        };
+        host.version = self
+            .store
+            .insert_host(&host, &registered(), &[])
+            .await
+            .expect("a host of a cluster is stored");
+        host
+    }
+
     /// A stored host.
     pub async fn host(&self, infra_env_id: InfraEnvId) -> Host {
         let mut host = host(infra_env_id);
@@ -107,6 +133,19 @@ pub fn infra_env() -> InfraEnv {
         created_at: at(0),
         updated_at: at(0),
         settings: Settings::default(),
+    }
+}
+
+pub fn cluster() -> Cluster {
+    Cluster {
+        id: ClusterId::random(),
+        version: 0,
+        created_at: at(0),
+        updated_at: at(0),
+        data: ClusterData {
+            name: "day2".into(),
+            ..ClusterData::default()
+        },
     }
 }
 
@@ -164,7 +203,7 @@ pub fn became_known() -> HistoryEntry {
 
 pub fn event(seconds: i64, message: &str) -> NewEvent {
     NewEvent {
-        name: "host_status_updated",
+        name: "host_status_updated".into(),
         severity: Severity::Info,
         category: Category::User,
         message: message.into(),
