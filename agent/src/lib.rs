@@ -1,14 +1,14 @@
 //! The agent of the discovery image, as a library: what it finds out about a host, how it talks to a
 //! service, and what it does as the first process of the image.
 
-pub mod checks;
 pub mod boot_artifacts;
+pub mod checks;
 pub mod config;
 pub mod console;
 pub mod devices;
 pub mod disk_links;
-pub mod fingerprint;
 pub mod disk_speed;
+pub mod fingerprint;
 pub mod host;
 pub mod host_id;
 pub mod init;

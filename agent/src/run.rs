@@ -10,8 +10,8 @@ use tracing::info;
 
 use crate::config::Settings;
 use crate::devices::Devices;
-use crate::host;
 use crate::disk_speed;
+use crate::host;
 use crate::net::names::Names;
 use crate::session::client::Client;
 use crate::session::runner::{self, HostIdentity, Surroundings};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
 use futures_util::StreamExt;
+use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
 use muster_api::ids::HostId;
 use muster_api::steps::{NextStepRunnerArgs, Steps};
 use muster_api::{AGENT_TOKEN_HEADER, AGENT_VERSION_HEADER, BASE_PATH};
