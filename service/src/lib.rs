@@ -9,6 +9,7 @@ pub mod background;
 pub mod boot;
 pub mod check_ins;
 pub mod cli;
+pub mod clusters;
 pub mod hosts;
 pub mod http;
 pub mod images;

@@ -17,6 +17,7 @@ use crate::app::{App, now};
 use crate::auth::{Auth, Keys, keys};
 use crate::background;
 use crate::check_ins::CheckIns;
+use crate::clusters::Clusters;
 use crate::hosts::Hosts;
 use crate::http::{router, status};
 use crate::images::{Downloads, LiveImages};
@@ -53,6 +54,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         auth: Auth::new(args.auth_mode(), keys, args.url_lifetime),
         service_ca: service_ca(&args)?,
         infra_envs: InfraEnvs::new(store.clone()),
+        clusters: Clusters::new(store.clone()),
         hosts: Hosts::new(store.clone()),
         check_ins: CheckIns::default(),
         live_images: LiveImages::new(live_image_candidates(&args)),
@@ -92,6 +94,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     )?;
     let jobs = CancellationToken::new();
     let mut background = JoinSet::new();
+    background.spawn(background::changes::run(app.clone(), jobs.clone()));
     background.spawn(background::flush::run(app.clone(), jobs.clone()));
     background.spawn(background::deadlines::run(app.clone(), jobs.clone()));
     background.spawn(background::outbox::run(app.clone(), jobs.clone()));

@@ -2,10 +2,14 @@
 
 mod delete;
 mod get;
+mod ignition;
+mod installer_args;
 mod instructions;
 mod list;
+mod logs_progress;
 mod register;
 mod reply;
+mod reset_validation;
 mod update;
 
 use std::sync::Arc;
@@ -31,11 +35,19 @@ pub fn user_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(get::get_host))
         .routes(routes!(update::update_host))
         .routes(routes!(delete::delete_host))
+        .routes(routes!(installer_args::update_installer_args))
+        .routes(routes!(
+            ignition::update_host_ignition,
+            ignition::get_host_ignition
+        ))
+        .routes(routes!(reset_validation::reset_host_validation))
 }
 
 /// Operations of people and of the InfraEnv's hosts.
 pub fn shared_routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(list::list_hosts))
+    OpenApiRouter::new()
+        .routes(routes!(list::list_hosts))
+        .routes(routes!(ignition::download_host_ignition))
 }
 
 /// Operations of hosts.
@@ -46,6 +58,7 @@ pub fn agent_routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(register::register_host))
         .routes(routes!(instructions::get_next_steps))
+        .routes(routes!(logs_progress::update_host_logs_progress))
         .merge(replies)
 }
 

@@ -19,7 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use super::body::ORDINARY_LIMIT;
 use super::problem::Problem;
-use super::{description, events, hosts, infra_envs, operators, request_id, status, versions};
+use super::{description, events, hosts, infra_envs, logs, operators, request_id, status, versions};
 use crate::app::App;
 use crate::auth::gate::{Allowed, require};
 use crate::boot;
@@ -47,12 +47,16 @@ fn operations(app: Option<&Arc<App>>) -> OpenApiRouter<Arc<App>> {
         .merge(guarded(people, Allowed::USER))
         .merge(guarded(infra_envs::shared_routes(), Allowed::ALL))
         .merge(guarded(
-            infra_envs::url_routes().merge(events::routes()),
+            infra_envs::url_routes()
+                .merge(events::routes())
+                .merge(logs::url_routes()),
             Allowed::USER_OR_URL,
         ))
         .merge(guarded(hosts::shared_routes(), Allowed::USER_OR_AGENT))
         .merge(guarded(
-            hosts::agent_routes().merge(events::agent_routes()),
+            hosts::agent_routes()
+                .merge(events::agent_routes())
+                .merge(logs::agent_routes()),
             Allowed::AGENT,
         ))
 }

@@ -1,7 +1,7 @@
 //! Clusters that hosts are added to, and what their hosts need to know of each other.
 
 use muster_api::host::HostStatus;
-use muster_api::ids::ClusterId;
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::cluster::Cluster;
 use muster_core::event::NewEvent;
@@ -12,7 +12,7 @@ use sqlx::any::AnyRow;
 use crate::Result;
 use crate::change::{commit, insert_events, note_change};
 use crate::error::{StoreError, failed};
-use crate::host::{BRIEF_COLUMNS, HOST_COLUMNS, HostBrief, brief_from, host_from};
+use crate::host::{HOST_COLUMNS, HOST_KEY, host_from};
 use crate::outbox::Subject;
 use crate::row::{Reading, document, micros, storable};
 use crate::store::Store;
@@ -177,33 +177,37 @@ impl Store {
     /// # Errors
     /// `Corrupt` when a row cannot be read.
     pub async fn list_cluster_hosts(&self, id: ClusterId) -> Result<Vec<Host>> {
-        self.cluster_hosts(id, HOST_COLUMNS, host_from).await
-    }
-
-    /// The hosts of a cluster without what they report, oldest first.
-    ///
-    /// # Errors
-    /// `Corrupt` when a row cannot be read.
-    pub async fn list_cluster_host_briefs(&self, id: ClusterId) -> Result<Vec<HostBrief>> {
-        self.cluster_hosts(id, BRIEF_COLUMNS, brief_from).await
-    }
-
-    async fn cluster_hosts<T>(
-        &self,
-        id: ClusterId,
-        columns: &str,
-        read: fn(&AnyRow) -> Result<T>,
-    ) -> Result<Vec<T>> {
         let mut connection = self.reader().await?;
         let sql = format!(
-            "SELECT {columns} FROM hosts WHERE cluster_id = $1 AND deleted_at IS NULL ORDER BY created_at, id"
+            "SELECT {HOST_COLUMNS} FROM hosts WHERE cluster_id = $1 AND deleted_at IS NULL ORDER BY created_at, id"
         );
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(id.to_string())
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("listing the hosts of a cluster"))?;
-        rows.iter().map(read).collect()
+        rows.iter().map(host_from).collect()
+    }
+
+    /// The keys of the hosts of a cluster, oldest first.
+    ///
+    /// # Errors
+    /// `Corrupt` when a key cannot be read.
+    pub async fn list_cluster_host_keys(&self, id: ClusterId) -> Result<Vec<(InfraEnvId, HostId)>> {
+        let mut connection = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT infra_env_id, id FROM hosts WHERE cluster_id = $1 AND deleted_at IS NULL ORDER BY created_at, id",
+        )
+        .bind(id.to_string())
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(failed("listing the hosts of a cluster"))?;
+        rows.iter()
+            .map(|row| {
+                let reading = Reading::new(row, "hosts", &HOST_KEY);
+                Ok((reading.parsed("infra_env_id")?, reading.parsed("id")?))
+            })
+            .collect()
     }
 
     /// Writes a cluster that was read as `cluster.version` and answers its new version. `created_at` stays.

@@ -5,7 +5,6 @@ mod eligibility;
 mod formatting;
 mod size;
 
-use muster_api::host::HostRole;
 use muster_api::inventory::{Disk, Inventory};
 
 pub use choice::{choose, find};
@@ -15,7 +14,8 @@ pub use size::si_size;
 
 use super::facts::HostFacts;
 use super::requirements::RoleRequirements;
-use super::{Host, HostData, role};
+use super::{Host, HostData};
+use crate::validate::{self, Look};
 
 /// Takes over an inventory from an agent: fills missing disk ids and keeps the agent's own reasons apart, one list a disk.
 pub fn adopt(inventory: &mut Inventory) -> Vec<Vec<String>> {
@@ -44,7 +44,7 @@ pub fn settle(host: &mut Host, facts: &HostFacts<'_>) {
 
 /// Works out eligibility alone: during an installation the choice stands.
 pub fn judge(host: &mut Host, facts: &HostFacts<'_>) {
-    let required = row(&host.data, facts).disk_size_gb;
+    let required = required(host, facts).disk_size_gb;
     let Some(inventory) = host.inventory.as_mut() else {
         return;
     };
@@ -68,18 +68,10 @@ pub fn judge(host: &mut Host, facts: &HostFacts<'_>) {
 }
 
 /// The requirements that the host's disks are measured by: those of its role in its cluster, or of the pool.
-pub fn row<'a>(data: &HostData, facts: &HostFacts<'a>) -> &'a RoleRequirements {
-    let Some(facts_of_cluster) = facts.cluster else {
-        return facts.requirements.pool();
-    };
-    let table = facts
-        .requirements
-        .of(&facts_of_cluster.cluster.data.openshift_version);
-    match role::in_the_end(data) {
-        HostRole::Master | HostRole::Bootstrap => &table.master,
-        HostRole::Arbiter => &table.arbiter,
-        HostRole::Worker | HostRole::AutoAssign => &table.worker,
-    }
+pub fn required(host: &Host, facts: &HostFacts<'_>) -> RoleRequirements {
+    // What is asked does not depend on the moment.
+    let now = host.data.updated_at;
+    validate::required(&Look { host, facts, now }).total
 }
 
 /// Makes `disk` the installation disk, or none.

@@ -2,6 +2,7 @@
 
 use muster_api::event::{Category, Severity};
 use muster_api::host::HostStatus;
+use muster_api::ids::HostId;
 use muster_api::steps::{
     ContainerImageAvailability, ContainerImageAvailabilityResult, DiskSpeedCheckResponse,
 };
@@ -10,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Finding, Host, HostEvent, Refused, hostname};
 use crate::event::{MAX_MESSAGE, NewEvent};
+use crate::infra_env::InfraEnv;
 use crate::text::cut;
 
 fn about(host: &Host, name: &'static str, severity: Severity, message: &str, now: Timestamp) -> NewEvent {
@@ -326,6 +328,22 @@ pub fn of_refusal(host: &Host, event: &HostEvent, refused: &Refused, now: Timest
     };
     let message = format!("Host {}: {}", hostname::display(host), refused.reason);
     Some(about(host, name, Severity::Error, &message, now))
+}
+
+/// A machine that is not known was not let in.
+pub fn registration_refused(id: HostId, infra_env: &InfraEnv, refused: &Refused, now: Timestamp) -> NewEvent {
+    let message = format!("Host {id} could not register: {}", refused.reason);
+    NewEvent {
+        name: "host_registration_failed".into(),
+        severity: Severity::Error,
+        category: Category::User,
+        message: cut(&message, MAX_MESSAGE).to_owned(),
+        props: Map::new(),
+        host_id: Some(id),
+        infra_env_id: Some(infra_env.id),
+        cluster_id: infra_env.cluster_id,
+        at: now,
+    }
 }
 
 fn status_severity(status: HostStatus) -> Severity {

@@ -48,7 +48,7 @@ pub async fn register_host(
     };
     let answer = match app
         .hosts
-        .register(&app, infra_env_id, params.host_id, &reported)
+        .register(&app, infra_env_id, params.host_id, &reported, None)
         .await?
     {
         Registration::New(host) => registration_view(&host, told, shown),

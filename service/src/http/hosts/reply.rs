@@ -35,25 +35,20 @@ pub async fn post_step_reply(
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(reply): Body<StepReply>,
 ) -> Result<StatusCode, Problem> {
-    if !app.hosts.exists(infra_env_id, host_id).await? {
-        return Err(unknown(infra_env_id, host_id));
-    }
     if let Some(reason) = reply
         .step_type
         .and_then(|step| ignored_because(step, reply.exit_code))
     {
         tracing::debug!(host.id = %host_id, step.id = reply.step_id, exit_code = reply.exit_code, error = reply.error, "reply without effect: {reason}");
     }
-    let events = interpret(&reply, &app.reply_limits).map_err(|bad| Problem::invalid(bad.to_string()))?;
-    for event in events {
-        match app.hosts.apply(&app, infra_env_id, host_id, event).await {
-            Ok(_) => {}
-            // What a failed step means is no business of the agent's (instructions.md §5).
-            Err(problem) if reply.exit_code != 0 && problem.status() == StatusCode::INTERNAL_SERVER_ERROR => {
-                tracing::debug!(host.id = %host_id, step.id = reply.step_id, ?problem, "failed step without effect");
-            }
-            Err(problem) => return Err(problem),
-        }
+    let read = interpret(&reply, &app.reply_limits);
+    let has_effect = read.as_ref().is_ok_and(|events| !events.is_empty());
+    // A host that is not known is told so even when what it says is not understood. An effect looks it up by itself.
+    if !has_effect && !app.hosts.exists(infra_env_id, host_id).await? {
+        return Err(unknown(infra_env_id, host_id));
+    }
+    for event in read.map_err(|bad| Problem::invalid(bad.to_string()))? {
+        app.hosts.apply(&app, infra_env_id, host_id, event).await?;
     }
     Ok(StatusCode::NO_CONTENT)
 }

@@ -15,7 +15,7 @@ pub(crate) const HOST_COLUMNS: &str = "id, infra_env_id, cluster_id, state, vers
      AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, (SELECT document FROM host_reports \
      WHERE host_reports.host_id = hosts.id AND host_reports.infra_env_id = hosts.infra_env_id) AS reports";
 
-pub(crate) const BRIEF_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
+pub(super) const BRIEF_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
      agent_version, data, hostname, has_inventory";
 
 /// A host's values as they are bound.
@@ -96,7 +96,7 @@ pub(crate) fn host_from(row: &AnyRow) -> Result<Host> {
     })
 }
 
-pub(crate) fn brief_from(row: &AnyRow) -> Result<HostBrief> {
+pub(super) fn brief_from(row: &AnyRow) -> Result<HostBrief> {
     let reading = Reading::new(row, "hosts", &HOST_KEY);
     Ok(HostBrief {
         id: reading.parsed("id")?,

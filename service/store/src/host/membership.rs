@@ -127,7 +127,11 @@ impl Touch {
     }
 
     async fn write(&self, transaction: &mut Transaction<'static, Any>, at: Timestamp) -> Result<()> {
-        let alive = if self.must_live { " AND deleted_at IS NULL" } else { "" };
+        let alive = if self.must_live {
+            " AND deleted_at IS NULL"
+        } else {
+            ""
+        };
         let sql = format!(
             "UPDATE clusters SET members_version = members_version + 1 WHERE id = $1{alive} RETURNING version"
         );
