@@ -171,6 +171,44 @@ fn operations() -> Vec<Operation> {
         operation("v2GetIgnoredValidations", OPERATOR_ONLY, "", None),
         operation("v2SetIgnoredValidations", OPERATOR_ONLY, "", Some(json!({}))),
         operation("MusterSettleHostIdentity", OPERATOR_ONLY, "", Some(json!({}))),
+        refusable("V2DownloadClusterLogs", URL, 409, None),
+        // The right form of it stands in `cluster_logs.rs`.
+        Operation {
+            refusal: Some(400),
+            ..operation(
+                "V2UploadLogs",
+                AGENT,
+                "logs_type=host&infra_env_id={ie}&host_id={h2}",
+                Some(json!({})),
+            )
+        },
+        operation(
+            "v2UpdateClusterLogsProgress",
+            AGENT,
+            "",
+            Some(json!({"logs_state": "requested"})),
+        ),
+        operation(
+            "v2UpdateHostLogsProgress",
+            AGENT,
+            "",
+            Some(json!({"logs_state": "requested"})),
+        ),
+        refusable("v2DownloadHostIgnition", AGENT, 404, None),
+        refusable("v2GetHostIgnition", OPERATOR_ONLY, 404, None),
+        operation(
+            "v2UpdateHostIgnition",
+            OPERATOR_ONLY,
+            "",
+            Some(json!({"config": ""})),
+        ),
+        operation(
+            "v2UpdateHostInstallerArgs",
+            OPERATOR_ONLY,
+            "",
+            Some(json!({"args": []})),
+        ),
+        refusable("v2ResetHostValidation", OPERATOR_ONLY, 409, None),
         // The host of the pool is bound by the first of them, and on its way for the others.
         refusable("BindHost", OPERATOR_ONLY, 409, Some(json!({"cluster_id": "{c}"}))),
         refusable("UnbindHost", OPERATOR_ONLY, 409, None),
@@ -343,6 +381,8 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
                 .replace("{infra_env_id}", infra_env)
                 .replace("{ie}", infra_env)
                 .replace("{host_id}", &host_id(1))
+                .replace("{h2}", &host_id(2))
+                .replace("{validation_id}", "container-images-available")
                 .replace("{cluster_id}", &world.cluster.borrow())
         };
         let ask = |infra_env: &str, credential: Option<(Carrier, &str)>| {

@@ -19,6 +19,7 @@ mod boot_from_cd;
 mod boot_from_usb_stick;
 mod clients;
 mod cluster_api;
+mod cluster_logs;
 mod command_line;
 mod description;
 mod download_api;

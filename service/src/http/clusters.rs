@@ -72,7 +72,7 @@ fn view(app: &App, found: &StoredCluster, shape: Shape, hosts: &[Host]) -> Clust
 }
 
 /// Whether `caller` may see this cluster, and if so the hosts of which InfraEnv alone; `None`: all.
-async fn scope(app: &App, caller: Caller, id: ClusterId) -> Result<Option<InfraEnvId>, Problem> {
+pub(super) async fn scope(app: &App, caller: Caller, id: ClusterId) -> Result<Option<InfraEnvId>, Problem> {
     let unknown = || Problem::not_found(format!("cluster {id}"));
     let own = match caller {
         Caller::Anybody | Caller::Operator => return Ok(None),
