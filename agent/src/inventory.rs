@@ -92,6 +92,10 @@ impl Problems {
         answer.map_err(|reason| self.note(field, reason)).ok()
     }
 
+    fn add(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
     fn into_list(self) -> Vec<Problem> {
         self.0
     }

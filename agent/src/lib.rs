@@ -8,6 +8,7 @@ pub mod console;
 pub mod devices;
 pub mod disk_links;
 pub mod disk_speed;
+pub mod disk_speed_command;
 pub mod fingerprint;
 pub mod host;
 pub mod host_id;

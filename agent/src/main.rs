@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use muster_agent::config::flags::{RunFlags, with_two_dashes};
+use muster_agent::disk_speed_command::DiskSpeedCommand;
 use muster_agent::inventory_command::InventoryCommand;
 use muster_agent::logs::ring;
 use muster_agent::session::runner::HostIdentity;
@@ -23,6 +24,7 @@ struct Program {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<RunFlags>),
+    DiskSpeed(DiskSpeedCommand),
     #[command(flatten)]
     Inventory(InventoryCommand),
 }
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     let Program { command } = Program::parse_from(arguments());
     let done = match command {
         Command::Run(flags) => join(*flags),
+        Command::DiskSpeed(command) => command.run(&mut std::io::stdout().lock()),
         Command::Inventory(command) => command.run(&mut std::io::stdout().lock()),
     };
     match done {

@@ -270,6 +270,60 @@ pub struct KeyValue {
     pub value: String,
 }
 
+/// Body of `PATCH .../installer-args`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct InstallerArgsParams {
+    /// Words, a value apart from its flag.
+    pub args: Option<Vec<String>>,
+}
+
+/// Body of `PATCH .../ignition`, answer of `GET .../ignition`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct HostIgnitionParams {
+    /// Ignition JSON.
+    pub config: Option<String>,
+}
+
+/// Body of `PUT .../logs-progress`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LogsProgressParams {
+    /// How it goes.
+    pub logs_state: LogsProgressState,
+}
+
+/// How the collecting of logs goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum LogsProgressState {
+    Requested,
+    Collecting,
+    Completed,
+    Timeout,
+    #[serde(rename = "")]
+    None,
+}
+
+impl LogsProgressState {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Collecting => "collecting",
+            Self::Completed => "completed",
+            Self::Timeout => "timeout",
+            Self::None => "",
+        }
+    }
+}
+
 /// How far an installation is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

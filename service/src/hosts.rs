@@ -224,7 +224,7 @@ impl Hosts {
         }
     }
 
-    /// A host asks what to do. When it has nothing new to tell this reads one row, or two when it is bound, and writes none.
+    /// A host asks what to do. When it has nothing new to tell this writes nothing, and reads at most one row, or two when it is bound.
     pub async fn poll(
         &self,
         app: &App,
@@ -232,7 +232,7 @@ impl Hosts {
         id: HostId,
         seen: Seen,
     ) -> Result<Option<Steps>, Problem> {
-        let Some(brief) = self.store.find_host_brief(infra_env_id, id).await? else {
+        let Some(brief) = self.store.polled_host(infra_env_id, id).await? else {
             return Ok(None);
         };
         let Some(infra_env) = app.infra_envs.find(infra_env_id).await? else {
@@ -247,7 +247,7 @@ impl Hosts {
                 None => return Ok(None),
             }
         } else {
-            without_inventory(brief)
+            without_inventory(&brief)
         };
         let seen = app.check_ins.last((infra_env_id, id));
         let around = self.around(app, polled.cluster_id, id).await?;
@@ -452,17 +452,17 @@ fn facts<'a>(
     }
 }
 
-fn without_inventory(brief: HostBrief) -> Host {
+fn without_inventory(brief: &HostBrief) -> Host {
     Host {
         id: brief.id,
         infra_env_id: brief.infra_env_id,
         cluster_id: brief.cluster_id,
-        state: brief.state,
+        state: brief.state.clone(),
         version: brief.version,
         due_at: brief.due_at,
         checked_in_at: brief.checked_in_at,
         inventory: None,
         reports: HostReports::default(),
-        data: brief.data,
+        data: brief.data.clone(),
     }
 }

@@ -7,6 +7,7 @@ pub mod download;
 pub mod events;
 pub mod hosts;
 pub mod infra_envs;
+pub mod logs;
 mod objects;
 pub mod operators;
 pub mod problem;

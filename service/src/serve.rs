@@ -94,6 +94,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     )?;
     let jobs = CancellationToken::new();
     let mut background = JoinSet::new();
+    background.spawn(background::changes::run(app.clone(), jobs.clone()));
     background.spawn(background::flush::run(app.clone(), jobs.clone()));
     background.spawn(background::deadlines::run(app.clone(), jobs.clone()));
     background.spawn(background::outbox::run(app.clone(), jobs.clone()));

@@ -38,23 +38,39 @@ pub fn resident_mb(pid: u32) -> f64 {
     kib.and_then(|kib| kib.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0 / 1e6
 }
 
-/// The largest resident memory of a process seen while `work` was done, MB; looked at a hundred times a second.
-pub fn peak_resident_mb<T>(pid: u32, work: impl FnOnce() -> T) -> (f64, T) {
+/// Resident memory of a process while something was done, MB.
+#[derive(Debug, Clone, Copy)]
+pub struct Resident {
+    /// The most that was seen.
+    pub most: f64,
+    /// The median of the last quarter of the time.
+    pub last: f64,
+}
+
+/// What a process keeps in memory while `work` is done; looked at a hundred times a second.
+pub fn resident_while<T>(pid: u32, work: impl FnOnce() -> T) -> (Resident, T) {
     let done = Arc::new(AtomicBool::new(false));
-    let watching: JoinHandle<f64> = std::thread::spawn({
+    let watching: JoinHandle<Vec<f64>> = std::thread::spawn({
         let done = Arc::clone(&done);
         move || {
-            let mut peak: f64 = 0.0;
+            let mut seen = vec![resident_mb(pid)];
             while !done.load(Ordering::Relaxed) {
-                peak = peak.max(resident_mb(pid));
                 std::thread::sleep(Duration::from_millis(10));
+                seen.push(resident_mb(pid));
             }
-            peak
+            seen
         }
     });
     let result = work();
     done.store(true, Ordering::Relaxed);
-    (watching.join().expect("reading /proc does not panic"), result)
+    let seen = watching.join().expect("reading /proc does not panic");
+    let mut last = seen[seen.len() * 3 / 4..].to_vec();
+    last.sort_by(f64::total_cmp);
+    let resident = Resident {
+        most: seen.iter().copied().fold(0.0, f64::max),
+        last: last[last.len() / 2],
+    };
+    (resident, result)
 }
 
 fn family(pid: u32) -> Vec<u32> {

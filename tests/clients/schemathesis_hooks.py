@@ -1,23 +1,29 @@
 """What schemathesis cannot make up: things that exist, and texts of the right form.
 
 Without it nearly all made-up ids would be answered 404, and nearly all bodies 400, so that the answers of success would go
-unseen. Where a request is to be wrong it stays wrong. Everything depends on the request alone, so a seed repeats a run.
+unseen. Where a request is to be wrong it stays wrong. Nothing here is random, so a seed repeats a run.
 
-SERVICE_URL, INVENTORY (a file with a good machine's inventory), PULL_SECRET, and TOKEN if the service asks for one.
+SERVICE_URL, DESCRIPTION (the file), INVENTORY (a file with a good machine's inventory), PULL_SECRET, TOKEN if the service asks for one, and SEEN: the
+file that tells in the end which statuses each operation has answered.
 """
 
+import atexit
+import collections
+import copy
 import json
 import os
+import time
 import urllib.error
 import urllib.request
 import uuid
-import zlib
 
 import schemathesis
 
 API = os.environ["SERVICE_URL"] + "/api/assisted-install/v2"
 TOKEN = os.environ.get("TOKEN")
 PULL_SECRET = os.environ["PULL_SECRET"]
+with open(os.environ["DESCRIPTION"], encoding="utf-8") as description:
+    SCHEMAS = json.load(description)["components"]["schemas"]
 INVENTORY = open(os.environ["INVENTORY"], encoding="utf-8").read()
 HOST = "00000000-0000-4000-8000-000000000001"
 DISK = json.loads(INVENTORY)["disks"][0]["id"]
@@ -27,6 +33,11 @@ IGNITION = '{"ignition":{"version":"3.1.0"}}'
 # What these fields may hold. The description says of them no more than that they are texts or lists.
 GOOD = {
     "name": ["rack", "lab"],
+    "message": ["a message"],
+    "current_stage": ["Starting installation", "Installing"],
+    "progress_info": ["50%"],
+    "props": ['{"a": 1}'],
+    "discovery_agent_version": ["muster-agent/0.1.0"],
     "pull_secret": [PULL_SECRET],
     "ssh_authorized_key": [SSH_KEY, ""],
     "ssh_public_key": [SSH_KEY],
@@ -47,15 +58,23 @@ GOOD = {
     "args": [["--append-karg", "p=1"], []],
     "api_vip_dnsname": ["api.lab.example.test"],
 }
-REPLIES = [
-    ("inventory", INVENTORY),
-    ("ntp-synchronizer", '{"ntp_sources":[{"source_name":"192.0.2.1","source_state":"synced"}]}'),
-    ("connectivity-check", '{"remote_hosts":[]}'),
-    ("domain-resolution", '{"resolutions":[]}'),
-    ("api-vip-connectivity-check", '{"is_success":true,"ignition":"{}"}'),
-    ("container-image-availability", '{"images":[{"name":"a","result":"success"}]}'),
-    ("installation-disk-speed-check", json.dumps({"path": DISK, "io_sync_duration": 2})),
-]
+OUTPUTS = {
+    "inventory": INVENTORY,
+    "ntp-synchronizer": '{"ntp_sources":[{"source_name":"192.0.2.1","source_state":"synced"}]}',
+    "connectivity-check": '{"remote_hosts":[]}',
+    "domain-resolution": '{"resolutions":[]}',
+    "api-vip-connectivity-check": json.dumps({"is_success": True, "ignition": '{"ignition":{"version":"3.2.0"}}'}),
+    "container-image-availability": '{"images":[{"name":"a","result":"success"}]}',
+    "installation-disk-speed-check": json.dumps({"path": DISK, "io_sync_duration": 2}),
+}
+# Operations that succeed only with a host that has come that far; each call gets a host of its own.
+WANTED_STATE = {
+    "BindHost": "known-unbound",
+    "UnbindHost": "known",
+    "v2ResetHost": "known",
+    "v2InstallHost": "known",
+    "v2UpdateHostInstallProgress": "installing",
+}
 
 
 def ask(method, path, body=None):
@@ -73,6 +92,35 @@ def ask(method, path, body=None):
         return None
 
 
+class Machine:
+    """A host of an InfraEnv, its agent played by hand."""
+
+    def __init__(self, infra_env, host):
+        self.hosts = f"/infra-envs/{infra_env}/hosts"
+        self.path = f"{self.hosts}/{host}"
+        self.host = host
+
+    def register(self):
+        ask("POST", self.hosts, {"host_id": self.host, "discovery_agent_version": "muster-agent/0.1.0"})
+
+    def reply(self, step):
+        reply = {"step_type": step, "step_id": f"{step}-1", "exit_code": 0, "output": OUTPUTS.get(step, "")}
+        ask("POST", f"{self.path}/instructions", reply)
+
+    def live_until(self, status):
+        """Polls and does what it is told until it is in that state."""
+        self.register()
+        for _ in range(8):
+            steps = ask("GET", f"{self.path}/instructions?timestamp={int(time.time())}")
+            for step in steps["instructions"] or []:
+                self.reply(step["step_type"])
+            if steps["post_step_action"] == "exit":
+                self.register()
+            if ask("GET", self.path)["status"] == status:
+                return
+        raise RuntimeError(f"the host does not become {status}: {ask('GET', self.path)}")
+
+
 class World:
     """An InfraEnv with a known host in it, and a cluster; made again when a request has deleted them."""
 
@@ -80,6 +128,7 @@ class World:
     cluster = None
     # Whether something may be missing.
     stale = True
+    machines = 1
 
     @staticmethod
     def empty_infra_env():
@@ -90,11 +139,9 @@ class World:
             return
         if self.infra_env is None or ask("GET", f"/infra-envs/{self.infra_env}") is None:
             self.infra_env = self.empty_infra_env()
-        if ask("GET", f"/infra-envs/{self.infra_env}/hosts/{HOST}") is None:
-            hosts = f"/infra-envs/{self.infra_env}/hosts"
-            ask("POST", hosts, {"host_id": HOST, "discovery_agent_version": "muster-agent/0.1.0"})
-            reply = {"step_type": "inventory", "step_id": "inventory-1", "exit_code": 0, "output": INVENTORY}
-            ask("POST", f"{hosts}/{HOST}/instructions", reply)
+        known = Machine(self.infra_env, HOST)
+        if ask("GET", known.path) is None:
+            known.live_until("known-unbound")
         if self.cluster is None or ask("GET", f"/clusters/{self.cluster}") is None:
             body = {"name": "lab", "api_vip_dnsname": "api.lab.example.test", "openshift_version": "4.20",
                     "openshift_cluster_id": str(uuid.uuid4())}
@@ -102,14 +149,31 @@ class World:
             self.cluster = made and made["id"]
         self.stale = False
 
+    def host_in(self, status):
+        """The id of a new host in that state."""
+        self.machines += 1
+        machine = Machine(self.infra_env, str(uuid.UUID(int=self.machines)))
+        machine.live_until("known-unbound")
+        # Two hosts of one name would be in each other's way.
+        ask("PATCH", machine.path, {"host_name": f"machine-{self.machines}"})
+        if status in ("known", "installing"):
+            ask("POST", f"{machine.path}/actions/bind", {"cluster_id": self.cluster})
+            machine.live_until("known")
+        if status == "installing":
+            ask("POST", f"{machine.path}/actions/install")
+        return machine.host
+
 
 WORLD = World()
 
 
-def chance(value, sides):
-    """The face that a die of so many sides shows for this value, the same each time."""
-    text = json.dumps(value, sort_keys=True, default=str)
-    return zlib.crc32(text.encode("utf-8", "surrogatepass")) % sides
+TURNS = collections.Counter()
+
+
+def turn(*what):
+    """How often this was asked for before."""
+    TURNS[what] += 1
+    return TURNS[what] - 1
 
 
 def is_uuid(value):
@@ -119,52 +183,77 @@ def is_uuid(value):
         return False
 
 
-def real_ids(parameters):
+def real_ids(operation, parameters):
     """Three of four ids that have the right form name something that is there."""
     real = {"infra_env_id": WORLD.infra_env, "host_id": HOST, "cluster_id": WORLD.cluster}
-    for name, there in real.items():
-        value = parameters.get(name)
-        if there and is_uuid(value) and chance([name, value], 4):
-            parameters[name] = there
+    named = [name for name, there in real.items() if there and is_uuid(parameters.get(name))]
+    if named and turn(operation, "ids") % 4:
+        parameters.update({name: real[name] for name in named})
 
 
-def good_texts(body):
-    """Three of four bodies are wholly good: one bad field would hide all others."""
-    if chance(body, 4):
-        die = chance(body, 1000)
-        for name, values in GOOD.items():
-            if body.get(name) is not None:
-                body[name] = values[die % len(values)]
-    if body.get("host_id") is not None and is_uuid(body["host_id"]) and chance(body, 2):
+def good_body(operation, required, body):
+    """Three of four bodies are wholly good, for one bad field would hide all others; two of these leave out what they can."""
+    nth = turn(operation, "body")
+    if nth % 4 == 3:
+        return
+    for name in list(body):
+        values = GOOD.get(name)
+        if values and body[name] is not None:
+            body[name] = copy.deepcopy(values[nth % len(values)])
+        elif name not in required and nth % 4 < 2:
+            del body[name]
+    if is_uuid(body.get("host_id")):
         body["host_id"] = HOST
-    if is_uuid(body.get("cluster_id")) and WORLD.cluster and chance(body, 4):
+    if is_uuid(body.get("infra_env_id")):
+        body["infra_env_id"] = WORLD.infra_env
+    if is_uuid(body.get("cluster_id")) and WORLD.cluster:
         body["cluster_id"] = WORLD.cluster
+    if operation == "v2PostStepReply":
+        body["step_type"], body["output"] = list(OUTPUTS.items())[nth % len(OUTPUTS)]
+
+
+def required_fields(raw):
+    """Of the body of an operation."""
+    content = raw.get("requestBody", {}).get("content", {}).get("application/json", {})
+    name = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
+    return SCHEMAS.get(name, {}).get("required", [])
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    stateful = case.meta.phase.name.name == "STATEFUL"
-    if not stateful:
-        # There, ids come from answers, and what was deleted must stay so.
+    raw = case.operation.definition.raw
+    operation = raw["operationId"]
+    # In sequences ids come from answers, and what was deleted must stay so.
+    if case.meta.phase.name.name != "STATEFUL":
         WORLD.renew()
-    operation = case.operation.definition.raw.get("operationId")
-    if not stateful and operation == "DeregisterInfraEnv" and is_uuid(case.path_parameters["infra_env_id"]):
-        if chance(case.path_parameters, 2):
+        wanted = (case.path_parameters or {}).get("infra_env_id")
+        if operation == "DeregisterInfraEnv" and is_uuid(wanted) and turn(operation, "empty") % 2:
             # The one with a host in it stays, and that is an answer, too.
             case.path_parameters["infra_env_id"] = WORLD.empty_infra_env()
-            return
-    if not stateful:
-        real_ids(case.path_parameters or {})
-        real_ids(case.query or {})
-    if not isinstance(case.body, dict) or case.meta.generation.mode.is_negative:
-        return
-    good_texts(case.body)
-    if operation == "v2PostStepReply" and chance(case.body, 4):
-        case.body["step_type"], case.body["output"] = REPLIES[chance(case.body, len(REPLIES))]
-        case.body["exit_code"] = chance(case.body, 2)
+        elif operation in WANTED_STATE and is_uuid(wanted) and turn(operation, "state") % 4 == 0:
+            host = WORLD.host_in(WANTED_STATE[operation])
+            case.path_parameters.update(infra_env_id=WORLD.infra_env, host_id=host)
+        else:
+            real_ids(operation, case.path_parameters or {})
+            real_ids(operation, case.query or {})
+    if isinstance(case.body, dict) and not case.meta.generation.mode.is_negative:
+        good_body(operation, required_fields(raw), case.body)
 
 
 @schemathesis.hook
 def after_call(context, case, response):
+    operation = case.operation.definition.raw["operationId"]
+    # A wrong method is a question about the path, not about the operation.
+    if case.method.lower() == case.operation.method.lower():
+        SEEN.setdefault(operation, set()).add(response.status_code)
     if case.method.upper() == "DELETE" and response.status_code < 300:
         WORLD.stale = True
+
+
+SEEN = {}
+
+
+@atexit.register
+def tell():
+    with open(os.environ["SEEN"], "w", encoding="utf-8") as file:
+        json.dump({operation: sorted(statuses) for operation, statuses in SEEN.items()}, file)

@@ -2,6 +2,7 @@
 //! `api-spec/openapi.json`, good and bad, alone and in sequences, and compares the answers. It asks about what exists as
 //! well, and with texts of the right form (`tests/clients/schemathesis_hooks.py`).
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
@@ -31,7 +32,16 @@ const CHECKS_WITH_TOKENS: &str = "ignored_auth,missing_required_header,negative_
 #[test]
 fn every_answer_is_described() {
     let service = Database::Sqlite.serve_with(|settings| settings.live_image(&live_image()));
-    compare(&service, None);
+    let seen = compare(&service, None);
+    let without_success: Vec<&String> = seen
+        .iter()
+        .filter(|(_, statuses)| !statuses.iter().any(|status| (200..300).contains(status)))
+        .map(|(operation, _)| operation)
+        .collect();
+    assert!(
+        without_success.is_empty(),
+        "never asked so that they could answer with success (teach tests/clients/schemathesis_hooks.py): {without_success:?}"
+    );
 }
 
 #[test]
@@ -41,21 +51,26 @@ fn every_answer_is_described_where_tokens_are_asked_for() {
     compare(&service, Some(&token));
 }
 
-fn compare(service: &Served, token: Option<&str>) {
+/// Returns the statuses that each operation has answered.
+fn compare(service: &Served, token: Option<&str>) -> BTreeMap<String, Vec<u16>> {
     let home = tempfile::tempdir().unwrap();
     let good_machine = home.path().join("inventory.json");
     fs::write(&good_machine, inventory(1).to_string()).unwrap();
+    let seen = home.path().join("seen.json");
     let url = format!("http://127.0.0.1:{}", service.port());
+    let description = project_root().join("api-spec/openapi.json");
     let mut asking = Environment::of("schemathesis").program("schemathesis", home.path());
     asking
         .env("SCHEMATHESIS_HOOKS", "schemathesis_hooks")
         .env("PYTHONPATH", project_root().join("tests/clients"))
         .env("SERVICE_URL", &url)
+        .env("DESCRIPTION", &description)
         .env("INVENTORY", good_machine)
+        .env("SEEN", &seen)
         .env("PULL_SECRET", PULL_SECRET);
     asking
         .arg("run")
-        .arg(project_root().join("api-spec/openapi.json"))
+        .arg(description)
         .args(["--url", &url, "--no-color", "--continue-on-failure"])
         .args(["--seed", SEED, "--max-examples", EXAMPLES])
         .args(["--generation-database", "none"])
@@ -74,4 +89,7 @@ fn compare(service: &Served, token: Option<&str>) {
     let said = program.transcript().text();
     assert!(status.success(), "{said}\nschemathesis: {status}");
     println!("{said}");
+    let seen = serde_json::from_slice(&fs::read(seen).unwrap()).unwrap();
+    println!("{seen:?}");
+    seen
 }

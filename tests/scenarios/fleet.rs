@@ -83,6 +83,8 @@ fn each_fault_is_contained_and_nobody_else_notices(database: Database) {
         "0",
         "--poll-interval",
         "500ms",
+        // However busy this computer is: the slow ones are waited for.
+        "--until-inventory",
         "--duration",
         "20s",
         "--fault",
@@ -111,8 +113,12 @@ fn each_fault_is_contained_and_nobody_else_notices(database: Database) {
     // The harmless form of strange texts is kept; everything else is refused by name.
     for (what, ending, count) in run.met("hostile-inventory") {
         let strange_texts = what.contains("control characters");
+        // Nobody waits for the rest of a body that is too large, so its sender may only see the connection end.
+        let too_large = what.contains("12 MiB");
         assert!(
-            ending == "400" || strange_texts && ending == "204",
+            ending == "400"
+                || strange_texts && ending == "204"
+                || too_large && ending.starts_with("no answer"),
             "{what}: {count} times {ending}"
         );
     }

@@ -78,21 +78,24 @@ fn an_idle_hosts_polls_write_nothing(database: Database) {
         wrote <= 1,
         "100 polls of idle hosts made {wrote} write transactions"
     );
-    let flushed =
-        |statement: &&&String| statement.contains("check_in") || statement.starts_with("UPDATE hosts");
+    // The driver tells the first words of each, and of all writes the batched check-in alone is allowed.
+    let allowed = ["BEGIN", "COMMIT", "UPDATE hosts SET checked_in_at"];
     let written: Vec<&&String> = changing
         .iter()
-        .filter(|statement| !matches!(statement.as_str(), "BEGIN" | "BEGIN IMMEDIATE" | "COMMIT"))
+        .filter(|statement| !allowed.iter().any(|allowed| statement.starts_with(allowed)))
         .collect();
     assert!(
-        written.len() <= 1
-            && written
-                .iter()
-                .copied()
-                .filter(|statement| flushed(&statement))
-                .count()
-                == written.len(),
+        written.is_empty(),
         "100 polls of idle hosts changed something: {written:?}"
+    );
+    // Each host is read a few times at most, and then known.
+    let reads = sent
+        .iter()
+        .filter(|statement| statement.starts_with("SELECT"))
+        .count();
+    assert!(
+        reads < 80,
+        "100 polls of 10 idle hosts asked the database {reads} times"
     );
 
     // The counting counts: a change is seen by both.
@@ -106,7 +109,9 @@ fn an_idle_hosts_polls_write_nothing(database: Database) {
         Duration::from_secs(10),
         || {
             let sent = statements(&service).split_off(before);
-            let changed = sent.iter().any(|statement| statement.starts_with("UPDATE hosts"));
+            let changed = sent.iter().any(|statement| {
+                statement.starts_with("UPDATE hosts") && !statement.contains("checked_in_at")
+            });
             if changed { Ok(()) } else { Err(format!("{sent:?}")) }
         },
     );

@@ -62,7 +62,7 @@ async fn download(names: &Names, request: &ApiVipConnectivityRequest) -> Result<
     let status = answer.status();
     if status.is_redirection() {
         return Err(format!(
-            "status {status}: it sends us on to another host, where the request's headers must not go; give that URL"
+            "status {status}: it sends us on to another host or from TLS to plain text, where the request's headers must not go; give that URL"
         ));
     }
     let mut body = Vec::new();
@@ -100,7 +100,7 @@ fn quoted(body: &[u8]) -> String {
 fn client(names: &Names, url: &Url, request: &ApiVipConnectivityRequest) -> Result<reqwest::Client, String> {
     // Fails only when another part of the program has installed one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let same_host = url.host_str().unwrap_or_default().to_owned();
+    let asked = url.clone();
     let builder = reqwest::Client::builder()
         .dns_resolver(names.clone())
         .no_proxy()
@@ -109,7 +109,7 @@ fn client(names: &Names, url: &Url, request: &ApiVipConnectivityRequest) -> Resu
         .redirect(Policy::custom(move |attempt| {
             if attempt.previous().len() > MOST_REDIRECTS {
                 attempt.error("it sends us on and on")
-            } else if attempt.url().host_str() == Some(&same_host) {
+            } else if is_same_server(&asked, attempt.url()) {
                 attempt.follow()
             } else {
                 attempt.stop()
@@ -124,6 +124,11 @@ fn client(names: &Names, url: &Url, request: &ApiVipConnectivityRequest) -> Resu
     builder
         .build()
         .map_err(|error| format!("no HTTP client: {}", causes(&error)))
+}
+
+/// The same host, and not in plain text what was asked for by TLS: the headers go there, too.
+fn is_same_server(asked: &Url, next: &Url) -> bool {
+    next.host_str() == asked.host_str() && (next.scheme() == "https" || asked.scheme() == "http")
 }
 
 /// Only the given authorities when there are any, else the system's.

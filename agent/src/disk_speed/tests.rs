@@ -109,7 +109,7 @@ fn data_that_comes_while_it_is_measured_survives_and_ends_it() {
         .open(disk.path())
         .unwrap();
     let load = Load {
-        bytes: 40_000 * 2300,
+        bytes: 1_500 * 2300,
         block: 2300,
         writers: 1,
     };
@@ -210,12 +210,13 @@ fn verdict(machine: &Machine) -> Option<String> {
 
 #[test]
 fn a_disk_is_found_by_any_of_its_names() {
-    let root = machine().root();
+    let machine = machine();
+    let root = machine.root();
     for path in ["/dev/sda", "/dev/disk/by-id/wwn-0x1"] {
         let found = target::find(&root, path).unwrap();
         assert_eq!((found.name.as_str(), found.size), ("sda", 100 * MIB));
     }
-    assert_eq!(verdict(&machine()), None);
+    assert_eq!(verdict(&machine), None);
 }
 
 #[test]

@@ -36,9 +36,12 @@ impl Credentials {
             username: Option<String>,
             password: Option<String>,
         }
-        let file: File = serde_json::from_str(text).map_err(|_| {
-            RegistryError::Configuration("the pull secret is no JSON with `auths`".to_owned())
-        })?;
+        let file: File = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text)
+            // By way of a map: an empty list would do for a structure whose members may all be absent.
+            .and_then(|map| serde_json::from_value(map.into()))
+            .map_err(|_| {
+                RegistryError::Configuration("the pull secret is no JSON with `auths`".to_owned())
+            })?;
         let mut all = BTreeMap::new();
         for (place, entry) in file.auths {
             let pair = match (entry.auth, entry.username, entry.password) {

@@ -1,8 +1,9 @@
 //! The service over HTTP. Source: agent-protocol.md §2-4.
 
+mod logs;
+
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
 use muster_api::ids::HostId;
 use muster_api::steps::{NextStepRunnerArgs, Steps};
@@ -12,6 +13,8 @@ use reqwest::{Method, NoProxy, Proxy, RequestBuilder, Response};
 use serde::Deserialize;
 use url::Url;
 use uuid::Uuid;
+
+pub use logs::LogsState;
 
 use super::machine::Failure;
 use super::trust;
@@ -24,8 +27,6 @@ const LARGEST_ANSWER: usize = 4 << 20;
 const LONGEST_REASON: usize = 300;
 /// Quick retries of a request that met 503 or 504.
 const QUICK_RETRIES: u32 = 3;
-/// An upload of logs may take so long.
-const LOGS_UPLOAD: Duration = Duration::from_secs(600);
 
 /// Why no client can be made of the settings.
 #[derive(Debug, thiserror::Error)]
@@ -51,28 +52,6 @@ pub struct Registration {
     pub host_id: HostId,
     /// What the host calls itself from now on, if the service says it.
     pub agent_version: Option<String>,
-}
-
-/// How far the collection of logs is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogsState {
-    /// The step has come.
-    Requested,
-    /// Being made and sent.
-    Collecting,
-    /// Sent.
-    Completed,
-}
-
-impl LogsState {
-    /// On the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Requested => "requested",
-            Self::Collecting => "collecting",
-            Self::Completed => "completed",
-        }
-    }
 }
 
 /// One service, one InfraEnv, one token.
@@ -182,65 +161,6 @@ impl Client {
         url.set_path(&format!("{pool}/downloads/files"));
         url.query_pairs_mut().append_pair("file_name", "discovery.ign");
         answer(self.request(Method::GET, url, None, Uuid::new_v4())).await
-    }
-
-    /// Tells how far the collection of logs is.
-    ///
-    /// # Errors
-    /// [`Failure`]
-    pub async fn logs_progress(&self, pool: Uuid, host: Uuid, state: LogsState) -> Result<(), Failure> {
-        let url = self.api(&format!("infra-envs/{pool}/hosts/{host}/logs-progress"));
-        let request = self
-            .request(Method::PUT, url, None, Uuid::new_v4())
-            .json(&serde_json::json!({ "logs_state": state.name() }));
-        answer(request).await.map(drop)
-    }
-
-    /// Uploads an archive of logs as it is made. An error among the pieces ends the upload before its end.
-    ///
-    /// # Errors
-    /// [`Failure`]
-    pub async fn upload_logs(
-        &self,
-        cluster: Uuid,
-        host: Uuid,
-        pool: Uuid,
-        pieces: tokio::sync::mpsc::Receiver<std::io::Result<Vec<u8>>>,
-    ) -> Result<(), Failure> {
-        let boundary = Uuid::new_v4().simple().to_string();
-        let head = format!(
-            "--{boundary}\r\nContent-Disposition: form-data; name=\"upfile\"; filename=\"logs.tar.gz\"\r\n\
-             Content-Type: application/x-gzip\r\n\r\n"
-        );
-        let tail = format!("\r\n--{boundary}--\r\n");
-        let pieces = futures_util::stream::unfold(pieces, async |mut pieces| {
-            pieces.recv().await.map(|piece| (piece, pieces))
-        });
-        let body = futures_util::stream::iter([Ok(head.into_bytes())])
-            .chain(pieces)
-            .chain(futures_util::stream::iter([Ok(tail.into_bytes())]));
-        let mut url = self.api(&format!("clusters/{cluster}/logs"));
-        url.query_pairs_mut()
-            .append_pair("host_id", &host.to_string())
-            .append_pair("infra_env_id", &pool.to_string())
-            .append_pair("logs_type", "host");
-        let request = self
-            .request(Method::POST, url, None, Uuid::new_v4())
-            .header(
-                "content-type",
-                format!("multipart/form-data; boundary={boundary}"),
-            )
-            .timeout(LOGS_UPLOAD)
-            .body(reqwest::Body::wrap_stream(body));
-        // A stream cannot be sent twice: no quick retries.
-        let response = request_once(request).await?;
-        let status = response.status();
-        let body = read_body(response).await?;
-        if status.is_success() {
-            Ok(())
-        } else {
-            Err(Failure::Status(status.as_u16(), reason(&body)))
-        }
     }
 
     /// A URL under the protocol's base path.

@@ -2,6 +2,7 @@
 //! A panic in a step is that step's failure and nobody else's.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use muster_api::steps::{Step, StepReply};
@@ -114,7 +115,8 @@ impl Executor {
                 step.step_type
             )));
         };
-        let limit = handler.deadline_for(&step.args);
+        let limit = catch_unwind(AssertUnwindSafe(|| handler.deadline_for(&step.args)))
+            .unwrap_or_else(|_| handler.deadline());
         let deadline = Instant::now() + limit;
         let alive = match self.admit(name, deadline) {
             Admission::Go(alive) => alive,

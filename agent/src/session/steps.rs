@@ -1,7 +1,6 @@
 //! The steps that this agent can do, one file each. A new step is a file here and a line in [`Registry::standard`].
 
 pub mod api_vip;
-pub mod argument;
 pub mod boot_artifacts;
 pub mod connectivity;
 pub mod disk_speed;
@@ -156,8 +155,8 @@ impl Registry {
             Arc::new(connectivity::ConnectivityCheck),
             Arc::new(free_addresses::FreeNetworkAddresses),
             Arc::new(vips::VerifyVips),
-            Arc::new(domains::DomainResolution::new(means.time.names().clone())),
-            Arc::new(api_vip::ApiVipConnectivityCheck::new(means.time.names().clone())),
+            Arc::new(domains::DomainResolution::new(means.names.clone())),
+            Arc::new(api_vip::ApiVipConnectivityCheck::new(means.names.clone())),
             Arc::new(disk_speed::DiskSpeedCheck),
             Arc::new(images::ImageAvailability::new(means)),
             Arc::new(tang::TangConnectivity::new(means)),

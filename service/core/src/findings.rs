@@ -21,6 +21,7 @@ pub use sees::{matters_to_others, peers_matter, sees};
 use crate::host::{Finding, Host, HostFacts};
 use crate::validate::Look;
 use around::Around;
+pub(crate) use around::find_peer;
 
 /// A peer answers neither on its segment nor to pings.
 pub const PEER_UNREACHABLE: &str = "peer-unreachable";

@@ -3,13 +3,17 @@
 mod bind;
 mod delete;
 mod get;
+mod ignition;
 mod install;
+mod installer_args;
 mod instructions;
 mod list;
+mod logs_progress;
 mod progress;
 mod register;
 mod reply;
 mod reset;
+mod reset_validation;
 mod settle_identity;
 mod unbind;
 mod update;
@@ -37,6 +41,12 @@ pub fn user_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(get::get_host))
         .routes(routes!(update::update_host))
         .routes(routes!(delete::delete_host))
+        .routes(routes!(installer_args::update_installer_args))
+        .routes(routes!(
+            ignition::update_host_ignition,
+            ignition::get_host_ignition
+        ))
+        .routes(routes!(reset_validation::reset_host_validation))
         .routes(routes!(bind::bind_host))
         .routes(routes!(unbind::unbind_host))
         .routes(routes!(install::install_host))
@@ -46,7 +56,9 @@ pub fn user_routes() -> OpenApiRouter<Arc<App>> {
 
 /// Operations of people and of the InfraEnv's hosts.
 pub fn shared_routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(list::list_hosts))
+    OpenApiRouter::new()
+        .routes(routes!(list::list_hosts))
+        .routes(routes!(ignition::download_host_ignition))
 }
 
 /// Operations of hosts.
@@ -57,6 +69,7 @@ pub fn agent_routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(register::register_host))
         .routes(routes!(instructions::get_next_steps))
+        .routes(routes!(logs_progress::update_host_logs_progress))
         .routes(routes!(progress::update_progress))
         .merge(replies)
 }

@@ -20,7 +20,7 @@ use utoipa_axum::router::OpenApiRouter;
 use super::body::ORDINARY_LIMIT;
 use super::problem::Problem;
 use super::{
-    clusters, description, events, hosts, infra_envs, operators, request_id, status, support, versions,
+    clusters, description, events, hosts, infra_envs, logs, operators, request_id, status, support, versions,
 };
 use crate::app::App;
 use crate::auth::gate::{Allowed, require};
@@ -54,7 +54,9 @@ fn operations(app: Option<&Arc<App>>) -> OpenApiRouter<Arc<App>> {
             Allowed::ALL,
         ))
         .merge(guarded(
-            infra_envs::url_routes().merge(events::routes()),
+            infra_envs::url_routes()
+                .merge(events::routes())
+                .merge(logs::url_routes()),
             Allowed::USER_OR_URL,
         ))
         .merge(guarded(
@@ -64,7 +66,8 @@ fn operations(app: Option<&Arc<App>>) -> OpenApiRouter<Arc<App>> {
         .merge(guarded(
             hosts::agent_routes()
                 .merge(events::agent_routes())
-                .merge(clusters::agent_routes()),
+                .merge(clusters::agent_routes())
+                .merge(logs::agent_routes()),
             Allowed::AGENT,
         ))
 }

@@ -91,6 +91,8 @@ async fn within_limits<'a>(
     }
     Ok(kept)
 }
+/// Where PostgreSQL tells all replicas which hosts change, after the commit.
+pub(crate) const CHANNEL: &str = "muster_changes";
 
 /// Notes that `subject` has a new version. A claim on an older one is void: the record must be looked at once more.
 pub(crate) async fn note_change(
@@ -100,18 +102,30 @@ pub(crate) async fn note_change(
     at: Timestamp,
 ) -> Result<()> {
     let (kind, key) = subject.columns();
-    sqlx::query(
+    let told = matches!(subject, Subject::Host { .. }) && transaction.backend_name() == "PostgreSQL";
+    let telling = if told {
+        " RETURNING CAST(pg_notify($6, $7) AS TEXT)"
+    } else {
+        ""
+    };
+    let sql = format!(
         "INSERT INTO outbox (kind, key, id, version, created_at, claimed_until) VALUES ($1, $2, $3, $4, $5, 0)
-         ON CONFLICT (kind, key) DO UPDATE SET id = excluded.id, version = excluded.version, claimed_until = 0",
-    )
-    .bind(kind)
-    .bind(key)
-    .bind(new_id())
-    .bind(version)
-    .bind(micros(at))
-    .execute(&mut **transaction)
-    .await
-    .map_err(failed("noting a change in the outbox"))?;
+         ON CONFLICT (kind, key) DO UPDATE SET id = excluded.id, version = excluded.version, claimed_until = 0{telling}"
+    );
+    let text = format!("{kind} {key}");
+    let mut query = sqlx::query(sqlx::AssertSqlSafe(sql))
+        .bind(kind)
+        .bind(key)
+        .bind(new_id())
+        .bind(version)
+        .bind(micros(at));
+    if told {
+        query = query.bind(CHANNEL).bind(text);
+    }
+    query
+        .execute(&mut **transaction)
+        .await
+        .map_err(failed("noting a change in the outbox"))?;
     Ok(())
 }
 

@@ -131,7 +131,9 @@ impl Store {
             host.data.updated_at,
         )
         .await?;
+        let change = self.polled().changing((host.infra_env_id, host.id));
         commit(transaction).await?;
+        change.done();
         Ok(version)
     }
 
@@ -317,7 +319,9 @@ impl Store {
         }
         insert_events(&mut transaction, self, events).await?;
         note_change(&mut transaction, subject(host.infra_env_id, host.id), version, at).await?;
+        let change = self.polled().changing((host.infra_env_id, host.id));
         commit(transaction).await?;
+        change.done();
         Ok(version)
     }
 
@@ -355,7 +359,9 @@ impl Store {
         .await?;
         insert_events(&mut transaction, self, events).await?;
         note_change(&mut transaction, subject(infra_env_id, id), version, at).await?;
+        let change = self.polled().changing((infra_env_id, id));
         commit(transaction).await?;
+        change.done();
         Ok(true)
     }
 }

@@ -37,7 +37,7 @@ impl Subject {
         }
     }
 
-    fn from_columns(kind: &str, key: &str) -> Option<Self> {
+    pub(crate) fn from_columns(kind: &str, key: &str) -> Option<Self> {
         match kind {
             "host" => {
                 let (infra_env_id, id) = key.split_once('/')?;

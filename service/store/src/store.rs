@@ -10,6 +10,7 @@ use sqlx::{Any, AnyPool, Transaction};
 
 use crate::Result;
 use crate::error::failed;
+use crate::polled::Polled;
 
 /// Which database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,9 @@ struct Shared {
     writers: AnyPool,
     reads: AtomicU64,
     writes: AtomicU64,
+    polled: Arc<Polled>,
+    /// The URL of PostgreSQL, for a connection beside the pools.
+    server: Option<String>,
 }
 
 /// How often the database was used since the store was opened.
@@ -81,13 +85,15 @@ pub struct StatementCounts {
 }
 
 impl Store {
-    pub(crate) fn new(kind: Kind, readers: AnyPool, writers: AnyPool) -> Self {
+    pub(crate) fn new(kind: Kind, readers: AnyPool, writers: AnyPool, url: &str) -> Self {
         let shared = Shared {
             kind,
             readers,
             writers,
             reads: AtomicU64::new(0),
             writes: AtomicU64::new(0),
+            polled: Arc::new(Polled::new(kind == Kind::Sqlite)),
+            server: (kind == Kind::Postgres).then(|| url.to_owned()),
         };
         Self {
             shared: Arc::new(shared),
@@ -146,6 +152,20 @@ impl Store {
             reads: self.shared.reads.load(Ordering::Relaxed),
             writes: self.shared.writes.load(Ordering::Relaxed),
         }
+    }
+
+    pub(crate) fn polled(&self) -> &Arc<Polled> {
+        &self.shared.polled
+    }
+
+    /// The URL of the server, if there is one.
+    pub(crate) fn server(&self) -> Option<&str> {
+        self.shared.server.as_deref()
+    }
+
+    /// A connection for what is neither a read nor a write of records.
+    pub(crate) async fn server_connection(&self) -> sqlx::Result<PoolConnection<Any>> {
+        self.shared.readers.acquire().await
     }
 
     pub(crate) fn request_id(&self) -> Option<String> {

@@ -166,3 +166,13 @@ async fn requests_that_cannot_be_made_say_why() {
         assert!(error.contains(why), "{error}");
     }
 }
+
+#[test]
+fn headers_follow_to_the_same_host_and_never_out_of_tls() {
+    let same = |asked: &str, next: &str| is_same_server(&asked.parse().unwrap(), &next.parse().unwrap());
+    assert!(same("http://a.example:1/x", "http://a.example:2/y"));
+    assert!(same("http://a.example/", "https://a.example/"));
+    assert!(same("https://a.example/", "https://a.example/z"));
+    assert!(!same("https://a.example/", "http://a.example/"));
+    assert!(!same("http://a.example/", "http://b.example/"));
+}

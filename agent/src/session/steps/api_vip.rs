@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::ApiVipConnectivityRequest;
 
-use super::{Running, StepHandler, StepOutput, StepType, argument};
+use super::{Running, StepHandler, StepOutput, StepType, one_argument};
 use crate::checks::api_vip;
 use crate::net::names::Names;
 
@@ -36,13 +36,12 @@ impl StepHandler for ApiVipConnectivityCheck {
         let names = self.names.clone();
         async move {
             let _running = running;
-            let request: ApiVipConnectivityRequest = match argument::only("api-vip-connectivity-check", &args)
-            {
+            let request: ApiVipConnectivityRequest = match one_argument("api-vip-connectivity-check", &args) {
                 Ok(request) => request,
                 Err(error) => return StepOutput::failed(error),
             };
             let response = api_vip::check(&names, &request).await;
-            let mut output = argument::answered(&response);
+            let mut output = StepOutput::json(&response);
             // A download that fails is an answer, not a failed step.
             if output.exit_code == 0 && !response.is_success {
                 output.error = "ignition download error".to_owned();

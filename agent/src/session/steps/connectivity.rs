@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::ConnectivityCheckHost;
 
-use super::{Running, StepHandler, StepOutput, StepType, argument};
+use super::{Running, StepHandler, StepOutput, StepType, one_argument};
 use crate::checks::connectivity;
 use crate::checks::nics::Nic;
 
@@ -28,12 +28,12 @@ impl StepHandler for ConnectivityCheck {
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
         async move {
             let _running = running;
-            let hosts: Vec<ConnectivityCheckHost> = match argument::only("connectivity-check", &args) {
+            let hosts: Vec<ConnectivityCheckHost> = match one_argument("connectivity-check", &args) {
                 Ok(hosts) => hosts,
                 Err(error) => return StepOutput::failed(error),
             };
             match connectivity::check(&Nic::of_this_host(), &hosts).await {
-                Ok(report) => argument::answered(&report),
+                Ok(report) => StepOutput::json(&report),
                 Err(error) => StepOutput::failed(format!("connectivity-check: {error}")),
             }
         }

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::{DomainResolutionRequest, DomainResolutionResponse};
 
-use super::{Running, StepHandler, StepOutput, StepType, argument};
+use super::{Running, StepHandler, StepOutput, StepType, one_argument};
 use crate::checks::domains;
 use crate::net::names::Names;
 
@@ -37,12 +37,12 @@ impl StepHandler for DomainResolution {
         let names = self.names.clone();
         async move {
             let _running = running;
-            let request: DomainResolutionRequest = match argument::only("domain-resolution", &args) {
+            let request: DomainResolutionRequest = match one_argument("domain-resolution", &args) {
                 Ok(request) => request,
                 Err(error) => return StepOutput::failed(error),
             };
             match domains::resolve(&names, &request.domains).await {
-                Ok(resolutions) => argument::answered(&DomainResolutionResponse { resolutions }),
+                Ok(resolutions) => StepOutput::json(&DomainResolutionResponse { resolutions }),
                 Err(error) => StepOutput::failed(format!("domain-resolution: {error}")),
             }
         }

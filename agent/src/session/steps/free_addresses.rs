@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::{Running, StepHandler, StepOutput, StepType, argument};
+use super::{Running, StepHandler, StepOutput, StepType, one_argument};
 use crate::checks::addresses;
 use crate::checks::nics::Nic;
 
@@ -24,15 +24,20 @@ impl StepHandler for FreeNetworkAddresses {
         Duration::from_secs(300)
     }
 
+    /// As the protocol has it: an empty answer, for the one that runs will give the addresses.
+    fn when_running(&self) -> Option<StepOutput> {
+        Some(StepOutput::good(String::new()))
+    }
+
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
         async move {
             let _running = running;
-            let networks: Vec<String> = match argument::only("free-network-addresses", &args) {
+            let networks: Vec<String> = match one_argument("free-network-addresses", &args) {
                 Ok(networks) => networks,
                 Err(error) => return StepOutput::failed(error),
             };
             match addresses::free(&Nic::of_this_host(), &networks).await {
-                Ok(free) => argument::answered(&free),
+                Ok(free) => StepOutput::json(&free),
                 Err(error) => StepOutput::failed(format!("free-network-addresses: {error}")),
             }
         }

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::VerifyVip;
 
-use super::{Running, StepHandler, StepOutput, StepType, argument};
+use super::{Running, StepHandler, StepOutput, StepType, one_argument};
 use crate::checks::nics::Nic;
 use crate::checks::vips;
 
@@ -27,13 +27,13 @@ impl StepHandler for VerifyVips {
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
         async move {
             let _running = running;
-            let vips: Vec<VerifyVip> = match argument::only("verify-vips", &args) {
+            let vips: Vec<VerifyVip> = match one_argument("verify-vips", &args) {
                 Ok(vips) => vips,
                 Err(error) => return StepOutput::failed(error),
             };
             match vips::verify(&Nic::of_this_host(), &vips).await {
                 // Nothing asked, nothing said: what the protocol's own service expects.
-                Ok(verified) => argument::answered(&Some(verified).filter(|verified| !verified.is_empty())),
+                Ok(verified) => StepOutput::json(&Some(verified).filter(|verified| !verified.is_empty())),
                 Err(error) => StepOutput::failed(format!("verify-vips: {error}")),
             }
         }

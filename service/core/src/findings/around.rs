@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use muster_api::host::HostStatus;
+use muster_api::ids::HostId;
 use muster_api::inventory::Inventory;
 use muster_api::steps::ConnectivityRemoteHost;
 
@@ -57,8 +58,7 @@ impl<'a> Around<'a> {
         let report = self.host.reports.connectivity.as_ref();
         let remotes = report.into_iter().flat_map(|report| &report.remote_hosts);
         remotes.filter_map(|remote| {
-            let id = remote.host_id.parse().ok()?;
-            let peer = self.peers.iter().find(|peer| peer.id == id)?;
+            let peer = find_peer(self.peers, &remote.host_id)?;
             is_awake(peer).then_some((peer, remote))
         })
     }
@@ -114,6 +114,13 @@ pub(super) fn is_awake(peer: &Peer) -> bool {
         | HostStatus::Reclaiming
         | HostStatus::ReclaimingRebooting => false,
     }
+}
+
+/// The peer with this id, as a report writes it.
+pub(crate) fn find_peer<'a>(peers: &'a [Peer], id: &str) -> Option<&'a Peer> {
+    let id: HostId = id.parse().ok()?;
+    let index = peers.binary_search_by_key(&id, |peer| peer.id).ok()?;
+    peers.get(index)
 }
 
 /// How people call a peer.

@@ -41,10 +41,11 @@ pub(super) fn requested(
         host.data.role = role::in_the_end(&host.data);
         host.data.suggested_role = host.data.role;
     }
+    let before = host.clone();
     refresh(host, facts, now);
     if host.state != HostState::Known {
         let why = format!("it is not fit any more. {}", describe(host));
-        return refuse(host, &why);
+        return refuse(&before, &why);
     }
     host.data.logs = LogsState::default();
     host.data.progress = None;

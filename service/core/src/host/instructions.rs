@@ -1,6 +1,6 @@
 //! What a host is asked to do. Source: instructions.md §2 and §3.
 
-mod arguments;
+pub(crate) mod arguments;
 
 use muster_api::steps::{PostStepAction, Step, StepType, Steps, UpgradeAgentRequest};
 

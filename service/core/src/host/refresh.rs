@@ -155,6 +155,7 @@ fn not_fit(validations: &ValidationsInfo, failed: &[String]) -> String {
 fn messages(validations: &ValidationsInfo, ids: &[String]) -> String {
     let mut reasons: Vec<&str> = ids.iter().map(|id| message(validations, id)).collect();
     reasons.sort_unstable();
+    reasons.dedup();
     reasons.join(" ; ")
 }
 

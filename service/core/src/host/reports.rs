@@ -13,6 +13,7 @@ use super::refresh::refresh;
 use super::step::{RefusalClass, Refused};
 use super::{Host, HostEvent, HostFacts, HostState, disks, identity, media, news};
 use crate::event::NewEvent;
+use crate::findings;
 
 /// Most disks and images of which measurements are kept.
 const MAX_MEASURED: usize = 2048;
@@ -92,12 +93,12 @@ fn inventory(host: &mut Host, event: &HostEvent, inventory: &Inventory) -> Resul
 /// Whom it reaches; hosts that are not of its cluster are left out.
 fn connectivity(host: &mut Host, report: &ConnectivityReport, facts: &HostFacts<'_>) {
     let peers = facts.cluster.map_or(&[][..], |cluster| cluster.peers);
-    let known = |id: &str| peers.iter().any(|peer| peer.id.to_string() == id);
+    let known = |id: &str| findings::find_peer(peers, id).is_some();
     let mut report = report.clone();
     report.remote_hosts.retain(|remote| known(&remote.host_id));
     if host.cluster_id.is_some() {
         host.reports.connectivity = Some(report);
-        host.data.sees = crate::findings::sees(&host.reports);
+        host.data.sees = findings::sees(&host.reports);
     }
 }
 

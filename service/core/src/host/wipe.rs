@@ -28,7 +28,6 @@ pub(super) fn membership(host: &mut Host) {
     installation(host);
     host.cluster_id = None;
     host.reports = HostReports::default();
-    host.data.sees = super::Sees::default();
     let data = &mut host.data;
     data.sees = Sees::default();
     data.logs = LogsState::default();

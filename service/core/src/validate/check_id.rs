@@ -100,7 +100,7 @@ impl CheckId {
     pub const INPUT: [Self; table::count(Gate::Input)] = table::with(Gate::Input);
 
     /// Those that a bound host must pass to be known (rules 29 to 31).
-    pub const BOUND_GATE: [Self; table::count(Gate::Gate)] = table::with(Gate::Gate);
+    pub const BOUND_GATE: [Self; table::count(Gate::Known)] = table::with(Gate::Known);
 
     /// The name on the wire.
     pub fn id(self) -> &'static str {

@@ -4,6 +4,7 @@ use muster_api::steps::{ConnectivityReport, L3Connectivity};
 
 use super::look::View;
 use super::{Verdict, no_inventory};
+use crate::findings::find_peer;
 use muster_api::host::HostRole;
 
 /// Peers that are named in a message.
@@ -69,7 +70,7 @@ fn judge(look: &View<'_>, measure: impl Fn() -> Measure) -> Verdict {
         return Verdict::Pending("Waits until the host has told whom it reaches".into());
     };
     let same_role = |id: &str| {
-        let peer = bound.peers.iter().find(|peer| peer.id.to_string() == id)?;
+        let peer = find_peer(bound.peers, id)?;
         (peer.role == role).then(|| {
             if peer.hostname.is_empty() {
                 id.to_owned()

@@ -24,7 +24,7 @@ pub(super) struct Row {
 #[derive(Clone, Copy)]
 pub(super) enum Gate {
     /// To be known.
-    Gate,
+    Known,
     /// To have a minimum of hardware.
     MinHardware,
     /// To have all that users must say.
@@ -68,7 +68,7 @@ const fn row(
 }
 
 const fn operator(check: CheckId, id: &'static str, judge: fn(&View<'_>) -> Verdict) -> Row {
-    row(check, id, OPERATORS, Gate::Gate, judge)
+    row(check, id, OPERATORS, Gate::Known, judge)
 }
 
 /// The table, for constants.
@@ -119,35 +119,35 @@ pub(super) const ROWS: [Row; 66] = [
         CheckId::HasCpuCoresForRole,
         "has-cpu-cores-for-role",
         HARDWARE,
-        Gate::Gate,
+        Gate::Known,
         capacity::cpu_cores_for_role,
     ),
     row(
         CheckId::HasMemoryForRole,
         "has-memory-for-role",
         HARDWARE,
-        Gate::Gate,
+        Gate::Known,
         capacity::memory_for_role,
     ),
     row(
         CheckId::HostnameUnique,
         "hostname-unique",
         HARDWARE,
-        Gate::Gate,
+        Gate::Known,
         hostname::unique,
     ),
     row(
         CheckId::HostnameValid,
         "hostname-valid",
         HARDWARE,
-        Gate::Gate,
+        Gate::Known,
         hostname::valid,
     ),
     row(
         CheckId::SufficientInstallationDiskSpeed,
         "sufficient-installation-disk-speed",
         HARDWARE,
-        Gate::Gate,
+        Gate::Known,
         disks::speed,
     ),
     row(
@@ -175,21 +175,21 @@ pub(super) const ROWS: [Row; 66] = [
         CheckId::CompatibleAgent,
         "compatible-agent",
         HARDWARE,
-        Gate::Gate,
+        Gate::Known,
         agent::compatible,
     ),
     row(
         CheckId::NoSkipInstallationDisk,
         "no-skip-installation-disk",
         HARDWARE,
-        Gate::Gate,
+        Gate::Known,
         disks::installation_disk_not_skipped,
     ),
     row(
         CheckId::NoSkipMissingDisk,
         "no-skip-missing-disk",
         HARDWARE,
-        Gate::Gate,
+        Gate::Known,
         disks::skipped_disks_exist,
     ),
     row(
@@ -217,21 +217,21 @@ pub(super) const ROWS: [Row; 66] = [
         CheckId::BelongsToMachineCidr,
         "belongs-to-machine-cidr",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         machine_network::belongs,
     ),
     row(
         CheckId::IgnitionDownloadable,
         "ignition-downloadable",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         ignition::downloadable,
     ),
     row(
         CheckId::BelongsToMajorityGroup,
         "belongs-to-majority-group",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         majority::belongs,
     ),
     row(CheckId::MtuValid, "mtu-valid", NETWORK, Gate::Apart, mtu::valid),
@@ -239,7 +239,7 @@ pub(super) const ROWS: [Row; 66] = [
         CheckId::ValidPlatformNetworkSettings,
         "valid-platform-network-settings",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         platform::network_settings,
     ),
     row(
@@ -253,7 +253,7 @@ pub(super) const ROWS: [Row; 66] = [
         CheckId::TimeSynced,
         "time-synced-between-host-and-service",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         time::clocks_agree,
     ),
     row(
@@ -267,70 +267,70 @@ pub(super) const ROWS: [Row; 66] = [
         CheckId::SufficientNetworkLatency,
         "sufficient-network-latency-requirement-for-role",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         quality::latency,
     ),
     row(
         CheckId::SufficientPacketLoss,
         "sufficient-packet-loss-requirement-for-role",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         quality::packet_loss,
     ),
     row(
         CheckId::HasDefaultRoute,
         "has-default-route",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         network::default_route,
     ),
     row(
         CheckId::ApiDomainNameResolved,
         "api-domain-name-resolved-correctly",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         domains::api,
     ),
     row(
         CheckId::ApiIntDomainNameResolved,
         "api-int-domain-name-resolved-correctly",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         domains::api_int,
     ),
     row(
         CheckId::AppsDomainNameResolved,
         "apps-domain-name-resolved-correctly",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         domains::apps,
     ),
     row(
         CheckId::DnsWildcardNotConfigured,
         "dns-wildcard-not-configured",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         domains::no_wildcard,
     ),
     row(
         CheckId::NonOverlappingSubnets,
         "non-overlapping-subnets",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         subnets::do_not_overlap,
     ),
     row(
         CheckId::NoIpCollisions,
         "no-ip-collisions-in-network",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         network::no_ip_collisions,
     ),
     row(
         CheckId::NoIscsiNicInMachineCidr,
         "no-iscsi-nic-belongs-to-machine-cidr",
         NETWORK,
-        Gate::Gate,
+        Gate::Known,
         iscsi::no_nic_in_machine_network,
     ),
     operator(CheckId::AmdGpu, "amd-gpu-requirements-satisfied", |view| {

@@ -3,7 +3,7 @@
 use muster_api::host::{HostRole, HostStatus};
 use muster_api::ids::HostId;
 use muster_api::steps::{
-    ConnectivityRemoteHost, ConnectivityReport, L2Connectivity, L3Connectivity, MtuReport,
+    AddressConflict, ConnectivityRemoteHost, ConnectivityReport, L2Connectivity, L3Connectivity, MtuReport,
 };
 use muster_core::findings::{self, changed, matters_to_others, peers_matter, sees};
 use muster_core::host::{Finding, HostReports, Peer, Sees};
@@ -216,6 +216,28 @@ fn a_machine_outside_of_the_cluster_that_answers_for_an_address_is_named_by_its_
     assert_eq!(kinds(&victim), ["duplicate-address 198.51.100.11: worker-3"]);
 }
 
+/// Somebody answers for an address of the reporting host.
+fn conflict(address: &str, mac: &str) -> AddressConflict {
+    AddressConflict {
+        outgoing_nic: "eth0".into(),
+        ip_address: address.into(),
+        remote_mac: mac.into(),
+    }
+}
+
+#[test]
+fn who_answers_for_an_address_of_the_host_itself_is_named_as_host_or_by_its_mac() {
+    let mut scene = three_hosts();
+    let mac = scene.peers[1].nics[0].mac.clone();
+    let report = scene.host.reports.connectivity.as_mut().unwrap();
+    report.address_conflicts = vec![conflict("198.51.100.11", "0a:00:00:00:00:99")];
+    assert_eq!(kinds(&scene), ["duplicate-address 198.51.100.11: "]);
+    assert!(found(&scene)[0].message.contains("0a:00:00:00:00:99"));
+    let report = scene.host.reports.connectivity.as_mut().unwrap();
+    report.address_conflicts = vec![conflict("198.51.100.11", &mac)];
+    assert_eq!(kinds(&scene), ["duplicate-address 198.51.100.11: worker-3"]);
+}
+
 #[test]
 fn two_cards_of_one_peer_that_both_answer_are_no_conflict() {
     let mut scene = three_hosts();
@@ -305,6 +327,7 @@ fn a_report_that_makes_no_sense_finds_nothing() {
                 ..ConnectivityRemoteHost::default()
             },
         ],
+        address_conflicts: vec![conflict("192.0.2.9", "y"), conflict("x", "y")],
     });
     assert_eq!(found(&scene), []);
 }

@@ -17,5 +17,6 @@ mod registry;
 mod replies;
 mod silence;
 mod states;
+mod steps;
 mod walk;
 mod world;

@@ -7,6 +7,8 @@ pub mod scene;
 
 use std::collections::BTreeSet;
 
+use muster_api::steps::{NtpSource, NtpSourceState};
+use muster_api::validation::ValidationStatus;
 use muster_core::validate::{self, CheckId, Conditions, Look, Verdict};
 
 use scene::{Place, Scene};
@@ -201,7 +203,14 @@ fn rows_of_the_pool_stand_in_the_recorded_order() {
 
 #[test]
 fn rows_of_a_host_that_is_added_to_a_cluster_stand_in_the_recorded_order() {
-    let scene = Scene::new(Place::Day2);
+    let mut scene = Scene::new(Place::Day2);
+    scene.host.data.ntp_sources = Some(vec![NtpSource {
+        source_name: "198.51.100.1".into(),
+        source_state: Some(NtpSourceState::Synced),
+    }]);
+    for row in evaluate(&scene).values().flatten() {
+        assert_eq!(row.status, ValidationStatus::Success, "{}", row.id);
+    }
     let hardware = "has-inventory inventory-not-partially-truncated inventory-not-fully-truncated has-min-cpu-cores has-min-memory has-min-valid-disks has-cpu-cores-for-role has-memory-for-role hostname-unique hostname-valid sufficient-installation-disk-speed compatible-with-cluster-platform compatible-agent no-skip-installation-disk no-skip-missing-disk";
     let network = "connected media-connected machine-cidr-defined belongs-to-machine-cidr ignition-downloadable belongs-to-majority-group mtu-valid valid-platform-network-settings ntp-synced time-synced-between-host-and-service container-images-available sufficient-network-latency-requirement-for-role sufficient-packet-loss-requirement-for-role has-default-route api-domain-name-resolved-correctly api-int-domain-name-resolved-correctly apps-domain-name-resolved-correctly dns-wildcard-not-configured non-overlapping-subnets no-ip-collisions-in-network";
     let operators = "amd-gpu authorino cluster-observability cnv fence-agents-remediation kmm kube-descheduler loki lso lvm mce metallb mtv nmstate node-feature-discovery node-healthcheck node-maintenance numa-resources nvidia-gpu oadp odf openshift-ai openshift-logging osc pipelines self-node-remediation serverless servicemesh";

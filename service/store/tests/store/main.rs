@@ -33,6 +33,7 @@ mod infra_envs;
 mod logs;
 mod opening;
 mod outbox;
+mod polled;
 mod settings;
 mod space;
 mod together;

@@ -109,7 +109,7 @@ fn has_its_turn(host: &Host, facts: &HostFacts<'_>, hosts: usize) -> bool {
 }
 
 /// Where the host will take its ignition from. Source: host-lifecycle.md §13.
-fn api_vip(host: &Host, cluster: ClusterFacts<'_>) -> Option<ApiVipConnectivityRequest> {
+pub(crate) fn api_vip(host: &Host, cluster: ClusterFacts<'_>) -> Option<ApiVipConnectivityRequest> {
     let data = &cluster.cluster.data;
     let (pool, ca) = (role::pool(&host.data), ca_bundle(host, data));
     let url = if !data.ignition_endpoint_url.is_empty() {

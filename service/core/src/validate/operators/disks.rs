@@ -41,7 +41,7 @@ pub(super) fn has_spare(case: &Case<'_, '_>, least: i64) -> bool {
 }
 
 fn is_compact(role: HostRole, bound: &Bound<'_>) -> bool {
-    bound.peers.len() + 1 <= COMPACT_HOSTS || workers(role, bound) == 0
+    bound.peers.len() < COMPACT_HOSTS || workers(role, bound) == 0
 }
 
 /// Whether a host of this role stores.

@@ -204,6 +204,7 @@ fn report(peers: &[Peer]) -> ConnectivityReport {
     };
     ConnectivityReport {
         remote_hosts: peers.iter().map(remote).collect(),
+        ..ConnectivityReport::default()
     }
 }
 
