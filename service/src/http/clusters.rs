@@ -91,11 +91,15 @@ pub(super) async fn scope(app: &App, caller: Caller, id: ClusterId) -> Result<Op
 }
 
 /// `true` as clients of several languages write it; empty is false, as the protocol says of some parameters.
+fn truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" => Some(true),
+        "false" | "0" | "" => Some(false),
+        _ => None,
+    }
+}
+
 fn lenient_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     let text = String::deserialize(deserializer)?;
-    match text.to_ascii_lowercase().as_str() {
-        "true" | "1" => Ok(true),
-        "false" | "0" | "" => Ok(false),
-        _ => Err(serde::de::Error::custom("must be true or false")),
-    }
+    truth(&text).ok_or_else(|| serde::de::Error::custom("must be true or false"))
 }
