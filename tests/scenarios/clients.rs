@@ -14,7 +14,7 @@ use crate::ask::Asker;
 use crate::database::{Database, Served};
 
 /// How long a walk may take. `aicli wait` looks every five seconds.
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// A public key that no private key belongs to.
 const SSH_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHGk0Q0m2mFf1b0yJk7Yd0m9V8zq4WcDkXr3p1b5aGZl a@b";

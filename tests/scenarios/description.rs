@@ -20,7 +20,7 @@ const EXAMPLES: &str = "8";
 /// The same requests each time, as long as the description stays.
 const SEED: &str = "20261121";
 
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// What every answer is compared with: no 5xx; status, media type, headers and body as described; `Allow` beside a 405;
 /// what is deleted is gone, and what was made is there.

@@ -43,13 +43,15 @@ pub async fn list_clusters(
     Query(query): Query<ListQuery>,
     headers: HeaderMap,
 ) -> Result<Json<Vec<Cluster>>, Problem> {
+    // First: what is wrong is refused also where the filters leave nothing.
+    let deleted = wants_deleted(&headers)?;
     let wanted = query.openshift_cluster_id.map(|id| id.to_string());
     let subscribed = query.ams_subscription_ids.as_deref().unwrap_or_default();
     if !subscribed.is_empty() || query.owner.is_some_and(|owner| owner != USER) {
         return Ok(Json(Vec::new()));
     }
     let mut views = Vec::new();
-    for found in app.clusters.list(wants_deleted(&headers)?).await? {
+    for found in app.clusters.list(deleted).await? {
         if wanted
             .as_ref()
             .is_some_and(|wanted| *wanted != found.cluster.data.openshift_cluster_id)
