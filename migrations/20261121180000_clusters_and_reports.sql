@@ -32,3 +32,6 @@ CREATE TABLE cluster_members (
 );
 
 CREATE INDEX cluster_members_by_cluster ON cluster_members (cluster_id, host_id);
+
+-- When host_clock was told: a host may poll on without telling it. NULL while it never was.
+ALTER TABLE hosts ADD COLUMN host_clock_at BIGINT;

@@ -97,8 +97,12 @@ assert "wwn-sdb" in host(2)["skip_formatting_disks"], host(2)
 shown = aicli("info", "host", "worker-a")
 assert "worker-a" in shown and "known-unbound" in shown, shown
 
-# A cluster that is there already; aicli makes an InfraEnv for it, too.
-aicli("create", "cluster", "lab-day2", "-P", "domain=example.test", "-P", "openshift_version=4.20")
+# A cluster that is there already; aicli makes an InfraEnv for it, too. By its address: with a name, `api.lab.example.test`, the
+# protocol calls the cluster `lab`, and aicli looks for `lab-day2`.
+aicli(
+    "create", "cluster", "lab-day2",
+    "-P", "api_vip_dnsname=192.0.2.10", "-P", "domain=example.test", "-P", "openshift_version=4.20",
+)
 cluster = next(found for found in table("list", "clusters") if found["name"] == "lab-day2")
 assert cluster["status"] == "adding-hosts", cluster
 assert "adding-hosts" in aicli("info", "cluster", "lab-day2")

@@ -63,7 +63,10 @@ OUTPUTS = {
     "ntp-synchronizer": '{"ntp_sources":[{"source_name":"192.0.2.1","source_state":"synced"}]}',
     "connectivity-check": '{"remote_hosts":[]}',
     "domain-resolution": '{"resolutions":[]}',
-    "api-vip-connectivity-check": json.dumps({"is_success": True, "ignition": '{"ignition":{"version":"3.2.0"}}'}),
+    # Of a cluster that answers for its names itself, so that none need be known.
+    "api-vip-connectivity-check": json.dumps({"is_success": True, "ignition": json.dumps(
+        {"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/etc/kubernetes/manifests/keepalived.yaml"}]}}
+    )}),
     "container-image-availability": '{"images":[{"name":"a","result":"success"}]}',
     "installation-disk-speed-check": json.dumps({"path": DISK, "io_sync_duration": 2}),
 }
@@ -74,6 +77,11 @@ WANTED_STATE = {
     "v2ResetHost": "known",
     "v2InstallHost": "known",
     "v2UpdateHostInstallProgress": "installing",
+    "v2ResetHostValidation": "known",
+    "v2GetHostIgnition": "known",
+    "v2DownloadHostIgnition": "known",
+    "V2UploadLogs": "known",
+    "V2DownloadClusterLogs": "known",
 }
 
 
@@ -98,7 +106,9 @@ class Machine:
     def __init__(self, infra_env, host):
         self.hosts = f"/infra-envs/{infra_env}/hosts"
         self.path = f"{self.hosts}/{host}"
+        self.names = {"infra_env_id": infra_env, "host_id": host}
         self.host = host
+        self.cluster = None
 
     def register(self):
         ask("POST", self.hosts, {"host_id": self.host, "discovery_agent_version": "muster-agent/0.1.0"})
@@ -143,25 +153,30 @@ class World:
         if ask("GET", known.path) is None:
             known.live_until("known-unbound")
         if self.cluster is None or ask("GET", f"/clusters/{self.cluster}") is None:
-            body = {"name": "lab", "api_vip_dnsname": "api.lab.example.test", "openshift_version": "4.20",
-                    "openshift_cluster_id": str(uuid.uuid4())}
-            made = ask("POST", "/clusters/import", body)
-            self.cluster = made and made["id"]
+            self.cluster = import_cluster("lab")
         self.stale = False
 
-    def host_in(self, status):
-        """The id of a new host in that state."""
+    def machine_in(self, status):
+        """A new host in that state. If it is to be bound, then to a cluster that no other request touches."""
         self.machines += 1
         machine = Machine(self.infra_env, str(uuid.UUID(int=self.machines)))
         machine.live_until("known-unbound")
-        # Two hosts of one name would be in each other's way.
-        ask("PATCH", machine.path, {"host_name": f"machine-{self.machines}"})
-        if status in ("known", "installing"):
-            ask("POST", f"{machine.path}/actions/bind", {"cluster_id": self.cluster})
-            machine.live_until("known")
+        if status == "known-unbound":
+            return machine
+        machine.cluster = import_cluster(f"lab-{self.machines}")
+        ask("POST", f"{machine.path}/actions/bind", {"cluster_id": machine.cluster})
+        machine.live_until("known")
         if status == "installing":
             ask("POST", f"{machine.path}/actions/install")
-        return machine.host
+        return machine
+
+
+def import_cluster(name):
+    """Its id; None where the service has no clusters. An address in place of a name, so that no DNS is asked for."""
+    body = {"name": name, "api_vip_dnsname": "192.0.2.10", "openshift_version": "4.20",
+            "openshift_cluster_id": str(uuid.uuid4())}
+    made = ask("POST", "/clusters/import", body)
+    return made and made["id"]
 
 
 WORLD = World()
@@ -219,24 +234,46 @@ def required_fields(raw):
     return SCHEMAS.get(name, {}).get("required", [])
 
 
+def upload_logs(machine):
+    query = f"logs_type=host&host_id={machine.host}&infra_env_id={machine.names['infra_env_id']}"
+    request = urllib.request.Request(f"{API}/clusters/{machine.cluster}/logs?{query}", method="POST")
+    request.add_header("Content-Type", "multipart/form-data; boundary=x")
+    request.data = b'--x\r\nContent-Disposition: form-data; name="upfile"; filename="logs"\r\n\r\nlogs\r\n--x--\r\n'
+    if TOKEN:
+        request.add_header("Authorization", TOKEN)
+    urllib.request.urlopen(request, timeout=60).close()
+
+
+def of_its_own(operation, case):
+    """Makes the request one about a host that has come as far as the operation needs."""
+    machine = WORLD.machine_in(WANTED_STATE[operation])
+    ids = machine.names | {"cluster_id": machine.cluster, "validation_id": "container-images-available"}
+    for name in case.path_parameters:
+        case.path_parameters[name] = ids[name]
+    if operation == "V2UploadLogs":
+        case.query.update(machine.names, logs_type="host")
+    if operation == "V2DownloadClusterLogs":
+        upload_logs(machine)
+        case.query.update(logs_type="host", host_id=machine.host)
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
     raw = case.operation.definition.raw
     operation = raw["operationId"]
+    good = not case.meta.generation.mode.is_negative
     # In sequences ids come from answers, and what was deleted must stay so.
     if case.meta.phase.name.name != "STATEFUL":
         WORLD.renew()
-        wanted = (case.path_parameters or {}).get("infra_env_id")
-        if operation == "DeregisterInfraEnv" and is_uuid(wanted) and turn(operation, "empty") % 2:
+        if operation == "DeregisterInfraEnv" and good and turn(operation, "empty") % 2:
             # The one with a host in it stays, and that is an answer, too.
             case.path_parameters["infra_env_id"] = WORLD.empty_infra_env()
-        elif operation in WANTED_STATE and is_uuid(wanted) and turn(operation, "state") % 4 == 0:
-            host = WORLD.host_in(WANTED_STATE[operation])
-            case.path_parameters.update(infra_env_id=WORLD.infra_env, host_id=host)
+        elif operation in WANTED_STATE and good and turn(operation, "state") % 4 == 0:
+            of_its_own(operation, case)
         else:
             real_ids(operation, case.path_parameters or {})
             real_ids(operation, case.query or {})
-    if isinstance(case.body, dict) and not case.meta.generation.mode.is_negative:
+    if isinstance(case.body, dict) and good:
         good_body(operation, required_fields(raw), case.body)
 
 

@@ -18,6 +18,8 @@ mod boot_by_uefi_http;
 mod boot_from_cd;
 mod boot_from_usb_stick;
 mod clients;
+mod cluster_api;
+mod cluster_logs;
 mod command_line;
 mod description;
 mod download_api;

@@ -229,7 +229,9 @@ fn listen(socket: &uevents::Socket, tasks: &Tasks, disks: &Sender<()>) {
     loop {
         match socket.next() {
             Ok(event) => {
-                tasks.loader.pending.device_came();
+                if event.is_of_a_device() {
+                    tasks.loader.pending.device_came();
+                }
                 if let Some(modalias) = event.modalias.clone().filter(|_| event.is_arrival()) {
                     tasks.add(Task::Device(modalias));
                 }
@@ -272,6 +274,11 @@ impl Event {
         self.action == "add" || self.action == "change"
     }
 
+    /// Modules and their memory come and go with every look whether storage has settled; network queues say nothing of it.
+    fn is_of_a_device(&self) -> bool {
+        !["module", "slab", "drivers", "bus", "queues", "net"].contains(&self.subsystem.as_str())
+    }
+
     /// A disk or partition came, went or changed; loop devices and RAM disks are none.
     fn is_of_a_disk(&self) -> bool {
         self.subsystem == "block"
@@ -297,6 +304,8 @@ mod tests {
         assert!(!of("block", "loop0").is_of_a_disk());
         assert!(!of("block", "zram0").is_of_a_disk());
         assert!(!of("scsi", "").is_of_a_disk());
+        assert!(of("scsi", "").is_of_a_device());
+        assert!(!of("module", "").is_of_a_device());
     }
 
     #[test]

@@ -215,8 +215,6 @@ pub fn client_builder(settings: &Settings, names: &Names) -> Result<reqwest::Cli
         .tcp_keepalive(Duration::from_secs(30))
         // A service that moved without a word leaves dead connections, on which every request would time out.
         .tcp_user_timeout(Duration::from_secs(30))
-        .http2_keep_alive_interval(Duration::from_secs(20))
-        .http2_keep_alive_timeout(Duration::from_secs(10))
         .pool_idle_timeout(Duration::from_secs(90))
         .pool_max_idle_per_host(2);
     builder = match settings.service_url.scheme() {

@@ -72,7 +72,7 @@ fn view(app: &App, found: &StoredCluster, shape: Shape, hosts: &[Host]) -> Clust
 }
 
 /// Whether `caller` may see this cluster, and if so the hosts of which InfraEnv alone; `None`: all.
-async fn scope(app: &App, caller: Caller, id: ClusterId) -> Result<Option<InfraEnvId>, Problem> {
+pub(super) async fn scope(app: &App, caller: Caller, id: ClusterId) -> Result<Option<InfraEnvId>, Problem> {
     let unknown = || Problem::not_found(format!("cluster {id}"));
     let own = match caller {
         Caller::Anybody | Caller::Operator => return Ok(None),
@@ -91,11 +91,15 @@ async fn scope(app: &App, caller: Caller, id: ClusterId) -> Result<Option<InfraE
 }
 
 /// `true` as clients of several languages write it; empty is false, as the protocol says of some parameters.
+fn truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" => Some(true),
+        "false" | "0" | "" => Some(false),
+        _ => None,
+    }
+}
+
 fn lenient_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     let text = String::deserialize(deserializer)?;
-    match text.to_ascii_lowercase().as_str() {
-        "true" | "1" => Ok(true),
-        "false" | "0" | "" => Ok(false),
-        _ => Err(serde::de::Error::custom("must be true or false")),
-    }
+    truth(&text).ok_or_else(|| serde::de::Error::custom("must be true or false"))
 }

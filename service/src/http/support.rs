@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
-use muster_api::infra_env::CpuArchitecture;
 use muster_api::versions::{DetailedFeatures, Feature, SupportedArchitectures, SupportedFeatures};
 use serde::Deserialize;
 use serde_json::Value;
@@ -84,26 +83,28 @@ pub fn routes() -> OpenApiRouter<Arc<App>> {
 #[expect(dead_code, reason = "read so that a bad value is told")]
 pub struct FeaturesQuery {
     openshift_version: String,
+    #[param(inline)]
     cpu_architecture: Option<Architecture>,
+    #[param(inline)]
     platform_type: Option<muster_api::cluster::PlatformType>,
     external_platform_name: Option<String>,
 }
 
 /// An architecture, or several in one release.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
-#[serde(untagged)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Architecture {
-    /// One.
-    One(CpuArchitecture),
-    /// Several.
-    Several(Multi),
-}
-
-/// Several in one release.
-#[derive(Debug, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Multi {
-    /// Several.
+    #[serde(rename = "x86_64")]
+    X86_64,
+    #[serde(rename = "aarch64")]
+    Aarch64,
+    #[serde(rename = "arm64")]
+    Arm64,
+    #[serde(rename = "ppc64le")]
+    Ppc64le,
+    #[serde(rename = "s390x")]
+    S390x,
+    #[serde(rename = "multi")]
     Multi,
 }
 

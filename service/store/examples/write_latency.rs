@@ -131,7 +131,6 @@ fn host(infra_env_id: InfraEnvId) -> Host {
         checked_in_at: at(0),
         reports: Default::default(),
         inventory: Some(inventory),
-        reports: muster_core::host::HostReports::default(),
         data,
     }
 }

@@ -68,6 +68,7 @@ impl Store {
             "UPDATE hosts SET checked_in_at = heard.column3,
                  due_at = CASE WHEN due_at = checked_in_at + heard.column4 THEN heard.column3 + heard.column4 ELSE due_at END,
                  host_clock = COALESCE(heard.column5, host_clock),
+                 host_clock_at = CASE WHEN heard.column5 IS NULL THEN host_clock_at ELSE heard.column3 END,
                  agent_version = COALESCE(heard.column6, agent_version)
              FROM (VALUES ",
         );

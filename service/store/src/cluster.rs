@@ -151,7 +151,7 @@ impl Store {
         let mut connection = self.reader().await?;
         let rows = sqlx::query(
             "SELECT m.infra_env_id AS infra_env_id, m.host_id AS host_id, m.peer AS peer, h.host_clock AS host_clock,
-                    h.checked_in_at AS checked_in_at
+                    h.host_clock_at AS host_clock_at
              FROM cluster_members m JOIN hosts h ON h.id = m.host_id AND h.infra_env_id = m.infra_env_id
              WHERE m.cluster_id = $1 ORDER BY m.host_id, m.infra_env_id",
         )
@@ -163,9 +163,9 @@ impl Store {
             .map(|row| {
                 let reading = Reading::new(row, "cluster_members", &["infra_env_id", "host_id"]);
                 let clock = reading.number("host_clock")?;
-                let heard = reading.moment("checked_in_at")?.timestamp();
+                let told_at = reading.moment_or_none("host_clock_at")?;
                 Ok(Peer {
-                    clock_offset_secs: (clock != 0).then(|| clock - heard),
+                    clock_offset_secs: told_at.map(|at| clock.saturating_sub(at.timestamp())),
                     ..reading.document::<Peer>("peer")?
                 })
             })

@@ -89,8 +89,8 @@ impl Store {
         }
         let inserted = sqlx::query(
             "INSERT INTO hosts (id, infra_env_id, cluster_id, status, version, due_at, checked_in_at, host_clock, agent_version,
-                                hostname, macs, state, data, has_inventory, created_at, deleted_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, NULL)
+                                hostname, macs, state, data, has_inventory, created_at, deleted_at, host_clock_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, NULL, $16)
              ON CONFLICT (id, infra_env_id) DO NOTHING",
         )
         .bind(&id)
@@ -108,6 +108,7 @@ impl Store {
         .bind(columns.data)
         .bind(i64::from(columns.inventory.document.is_some()))
         .bind(micros(host.data.created_at))
+        .bind(columns.host_clock_at)
         .execute(&mut *transaction)
         .await
         .map_err(failed("storing a new host"))?;
@@ -282,7 +283,8 @@ impl Store {
                  host_clock = CASE WHEN checked_in_at > $9 THEN host_clock ELSE $10 END,
                  agent_version = CASE WHEN checked_in_at > $9 THEN agent_version ELSE $11 END,
                  checked_in_at = CASE WHEN checked_in_at > $9 THEN checked_in_at ELSE $9 END,
-                 hostname = $12, macs = $13, has_inventory = $14
+                 hostname = $12, macs = $13, has_inventory = $14,
+                 host_clock_at = CASE WHEN checked_in_at > $9 THEN host_clock_at ELSE $15 END
              WHERE id = $1 AND infra_env_id = $2 AND version = $3 AND deleted_at IS NULL",
         )
         .bind(&id)
@@ -299,6 +301,7 @@ impl Store {
         .bind(columns.inventory.hostname)
         .bind(columns.inventory.macs)
         .bind(i64::from(columns.inventory.document.is_some()))
+        .bind(columns.host_clock_at)
         .execute(&mut *transaction)
         .await
         .map_err(failed("saving a host"))?;

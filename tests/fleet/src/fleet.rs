@@ -17,6 +17,9 @@ use crate::progress::Progress;
 use crate::report::Report;
 use crate::wire::Wires;
 
+/// How long inventories are waited for after `--duration`.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 /// Runs the fleet to its end.
 ///
 /// # Errors
@@ -88,15 +91,20 @@ async fn until_end(world: &World, expected: u64) -> Result<()> {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.tick().await;
     let end = world.options.duration.map(|duration| measure.started + duration);
+    let until_inventory = world.options.until_inventory;
     let ended = async {
         match end {
+            Some(end) if until_inventory => sleep_until(end + PATIENCE).await,
             Some(end) => sleep_until(end).await,
             None => std::future::pending().await,
         }
     };
     let known = async {
-        if !world.options.until_inventory {
+        if !until_inventory {
             std::future::pending::<()>().await;
+        }
+        if let Some(end) = end {
+            sleep_until(end).await;
         }
         while measure.counts(|counts| counts.with_inventory) < expected {
             sleep(Duration::from_millis(20)).await;

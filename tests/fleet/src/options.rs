@@ -75,7 +75,7 @@ pub struct Options {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub duration: Option<Duration>,
 
-    /// End when every host that can has reported its inventory
+    /// End when every host that can has reported its inventory; with --duration not before that, and 5 minutes after it at the latest
     #[arg(long)]
     pub until_inventory: bool,
 

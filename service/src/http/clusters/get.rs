@@ -10,7 +10,7 @@ use muster_core::cluster::Shape;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{lenient_bool, scope, view};
+use super::{lenient_bool, scope, truth, view};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::http::body::{Path, Query};
@@ -45,7 +45,7 @@ pub async fn get_cluster(
     headers: HeaderMap,
 ) -> Result<Json<Cluster>, Problem> {
     let only = scope(&app, caller, id).await?;
-    let found = app.clusters.find(id, wants_deleted(&headers)).await?;
+    let found = app.clusters.find(id, wants_deleted(&headers)?).await?;
     let mut hosts = if query.exclude_hosts {
         Vec::new()
     } else {
@@ -56,9 +56,10 @@ pub async fn get_cluster(
 }
 
 /// The header `get_unregistered_clusters`.
-pub fn wants_deleted(headers: &HeaderMap) -> bool {
-    headers
-        .get("get_unregistered_clusters")
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|text| text.eq_ignore_ascii_case("true"))
+pub fn wants_deleted(headers: &HeaderMap) -> Result<bool, Problem> {
+    let Some(value) = headers.get("get_unregistered_clusters") else {
+        return Ok(false);
+    };
+    truth(value.to_str().unwrap_or("?"))
+        .ok_or_else(|| Problem::bad_request("the header \"get_unregistered_clusters\" must be true or false"))
 }

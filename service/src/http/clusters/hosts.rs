@@ -20,6 +20,7 @@ use crate::http::problem::Problem;
 #[into_params(parameter_in = Query)]
 pub struct HostsQuery {
     /// Only hosts of this role.
+    #[param(inline)]
     role: Option<HostRole>,
     /// Only hosts in this status.
     status: Option<String>,

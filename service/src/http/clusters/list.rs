@@ -49,7 +49,7 @@ pub async fn list_clusters(
         return Ok(Json(Vec::new()));
     }
     let mut views = Vec::new();
-    for found in app.clusters.list(wants_deleted(&headers)).await? {
+    for found in app.clusters.list(wants_deleted(&headers)?).await? {
         if wanted
             .as_ref()
             .is_some_and(|wanted| *wanted != found.cluster.data.openshift_cluster_id)

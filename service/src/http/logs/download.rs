@@ -17,6 +17,7 @@ use super::{DownloadQuery, LogsType};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::http::body::{Path, Query};
+use crate::http::clusters::scope;
 use crate::http::download::check_accept;
 use crate::http::problem::Problem;
 
@@ -45,10 +46,12 @@ pub async fn download_cluster_logs(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     check_accept(&headers)?;
-    let cluster = app.clusters.get(cluster_id).await?;
+    let own = scope(&app, caller, cluster_id).await?;
+    // Logs are what is left of a cluster that is gone.
+    let cluster = app.clusters.find(cluster_id, true).await?.cluster;
     let name = &cluster.data.name;
     let mut logs = app.store.list_logs(cluster_id).await?;
-    if let Caller::InfraEnv(own) = caller {
+    if let Some(own) = own {
         logs.retain(|log| matches!(log.owner, LogOwner::Host { infra_env_id, .. } if infra_env_id == own));
     }
     match query.logs_type.unwrap_or(LogsType::All) {

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use http::StatusCode;
 use muster_api::error::{ApiError, InfraError};
@@ -7,7 +8,9 @@ use muster_api::host::LogsProgressParams;
 use muster_api::ids::ClusterId;
 
 use crate::app::App;
+use crate::auth::Caller;
 use crate::http::body::{Body, Path};
+use crate::http::clusters::scope;
 use crate::http::problem::Problem;
 
 /// How the collecting of an installation controller's logs goes. Clusters that hosts are added to have no such controller:
@@ -27,9 +30,11 @@ use crate::http::problem::Problem;
 )]
 pub async fn update_cluster_logs_progress(
     State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
     Path(cluster_id): Path<ClusterId>,
     Body(params): Body<LogsProgressParams>,
 ) -> Result<StatusCode, Problem> {
+    scope(&app, caller, cluster_id).await?;
     app.clusters.get(cluster_id).await?;
     tracing::debug!(cluster.id = %cluster_id, state = params.logs_state.name(), "progress of a controller's logs");
     Ok(StatusCode::NO_CONTENT)

@@ -14,6 +14,7 @@ use super::{LogsType, UPLOAD_LIMIT};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::http::body::{Path, Query};
+use crate::http::clusters::scope;
 use crate::http::problem::Problem;
 
 /// Bytes that are written at once.
@@ -96,6 +97,7 @@ async fn owner(
     cluster_id: ClusterId,
     query: &UploadQuery,
 ) -> Result<LogOwner, Problem> {
+    let own = scope(app, caller, cluster_id).await?;
     app.clusters.get(cluster_id).await?;
     match query.logs_type {
         LogsType::Controller => return Ok(LogOwner::Controller),
@@ -107,7 +109,7 @@ async fn owner(
             "infra_env_id and host_id say whose logs these are; both are required with logs_type=host",
         ));
     };
-    if matches!(caller, Caller::InfraEnv(own) if own != infra_env_id) {
+    if own.is_some_and(|own| own != infra_env_id) {
         return Err(Problem::Framework(
             StatusCode::FORBIDDEN,
             "this token belongs to another InfraEnv".into(),

@@ -10,12 +10,12 @@ use crate::row::{Reading, document, micros, storable};
 
 pub(crate) const HOST_KEY: [&str; 2] = ["infra_env_id", "id"];
 
-pub(crate) const HOST_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
+pub(crate) const HOST_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, host_clock_at, \
      agent_version, data, (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
      AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, (SELECT document FROM host_reports \
      WHERE host_reports.host_id = hosts.id AND host_reports.infra_env_id = hosts.infra_env_id) AS reports";
 
-pub(super) const BRIEF_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
+pub(super) const BRIEF_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, host_clock_at, \
      agent_version, data, hostname, has_inventory";
 
 /// A host's values as they are bound.
@@ -26,6 +26,7 @@ pub(super) struct Columns {
     pub(super) due_at: Option<i64>,
     pub(super) checked_in_at: i64,
     pub(super) host_clock: i64,
+    pub(super) host_clock_at: Option<i64>,
     pub(super) agent_version: String,
     pub(super) state: String,
     pub(super) data: String,
@@ -51,6 +52,7 @@ impl Columns {
             due_at: host.due_at.map(micros),
             checked_in_at: micros(host.checked_in_at),
             host_clock: host.data.timestamp,
+            host_clock_at: host.data.timestamp_at.map(micros),
             agent_version: storable(&host.data.discovery_agent_version),
             state: document("host state", &host.state)?,
             data: document("host data", &host.data)?,
@@ -112,14 +114,11 @@ pub(super) fn brief_from(row: &AnyRow) -> Result<HostBrief> {
     })
 }
 
-/// What polls bring is newer in its own columns than in the document. A clock that came by a poll was told at that poll.
+/// What polls bring is newer in its own columns than in the document.
 fn data_from(reading: &Reading<'_>) -> Result<HostData> {
     let mut data: HostData = reading.document("data")?;
-    let clock = reading.number("host_clock")?;
-    if clock != data.timestamp {
-        data.timestamp = clock;
-        data.timestamp_at = Some(reading.moment("checked_in_at")?);
-    }
+    data.timestamp = reading.number("host_clock")?;
+    data.timestamp_at = reading.moment_or_none("host_clock_at")?.or(data.timestamp_at);
     data.discovery_agent_version = reading.text("agent_version")?;
     Ok(data)
 }

@@ -56,6 +56,7 @@ mod cases {
         want.checked_in_at = at(60);
         want.due_at = Some(at(240));
         want.data.timestamp = 1_795_000_060;
+        want.data.timestamp_at = Some(at(60));
         want.data.discovery_agent_version = "agent 60".into();
         assert_eq!(
             world
