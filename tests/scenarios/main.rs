@@ -40,6 +40,7 @@ mod service_restarts;
 mod shutdown;
 mod signed_urls;
 mod sudden_death;
+mod three_hosts;
 mod tls;
 mod transport;
 mod wire;

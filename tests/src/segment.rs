@@ -75,6 +75,7 @@ impl Segment {
         }
         let address = format!("{ADDRESS}/24");
         ip(&["link", "set", "lo", "up"]);
+        behave_as_a_switch();
         ip(&["link", "add", "br0", "type", "bridge", "forward_delay", "0"]);
         ip(&["address", "add", &address, "dev", "br0"]);
         ip(&["link", "set", "br0", "up"]);
@@ -243,6 +244,16 @@ impl Segment {
         let path = self.folder.path().join(name);
         std::fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         path
+    }
+}
+
+/// Where the kernel lets netfilter look into bridges, a bridge cuts up packets that are too long for a port; a switch drops them.
+fn behave_as_a_switch() {
+    for family in ["iptables", "ip6tables"] {
+        let file = format!("/proc/sys/net/bridge/bridge-nf-call-{family}");
+        if std::path::Path::new(&file).exists() {
+            std::fs::write(&file, "0").unwrap_or_else(|error| panic!("{file}: {error}"));
+        }
     }
 }
 
