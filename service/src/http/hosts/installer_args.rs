@@ -8,7 +8,7 @@ use muster_api::host::{Host, InstallerArgsParams};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::host::HostEvent;
 
-use super::view;
+use super::acted_on;
 use crate::app::App;
 use crate::http::body::{Body, Path};
 use crate::http::problem::Problem;
@@ -35,5 +35,5 @@ pub async fn update_installer_args(
 ) -> Result<(StatusCode, Json<Host>), Problem> {
     let event = HostEvent::InstallerArgsSet(params.args.unwrap_or_default());
     let updated = app.hosts.apply(&app, infra_env_id, host_id, event).await?;
-    Ok((StatusCode::CREATED, Json(view(&app, &updated))))
+    Ok((StatusCode::CREATED, Json(acted_on(&app, &updated))))
 }
