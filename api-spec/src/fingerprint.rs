@@ -91,6 +91,10 @@ impl Fingerprint {
                 value.len()
             ));
         }
+        // Serde would take a list of the members, too.
+        if !value.trim_start().starts_with('{') {
+            return Err(format!("{FINGERPRINT_HEADER} is not a JSON object"));
+        }
         let read: Self = serde_json::from_str(value)
             .map_err(|error| format!("{FINGERPRINT_HEADER} is not a fingerprint: {error}"))?;
         Ok(read.normalized())

@@ -252,6 +252,11 @@ impl Hosts {
         let seen = app.check_ins.last((infra_env_id, id));
         let around = self.around(app, polled.cluster_id, id).await?;
         let facts = facts(app, &infra_env, around.as_ref(), seen.as_ref());
+        if let Some(image) = host::instructions::upgrade(&polled, &facts) {
+            // Once an hour is stored, whatever is asked for (`EventLimits`).
+            let news = host::news::upgrade_agent_started(&polled, image, app.now());
+            self.store.insert_events(&[news]).await?;
+        }
         let mut step_id =
             |step: muster_api::steps::StepType| format!("{}-{}", step.name(), random::step_suffix());
         Ok(Some(host::instructions(&polled, &facts, &mut step_id)))

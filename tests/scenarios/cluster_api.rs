@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use muster_tests::artifacts::live_image;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 
@@ -245,7 +246,7 @@ fn bad_settings_of_clusters_are_refused_by_name(database: Database) {
 }
 
 fn a_host_is_bound_judged_installed_and_let_go_again(database: Database) {
-    let service = database.serve();
+    let service = database.serve_with(|settings| settings.live_image(&live_image()));
     let asker = Asker::of(&service);
     let pool = infra_env(&asker);
     let cluster = import(&asker, "day2");
@@ -292,6 +293,13 @@ fn a_host_is_bound_judged_installed_and_let_go_again(database: Database) {
         &json!({"current_stage": "Dancing"}),
     )
     .expect(400);
+    // Its firmware that asks for the boot script is sent on to its disk; a machine that nobody knows gets one.
+    let made_of: Value = serde_json::from_str(seen["inventory"].as_str().unwrap()).unwrap();
+    let mac = made_of["interfaces"][0]["mac_address"].as_str().unwrap();
+    let script = |mac: &str| asker.get(&format!("{pool}/downloads/files?file_name=ipxe-script&mac={mac}"));
+    let words = script(mac).expect(404).words();
+    assert!(words.contains("boots from its disk"), "{words}");
+    script("02:00:00:00:99:99").expect(200);
 
     let free = asker
         .post(&format!("{host}/actions/unbind"), &json!({}))

@@ -259,12 +259,7 @@ fn install(host: &Host, facts: &HostFacts<'_>) -> Option<InstallRequest> {
 }
 
 fn saves_a_reboot(host: &Host, facts: &HostFacts<'_>, cluster: &ClusterData) -> bool {
-    let version = [
-        &cluster.openshift_version,
-        &facts.infra_env.settings.openshift_version,
-    ]
-    .into_iter()
-    .find_map(|version| role::minor_version(version));
+    let version = role::minor_version(&cluster.openshift_version);
     version.is_some_and(|version| version >= (4, 15))
         && !host.data.installation_disk_path.starts_with("/dev/dm-")
         && installer_args::architecture(host, facts) != "s390x"
