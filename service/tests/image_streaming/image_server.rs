@@ -61,7 +61,8 @@ impl Server {
     }
 
     pub async fn start_with_stall_timeout(way: Way, most_downloads: usize, stall_timeout: Duration) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        // Not in /tmp, which may be a tmpfs: that cannot say what of a file is in the page cache, so nothing is sent from the file there.
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let iso = folder.path().join("live.iso");
         LiveTree::new(INITRD_LENGTH).write_iso(&iso);
         let big = folder.path().join("big");

@@ -329,16 +329,23 @@ async fn a_client_that_takes_nothing_is_dropped() {
 #[tokio::test]
 async fn a_layer_that_reads_the_body_breaks_the_download_instead_of_its_content() {
     let server = Server::start(Way::FromFile, 8).await;
-    for path in ["/rewritten/big", "/rewritten/vmlinuz"] {
-        // The connection may break before or after the head of the answer.
-        let outcome = match server.get(path).send().await {
-            Ok(answer) => answer.bytes().await,
-            Err(error) => Err(error),
-        };
-        assert!(
-            outcome.is_err(),
-            "{path} came through, with placeholders for content"
-        );
+    for (path, plain) in [("/rewritten/big", "/big"), ("/rewritten/vmlinuz", "/one/vmlinuz")] {
+        // What is not in the page cache is sent through buffers, which any layer may read: then it comes through as it should.
+        // So it is brought there, and again if this computer has thrown it out meanwhile.
+        let mut broken = false;
+        for _ in 0..5 {
+            server.bytes(plain).await;
+            // The connection may break before or after the head of the answer.
+            let outcome = match server.get(path).send().await {
+                Ok(answer) => answer.bytes().await,
+                Err(error) => Err(error),
+            };
+            broken = outcome.is_err();
+            if broken {
+                break;
+            }
+        }
+        assert!(broken, "{path} came through, with placeholders for content");
     }
 }
 
