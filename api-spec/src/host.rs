@@ -438,8 +438,8 @@ pub struct Host {
     pub findings: Vec<HostFinding>,
 }
 
-/// Something noteworthy about a host beyond the protocol's validations.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Something noteworthy about a host beyond the protocol's validations. Two are the same when `kind`, `about` and `others` are.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HostFinding {
     /// A stable name in kebab-case, such as `duplicate-address`.
@@ -447,7 +447,7 @@ pub struct HostFinding {
     /// An address, an interface; may be empty.
     #[serde(default, skip_serializing_if = "is_default")]
     pub about: String,
-    /// Other hosts that have to do with it.
+    /// Other hosts that have to do with it, sorted.
     #[serde(default, skip_serializing_if = "is_default")]
     pub others: Vec<HostId>,
     /// What is wrong and what to do.

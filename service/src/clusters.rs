@@ -61,14 +61,6 @@ impl Clusters {
             .expect("no code panics while it holds the cache")
     }
 
-    /// The store, for a write whose events are to name the request that causes them.
-    fn writing(&self) -> Store {
-        match request_id::current() {
-            Some(id) => self.store.on_behalf_of(id),
-            None => self.store.clone(),
-        }
-    }
-
     /// The cluster as `host` sees it. When nothing changed since it was last asked for, this reads one small row.
     pub async fn around(&self, id: ClusterId, host: HostId) -> Result<Option<Around>, StoreError> {
         let Some(known) = self.known(id).await? else {
@@ -124,7 +116,9 @@ impl Clusters {
     /// Stores a new one.
     pub async fn create(&self, mut made: Cluster) -> Result<Cluster, Problem> {
         let events = [news::registered(&made, made.created_at)];
-        made.version = self.writing().insert_cluster(&made, &events).await?;
+        made.version = request_id::naming(&self.store)
+            .insert_cluster(&made, &events)
+            .await?;
         tracing::info!(cluster.id = %made.id, name = made.data.name, "cluster imported");
         Ok(made)
     }
@@ -156,7 +150,10 @@ impl Clusters {
             let Some((mut next, events)) = decide(&found)? else {
                 return Ok(found);
             };
-            match self.writing().update_cluster(&next, &events).await {
+            match request_id::naming(&self.store)
+                .update_cluster(&next, &events)
+                .await
+            {
                 Ok(version) => {
                     next.version = version;
                     return Ok(next);
@@ -174,14 +171,17 @@ impl Clusters {
     pub async fn delete(&self, app: &App, id: ClusterId) -> Result<(), Problem> {
         let found = self.get(id).await?;
         let events = [news::deregistered(&found, now())];
-        match self.writing().delete_cluster(id, now(), &events).await? {
+        match request_id::naming(&self.store)
+            .delete_cluster(id, now(), &events)
+            .await?
+        {
             ClusterDeletion::Deleted => {}
             ClusterDeletion::Absent => return Err(gone(id)),
             ClusterDeletion::Installing(hosts) => {
                 let why = format!(
                     "{hosts} host(s) of cluster {id} are being installed; wait for them, reset them or delete them first"
                 );
-                self.writing()
+                request_id::naming(&self.store)
                     .insert_events(&[news::deregister_failed(&found, &why, now())])
                     .await?;
                 return Err(Problem::conflict(why));

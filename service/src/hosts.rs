@@ -41,14 +41,6 @@ impl Hosts {
         Self { store }
     }
 
-    /// The store, for a write whose events are to name the request that causes them.
-    fn writing(&self) -> Store {
-        match request_id::current() {
-            Some(id) => self.store.on_behalf_of(id),
-            None => self.store.clone(),
-        }
-    }
-
     /// One host, with its inventory.
     pub async fn find(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Option<Host>, StoreError> {
         self.store.find_host(infra_env_id, id).await
@@ -153,15 +145,11 @@ impl Hosts {
         twin: Twin,
     ) -> Result<(), Problem> {
         for (id, finding) in [(first, twin.on_first), (twin.id, twin.on_second)] {
-            match self
-                .apply(app, infra_env_id, id, HostEvent::IdClaimed(finding))
-                .await
-            {
-                Ok(_) => {}
-                // Deleted in between: then there is one machine of that id.
-                Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => {}
-                Err(problem) => return Err(problem),
-            }
+            // One that was deleted in between leaves one machine of that id.
+            unless_gone(
+                self.apply(app, infra_env_id, id, HostEvent::IdClaimed(finding))
+                    .await,
+            )?;
         }
         Ok(())
     }
@@ -183,7 +171,7 @@ impl Hosts {
             Ok(step) => step,
             Err(refused) => {
                 let news = host::news::registration_refused(id, infra_env, &refused, now);
-                self.writing().insert_events(&[news]).await?;
+                request_id::naming(&self.store).insert_events(&[news]).await?;
                 return Err(refused.into());
             }
         };
@@ -196,7 +184,10 @@ impl Hosts {
             to: made.state.status(),
             reason: made.data.status_info.clone(),
         };
-        match self.writing().insert_host(&made, &history, &step.events).await {
+        match request_id::naming(&self.store)
+            .insert_host(&made, &history, &step.events)
+            .await
+        {
             Ok(version) => {
                 made.version = version;
                 tracing::info!(host.id = %id, infra_env.id = %infra_env.id, to = made.state.status().name(), "host registered");
@@ -287,7 +278,7 @@ impl Hosts {
                 Ok(step) => step,
                 Err(refused) => {
                     if let Some(news) = host::news::of_refusal(&found, &event, &refused, now) {
-                        self.writing().insert_events(&[news]).await?;
+                        request_id::naming(&self.store).insert_events(&[news]).await?;
                     }
                     return Err(refused.into());
                 }
@@ -318,8 +309,7 @@ impl Hosts {
             to: *to,
             reason: reason.clone(),
         });
-        saved.version = self
-            .writing()
+        saved.version = request_id::naming(&self.store)
             .save_host(&saved, history.as_ref(), &step.events)
             .await?;
         if let Some((from, to, reason)) = step.transition {
@@ -333,14 +323,10 @@ impl Hosts {
     /// The settings that findings depend on may have changed: each host of the InfraEnv is judged anew.
     pub async fn infra_env_changed(&self, app: &App, infra_env_id: InfraEnvId) -> Result<(), Problem> {
         for brief in self.store.list_host_briefs(Some(infra_env_id)).await? {
-            match self
-                .apply(app, infra_env_id, brief.id, HostEvent::FactsChanged)
-                .await
-            {
-                Ok(_) => {}
-                Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => {}
-                Err(problem) => return Err(problem),
-            }
+            unless_gone(
+                self.apply(app, infra_env_id, brief.id, HostEvent::FactsChanged)
+                    .await,
+            )?;
         }
         Ok(())
     }
@@ -359,11 +345,9 @@ impl Hosts {
                     .await
                     .map(drop)
             };
-            match outcome {
-                Ok(()) => {}
-                Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => {}
-                // The others are not to wait for this one.
-                Err(problem) => failure = Some(problem),
+            // The others are not to wait for one that cannot be changed now.
+            if let Err(problem) = unless_gone(outcome) {
+                failure = Some(problem);
             }
         }
         failure.map_or(Ok(()), Err)
@@ -392,12 +376,24 @@ impl Hosts {
         let found = self.find(infra_env_id, id).await?.ok_or_else(unknown)?;
         let now = app.now();
         let news = [host::news::host_deregistered(&found, now)];
-        if !self.writing().delete_host(infra_env_id, id, now, &news).await? {
+        if !request_id::naming(&self.store)
+            .delete_host(infra_env_id, id, now, &news)
+            .await?
+        {
             return Err(unknown());
         }
         app.check_ins.forget((infra_env_id, id));
         tracing::info!(host.id = %id, infra_env.id = %infra_env_id, "host deleted");
         Ok(())
+    }
+}
+
+/// What became of a change of one host of several: that it was deleted in between is no failure.
+fn unless_gone<T>(outcome: Result<T, Problem>) -> Result<(), Problem> {
+    match outcome {
+        Ok(_) => Ok(()),
+        Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => Ok(()),
+        Err(problem) => Err(problem),
     }
 }
 

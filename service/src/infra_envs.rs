@@ -45,14 +45,6 @@ impl InfraEnvs {
             .expect("no code panics while it holds the cache")
     }
 
-    /// The store, for a write whose events are to name the request that causes them.
-    fn writing(&self) -> Store {
-        match request_id::current() {
-            Some(id) => self.store.on_behalf_of(id),
-            None => self.store.clone(),
-        }
-    }
-
     /// Keeps what was read or written, unless something newer is known: a slow read must not undo a quick change.
     fn keep(&self, infra_env: InfraEnv) -> Option<Arc<InfraEnv>> {
         let mut cache = self.cache();
@@ -106,7 +98,9 @@ impl InfraEnvs {
     /// Stores a new one, with the events that tell of it.
     pub async fn create(&self, mut made: InfraEnv) -> Result<Arc<InfraEnv>, Problem> {
         let events = news::created_events(&made, made.created_at);
-        made.version = self.writing().insert_infra_env(&made, &events).await?;
+        made.version = request_id::naming(&self.store)
+            .insert_infra_env(&made, &events)
+            .await?;
         tracing::info!(infra_env.id = %made.id, name = made.name, "InfraEnv created");
         let id = made.id;
         self.keep(made).ok_or_else(|| gone(id))
@@ -151,7 +145,10 @@ impl InfraEnvs {
             };
             // `Last-Modified` counts seconds, so that two changes within one would look the same.
             next.updated_at = next.updated_at.max(found.updated_at + TimeDelta::seconds(1));
-            match self.writing().update_infra_env(&next, &events).await {
+            match request_id::naming(&self.store)
+                .update_infra_env(&next, &events)
+                .await
+            {
                 Ok(version) => {
                     next.version = version;
                     return self.keep(next).ok_or_else(|| gone(id));
@@ -168,8 +165,7 @@ impl InfraEnvs {
     /// Deletes one without hosts.
     pub async fn delete(&self, id: InfraEnvId) -> Result<(), Problem> {
         let found = self.get(id).await?;
-        let outcome = self
-            .writing()
+        let outcome = request_id::naming(&self.store)
             .delete_infra_env(id, now(), &[news::deregistered(&found, now())])
             .await?;
         match outcome {
@@ -181,7 +177,7 @@ impl InfraEnvs {
             Deletion::Absent => Err(gone(id)),
             Deletion::Inhabited(hosts) => {
                 let why = format!("infra_env {id} still has {hosts} host(s); delete them first");
-                self.writing()
+                request_id::naming(&self.store)
                     .insert_events(&[news::deregister_failed(&found, &why, now())])
                     .await?;
                 Err(Problem::invalid(why))

@@ -117,7 +117,11 @@ pub async fn admit(
     }
     let mut refusal = Problem::unauthenticated("unauthenticated for invalid credentials");
     for (carrier, token) in credentials(headers, query) {
-        match judge(app, allowed, carrier, &token, target).await {
+        let judged = match claims_of(app, &token) {
+            Ok(claims) => judge(app, allowed, carrier, claims, target).await,
+            Err(problem) => Err(problem),
+        };
+        match judged {
             Ok(caller) => return Ok(caller),
             Err(problem) => refusal = problem,
         }
@@ -156,17 +160,38 @@ fn credentials(headers: &HeaderMap, query: Option<&str>) -> Vec<(Carrier, String
     found
 }
 
+/// Reads a token.
+fn claims_of(app: &App, token: &str) -> Result<Claims, Problem> {
+    app.auth
+        .verify(token)
+        .map_err(|error| Problem::unauthenticated(error.to_string()))
+}
+
+/// The InfraEnv that a token in a path opens for downloads.
+pub async fn infra_env_of(app: &App, token: &str) -> Result<InfraEnvId, Problem> {
+    let claims = claims_of(app, token)?;
+    let (Claims::InfraEnv { infra_env_id } | Claims::InfraEnvUrl { infra_env_id, .. }) = claims else {
+        return Err(Problem::unauthenticated(
+            "this URL takes the token of an InfraEnv",
+        ));
+    };
+    if app.auth.asks_for_tokens() {
+        let target = Target {
+            infra_env: Some(infra_env_id),
+            cluster: None,
+        };
+        judge(app, Allowed::USER_OR_URL, Carrier::Url, claims, target).await?;
+    }
+    Ok(infra_env_id)
+}
+
 async fn judge(
     app: &App,
     allowed: Allowed,
     carrier: Carrier,
-    token: &str,
+    claims: Claims,
     target: Target,
 ) -> Result<Caller, Problem> {
-    let claims = app
-        .auth
-        .verify(token)
-        .map_err(|error| Problem::unauthenticated(error.to_string()))?;
     match claims {
         Claims::Operator { .. } => {
             if carrier == Carrier::Url {

@@ -6,8 +6,8 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
+use http::StatusCode;
 use http::request::Parts;
-use http::{HeaderMap, StatusCode};
 use muster_api::ids::InfraEnvId;
 use muster_core::infra_env::InfraEnv;
 use serde::Deserialize;
@@ -15,8 +15,8 @@ use serde::Deserialize;
 use super::artifact::{self, Artifact};
 use super::ipxe;
 use crate::app::App;
-use crate::auth::gate::{Allowed, Target, admit};
-use crate::auth::{Caller, Claims};
+use crate::auth::Caller;
+use crate::auth::gate::{Allowed, Target, admit, infra_env_of};
 use crate::http::body::{Path, Query};
 use crate::http::download::attachment;
 use crate::http::problem::Problem;
@@ -85,30 +85,10 @@ async fn by_token(
     Path((token, version, arch, file)): Path<(String, String, String, String)>,
     request: Parts,
 ) -> Result<Response, Problem> {
-    let infra_env = opened_by(&app, &token).await?;
+    let infra_env = app.infra_envs.get(infra_env_of(&app, &token).await?).await?;
     check_file(&file)?;
     check_image(&version, Some(&arch), StatusCode::NOT_FOUND)?;
     artifact::serve(&app, &infra_env, Artifact::Iso, &request).await
-}
-
-/// The InfraEnv that a token in a path opens, decided as if it stood in the query.
-async fn opened_by(app: &App, token: &str) -> Result<Arc<InfraEnv>, Problem> {
-    let claims = app
-        .auth
-        .verify(token)
-        .map_err(|error| Problem::unauthenticated(error.to_string()))?;
-    let (Claims::InfraEnv { infra_env_id } | Claims::InfraEnvUrl { infra_env_id, .. }) = claims else {
-        return Err(Problem::unauthenticated(
-            "this URL takes the token of an InfraEnv",
-        ));
-    };
-    let query = format!("api_key={token}");
-    let target = Target {
-        infra_env: Some(infra_env_id),
-        cluster: None,
-    };
-    admit(app, Allowed::USER_OR_URL, &HeaderMap::new(), Some(&query), target).await?;
-    app.infra_envs.get(infra_env_id).await
 }
 
 /// Parameters of the deprecated form and of single artifacts.

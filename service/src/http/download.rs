@@ -32,22 +32,40 @@ pub fn check_accept(headers: &HeaderMap) -> Result<(), Problem> {
 
 /// An attachment. An empty file has neither name nor length, as with the protocol's first implementation.
 pub fn attachment(file_name: &str, modified: Timestamp, content: String) -> Response {
-    let mut response = Response::new(Body::empty());
+    let mut response = if content.is_empty() {
+        named("", Body::empty())
+    } else {
+        let length = content.len() as u64;
+        streamed(file_name, length, Body::from(content))
+    };
+    response
+        .headers_mut()
+        .insert(header::LAST_MODIFIED, http_date(modified));
+    response
+}
+
+/// An attachment of `length` bytes that are not all in memory.
+pub fn streamed(file_name: &str, length: u64, content: Body) -> Response {
+    let mut response = named(file_name, content);
+    response
+        .headers_mut()
+        .insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    response
+}
+
+fn named(file_name: &str, content: Body) -> Response {
+    // Names come from clusters and hosts, too: a quote would end the name here.
+    let name = file_name.replace(|c: char| !c.is_ascii_graphic() || c == '"' || c == '\\', "_");
+    let disposition = HeaderValue::from_str(&format!("attachment; filename=\"{name}\""));
+    let mut response = Response::new(content);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(OCTET_STREAM));
-    headers.insert(header::LAST_MODIFIED, http_date(modified));
-    let name = if content.is_empty() { "" } else { file_name };
-    let disposition = HeaderValue::from_str(&format!("attachment; filename=\"{name}\""));
     headers.insert(
         header::CONTENT_DISPOSITION,
-        disposition.expect("file names here are plain ASCII"),
+        disposition.expect("the name is plain ASCII"),
     );
     // Secrets may be inside: nobody on the way shall keep it.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if !content.is_empty() {
-        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(content.len()));
-        *response.body_mut() = Body::from(content);
-    }
     response
 }
 

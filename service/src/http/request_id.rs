@@ -7,6 +7,7 @@ use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderName, HeaderValue};
+use muster_store::Store;
 use tracing::Instrument;
 use uuid::Uuid;
 
@@ -20,6 +21,14 @@ tokio::task_local! {
 /// request causes, so it is known as deep as these are written, without every call on the way handing it on.
 pub fn current() -> Option<Arc<str>> {
     CURRENT.try_with(Arc::clone).ok()
+}
+
+/// The store, for a write whose events are to name the request that causes them.
+pub fn naming(store: &Store) -> Store {
+    match current() {
+        Some(id) => store.on_behalf_of(id),
+        None => store.clone(),
+    }
 }
 
 /// Middleware: takes the caller's id when it is printable and short, makes one otherwise; logs and measures the request.

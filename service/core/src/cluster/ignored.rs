@@ -20,7 +20,7 @@ pub const NEVER_IGNORED: [&str; 6] = [
 ];
 
 /// Stands for every check that may be ignored.
-const ALL: &str = "all";
+pub(crate) const ALL: &str = "all";
 
 /// Checks of clusters, all about installing a new one: none is made here, so that ignoring one changes nothing.
 const CLUSTER_VALIDATIONS: [&str; 49] = [

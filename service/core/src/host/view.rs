@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use muster_api::BASE_PATH;
 use muster_api::host::{
-    Host as HostView, HostFinding, HostKind, HostProgressInfo, HostRegistrationResponse, HostRole,
-    NextStepRunnerCommand,
+    Host as HostView, HostKind, HostProgressInfo, HostRegistrationResponse, HostRole, NextStepRunnerCommand,
 };
 use muster_api::steps::NextStepRunnerArgs;
 use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};
 use serde::Serialize;
 
-use super::{Finding, Host, HostState, Progress, hostname, stages};
+use super::{Host, HostState, Progress, hostname, stages};
 
 /// What a view needs to know beside the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -100,7 +99,7 @@ pub fn view(host: &Host, shown: Shown<'_>) -> HostView {
         machine_config_pool_name: data.machine_config_pool_name.clone(),
         ignition_endpoint_token_set: !data.ignition_endpoint_token.is_empty(),
         node_labels: json_unless(labels.is_empty(), &labels),
-        findings: data.findings.iter().map(finding).collect(),
+        findings: data.findings.clone(),
     }
 }
 
@@ -154,15 +153,6 @@ fn suggested_role(host: &Host) -> Option<HostRole> {
         | HostState::Error
         | HostState::Cancelled
         | HostState::ResettingPendingUserAction => Some(host.data.suggested_role),
-    }
-}
-
-fn finding(finding: &Finding) -> HostFinding {
-    HostFinding {
-        kind: finding.kind.clone(),
-        about: finding.about.clone(),
-        others: finding.others.clone(),
-        message: finding.message.clone(),
     }
 }
 

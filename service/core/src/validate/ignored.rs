@@ -3,9 +3,7 @@
 use thiserror::Error;
 
 use super::check_id::CheckId;
-
-/// Stands for every check that may be ignored.
-const ALL: &str = "all";
+use crate::cluster::ignored::ALL;
 
 /// Ids that the protocol knows and nothing makes: switching them off changes nothing.
 const NEVER_MADE: [&str; 2] = [

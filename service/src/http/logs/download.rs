@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::HeaderMap;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::host::HostRole;
 use muster_api::ids::{ClusterId, HostId};
@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::http::body::{Path, Query};
 use crate::http::clusters::scope;
-use crate::http::download::check_accept;
+use crate::http::download::{check_accept, streamed};
 use crate::http::problem::Problem;
 
 /// A record of a tar archive, bytes.
@@ -62,13 +62,21 @@ pub async fn download_cluster_logs(
             logs.retain(|log| host_of(log) == Some(host_id));
             let log = only(logs, &format!("host {host_id}"))?;
             let file = file_name(&app, name, &log).await?;
-            Ok(answer(&file, log.size as u64, content(app.store.clone(), log)))
+            Ok(streamed(
+                &file,
+                log.size as u64,
+                Body::from_stream(content(app.store.clone(), log)),
+            ))
         }
         LogsType::Controller => {
             logs.retain(|log| log.owner == LogOwner::Controller);
             let log = only(logs, "the installation controller")?;
             let file = format!("{name}_{cluster_id}_controller.tar.gz");
-            Ok(answer(&file, log.size as u64, content(app.store.clone(), log)))
+            Ok(streamed(
+                &file,
+                log.size as u64,
+                Body::from_stream(content(app.store.clone(), log)),
+            ))
         }
         LogsType::All => {
             if logs.is_empty() {
@@ -162,7 +170,11 @@ async fn archive(
     }
     parts.push(stream::once(async { Part::Ok(Bytes::from_static(&[0; 2 * TAR_BLOCK as usize])) }).boxed());
     let file = format!("{cluster}_{cluster_id}.tar");
-    Ok(answer(&file, length, stream::iter(parts).flatten()))
+    Ok(streamed(
+        &file,
+        length,
+        Body::from_stream(stream::iter(parts).flatten()),
+    ))
 }
 
 fn tar_header(name: &str, size: u64, log: &StoredLog) -> Result<Vec<u8>, Problem> {
@@ -175,22 +187,4 @@ fn tar_header(name: &str, size: u64, log: &StoredLog) -> Result<Vec<u8>, Problem
     header.set_mtime(u64::try_from(log.completed_at.timestamp()).unwrap_or_default());
     header.set_cksum();
     Ok(header.as_bytes().to_vec())
-}
-
-fn answer(file: &str, length: u64, content: impl Stream<Item = Part> + Send + 'static) -> Response {
-    let mut response = Response::new(Body::from_stream(content));
-    *response.status_mut() = StatusCode::OK;
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/octet-stream"),
-    );
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-    // Names of clusters and hosts are checked when they are set; a quote would end the name here.
-    let safe = file.replace(|c: char| !c.is_ascii_graphic() || c == '"' || c == '\\', "_");
-    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{safe}\"")) {
-        headers.insert(header::CONTENT_DISPOSITION, value);
-    }
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
 }

@@ -115,7 +115,7 @@ async fn owner(
             "this token belongs to another InfraEnv".into(),
         ));
     }
-    let host = app.hosts.find(infra_env_id, host_id).await?;
+    let host = app.store.find_host_brief(infra_env_id, host_id).await?;
     if host.is_none_or(|host| host.cluster_id != Some(cluster_id)) {
         return Err(Problem::not_found(format!(
             "host {host_id} in infra_env {infra_env_id}, bound to cluster {cluster_id},"
