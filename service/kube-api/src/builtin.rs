@@ -101,7 +101,6 @@ impl Nature {
     pub fn name_rule(self) -> NameRule {
         match self {
             Self::Namespace => NameRule::Label,
-            Self::Event | Self::GroupedEvent => NameRule::Subdomain,
             _ => NameRule::Subdomain,
         }
     }

@@ -70,15 +70,6 @@ impl FieldSelector {
         Some(&term.value)
     }
 
-    /// The namespace that it asks for, if it asks for one.
-    pub fn namespace(&self) -> Option<&str> {
-        let term = self
-            .0
-            .iter()
-            .find(|term| term.equal && term.field == "metadata.namespace")?;
-        Some(&term.value)
-    }
-
     /// Whether everything fulfils it.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -15,8 +15,6 @@ pub enum NameRule {
     Subdomain,
     /// RFC 1123 label: namespaces.
     Label,
-    /// Anything that can stand in a path.
-    PathSegment,
 }
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start \
@@ -115,10 +113,6 @@ pub fn validate(object: &Value, rule: NameRule) -> Vec<FieldError> {
     let checked = match rule {
         NameRule::Subdomain => check_subdomain(name),
         NameRule::Label => check_label(name),
-        NameRule::PathSegment if name.contains(['/', '%']) || matches!(name, "." | "..") => {
-            Err("may not be '.' or '..' and may not contain '/' or '%'")
-        }
-        NameRule::PathSegment => Ok(()),
     };
     if name.is_empty() {
         errors.push(FieldError::required(

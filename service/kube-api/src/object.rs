@@ -92,11 +92,6 @@ pub fn labels(object: &Value) -> Option<&Map<String, Value>> {
     metadata(object)?.get("labels")?.as_object()
 }
 
-/// `metadata.annotations`.
-pub fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
-    metadata(object)?.get("annotations")?.get(name)?.as_str()
-}
-
 /// `metadata.generation`; 0 when it has none.
 pub fn generation(object: &Value) -> i64 {
     metadata(object)

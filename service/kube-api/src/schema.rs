@@ -151,9 +151,4 @@ impl Schema {
     pub fn member(&self, name: &str) -> Option<&Arc<Schema>> {
         self.properties.get(name).or(self.additional.as_ref())
     }
-
-    /// Whether it is a map of names that the schema does not list.
-    pub fn is_map(&self) -> bool {
-        self.additional.is_some() && self.properties.is_empty()
-    }
 }

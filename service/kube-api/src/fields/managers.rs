@@ -359,7 +359,7 @@ mod tests {
         );
         let forced = on_apply(&schema(), Some(&live), &applied, &applier, true).unwrap();
         assert_eq!(forced["spec"], json!({"a": "2"}));
-        assert_eq!(fields(&forced, "kubectl-edit"), json!({"f:spec": {".": {}}}));
+        assert_eq!(fields(&forced, "kubectl-edit"), json!({"f:spec": {}}));
         // The same value is shared.
         let shared = on_apply(
             &schema(),

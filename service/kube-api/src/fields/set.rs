@@ -102,12 +102,6 @@ impl FieldSet {
         self.members.remove(step);
     }
 
-    /// Only what is below these top-level steps.
-    pub fn only(&mut self, steps: &[&str]) {
-        self.members.retain(|step| steps.contains(&step.as_str()));
-        self.children.retain(|step, _| steps.contains(&step.as_str()));
-    }
-
     /// All fields of both.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
