@@ -18,6 +18,8 @@ KINDS = {
     "apis__coordination.k8s.io__v1_openapi.json": ["coordination.v1.Lease"],
     "apis__events.k8s.io__v1_openapi.json": ["events.v1.Event"],
     "apis__certificates.k8s.io__v1_openapi.json": ["certificates.v1.CertificateSigningRequest"],
+    "apis__authentication.k8s.io__v1_openapi.json": ["authentication.v1.SelfSubjectReview"],
+    "apis__authorization.k8s.io__v1_openapi.json": ["authorization.v1." + k for k in ["SelfSubjectAccessReview", "SubjectAccessReview"]],
     "apis__apiextensions.k8s.io__v1_openapi.json": ["CRD"],
 }
 CRD = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"

@@ -50,6 +50,10 @@ pub enum Nature {
     SigningRequest,
     /// Declares resources.
     Definition,
+    /// Asked, not kept: who am I?
+    Identity,
+    /// Asked, not kept: may I, or may somebody?
+    Access,
 }
 
 impl Nature {
@@ -85,7 +89,13 @@ impl Nature {
             ],
             Self::Node => &["spec.unschedulable"],
             Self::SigningRequest => &["spec.signerName"],
-            Self::Custom | Self::ConfigMap | Self::Lease | Self::ServiceAccount | Self::Definition => &[],
+            Self::Custom
+            | Self::ConfigMap
+            | Self::Lease
+            | Self::ServiceAccount
+            | Self::Definition
+            | Self::Identity
+            | Self::Access => &[],
         }
     }
 
@@ -108,6 +118,11 @@ impl Nature {
     /// Whether it may be replaced without saying which version is meant. Source: `AllowUnconditionalUpdate` of each strategy.
     pub fn replaces_blindly(self) -> bool {
         !matches!(self, Self::Custom | Self::Lease | Self::Definition)
+    }
+
+    /// Whether its objects are kept.
+    pub fn is_kept(self) -> bool {
+        !matches!(self, Self::Identity | Self::Access)
     }
 
     /// Whether it is read into a type of its own, so that values of a wrong JSON type cannot be understood (400).
@@ -233,6 +248,39 @@ const KINDS: &[Kind] = &[
             "CustomResourceDefinition",
             &["crd", "crds"],
             "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
+        )
+    },
+    Kind {
+        group: "authentication.k8s.io",
+        namespaced: false,
+        ..core(
+            Nature::Identity,
+            "selfsubjectreviews",
+            "SelfSubjectReview",
+            &[],
+            "io.k8s.api.authentication.v1.SelfSubjectReview",
+        )
+    },
+    Kind {
+        group: "authorization.k8s.io",
+        namespaced: false,
+        ..core(
+            Nature::Access,
+            "selfsubjectaccessreviews",
+            "SelfSubjectAccessReview",
+            &[],
+            "io.k8s.api.authorization.v1.SelfSubjectAccessReview",
+        )
+    },
+    Kind {
+        group: "authorization.k8s.io",
+        namespaced: false,
+        ..core(
+            Nature::Access,
+            "subjectaccessreviews",
+            "SubjectAccessReview",
+            &[],
+            "io.k8s.api.authorization.v1.SubjectAccessReview",
         )
     },
 ];

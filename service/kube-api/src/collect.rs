@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::crd;
 use crate::error::Result;
 use crate::log::{Change, ChangeKind};
 use crate::object;
 use crate::request::Propagation;
 use crate::server::Server;
-use crate::storage::{Key, Revision, parse};
+use crate::storage::{Key, ListQuery, Revision, parse};
 use crate::write::Ask;
 use crate::write::delete::{Deletion, FOREGROUND, ORPHAN};
 
@@ -31,6 +32,8 @@ enum Work {
     Gone(String),
     /// It is being deleted.
     Namespace(String),
+    /// Objects of a CRD that is being deleted: the name that they are kept under, which is the CRD's.
+    Definition(String),
 }
 
 /// Works until the server stops.
@@ -80,6 +83,12 @@ async fn begin(server: &Server, work: &mut BTreeSet<Work>) -> Result<()> {
             work.insert(Work::Namespace(object::name(&namespace).to_owned()));
         }
     }
+    let ask = server.own_ask("apiextensions.k8s.io", "v1", "customresourcedefinitions", "", "")?;
+    for definition in server.selected(&ask, None).await?.objects {
+        if object::is_terminating(&definition) {
+            work.insert(Work::Definition(object::name(&definition).to_owned()));
+        }
+    }
     Ok(())
 }
 
@@ -96,12 +105,13 @@ async fn news(server: &Server, cursor: &mut Revision) -> Result<Vec<Arc<Change>>
 
 /// What a change makes worth a look.
 fn note(change: &Change, work: &mut BTreeSet<Work>) {
-    let object = change.object();
+    let object = change.summary();
     let is_namespace = &*change.key.resource == "namespaces";
     if change.kind == ChangeKind::Deleted {
         work.insert(Work::Gone(object::uid(object).to_owned()));
         // Its namespace may be empty now, its owner may wait for it.
         work.insert(Work::Namespace(change.key.namespace.clone()));
+        work.insert(Work::Definition(change.key.resource.to_string()));
         for owner in object::owner_references(object) {
             let text = |member: &str| {
                 owner
@@ -125,13 +135,16 @@ fn note(change: &Change, work: &mut BTreeSet<Work>) {
         let owners = |object: &Value| {
             object::metadata(object).and_then(|metadata| metadata.get("ownerReferences").cloned())
         };
-        if change.previous_object().and_then(owners) != owners(object) {
+        if change.previous_summary().and_then(owners) != owners(object) {
             work.insert(Work::Owned(change.key.clone()));
         }
     }
     if object::is_terminating(object) {
         if is_namespace {
             work.insert(Work::Namespace(change.key.name.clone()));
+        }
+        if &*change.key.resource == crd::STORAGE_NAME {
+            work.insert(Work::Definition(change.key.name.clone()));
         }
         if object::finalizers(object)
             .iter()
@@ -154,6 +167,7 @@ async fn carry_out(server: &Server, work: &Work) -> Result<()> {
         }
         Work::Namespace(name) if name.is_empty() => Ok(()),
         Work::Namespace(name) => empty_namespace(server, name).await,
+        Work::Definition(name) => empty_definition(server, name).await,
     }
 }
 
@@ -292,16 +306,7 @@ async fn release_owner(server: &Server, key: &Key) -> Result<()> {
     } else {
         return Ok(());
     };
-    let outcome = server.change(&ask, |present| {
-        let mut object = present.clone();
-        let rest: Vec<&str> = object::finalizers(present)
-            .into_iter()
-            .filter(|name| *name != done)
-            .collect();
-        object::metadata_mut(&mut object).insert("finalizers".into(), json!(rest));
-        Ok(object)
-    });
-    ignoring_absence(outcome.await)
+    drop_finalizer(server, &ask, done).await
 }
 
 /// Deletes what is in a namespace that is being deleted; when nothing is left the namespace goes.
@@ -335,6 +340,54 @@ async fn empty_namespace(server: &Server, name: &str) -> Result<()> {
             .cloned()
             .collect();
         object["spec"]["finalizers"] = rest.into();
+        Ok(object)
+    });
+    ignoring_absence(outcome.await)
+}
+
+/// Deletes the objects of a CRD that is being deleted; when none is left the CRD goes.
+async fn empty_definition(server: &Server, name: &str) -> Result<()> {
+    let ask = server.own_ask(
+        "apiextensions.k8s.io",
+        "v1",
+        "customresourcedefinitions",
+        "",
+        name,
+    )?;
+    let Some(present) = server.present(&ask).await? else {
+        return Ok(());
+    };
+    if !object::is_terminating(&present.object) {
+        return Ok(());
+    }
+    let query = ListQuery {
+        resource: name.into(),
+        namespace: None,
+        name: None,
+        after: None,
+        limit: None,
+        at: None,
+    };
+    for stored in server.storage.list(query.clone()).await?.objects {
+        if let Some(ask) = ask_for(server, &stored.key) {
+            ignoring_absence(server.delete(&ask, &Deletion::default()).await)?;
+        }
+    }
+    if !server.storage.list(query).await?.objects.is_empty() {
+        // The rest waits for finalizers; its end brings us here again.
+        return Ok(());
+    }
+    drop_finalizer(server, &ask, crd::CLEANUP).await
+}
+
+async fn drop_finalizer(server: &Server, ask: &Ask, done: &str) -> Result<()> {
+    let outcome = server.change(ask, |present| {
+        let mut object = present.clone();
+        let rest: Vec<&str> = object::finalizers(present)
+            .into_iter()
+            .filter(|name| *name != done)
+            .collect();
+        object::metadata_mut(&mut object).insert("finalizers".into(), json!(rest));
         Ok(object)
     });
     ignoring_absence(outcome.await)

@@ -12,6 +12,9 @@ use crate::resource::{Resource, Scale};
 use crate::schema::Schema;
 use crate::table::{Column, Columns};
 
+/// Holds a CRD until its objects are gone.
+pub const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
 /// Where CRDs are kept.
 pub const STORAGE_NAME: &str = "customresourcedefinitions.apiextensions.k8s.io";
 

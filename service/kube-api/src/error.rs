@@ -207,6 +207,16 @@ impl ApiError {
         Self::new(401, "Unauthorized", "Unauthorized")
     }
 
+    /// 403: the caller may not do it.
+    pub fn not_allowed(user: &str, method: &str, path: &str) -> Self {
+        let verb = method.to_lowercase();
+        Self::new(
+            403,
+            "Forbidden",
+            format!("forbidden: User {user:?} cannot {verb} path {path:?}"),
+        )
+    }
+
     /// 403: it may not be done now.
     pub fn forbidden(subject: Subject<'_>, name: &str, why: impl std::fmt::Display) -> Self {
         let message = format!("{} {name:?} is forbidden: {why}", subject.qualified());

@@ -70,6 +70,13 @@ impl FieldSelector {
         Some(&term.value)
     }
 
+    /// Whether it asks for more than name and namespace.
+    pub fn looks_into_content(&self) -> bool {
+        self.0
+            .iter()
+            .any(|term| !matches!(term.field.as_str(), "metadata.name" | "metadata.namespace"))
+    }
+
     /// Whether everything fulfils it.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -9,6 +9,7 @@
 //! How a write goes: body → [`write`] (place, pruning, defaults, rules, managed fields, generation) → one transaction of
 //! [`storage`], which gives it a revision → [`log`] → watches, and [`collect`] for what follows from deletions.
 
+mod auth;
 mod body;
 mod builtin;
 mod collect;
@@ -19,6 +20,7 @@ mod event;
 mod field_selector;
 mod fields;
 mod jsonpath;
+mod listen;
 mod log;
 mod metadata;
 mod negotiate;
@@ -29,20 +31,24 @@ mod read;
 mod registry;
 mod request;
 mod resource;
+mod review;
 mod schema;
 mod selector;
 mod serve;
 mod server;
 mod storage;
 mod table;
+mod tls;
 mod watch;
 mod write;
 
+pub use auth::Tokens;
 pub use error::ApiError;
 pub use log::{Change, ChangeKind};
 pub use request::Caller;
-pub use server::KubeApi;
+pub use server::{KubeApi, LocalService};
 pub use storage::{
     Answer, Database, Expected, Key, ListQuery, Page, Revision, SqlStorage, Storage, StorageError, Stored,
     Write, Written,
 };
+pub use tls::{Authority, Credentials, Identity, TlsError, kubeconfig, write_private};

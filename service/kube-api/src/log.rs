@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::{Notify, watch};
 
+use crate::object;
 use crate::storage::{Key, Revision};
 
 /// What happened to an object.
@@ -51,8 +52,25 @@ pub struct Change {
     /// The object afterwards; of a deletion the last content.
     pub document: Arc<str>,
     previous: Option<Arc<str>>,
-    object: OnceLock<Value>,
-    previous_object: OnceLock<Option<Value>>,
+    summary: OnceLock<Value>,
+    previous_summary: OnceLock<Option<Value>>,
+}
+
+/// Only the metadata of an object, without managed fields: enough for most who look, and small enough to be kept parsed.
+fn summary(object: &Value) -> Value {
+    let metadata = object::metadata(object)
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| *name != "managedFields");
+    let metadata: Map<String, Value> = metadata
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    Value::Object(Map::from_iter([("metadata".to_owned(), metadata.into())]))
+}
+
+/// Null if the document is no JSON, which only a damaged database can bring about.
+fn parsed(document: &str) -> Value {
+    serde_json::from_str(document).unwrap_or_default()
 }
 
 impl Change {
@@ -70,39 +88,43 @@ impl Change {
             key,
             document,
             previous,
-            object: OnceLock::new(),
-            previous_object: OnceLock::new(),
+            summary: OnceLock::new(),
+            previous_summary: OnceLock::new(),
         }
     }
 
-    pub(crate) fn with_object(self, object: Value) -> Self {
+    /// With what is known of the documents already.
+    pub(crate) fn seen(self, object: &Value, previous: Option<&Value>) -> Self {
         Self {
-            object: object.into(),
+            summary: summary(object).into(),
+            previous_summary: previous.map(summary).into(),
             ..self
         }
     }
 
-    pub(crate) fn with_previous_object(self, object: Option<Value>) -> Self {
-        Self {
-            previous_object: object.into(),
-            ..self
-        }
+    /// The metadata of the object afterwards, without managed fields.
+    pub fn summary(&self) -> &Value {
+        self.summary.get_or_init(|| summary(&parsed(&self.document)))
     }
 
-    /// The object afterwards. Null if the document is no JSON, which only a damaged database can bring about.
-    pub fn object(&self) -> &Value {
-        self.object
-            .get_or_init(|| serde_json::from_str(&self.document).unwrap_or_default())
+    /// The metadata of the object before, if there was one.
+    pub fn previous_summary(&self) -> Option<&Value> {
+        let parse = || {
+            self.previous
+                .as_deref()
+                .map(|document| summary(&parsed(document)))
+        };
+        self.previous_summary.get_or_init(parse).as_ref()
+    }
+
+    /// The object afterwards.
+    pub fn object(&self) -> Value {
+        parsed(&self.document)
     }
 
     /// The object before, if there was one.
-    pub fn previous_object(&self) -> Option<&Value> {
-        let parse = || {
-            self.previous
-                .as_ref()
-                .and_then(|text| serde_json::from_str(text).ok())
-        };
-        self.previous_object.get_or_init(parse).as_ref()
+    pub fn previous_object(&self) -> Option<Value> {
+        self.previous.as_deref().map(parsed)
     }
 
     fn size(&self) -> usize {
@@ -112,7 +134,7 @@ impl Change {
 
 /// So much is kept in memory; whoever is further behind reads from the database.
 const MOST_CHANGES: usize = 16_384;
-/// Bytes of documents; parsed they take several times as much.
+/// Bytes of documents.
 const MOST_BYTES: usize = 32 << 20;
 
 /// Recent changes without gaps.

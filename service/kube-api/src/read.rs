@@ -54,6 +54,11 @@ impl Selection {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
+    /// Whether it takes more than metadata to tell.
+    pub fn looks_into_content(&self) -> bool {
+        self.fields.looks_into_content()
+    }
+
     /// Whether an object (as served) is meant.
     pub fn matches(&self, object: &Value, resource: &Resource) -> bool {
         (self.namespace.is_empty() || self.namespace == object::namespace(object))

@@ -161,6 +161,9 @@ impl Resource {
 
     /// What discovery says can be done.
     pub fn verbs(&self) -> &'static [&'static str] {
+        if !self.nature.is_kept() {
+            return &["create"];
+        }
         &[
             "delete",
             "deletecollection",

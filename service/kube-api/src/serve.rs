@@ -14,6 +14,7 @@ use crate::error::{ApiError, Result};
 use crate::negotiate::{self, Form, View};
 use crate::read::{Found, Raw};
 use crate::request::{Caller, Options, Target, field_manager};
+use crate::review;
 use crate::server::Server;
 use crate::table;
 use crate::write::delete::Deletion;
@@ -116,6 +117,11 @@ async fn dispatch(
     let has_name = !ask.name.is_empty();
     let is_scale = ask.subresource == "scale";
     match *method {
+        Method::POST if !ask.resource.nature.is_kept() && !has_name => {
+            let object = review::answered(&ask, read_object(headers, body).await?);
+            Ok(written(form, StatusCode::CREATED, &object))
+        }
+        _ if !ask.resource.nature.is_kept() => Err(ApiError::method_not_allowed()),
         Method::GET | Method::HEAD if ask.options.watch && ask.subresource.is_empty() => {
             let body = server.watch(ask, form.view).await?;
             let mut response = Response::new(body);

@@ -1,10 +1,13 @@
 //! The server: storage, log of changes, registry of resources, and what runs in the background.
 
+use std::convert::Infallible;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use futures_util::future::BoxFuture;
 use http::{Request, Response};
 use serde_json::Value;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -92,25 +95,10 @@ impl KubeApi {
     }
 
     /// The API as a tower service, which `kube::Client::new` takes: requests stay in the process.
-    pub fn service<B>(
-        &self,
-    ) -> impl tower::Service<
-        Request<B>,
-        Response = Response<Body>,
-        Error = std::convert::Infallible,
-        Future = impl Future<Output = std::result::Result<Response<Body>, std::convert::Infallible>> + Send,
-    > + Clone
-    + Send
-    + 'static
-    where
-        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
-        B::Error: Into<axum::BoxError>,
-    {
-        let server = self.server.clone();
-        tower::service_fn(move |request: Request<B>| {
-            let server = server.clone();
-            async move { Ok(serve::handle(server, request.map(Body::new)).await) }
-        })
+    pub fn service(&self) -> LocalService {
+        LocalService {
+            server: self.server.clone(),
+        }
     }
 
     /// Forgets all versions that were replaced until now: watches and lists of older revisions are answered 410. It also happens by
@@ -127,6 +115,31 @@ impl KubeApi {
     /// Ends watches and background work.
     pub fn stop(&self) {
         self.server.stop.cancel();
+    }
+}
+
+/// The API as a tower service in the same process. It works as long as the [`KubeApi`] that it is of.
+#[derive(Clone)]
+pub struct LocalService {
+    server: Arc<Server>,
+}
+
+impl<B> tower::Service<Request<B>> for LocalService
+where
+    B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, std::result::Result<Response<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<std::result::Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let server = self.server.clone();
+        Box::pin(async move { Ok(serve::handle(server, request.map(Body::new)).await) })
     }
 }
 

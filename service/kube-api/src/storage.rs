@@ -71,8 +71,8 @@ pub struct Write {
     pub key: Key,
     /// What is there now.
     pub expected: Expected,
-    /// The version before, for watches that select by labels or fields.
-    pub previous: Option<Stored>,
+    /// The version before, and its parsed document: for watches that select by labels or fields.
+    pub previous: Option<(Stored, Value)>,
     /// The new content; of a deletion the last content. `metadata.resourceVersion` is filled in.
     pub object: Value,
     /// Whether the object is gone afterwards.
@@ -82,8 +82,8 @@ pub struct Write {
 /// How a write went.
 #[derive(Debug)]
 pub enum Written {
-    /// Committed.
-    Done(Arc<Change>),
+    /// Committed: the change, and the object as it was stored.
+    Done(Arc<Change>, Value),
     /// It is not as expected; nothing was written.
     Unexpected,
 }

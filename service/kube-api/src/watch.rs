@@ -196,13 +196,21 @@ impl Watch {
             push_line(lines, change.kind.name(), &change.document);
             return;
         }
-        let object = resource.served(change.object().clone());
+        let looks_into_content = self.selection.looks_into_content();
         let selects = |object: &Value| self.selection.matches(object, resource);
-        let was = change
-            .previous_object()
-            .is_some_and(|before| selects(&resource.served(before.clone())));
-        let is = change.kind != ChangeKind::Deleted && selects(&object);
-        let kind = match (was, is) {
+        let (was, is) = if looks_into_content {
+            let before = change.previous_object().map(|before| resource.served(before));
+            (
+                before.is_some_and(|before| selects(&before)),
+                selects(&resource.served(change.object())),
+            )
+        } else {
+            (
+                change.previous_summary().is_some_and(selects),
+                selects(change.summary()),
+            )
+        };
+        let kind = match (was, is && change.kind != ChangeKind::Deleted) {
             (false, false) => return,
             (false, true) => ChangeKind::Added,
             (true, true) => ChangeKind::Modified,
@@ -211,6 +219,7 @@ impl Watch {
         if is_plain {
             push_line(lines, kind.name(), &change.document);
         } else {
+            let object = resource.served(change.object());
             self.line(kind.name(), object, lines);
         }
     }

@@ -109,21 +109,21 @@ impl Server {
         if size(&stored) > MOST_BYTES {
             return Err(ApiError::object_too_large());
         }
+        let expected = present
+            .as_ref()
+            .map_or(Expected::Absent, |present| Expected::At(present.stored.revision));
         let write = Write {
             key: ask.resource.key(&ask.namespace, object::name(&stored)),
-            expected: present
-                .as_ref()
-                .map_or(Expected::Absent, |present| Expected::At(present.stored.revision)),
-            previous: present.map(|present| present.stored),
+            expected,
+            previous: present.map(|present| (present.stored, ask.resource.as_stored(present.object))),
             object: stored,
             deletes,
         };
         match self.storage.write(write).await? {
             Written::Unexpected => Ok(None),
-            Written::Done(change) => {
-                let object = ask.resource.served(change.object().clone());
+            Written::Done(change, object) => {
                 self.committed(change).await;
-                Ok(Some(object))
+                Ok(Some(ask.resource.served(object)))
             }
         }
     }

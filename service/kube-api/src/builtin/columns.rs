@@ -107,7 +107,7 @@ pub fn of(nature: Nature) -> BuiltInColumns {
                 ]
             },
         },
-        Nature::Custom => BuiltInColumns {
+        Nature::Custom | Nature::Identity | Nature::Access => BuiltInColumns {
             columns: &[("Name", 0), ("Age", 0)],
             cells: |object| vec![text(object, &["metadata", "name"]), age(object)],
         },

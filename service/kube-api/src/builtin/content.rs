@@ -22,7 +22,19 @@ pub fn complete(nature: Nature, object: &mut Value, old: Option<&Value>, caller:
                 spec.insert("uid".into(), caller.uid.clone().into());
             }
         }
-        Nature::Definition => crd::complete(object),
+        Nature::Definition => {
+            crd::complete(object);
+            if old.is_none() {
+                let finalizers = object::metadata_mut(object)
+                    .entry("finalizers")
+                    .or_insert_with(|| json!([]));
+                if let Some(finalizers) = finalizers.as_array_mut()
+                    && !finalizers.iter().any(|name| name == crd::CLEANUP)
+                {
+                    finalizers.push(crd::CLEANUP.into());
+                }
+            }
+        }
         _ => {}
     }
 }
@@ -121,7 +133,9 @@ pub fn validate(nature: Nature, object: &Value, old: Option<&Value>) -> Vec<Fiel
         | Nature::GroupedEvent
         | Nature::Lease
         | Nature::ServiceAccount
-        | Nature::Node => {}
+        | Nature::Node
+        | Nature::Identity
+        | Nature::Access => {}
     }
     errors
 }

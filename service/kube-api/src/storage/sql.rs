@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use sqlx::any::AnyRow;
 use sqlx::{Any, AnyPool, Connection as _, Row as _, Transaction};
 
@@ -122,12 +123,12 @@ impl SqlStorage {
             transaction.rollback().await.map_err(failed(attempted))?;
             return Ok(Written::Unexpected);
         }
-        let change = self
+        let (change, object) = self
             .write_rows(&mut transaction, write, revision)
             .await
             .map_err(failed(attempted))?;
         transaction.commit().await.map_err(failed(attempted))?;
-        Ok(Written::Done(Arc::new(change)))
+        Ok(Written::Done(Arc::new(change), object))
     }
 
     async fn write_rows(
@@ -135,7 +136,7 @@ impl SqlStorage {
         transaction: &mut Transaction<'static, Any>,
         write: Write,
         revision: Revision,
-    ) -> Result<Change, sqlx::Error> {
+    ) -> Result<(Change, Value), sqlx::Error> {
         let Write {
             key,
             expected,
@@ -183,7 +184,7 @@ impl SqlStorage {
             .bind(uid)
             .execute(&mut **transaction)
             .await?;
-        let previous_object = previous.as_ref().and_then(|stored| stored.object().ok());
+        let (previous, previous_object) = previous.unzip();
         let old_owners = previous_object
             .as_ref()
             .map(super::owner_uids)
@@ -196,15 +197,10 @@ impl SqlStorage {
         if old_owners != new_owners {
             write_owners(transaction, &key, &new_owners).await?;
         }
-        Ok(Change::new(
-            revision,
-            kind,
-            key,
-            document,
-            previous.map(|stored| stored.document),
-        )
-        .with_object(object)
-        .with_previous_object(previous_object))
+        let previous = previous.map(|stored| stored.document);
+        let change =
+            Change::new(revision, kind, key, document, previous).seen(&object, previous_object.as_ref());
+        Ok((change, object))
     }
 }
 

@@ -78,15 +78,14 @@ pub(super) fn is_held(ask: &Ask, object: &Value) -> bool {
 
 /// Whether anything but metadata (and a status that is apart) differs.
 fn content_differs(ask: &Ask, old: &Value, new: &Value) -> bool {
-    let content = |object: &Value| {
-        let mut object = object.clone();
-        object::set_member(&mut object, "metadata", None);
-        if ask.resource.has_status {
-            object::set_member(&mut object, "status", None);
-        }
-        object
+    let is_content = |name: &str| name != "metadata" && !(ask.resource.has_status && name == "status");
+    let differs = |one: &Value, other: &Value| {
+        let members = one.as_object().into_iter().flatten();
+        members
+            .filter(|(name, _)| is_content(name))
+            .any(|(name, value)| other.get(name) != Some(value))
     };
-    content(old) != content(new)
+    differs(old, new) || differs(new, old)
 }
 
 /// The object that results when `wanted` is written over `old`: what the caller may not change is as it was.
