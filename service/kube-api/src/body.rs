@@ -67,6 +67,8 @@ pub fn yaml(bytes: &[u8]) -> Result<Value> {
     if let Ok(value) = serde_json::from_slice(bytes) {
         return Ok(value);
     }
-    serde_saphyr::from_slice(bytes)
+    // `y` and `on` are names, too.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_slice_with_options(bytes, options)
         .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))
 }

@@ -99,16 +99,28 @@ impl Authority {
         &self.certificate_pem
     }
 
-    /// A client certificate: the name is the user's, organizations are groups.
+    /// A client certificate: the name is the user's, the organization its group.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be made, and for more than one group besides `system:authenticated`.
     pub fn client(&self, caller: &Caller) -> Result<Identity, TlsError> {
         let mut parameters = leaf_parameters(Vec::new(), &caller.name)?;
-        for group in &caller.groups {
-            parameters
+        // Everybody with a certificate is in this one.
+        let groups: Vec<&String> = caller
+            .groups
+            .iter()
+            .filter(|group| *group != "system:authenticated")
+            .collect();
+        match groups.as_slice() {
+            [] => {}
+            [group] => parameters
                 .distinguished_name
-                .push(DnType::OrganizationName, group.as_str());
+                .push(DnType::OrganizationName, group.as_str()),
+            _ => {
+                return Err(TlsError::Unusable(
+                    "a client certificate of this authority carries one group".into(),
+                ));
+            }
         }
         parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         self.sign(parameters)

@@ -213,7 +213,7 @@ pub fn on_apply(
     let managed = entries
         .iter()
         .fold(wanted.clone(), |all, entry| all.union(&entry.fields));
-    let dropped = last.with_parents().difference(&managed.with_parents());
+    let dropped = last.difference(&managed.with_parents());
     let mut result = without(schema, &merged(schema, live, applied), &dropped);
 
     let comparison = difference(schema, live, &result);

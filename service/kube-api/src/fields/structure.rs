@@ -230,35 +230,51 @@ pub fn merged(schema: &Schema, live: &Value, applied: &Value) -> Value {
     }
 }
 
-/// The object without these fields. What becomes empty by it goes, too.
+/// The object without these fields. An object or list among them goes only with all that is in it; what becomes empty goes, too.
 pub fn without(schema: &Schema, object: &Value, fields: &FieldSet) -> Value {
     match parts(schema, object) {
         Parts::Whole => object.clone(),
         Parts::Members(members) => {
             let kept = members.iter().filter_map(|(name, member)| {
                 let step = format!("f:{name}");
-                keep(member_schema(schema, name), &step, member, fields).map(|member| (name.clone(), member))
+                keep(member_schema(schema, name), &step, member, fields, &[])
+                    .map(|member| (name.clone(), member))
             });
             Value::Object(kept.collect())
         }
         Parts::Elements(elements) => {
+            let keys = match &schema.list_type {
+                ListType::Map(keys) => keys.as_slice(),
+                _ => &[],
+            };
             let kept = elements
                 .iter()
-                .filter_map(|(step, element)| keep(element_schema(schema), step, element, fields));
+                .filter_map(|(step, element)| keep(element_schema(schema), step, element, fields, keys));
             Value::Array(kept.collect())
         }
     }
 }
 
-fn keep(schema: &Schema, step: &str, value: &Value, fields: &FieldSet) -> Option<Value> {
-    if fields.contains(step) {
-        return None;
-    }
-    let Some(below) = fields.below(step) else {
-        return Some(value.clone());
+/// What is left of a value. `keys`: the members that tell it apart, if it is an element of a list; they go with it or stay.
+fn keep(schema: &Schema, step: &str, value: &Value, fields: &FieldSet, keys: &[String]) -> Option<Value> {
+    let is_named = fields.contains(step);
+    let is_whole = matches!(parts(schema, value), Parts::Whole);
+    let Some(below) = fields.below(step).filter(|_| !is_whole) else {
+        let goes = is_named && (is_whole || is_empty(Some(value)));
+        return (!goes).then(|| value.clone());
     };
-    let rest = without(schema, value, below);
-    (is_empty(Some(value)) || !is_empty(Some(&rest))).then_some(rest)
+    let mut rest = without(schema, value, below);
+    let mut others = rest.clone();
+    for key in keys {
+        if let (Some(rest), Some(original)) = (rest.as_object_mut(), value.get(key)) {
+            rest.insert(key.clone(), original.clone());
+        }
+        if let Some(others) = others.as_object_mut() {
+            others.remove(key);
+        }
+    }
+    let goes = is_empty(Some(&others)) && (is_named || keys.is_empty()) && !is_empty(Some(value));
+    (!goes).then_some(rest)
 }
 
 #[cfg(test)]

@@ -107,15 +107,11 @@ fn walk(schema: &Schema, value: &Value, path: &str, errors: &mut Vec<FieldError>
 }
 
 fn wrong_type(path: &str, value: &Value, expected: &str) -> FieldError {
-    let shown = match value {
-        Value::String(text) => format!("{text:?}"),
-        Value::Object(_) | Value::Array(_) => format!("{:?}", type_name(value)),
-        other => format!("{:?}", other.to_string().trim_matches('"')),
-    };
+    let shown = type_name(value);
     FieldError::wrong_type(
         path,
         value,
-        format!("{path} in body must be of type {expected}: {shown}"),
+        format!("{path} in body must be of type {expected}: {shown:?}"),
     )
 }
 
@@ -370,7 +366,7 @@ mod tests {
         );
         assert_eq!(
             errors(json!({"role": true}), None),
-            [r#"spec.role: Invalid value: "boolean": spec.role in body must be of type string: "true""#]
+            [r#"spec.role: Invalid value: "boolean": spec.role in body must be of type string: "boolean""#]
         );
         assert_eq!(
             errors(json!({"role": "a", "list": [{"n": "x"}, {"n": "x"}, {}]}), None),
