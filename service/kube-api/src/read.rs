@@ -134,13 +134,13 @@ impl Server {
         Ok(present.object)
     }
 
-    /// All that is selected, without parts. `at`: as it was then.
+    /// All that is selected, in one piece.
     ///
     /// # Errors
     /// 400 for selectors, 503 when the database does not answer.
-    pub async fn selected(&self, ask: &Ask, at: Option<Revision>) -> Result<Found> {
+    pub async fn selected(&self, ask: &Ask, raw: Raw) -> Result<Found> {
         let selection = Selection::of(ask)?;
-        self.read(&ask.resource, &selection, at, None, usize::MAX, Raw::No)
+        self.read(&ask.resource, &selection, None, None, usize::MAX, raw)
             .await
     }
 

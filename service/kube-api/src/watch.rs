@@ -14,7 +14,7 @@ use crate::error::{ApiError, FieldError, Result, Subject};
 use crate::log::{Change, ChangeKind};
 use crate::negotiate::View;
 use crate::object;
-use crate::read::{Selection, parse_revision};
+use crate::read::{Raw, Selection, parse_revision};
 use crate::server::Server;
 use crate::storage::Revision;
 use crate::table::{self, IncludeObject};
@@ -120,9 +120,17 @@ fn check_options(ask: &Ask) -> Result<()> {
 impl Watch {
     /// What is there now.
     async fn initial(&mut self) -> Result<Bytes> {
-        let found = self.server.selected(&self.ask, None).await?;
+        let raw = if self.view == View::Whole {
+            Raw::Allowed
+        } else {
+            Raw::No
+        };
+        let found = self.server.selected(&self.ask, raw).await?;
         self.cursor = found.revision;
         let mut lines = String::new();
+        for document in found.documents {
+            push_line(&mut lines, "ADDED", &document);
+        }
         for object in found.objects {
             self.line("ADDED", object, &mut lines);
         }
