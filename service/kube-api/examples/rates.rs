@@ -42,7 +42,7 @@ async fn main() -> anyhow::Result<()> {
         });
         Value::Object(words.collect())
     };
-    let book = move |index: usize| json!({"metadata": {"name": format!("book-{index:05}")}, "spec": {"title": "t", "keywords": keywords(index)}});
+    let book = move |index: usize| json!({"apiVersion": "library.example.com/v1", "kind": "Book", "metadata": {"name": format!("book-{index:05}")}, "spec": {"title": "t", "keywords": keywords(index)}});
     let path = |index: usize| format!("{BOOKS}/book-{index:05}");
     let merge = "application/merge-patch+json";
     let took = all(&api, count, move |index| {

@@ -1,7 +1,8 @@
 //! Bodies of requests: JSON, YAML, or the protobuf form of built-in kinds.
 
 use axum::body::Body;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
 use serde_json::Value;
 
 use crate::error::{ApiError, Result};
@@ -12,21 +13,32 @@ pub const MOST_BYTES: usize = 3 << 20;
 
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
+/// So much of a body that is too large is still taken, so that the client gets to read the answer.
+const MOST_DRAINED: usize = 64 << 20;
+
 /// Reads a body.
 ///
 /// # Errors
 /// 413 when it is too large, 400 when the connection breaks.
 pub async fn read(body: Body) -> Result<Bytes> {
-    axum::body::to_bytes(body, MOST_BYTES).await.map_err(|error| {
-        let mut cause: Option<&dyn std::error::Error> = Some(&error);
-        while let Some(error) = cause {
-            if error.to_string().contains("length limit exceeded") {
-                return ApiError::too_large(MOST_BYTES);
-            }
-            cause = error.source();
+    let mut chunks = body.into_data_stream();
+    let (mut bytes, mut size) = (BytesMut::new(), 0);
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|_| ApiError::bad_request("the body did not arrive completely"))?;
+        size += chunk.len();
+        if size <= MOST_BYTES {
+            bytes.extend_from_slice(&chunk);
+        } else {
+            bytes = BytesMut::new();
         }
-        ApiError::bad_request("the body did not arrive completely")
-    })
+        if size > MOST_DRAINED {
+            break;
+        }
+    }
+    if size > MOST_BYTES {
+        return Err(ApiError::too_large(MOST_BYTES));
+    }
+    Ok(bytes.freeze())
 }
 
 /// An object in one of the forms.

@@ -350,6 +350,27 @@ impl ApiError {
         )
     }
 
+    /// 500 without a reason: an applied configuration has members that the schema does not declare. So does a Kubernetes server.
+    pub fn not_declared(name: &str, api_version: &str, kind: &str, fields: &[String]) -> Self {
+        let fields: Vec<String> = fields
+            .iter()
+            .map(|field| format!(".{field}: field not declared in schema"))
+            .collect();
+        let fields = fields.join(", ");
+        let message =
+            format!("failed to create typed patch object (/{name}; {api_version}, Kind={kind}): {fields}");
+        Self::new(500, "", message)
+    }
+
+    /// 422 without details: a JSON patch that does not fit the object.
+    pub fn unfitting_patch() -> Self {
+        Self::new(
+            422,
+            "Invalid",
+            "the server rejected our request due to an error in our request",
+        )
+    }
+
     /// 415: a body of a form that is not understood.
     pub fn unsupported_media_type(accepted: &str) -> Self {
         let message = format!(

@@ -240,6 +240,11 @@ impl ChangeLog {
         self.gap.notified().await;
     }
 
+    /// Whether a change is missing now.
+    pub fn has_gap(&self) -> bool {
+        !self.recent().early.is_empty()
+    }
+
     /// The changes after a revision, or nothing when the log does not reach back so far.
     pub fn after(&self, revision: Revision) -> Option<Vec<Arc<Change>>> {
         let recent = self.recent();

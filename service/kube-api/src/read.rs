@@ -6,9 +6,10 @@ use base64::Engine as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::{ApiError, Result};
+use crate::error::{ApiError, FieldError, Result};
 use crate::field_selector::FieldSelector;
 use crate::object;
+use crate::request::invalid_options;
 use crate::resource::Resource;
 use crate::selector::LabelSelector;
 use crate::server::Server;
@@ -157,7 +158,10 @@ impl Server {
             options.limit
         };
         if options.send_initial_events.is_some() {
-            return Err(ApiError::bad_request("sendInitialEvents is forbidden for list"));
+            return Err(forbidden(
+                "sendInitialEvents",
+                "sendInitialEvents is forbidden for list",
+            ));
         }
         let wanted = &options.resource_version;
         if !options.continue_token.is_empty() {
@@ -171,32 +175,27 @@ impl Server {
                 .read(&ask.resource, &selection, Some(rv), Some(after), limit, raw)
                 .await;
         }
-        let at = match (options.resource_version_match.as_str(), wanted.as_str()) {
-            ("" | "NotOlderThan", "" | "0")
-                if options.resource_version_match.is_empty() || !wanted.is_empty() =>
-            {
-                None
+        let matching = options.resource_version_match.as_str();
+        let at = match (matching, wanted.as_str()) {
+            ("", "" | "0") | ("NotOlderThan", "0") => None,
+            ("Exact" | "NotOlderThan", "") => {
+                let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+                return Err(forbidden("resourceVersionMatch", why));
             }
-            ("Exact", "" | "0") => {
-                return Err(ApiError::bad_request(
-                    "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
-                ));
+            ("Exact", "0") => {
+                let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+                return Err(forbidden("resourceVersionMatch", why));
             }
             ("Exact", text) => Some(self.check_not_future(text).await?),
-            ("" | "NotOlderThan", text) if !text.is_empty() => {
+            ("" | "NotOlderThan", text) => {
                 let revision = self.check_not_future(text).await?;
-                // Source: a limit without a match means exactly that version.
-                (options.resource_version_match.is_empty() && options.limit > 0).then_some(revision)
-            }
-            ("NotOlderThan", _) => {
-                return Err(ApiError::bad_request(
-                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
-                ));
+                // A limit without a match means exactly that version.
+                (matching.is_empty() && options.limit > 0).then_some(revision)
             }
             (other, _) => {
-                return Err(ApiError::bad_request(format!(
-                    "resourceVersionMatch: {other:?} is not supported: supported values: \"Exact\", \"NotOlderThan\""
-                )));
+                let supported = ["Exact", "NotOlderThan", ""].map(Value::from);
+                let error = FieldError::unsupported("resourceVersionMatch", &other.into(), &supported);
+                return Err(invalid_options("ListOptions", &error));
             }
         };
         self.read(&ask.resource, &selection, at, None, limit, raw).await
@@ -314,6 +313,10 @@ impl Server {
         }
         Ok(selection.matches(&resource.served(stored.object()?), resource))
     }
+}
+
+fn forbidden(option: &str, why: &str) -> ApiError {
+    invalid_options("ListOptions", &FieldError::forbidden(option, why))
 }
 
 /// A revision that a client sends.

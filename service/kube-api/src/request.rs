@@ -1,9 +1,10 @@
 //! What a request asks for: path and query, taken apart.
 
-use http::{HeaderMap, header};
+use http::{HeaderMap, Method, header};
+use serde_json::Value;
 use url::form_urlencoded;
 
-use crate::error::{ApiError, Result};
+use crate::error::{ApiError, FieldError, Result, Subject};
 use crate::table::IncludeObject;
 
 /// Who asks. Put into a request's extensions by whoever authenticates; without it the caller is an administrator.
@@ -114,17 +115,39 @@ impl Propagation {
     /// Reads `propagationPolicy`.
     ///
     /// # Errors
-    /// For another word.
+    /// 422 for another word.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "Background" => Ok(Self::Background),
             "Foreground" => Ok(Self::Foreground),
             "Orphan" => Ok(Self::Orphan),
-            other => Err(ApiError::bad_request(format!(
-                "invalid propagation policy {other:?}: Background, Foreground or Orphan is expected"
-            ))),
+            other => {
+                let supported = ["Foreground", "Background", "Orphan", "nil"].map(Value::from);
+                let error = FieldError::unsupported("propagationPolicy", &other.into(), &supported);
+                Err(invalid_options("DeleteOptions", &error))
+            }
         }
     }
+}
+
+/// How the options of a request are called.
+fn options_kind(method: &Method) -> &'static str {
+    match *method {
+        Method::POST => "CreateOptions",
+        Method::PUT => "UpdateOptions",
+        Method::PATCH => "PatchOptions",
+        Method::DELETE => "DeleteOptions",
+        _ => "ListOptions",
+    }
+}
+
+/// 422 for an option that cannot be.
+pub fn invalid_options(kind: &str, error: &FieldError) -> ApiError {
+    let subject = Subject {
+        group: "meta.k8s.io",
+        word: kind,
+    };
+    ApiError::invalid(subject, "", std::slice::from_ref(error))
 }
 
 /// The query of a request.
@@ -168,9 +191,14 @@ impl Options {
     /// Reads a query.
     ///
     /// # Errors
-    /// 400 for values that cannot be read.
-    pub fn parse(query: &str) -> Result<Self> {
+    /// 400 for values that cannot be read, 422 for such that are not offered.
+    pub fn parse(query: &str, method: &Method) -> Result<Self> {
         let mut options = Self::default();
+        let kind = options_kind(method);
+        let unsupported = |field: &str, value: Value, supported: &[&str]| {
+            let supported: Vec<Value> = supported.iter().map(|word| (*word).into()).collect();
+            invalid_options(kind, &FieldError::unsupported(field, &value, &supported))
+        };
         let flag = |value: &str| !matches!(value, "false" | "0");
         let number = |name: &str, value: &str| {
             value.parse::<u64>().map_err(|_| {
@@ -197,11 +225,7 @@ impl Options {
                 "dryRun" => match value {
                     "All" => options.dry_run = true,
                     "" => {}
-                    _ => {
-                        return Err(ApiError::bad_request(format!(
-                            "dryRun: {value:?} is not supported: supported values: \"All\""
-                        )));
-                    }
+                    _ => return Err(unsupported("dryRun", vec![value].into(), &["All"])),
                 },
                 "fieldManager" => options.field_manager = value.to_owned(),
                 "fieldValidation" => {
@@ -210,9 +234,11 @@ impl Options {
                         "Warn" | "" => FieldValidation::Warn,
                         "Strict" => FieldValidation::Strict,
                         _ => {
-                            return Err(ApiError::bad_request(format!(
-                                "fieldValidation: {value:?} is not supported: supported values: \"Ignore\", \"Strict\", \"Warn\""
-                            )));
+                            return Err(unsupported(
+                                "fieldValidation",
+                                value.into(),
+                                &["", "Ignore", "Strict", "Warn"],
+                            ));
                         }
                     }
                 }

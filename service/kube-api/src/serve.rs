@@ -61,7 +61,7 @@ async fn answer(server: &Arc<Server>, request: Request<Body>) -> Result<Response
     if target.namespace.is_some() && !resource.namespaced {
         return Ok(nothing_there());
     }
-    let options = Options::parse(head.uri.query().unwrap_or_default())?;
+    let options = Options::parse(head.uri.query().unwrap_or_default(), &head.method)?;
     let caller = head
         .extensions
         .get::<Caller>()
@@ -72,6 +72,7 @@ async fn answer(server: &Arc<Server>, request: Request<Body>) -> Result<Response
         name: target.name.unwrap_or_default(),
         subresource: target.subresource.unwrap_or_default(),
         manager: field_manager(&options, &head.headers),
+        is_patch: head.method == Method::PATCH,
         options,
         caller,
         resource,
@@ -146,7 +147,7 @@ async fn dispatch(
             let found = server.list(&ask, raw).await?;
             Ok(listed(&ask, form, found))
         }
-        Method::POST if !has_name && (ask.resource.namespaced == !ask.namespace.is_empty()) => {
+        Method::POST if !has_name && ask.resource.namespaced != ask.namespace.is_empty() => {
             let object = read_object(headers, body).await?;
             finished(&ask, form, server.create(&ask, object).await?)
         }

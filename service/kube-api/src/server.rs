@@ -29,6 +29,8 @@ use crate::write::Ask;
 const HISTORY: Duration = Duration::from_secs(300);
 /// How often it is looked whether others wrote to a shared database.
 const FOLLOW: Duration = Duration::from_millis(500);
+/// How long a missing change is waited for before it is read.
+const GAP_PATIENCE: Duration = Duration::from_millis(20);
 /// Changes that are read at once.
 const CHUNK: usize = 1_000;
 
@@ -37,6 +39,8 @@ pub struct Server {
     pub(crate) storage: Box<dyn Storage>,
     pub(crate) log: ChangeLog,
     registry: RwLock<Arc<Registry>>,
+    /// Held while the registry is read anew, so that an older state never replaces a newer one.
+    loading: tokio::sync::Mutex<()>,
     pub(crate) open_api: OpenApi,
     /// Watches end when it is told to stop.
     pub(crate) stop: CancellationToken,
@@ -62,6 +66,7 @@ impl KubeApi {
             storage: Box::new(storage),
             log: ChangeLog::starting_after(revision),
             registry: RwLock::new(Arc::new(Registry::new(&[]))),
+            loading: tokio::sync::Mutex::new(()),
             open_api: OpenApi::default(),
             stop: stop.clone(),
         });
@@ -172,6 +177,7 @@ impl Server {
 
     /// Reads the CRDs anew.
     pub(crate) async fn load_registry(&self) -> Result<()> {
+        let _loading = self.loading.lock().await;
         let query = ListQuery {
             resource: crd::STORAGE_NAME.into(),
             namespace: None,
@@ -223,6 +229,7 @@ impl Server {
             options: Options::default(),
             caller: Caller::administrator(),
             manager: "kube-api".into(),
+            is_patch: false,
         })
     }
 
@@ -266,7 +273,13 @@ async fn follow(server: Arc<Server>) {
     loop {
         tokio::select! {
             () = server.stop.cancelled() => return,
-            () = server.log.gap() => {}
+            () = server.log.gap() => {
+                // Mostly a write of this process whose task is about to tell.
+                tokio::time::sleep(GAP_PATIENCE).await;
+                if !server.log.has_gap() {
+                    continue;
+                }
+            }
             () = tokio::time::sleep(FOLLOW), if is_shared => {}
         }
         loop {

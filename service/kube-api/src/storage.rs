@@ -1,5 +1,6 @@
 //! Where objects are kept: every write is one revision, and versions stay readable until they are compacted.
 
+mod commit;
 mod sql;
 
 use std::sync::Arc;
@@ -125,7 +126,7 @@ pub enum StorageError {
         /// What was attempted.
         attempted: &'static str,
         /// Why not.
-        source: sqlx::Error,
+        source: Arc<sqlx::Error>,
     },
     /// What it holds cannot be read.
     #[error("the object written by revision {revision} cannot be read: {reason}")]

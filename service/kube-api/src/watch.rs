@@ -10,11 +10,12 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
-use crate::error::{ApiError, FieldError, Result, Subject};
+use crate::error::{ApiError, FieldError, Result};
 use crate::log::{Change, ChangeKind};
 use crate::negotiate::View;
 use crate::object;
 use crate::read::{Raw, Selection, parse_revision};
+use crate::request::invalid_options;
 use crate::server::Server;
 use crate::storage::Revision;
 use crate::table::{self, IncludeObject};
@@ -106,14 +107,9 @@ fn check_options(ask: &Ask) -> Result<()> {
         (Some(_), _) => "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
         (None, _) => "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
     };
-    let subject = Subject {
-        group: "meta.k8s.io",
-        word: "ListOptions",
-    };
-    Err(ApiError::invalid(
-        subject,
-        "",
-        &[FieldError::forbidden("resourceVersionMatch", error)],
+    Err(invalid_options(
+        "ListOptions",
+        &FieldError::forbidden("resourceVersionMatch", error),
     ))
 }
 

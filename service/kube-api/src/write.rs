@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::builtin;
-use crate::error::{ApiError, FieldError, Result};
+use crate::error::{ApiError, FieldError, Result, Subject};
 use crate::fields::{Manager, Operation};
 use crate::metadata;
 use crate::object;
@@ -40,6 +40,8 @@ pub struct Ask {
     pub caller: Caller,
     /// By which program, for managed fields.
     pub manager: String,
+    /// By a patch.
+    pub is_patch: bool,
 }
 
 impl Ask {
@@ -158,18 +160,35 @@ fn check_place(ask: &Ask, object: &mut Value) -> Result<()> {
             "the API version in the data ({api_version}) does not match the expected API version ({expected})"
         )));
     }
-    if !kind.is_empty() && kind != ask.resource.kind {
-        let message = format!(
-            "{kind} in version {api_version:?} cannot be handled as a {}: the kinds differ",
-            ask.resource.kind
-        );
-        return Err(ApiError::bad_request(message));
+    if kind != ask.resource.kind {
+        let is_typed = ask.resource.nature.is_typed();
+        if kind.is_empty() && !is_typed {
+            let message = format!(
+                "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing",
+                ask.resource.kind
+            );
+            return Err(ApiError::bad_request(message));
+        }
+        if !kind.is_empty() && !is_typed {
+            let subject = Subject {
+                group: &ask.resource.group,
+                word: kind,
+            };
+            let error = FieldError::invalid("kind", &kind.into(), format!("must be {}", ask.resource.kind));
+            return Err(ApiError::invalid(subject, object::name(object), &[error]));
+        }
+        if !kind.is_empty() {
+            let message = format!(
+                "{kind} in version {api_version:?} cannot be handled as a {}: converting ({kind}) to ({}): unknown conversion",
+                ask.resource.kind, ask.resource.kind
+            );
+            return Err(ApiError::bad_request(message));
+        }
     }
     let in_data = object::namespace(object);
     if ask.resource.namespaced && !in_data.is_empty() && in_data != ask.namespace {
-        return Err(ApiError::bad_request(format!(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )));
+        let message = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(ApiError::bad_request(message));
     }
     let name = object::name(object);
     if !ask.name.is_empty() && !name.is_empty() && name != ask.name {
@@ -205,6 +224,16 @@ fn prune(ask: &Ask, object: &mut Value) -> Result<Vec<String>> {
         _ if unknown.is_empty() => Ok(Vec::new()),
         FieldValidation::Ignore => Ok(Vec::new()),
         FieldValidation::Warn => Ok(unknown),
+        FieldValidation::Strict if ask.is_patch => {
+            let text = Value::from(object.to_string());
+            let detail = format!("strict decoding error: {}", unknown.join(", "));
+            let nothing = Subject { group: "", word: "" };
+            Err(ApiError::invalid(
+                nothing,
+                "",
+                &[FieldError::invalid("patch", &text, detail)],
+            ))
+        }
         FieldValidation::Strict => Err(ApiError::bad_request(format!(
             "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {}",
             unknown.join(", "),
@@ -252,7 +281,10 @@ fn check(ask: &Ask, object: &Value, old: Option<&Value>) -> Result<()> {
         errors.extend(metadata::validate_update(object, old));
     }
     let found = schema::validate(&resource.schema, object, old);
-    if let Some(error) = found.iter().find(|error| error.reason == "FieldValueTypeInvalid")
+    let cannot_be_read = |error: &&FieldError| {
+        error.reason == "FieldValueTypeInvalid" || error.message.contains("must be of type byte")
+    };
+    if let Some(error) = found.iter().find(cannot_be_read)
         && (resource.nature.is_typed() || error.field.starts_with("metadata"))
     {
         return Err(ApiError::bad_request(format!(

@@ -128,6 +128,10 @@ impl<'a> Compiler<'a> {
             None | Some(Value::Bool(false) | Value::Null) => {}
             Some(child) => schema.additional = Some(Arc::new(self.compile(child, &joined(path, "*"))?)),
         }
+        // Among definitions an object of which nothing is said is anything (`FieldsV1`); in CRDs it is empty.
+        let is_open =
+            schema.kind == Some(Type::Object) && schema.properties.is_empty() && schema.additional.is_none();
+        schema.preserve_unknown |= is_open && !self.definitions.is_empty();
         if let Some(child) = node.get("items") {
             schema.items = Some(Arc::new(self.compile(child, &format!("{path}[]"))?));
         }

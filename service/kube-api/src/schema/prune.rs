@@ -25,7 +25,8 @@ fn walk(
             let keeps_all = schema.preserve_unknown
                 || (schema.kind.is_none() && schema.properties.is_empty() && schema.additional.is_none());
             members.retain(|name, member| {
-                if is_root && matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
+                let is_always_known = is_root && matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
+                if is_always_known && !schema.properties.contains_key(name) {
                     return true;
                 }
                 path.push(name.clone());

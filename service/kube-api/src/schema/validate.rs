@@ -20,9 +20,19 @@ pub fn validate(schema: &Schema, object: &Value, old: Option<&Value>) -> Vec<Fie
             !(before.contains(error) && at_path(object, &error.field) == at_path(old, &error.field))
         });
     }
-    // Rules count on values of the right types.
-    if let (true, Some(rules)) = (errors.is_empty(), &schema.cel) {
-        errors.extend(cel_errors(rules, object, old));
+    if let Some(rules) = &schema.cel {
+        if errors.is_empty() {
+            errors = cel_errors(rules, object, old);
+        } else {
+            // Rules count on values of the right types.
+            errors.push(FieldError {
+                field: "<nil>".into(),
+                reason: "FieldValueInvalid",
+                message: "Invalid value: null: some validation rules were not checked because the object was invalid; correct \
+                          the existing errors to complete validation"
+                    .into(),
+            });
+        }
     }
     errors
 }
@@ -347,7 +357,11 @@ mod tests {
     fn errors(new: Value, old: Option<Value>) -> Vec<String> {
         let wrap = |spec: Value| json!({"spec": spec});
         let found = validate(&schema(), &wrap(new), old.map(wrap).as_ref());
-        found.iter().map(FieldError::to_string).collect()
+        found
+            .iter()
+            .filter(|error| error.field != "<nil>")
+            .map(FieldError::to_string)
+            .collect()
     }
 
     #[test]

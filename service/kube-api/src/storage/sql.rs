@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use sqlx::any::AnyRow;
-use sqlx::{Any, AnyPool, Connection as _, Row as _, Transaction};
+use sqlx::{AnyPool, Connection as _, Row as _};
 
-use super::{
-    Answer, Expected, Key, ListQuery, Page, Revision, Storage, StorageError, Stored, Write, Written,
-};
+use super::{Answer, Key, ListQuery, Page, Revision, Storage, StorageError, Stored, Write, Written, commit};
 use crate::log::{Change, ChangeKind};
-use crate::object;
 
 /// Which database it is: they begin transactions differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,24 +23,19 @@ pub struct SqlStorage {
     database: Database,
     readers: AnyPool,
     writers: AnyPool,
+    queue: commit::Queue,
 }
 
 impl SqlStorage {
-    /// Uses these connections. On PostgreSQL the two pools may be one.
+    /// Uses these connections. On PostgreSQL the two pools may be one. Writes are carried out by a task of the present tokio
+    /// runtime, which ends with the last clone.
     pub fn new(database: Database, readers: AnyPool, writers: AnyPool) -> Self {
         Self {
             database,
             readers,
+            queue: commit::start(database, writers.clone()),
             writers,
         }
-    }
-
-    async fn writer(&self) -> Result<Transaction<'static, Any>, StorageError> {
-        let begun = match self.database {
-            Database::Sqlite => self.writers.begin_with("BEGIN IMMEDIATE").await,
-            Database::Postgres => self.writers.begin().await,
-        };
-        begun.map_err(failed("beginning a write"))
     }
 
     async fn read_page(&self, query: ListQuery) -> Result<Page, StorageError> {
@@ -90,141 +81,6 @@ impl SqlStorage {
             objects,
         })
     }
-
-    async fn commit(&self, write: Write) -> Result<Written, StorageError> {
-        let attempted = "writing an object";
-        let mut transaction = self.writer().await?;
-        // Taken first: whoever has this row is the only one that writes, so what is read next stays true.
-        let row =
-            sqlx::query("UPDATE kube_revision SET revision = revision + 1 WHERE id = 1 RETURNING revision")
-                .fetch_one(&mut *transaction)
-                .await
-                .map_err(failed(attempted))?;
-        let revision = number(&row, 0).map_err(failed(attempted))?;
-        let key = &write.key;
-        let row = sqlx::query(
-            "SELECT revision FROM kube_objects WHERE resource = $1 AND namespace = $2 AND name = $3",
-        )
-        .bind(key.resource.to_string())
-        .bind(key.namespace.clone())
-        .bind(key.name.clone())
-        .fetch_optional(&mut *transaction)
-        .await
-        .map_err(failed(attempted))?;
-        let present = row
-            .map(|row| number(&row, 0))
-            .transpose()
-            .map_err(failed(attempted))?;
-        let expected = match write.expected {
-            Expected::Absent => None,
-            Expected::At(revision) => Some(revision),
-        };
-        if present != expected {
-            transaction.rollback().await.map_err(failed(attempted))?;
-            return Ok(Written::Unexpected);
-        }
-        let (change, object) = self
-            .write_rows(&mut transaction, write, revision)
-            .await
-            .map_err(failed(attempted))?;
-        transaction.commit().await.map_err(failed(attempted))?;
-        Ok(Written::Done(Arc::new(change), object))
-    }
-
-    async fn write_rows(
-        &self,
-        transaction: &mut Transaction<'static, Any>,
-        write: Write,
-        revision: Revision,
-    ) -> Result<(Change, Value), sqlx::Error> {
-        let Write {
-            key,
-            expected,
-            previous,
-            mut object,
-            deletes,
-        } = write;
-        object::set_resource_version(&mut object, revision);
-        let uid = object::uid(&object).to_owned();
-        let document: Arc<str> = object.to_string().into();
-        let kind = match (deletes, expected) {
-            (true, _) => ChangeKind::Deleted,
-            (false, Expected::Absent) => ChangeKind::Added,
-            (false, Expected::At(_)) => ChangeKind::Modified,
-        };
-        let before = match expected {
-            Expected::Absent => 0,
-            Expected::At(revision) => revision,
-        };
-        sqlx::query(
-            "INSERT INTO kube_versions (revision, resource, namespace, name, uid, change, previous, document) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-        )
-        .bind(revision as i64)
-        .bind(key.resource.to_string())
-        .bind(key.namespace.clone())
-        .bind(key.name.clone())
-        .bind(uid.clone())
-        .bind(kind.name())
-        .bind(before as i64)
-        .bind(document.to_string())
-        .execute(&mut **transaction)
-        .await?;
-        let statement = if deletes {
-            "DELETE FROM kube_objects WHERE resource = $1 AND namespace = $2 AND name = $3 AND revision < $4 AND uid = $5"
-        } else {
-            "INSERT INTO kube_objects (resource, namespace, name, revision, uid) VALUES ($1, $2, $3, $4, $5) \
-             ON CONFLICT (resource, namespace, name) DO UPDATE SET revision = excluded.revision, uid = excluded.uid"
-        };
-        sqlx::query(statement)
-            .bind(key.resource.to_string())
-            .bind(key.namespace.clone())
-            .bind(key.name.clone())
-            .bind(revision as i64)
-            .bind(uid)
-            .execute(&mut **transaction)
-            .await?;
-        let (previous, previous_object) = previous.unzip();
-        let old_owners = previous_object
-            .as_ref()
-            .map(super::owner_uids)
-            .unwrap_or_default();
-        let new_owners = if deletes {
-            Vec::new()
-        } else {
-            super::owner_uids(&object)
-        };
-        if old_owners != new_owners {
-            write_owners(transaction, &key, &new_owners).await?;
-        }
-        let previous = previous.map(|stored| stored.document);
-        let change =
-            Change::new(revision, kind, key, document, previous).seen(&object, previous_object.as_ref());
-        Ok((change, object))
-    }
-}
-
-async fn write_owners(
-    transaction: &mut Transaction<'static, Any>,
-    key: &Key,
-    owners: &[&str],
-) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM kube_owners WHERE resource = $1 AND namespace = $2 AND name = $3")
-        .bind(key.resource.to_string())
-        .bind(key.namespace.clone())
-        .bind(key.name.clone())
-        .execute(&mut **transaction)
-        .await?;
-    for owner in owners {
-        sqlx::query("INSERT INTO kube_owners (owner_uid, resource, namespace, name) VALUES ($1, $2, $3, $4)")
-            .bind((*owner).to_owned())
-            .bind(key.resource.to_string())
-            .bind(key.namespace.clone())
-            .bind(key.name.clone())
-            .execute(&mut **transaction)
-            .await?;
-    }
-    Ok(())
 }
 
 enum Bind {
@@ -307,7 +163,7 @@ impl Storage for SqlStorage {
     }
 
     fn write(&self, write: Write) -> Answer<'_, Written> {
-        Box::pin(self.commit(write))
+        Box::pin(commit::asked(&self.queue, write))
     }
 
     fn changes_after(&self, revision: Revision, limit: usize) -> Answer<'_, Vec<Arc<Change>>> {
@@ -342,7 +198,7 @@ impl Storage for SqlStorage {
     fn compact(&self, revision: Revision) -> Answer<'_, ()> {
         Box::pin(async move {
             let attempted = "compacting versions";
-            let mut transaction = self.writer().await?;
+            let mut transaction = commit::begin(self.database, &self.writers).await?;
             let row = sqlx::query("SELECT revision, compacted FROM kube_revision WHERE id = 1")
                 .fetch_one(&mut *transaction)
                 .await
@@ -405,12 +261,15 @@ impl Storage for SqlStorage {
     }
 }
 
-fn failed(attempted: &'static str) -> impl Fn(sqlx::Error) -> StorageError {
-    move |source| StorageError::Unavailable { attempted, source }
+pub(super) fn failed(attempted: &'static str) -> impl Fn(sqlx::Error) -> StorageError {
+    move |source| StorageError::Unavailable {
+        attempted,
+        source: Arc::new(source),
+    }
 }
 
 /// A column that is never negative.
-fn number(row: &AnyRow, column: usize) -> Result<u64, sqlx::Error> {
+pub(super) fn number(row: &AnyRow, column: usize) -> Result<u64, sqlx::Error> {
     row.try_get::<i64, _>(column).map(i64::unsigned_abs)
 }
 

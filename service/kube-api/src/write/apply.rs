@@ -3,10 +3,12 @@
 use serde_json::{Value, json};
 
 use super::update::settle;
-use super::{ATTEMPTS, Ask, Outcome, check_place, create, prune};
-use crate::error::{ApiError, FieldError, Result, Subject};
+use super::{ATTEMPTS, Ask, Outcome, check_place, create};
+use crate::error::{ApiError, FieldError, Result};
 use crate::fields::{Operation, managers};
 use crate::object;
+use crate::request::invalid_options;
+use crate::schema;
 use crate::server::Server;
 
 impl Server {
@@ -15,7 +17,7 @@ impl Server {
     /// # Errors
     /// 409 for fields that others own with other values, unless forced; and as an update.
     pub async fn apply(&self, ask: &Ask, configuration: Value) -> Result<Outcome> {
-        let (applied, warnings) = configured(ask, configuration)?;
+        let applied = configured(ask, configuration)?;
         let manager = ask.manager(Operation::Apply);
         let schema = &ask.resource.schema;
         for _ in 0..ATTEMPTS {
@@ -34,7 +36,7 @@ impl Server {
                         return Ok(Outcome {
                             created: true,
                             object,
-                            warnings,
+                            warnings: Vec::new(),
                         });
                     }
                     Err(error) if error.reason() == "AlreadyExists" => continue,
@@ -59,7 +61,7 @@ impl Server {
                 return Ok(Outcome {
                     created: false,
                     object,
-                    warnings,
+                    warnings: Vec::new(),
                 });
             }
         }
@@ -68,14 +70,10 @@ impl Server {
 }
 
 /// The configuration without what the caller cannot own through this resource.
-fn configured(ask: &Ask, mut configuration: Value) -> Result<(Value, Vec<String>)> {
+fn configured(ask: &Ask, mut configuration: Value) -> Result<Value> {
     if ask.options.field_manager.is_empty() {
         let error = FieldError::required("fieldManager", "is required for apply patch");
-        let options = Subject {
-            group: "meta.k8s.io",
-            word: "PatchOptions",
-        };
-        return Err(ApiError::invalid(options, "", &[error]));
+        return Err(invalid_options("PatchOptions", &error));
     }
     if !configuration.is_object() {
         return Err(ApiError::bad_request(
@@ -94,7 +92,15 @@ fn configured(ask: &Ask, mut configuration: Value) -> Result<(Value, Vec<String>
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }
     check_place(ask, &mut configuration)?;
-    let warnings = prune(ask, &mut configuration)?;
+    let unknown = schema::prune(&ask.resource.schema, &mut configuration, true);
+    if !unknown.is_empty() {
+        return Err(ApiError::not_declared(
+            &ask.name,
+            &ask.resource.api_version(),
+            &ask.resource.kind,
+            &unknown,
+        ));
+    }
     if ask.subresource.is_empty() {
         if ask.resource.has_status {
             object::set_member(&mut configuration, "status", None);
@@ -104,5 +110,5 @@ fn configured(ask: &Ask, mut configuration: Value) -> Result<(Value, Vec<String>
         let metadata = object::metadata_mut(&mut configuration);
         metadata.retain(|name, _| matches!(name.as_str(), "name" | "namespace" | "resourceVersion" | "uid"));
     }
-    Ok((configuration, warnings))
+    Ok(configuration)
 }

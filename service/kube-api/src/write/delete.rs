@@ -138,19 +138,26 @@ fn success(ask: &Ask, object: &Value) -> Value {
 
 fn check_preconditions(ask: &Ask, present: &Present, deletion: &Deletion) -> Result<()> {
     let found = [
-        ("UID", &deletion.uid, object::uid(&present.object)),
+        (
+            "UID",
+            "deleted and then recreated",
+            &deletion.uid,
+            object::uid(&present.object),
+        ),
         (
             "ResourceVersion",
+            "modified",
             &deletion.resource_version,
             object::resource_version(&present.object),
         ),
     ];
-    for (what, wanted, present) in found {
+    for (what, happened, wanted, present) in found {
         if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != present) {
             let why = format!(
-                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {present}"
+                "the {what} in the precondition ({wanted}) does not match the {what} in record ({present}). The object might have \
+                 been {happened}"
             );
-            return Err(ApiError::conflict(ask.resource.subject(), &ask.name, why));
+            return Err(ApiError::conflict(ask.resource.kind_subject(), &ask.name, why));
         }
     }
     Ok(())

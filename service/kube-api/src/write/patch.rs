@@ -1,7 +1,7 @@
 //! PATCH: JSON patch, merge patch, strategic merge patch. Apply is in its own file.
 
 use json_patch::Patch;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Ask, Outcome, strategic};
 use crate::builtin::Nature;
@@ -54,8 +54,9 @@ impl Server {
         match form {
             Form::Apply => self.apply(ask, body::yaml(bytes)?).await,
             Form::Json => {
-                let patch: Patch = serde_json::from_slice(bytes)
+                let patch: Value = serde_json::from_slice(bytes)
                     .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
+                let patch: Patch = serde_json::from_value(patch).map_err(|_| ApiError::unfitting_patch())?;
                 self.change(ask, |present| patched(ask, present, &patch)).await
             }
             Form::Merge => {
@@ -63,7 +64,7 @@ impl Server {
                 self.change(ask, |present| {
                     let mut object = present.clone();
                     json_patch::merge(&mut object, &patch);
-                    Ok(unmanaged(object, present))
+                    unmanaged(ask, object, present)
                 })
                 .await
             }
@@ -72,7 +73,7 @@ impl Server {
                 self.change(ask, |present| {
                     let object = strategic::merged(&ask.resource.schema, present, &patch)
                         .map_err(ApiError::bad_request)?;
-                    Ok(unmanaged(object, present))
+                    unmanaged(ask, object, present)
                 })
                 .await
             }
@@ -81,7 +82,7 @@ impl Server {
 }
 
 fn read(bytes: &[u8]) -> Result<Value> {
-    let patch = body::yaml(bytes)?;
+    let patch = body::json(bytes)?;
     if !patch.is_object() {
         return Err(ApiError::bad_request(
             "error decoding patch: an object is expected",
@@ -92,23 +93,28 @@ fn read(bytes: &[u8]) -> Result<Value> {
 
 fn patched(ask: &Ask, present: &Value, patch: &Patch) -> Result<Value> {
     let mut object = present.clone();
+    // A Kubernetes server does not say which operation it was, either.
     json_patch::patch(&mut object, patch).map_err(|error| {
-        // A server in front of etcd answers every operation that does not fit so.
-        let error = FieldError {
-            field: "patch".into(),
-            reason: "FieldValueInvalid",
-            message: format!("Invalid value: {}: {error}", json!(patch)),
-        };
-        ApiError::invalid(ask.resource.kind_subject(), &ask.name, &[error])
+        tracing::debug!(%error, "a JSON patch does not fit");
+        ApiError::unfitting_patch()
     })?;
-    Ok(unmanaged(object, present))
+    unmanaged(ask, object, present)
 }
 
-/// A patch may leave out what an update must say.
-fn unmanaged(mut object: Value, present: &Value) -> Value {
+/// A patch may leave out what an update must say, and may not change who the object is.
+fn unmanaged(ask: &Ask, mut object: Value, present: &Value) -> Result<Value> {
     if object::resource_version(&object).is_empty() {
         let revision = object::resource_version(present).to_owned();
         object::metadata_mut(&mut object).insert("resourceVersion".into(), revision.into());
     }
-    object
+    let uid = object::uid(&object);
+    if !uid.is_empty() && uid != object::uid(present) {
+        let error = FieldError::invalid("metadata.uid", &uid.into(), "field is immutable");
+        return Err(ApiError::invalid(
+            ask.resource.kind_subject(),
+            &ask.name,
+            &[error],
+        ));
+    }
+    Ok(object)
 }

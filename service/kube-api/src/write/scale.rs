@@ -64,8 +64,11 @@ impl Server {
                 let wanted = new(&shown(scale, present))?;
                 let replicas = &wanted["spec"]["replicas"];
                 if replicas.as_i64().is_none_or(|replicas| replicas < 0) {
-                    let error =
-                        FieldError::invalid("spec.replicas", replicas, "must be greater than or equal to 0");
+                    let error = FieldError::invalid(
+                        &scale.spec_replicas.source,
+                        replicas,
+                        "should be a non-negative integer",
+                    );
                     return Err(ApiError::invalid(
                         ask.resource.kind_subject(),
                         &ask.name,

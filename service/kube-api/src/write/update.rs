@@ -109,7 +109,7 @@ pub(super) fn settle(ask: &Ask, old: &Value, mut wanted: Value) -> Result<Value>
                 &json!(0),
                 "must be specified for an update",
             );
-            return Err(ApiError::invalid(resource.kind_subject(), &ask.name, &[error]));
+            return Err(ApiError::invalid(resource.subject(), &ask.name, &[error]));
         }
         _ => {}
     }

@@ -291,7 +291,7 @@ mod cases {
         world.post(definitions, definition.clone()).await;
         let pens = "/apis/library.example.com/v1/namespaces/shelf/pens";
         world
-            .post(pens, json!({"metadata": {"name": "p"}, "spec": {"title": "x"}}))
+            .post(pens, json!({"apiVersion": "library.example.com/v1", "kind": "Pen", "metadata": {"name": "p"}, "spec": {"title": "x"}}))
             .await;
         assert_eq!(names(&world.get(pens).await), ["p"]);
         definition["spec"]["versions"][0]["schema"] = json!({"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}}});

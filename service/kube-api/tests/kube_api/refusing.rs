@@ -44,7 +44,7 @@ mod cases {
                 with("x", json!({})),
                 422,
                 "Invalid",
-                r#"Book.library.example.com "x" is invalid: spec.title: Required value"#,
+                r#"Book.library.example.com "x" is invalid: [spec.title: Required value, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
             ),
             (
                 "POST",
@@ -52,7 +52,7 @@ mod cases {
                 with("x", json!({"title": "t", "genre": "poem"})),
                 422,
                 "Invalid",
-                r#"Book.library.example.com "x" is invalid: spec.genre: Unsupported value: "poem": supported values: "novel", "manual""#,
+                r#"Book.library.example.com "x" is invalid: [spec.genre: Unsupported value: "poem": supported values: "novel", "manual", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
             ),
             (
                 "POST",
@@ -60,7 +60,7 @@ mod cases {
                 with("x", json!({"title": 5})),
                 422,
                 "Invalid",
-                r#"Book.library.example.com "x" is invalid: spec.title: Invalid value: "integer": spec.title in body must be of type string: "integer""#,
+                r#"Book.library.example.com "x" is invalid: [spec.title: Invalid value: "integer": spec.title in body must be of type string: "integer", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
             ),
             (
                 "POST",
@@ -68,7 +68,7 @@ mod cases {
                 with("x", json!({"title": "t", "pages": 0})),
                 422,
                 "Invalid",
-                r#"Book.library.example.com "x" is invalid: spec.pages: Invalid value: 0: spec.pages in body should be greater than or equal to 1"#,
+                r#"Book.library.example.com "x" is invalid: [spec.pages: Invalid value: 0: spec.pages in body should be greater than or equal to 1, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
             ),
             (
                 "POST",
@@ -108,7 +108,7 @@ mod cases {
                 a_book("a", 2),
                 422,
                 "Invalid",
-                r#"Book.library.example.com "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update"#,
+                r#"books.library.example.com "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update"#,
             ),
             (
                 "PUT",
@@ -224,7 +224,7 @@ mod cases {
                 patch.to_string(),
             )
             .await;
-        assert_eq!(status, StatusCode::CONFLICT);
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     }
 
     pub async fn unknown_fields_are_refused_warned_of_or_dropped(world: World) {
@@ -238,6 +238,15 @@ mod cases {
             message,
             r#"Book in version "v1" cannot be handled as a Book: strict decoding error: unknown field "spec.weight""#
         );
+        let mut strange = a_book("b", 1);
+        strange["metadata"]["colour"] = "red".into();
+        let (code, _, message) = world
+            .refused("POST", &format!("{BOOKS}?fieldValidation=Strict"), strange)
+            .await;
+        assert!(
+            code == 400 && message.ends_with(r#"unknown field "metadata.colour""#),
+            "{message}"
+        );
         let request = Request::post(BOOKS).header("content-type", "application/json");
         let request = request.body(axum::body::Body::from(object.to_string())).unwrap();
         let response = world.api.service().oneshot(request).await.unwrap();
@@ -246,6 +255,32 @@ mod cases {
             r#"299 - "unknown field \"spec.weight\"""#
         );
         assert_eq!(world.get(&format!("{BOOKS}/a")).await["spec"].get("weight"), None);
+        let patch = r#"{"spec": {"weight": 1}}"#;
+        let path = format!("{BOOKS}/a?fieldValidation=Strict");
+        let (status, body) = world
+            .send("PATCH", &path, "application/merge-patch+json", patch)
+            .await;
+        assert_eq!(
+            (status.as_u16(), &body["reason"]),
+            (422, &json!("Invalid")),
+            "{body}"
+        );
+        let (status, body) = world
+            .send(
+                "PATCH",
+                &format!("{BOOKS}/a?fieldManager=x"),
+                "application/apply-patch+yaml",
+                object.to_string(),
+            )
+            .await;
+        assert_eq!(status.as_u16(), 500, "{body}");
+        assert!(
+            body["message"]
+                .as_str()
+                .unwrap()
+                .ends_with(".spec.weight: field not declared in schema"),
+            "{body}"
+        );
     }
 
     pub async fn bodies_of_other_forms_are_refused(world: World) {
@@ -283,7 +318,8 @@ mod cases {
                 "{method} {media_type} {body}: {answer}"
             );
         }
-        let yaml = "metadata:\n  name: y\nspec:\n  title: in YAML\n";
+        let yaml =
+            "apiVersion: library.example.com/v1\nkind: Book\nmetadata:\n  name: y\nspec:\n  title: in YAML\n";
         let (status, created) = world.send("POST", BOOKS, "application/yaml", yaml).await;
         assert_eq!(
             (status, &created["spec"]["title"]),
