@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build image test bench ci fmt lint generated deps clean muster muster-agent muster-image programs-under-test
+.PHONY: help run build image test bench ci fmt lint generated deps clean muster muster-agent muster-image muster-fleet programs-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
 ifeq ($(shell cargo --version >/dev/null 2>&1 || echo absent),absent)
@@ -21,7 +21,7 @@ help: ## Show this list
 run: build image ## Build everything and serve on loopback; data in muster-data/
 	dist/muster serve --data-dir muster-data
 
-build: muster muster-agent muster-image ## Build the release programs into dist/
+build: muster muster-agent muster-image muster-fleet ## Build the release programs into dist/
 
 image: muster-agent muster-image ## Make the live image dist/muster-live-x86_64.iso, unless it is up to date
 	@.ci/deps image
@@ -45,6 +45,11 @@ muster-image:
 	cargo build --release -p muster-image-author
 	@install -D $(TARGET)/release/muster-image dist/muster-image
 
+muster-fleet:
+	@.ci/deps rust build
+	cargo build --release -p muster-fleet
+	@install -D $(TARGET)/release/muster-fleet dist/muster-fleet
+
 # Programs and tests in one go, so that every dependency is compiled with one set of features.
 programs-under-test:
 	@.ci/deps rust build
@@ -54,7 +59,7 @@ test: image programs-under-test ## Run all tests: SQLite, PostgreSQL, machines b
 	@.ci/deps test
 	cargo test --workspace --no-fail-fast
 
-bench: build image ## Measure image downloads beside nginx, and idle polls; prints tables
+bench: build image ## Measure image downloads beside nginx, idle polls, and fleets of 3,000 and 10,000 hosts; prints tables
 	@.ci/deps bench
 	cargo run --release -p muster-tests --bin bench
 

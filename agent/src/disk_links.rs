@@ -2,37 +2,81 @@
 //! makes them, so that the ids in the inventory can be opened.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::inventory::disks::block::{self, BlockDevice};
-use crate::inventory::disks::{Properties, link_name, native};
+use crate::inventory::disks::{Properties, link_name, native, patience};
 use crate::root::Root;
 
-/// `(link, target)`, absolute paths, in order of link; disks and their partitions.
-///
-/// Of two disks that want one link, the first by name has it.
-pub fn plan(root: &Root) -> Vec<(String, String)> {
+/// A disk that does not answer for so long keeps the links that it has.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The links that should be.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// `(link, target)`, absolute paths, in order of link; disks and their partitions.
+    pub links: Vec<(String, String)>,
+    /// Names of disks that do not answer, so that nothing is known of their links.
+    pub silent: Vec<String>,
+}
+
+impl Plan {
+    /// Whether the device node is of a disk that does not answer, or of its partition.
+    pub fn is_silent(&self, node: &str) -> bool {
+        let name = node.strip_prefix("/dev/").unwrap_or(node);
+        self.silent.iter().any(|silent| name.starts_with(silent.as_str()))
+    }
+}
+
+/// What links there should be. Of two disks that want one link, the first by name has it.
+pub fn plan(root: &Root) -> Plan {
+    let devices = block::list(root).unwrap_or_default();
+    let names: Vec<String> = devices.iter().map(|device| device.name().to_owned()).collect();
+    let answers: Vec<Option<Vec<(String, String)>>> = if root.answers_for_this_machine() {
+        patience::each("disk links", names.clone(), PATIENCE, |name| {
+            let root = Root::live();
+            links_of(&BlockDevice::named(&root, name))
+        })
+    } else {
+        devices.iter().map(|device| Some(links_of(device))).collect()
+    };
     let mut links = BTreeMap::new();
-    for device in block::list(root).unwrap_or_default() {
-        let names = names(&device, &native(&device));
-        let mut add = |link: String, name: &str| {
-            // Texts from devices never leave the folder.
-            if !link.contains("/..") && !link.ends_with('/') {
-                links
-                    .entry(format!("/dev/disk/{link}"))
-                    .or_insert_with(|| format!("/dev/{name}"));
-            }
-        };
-        let partitions = device.partitions();
-        for name in names {
-            for partition in &partitions {
-                if let Some(number) = device.partition_number(partition) {
-                    add(format!("{name}-part{number}"), partition);
+    let mut silent = Vec::new();
+    for (name, answer) in names.into_iter().zip(answers) {
+        match answer {
+            Some(found) => {
+                for (link, target) in found {
+                    links.entry(link).or_insert(target);
                 }
             }
-            add(name, device.name());
+            None => silent.push(name),
         }
     }
-    links.into_iter().collect()
+    Plan {
+        links: links.into_iter().collect(),
+        silent,
+    }
+}
+
+/// The links of one disk and its partitions.
+fn links_of(device: &BlockDevice<'_>) -> Vec<(String, String)> {
+    let mut links = Vec::new();
+    let mut add = |link: String, name: &str| {
+        // Texts from devices never leave the folder.
+        if !link.contains("/..") && !link.ends_with('/') {
+            links.push((format!("/dev/disk/{link}"), format!("/dev/{name}")));
+        }
+    };
+    let partitions = device.partitions();
+    for name in names(device, &native(device)) {
+        for partition in &partitions {
+            if let Some(number) = device.partition_number(partition) {
+                add(format!("{name}-part{number}"), partition);
+            }
+        }
+        add(name, device.name());
+    }
+    links
 }
 
 /// `by-path/...` and `by-id/...` of a disk.

@@ -1,7 +1,9 @@
 //! Who this machine is: the few facts that the session, the network and the console share.
 
+use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::HostId;
 
+use crate::fingerprint;
 use crate::host_id;
 use crate::inventory;
 use crate::predictable_names;
@@ -19,6 +21,12 @@ pub fn identity() -> HostId {
         return id;
     }
     host_id::compute(&root, &inventory::interfaces(&root))
+}
+
+/// What the parts of this machine call themselves.
+pub fn fingerprint() -> Fingerprint {
+    let root = Root::live();
+    fingerprint::compute(&root, &inventory::interfaces(&root))
 }
 
 /// The name that the installed OS will give to the interface with this name.

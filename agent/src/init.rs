@@ -8,10 +8,12 @@ pub mod log;
 pub mod modules;
 pub mod mounts;
 pub mod rescue;
+mod storage;
 pub mod supervisor;
 pub mod system;
 pub mod uevents;
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 /// Runs the live image until the machine is powered off.
@@ -25,9 +27,11 @@ pub fn main() -> ! {
         let text = panic.payload_as_str().unwrap_or("a panic without text");
         tracing::error!("panic at {place}: {text}");
     }));
-    drivers::start();
+    let (news, devices) = crate::devices::news();
+    drivers::start(news);
     loop {
-        let ended = std::panic::catch_unwind(supervisor::run);
+        let devices = devices.clone();
+        let ended = std::panic::catch_unwind(AssertUnwindSafe(move || supervisor::run(devices)));
         match ended {
             Ok(Ok(ending)) => system::end(ending),
             Ok(Err(error)) => tracing::error!("the agent broke and starts again: {error:#}"),

@@ -32,7 +32,7 @@ use muster_api::inventory::{Interface, Inventory, Truncation};
 use netlink_packet_route::AddressFamily;
 
 use crate::root::Root;
-use interfaces::Network;
+pub(crate) use interfaces::Network;
 
 /// What the service asks for beside the host's id, as arguments of the step. Zero means no wish.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -92,6 +92,10 @@ impl Problems {
         answer.map_err(|reason| self.note(field, reason)).ok()
     }
 
+    fn add(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
     fn into_list(self) -> Vec<Problem> {
         self.0
     }
@@ -136,6 +140,13 @@ pub fn collect(root: &Root, options: Options) -> Collected {
 /// The interfaces alone, as the whole inventory has them: netlink and sysfs answer even when a disk does not.
 pub fn interfaces(root: &Root) -> Vec<Interface> {
     interfaces::interfaces(root, &network(root, &mut Problems::default()))
+}
+
+/// Links, addresses and routes as the kernel tells them, and what it does not tell.
+pub(crate) fn network_state(root: &Root) -> (Network, Vec<Problem>) {
+    let mut problems = Problems::default();
+    let network = network(root, &mut problems);
+    (network, problems.into_list())
 }
 
 fn network(root: &Root, problems: &mut Problems) -> Network {

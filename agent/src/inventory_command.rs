@@ -68,7 +68,7 @@ impl InventoryCommand {
                 }
             }
             Self::DiskLinks(argument) => {
-                for (link, target) in disk_links::plan(&argument.open()?) {
+                for (link, target) in disk_links::plan(&argument.open()?).links {
                     writeln!(output, "{link} {target}")?;
                 }
             }

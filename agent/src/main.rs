@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use muster_agent::config::flags::{RunFlags, with_two_dashes};
+use muster_agent::disk_speed_command::DiskSpeedCommand;
 use muster_agent::inventory_command::InventoryCommand;
+use muster_agent::logs::ring;
 use muster_agent::session::runner::HostIdentity;
 use muster_agent::{host, init, run};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::MakeWriterExt;
 
 /// The agent of the discovery image: reports what a host is, and does what its service asks.
 #[derive(Debug, Parser)]
@@ -21,6 +24,7 @@ struct Program {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<RunFlags>),
+    DiskSpeed(DiskSpeedCommand),
     #[command(flatten)]
     Inventory(InventoryCommand),
 }
@@ -32,6 +36,7 @@ fn main() -> ExitCode {
     let Program { command } = Program::parse_from(arguments());
     let done = match command {
         Command::Run(flags) => join(*flags),
+        Command::DiskSpeed(command) => command.run(&mut std::io::stdout().lock()),
         Command::Inventory(command) => command.run(&mut std::io::stdout().lock()),
     };
     match done {
@@ -70,7 +75,8 @@ fn join(flags: RunFlags) -> anyhow::Result<()> {
     let filter = EnvFilter::try_from_env("MUSTER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .with_writer(std::io::stderr.and(ring::Lines))
         .init();
     let settings = flags.settings()?;
     let identity: HostIdentity = match settings.host_id {

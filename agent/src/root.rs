@@ -79,6 +79,11 @@ impl Root {
         matches!(self.kind, Kind::Live)
     }
 
+    /// True if [`Root::live`] in another thread is the same: the running machine, with nobody taking notes.
+    pub fn answers_for_this_machine(&self) -> bool {
+        self.is_live() && self.recording.is_none()
+    }
+
     /// The bytes of a file.
     pub fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         let bytes = match &self.kind {

@@ -9,12 +9,18 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::config::Settings;
+use crate::devices::Devices;
+use crate::disk_speed;
+use crate::host;
 use crate::net::names::Names;
 use crate::session::client::Client;
 use crate::session::runner::{self, HostIdentity, Surroundings};
-use crate::session::steps::Registry;
+use crate::session::steps::{Means, Registry};
 use crate::session::view::SessionView;
 use crate::time::sources::TimeSources;
+
+/// Making a disk blank again takes so long at most, unless it is sick.
+const LEAVING_DISKS: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Talks to the service until SIGTERM or SIGINT.
 ///
@@ -36,15 +42,22 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         }
         let client = Client::new(settings, &names)?;
         info!(url = %settings.service_url, infra_env_id = %settings.infra_env_id, "joining");
-        // An ordinary program is not told of network changes: it tries again by time alone.
-        let (_network, network) = watch::channel(0);
+        // An ordinary program is not told of changes: it tries again by time alone.
+        let (_changes, changes) = watch::channel(0);
         let surroundings = Surroundings {
             identity,
-            registry: Arc::new(Registry::standard(&time)),
+            fingerprint: Arc::new(host::fingerprint),
+            registry: Arc::new(Registry::standard(&Means {
+                time,
+                devices: Devices::of_running_system(),
+                settings: Arc::new(settings.clone()),
+                names,
+                client: client.clone(),
+            })),
             interval: settings.interval,
             own_version: settings.agent_version.clone(),
             view: watch::Sender::new(SessionView::default()),
-            network,
+            changes,
         };
         let stop = CancellationToken::new();
         let session = tokio::spawn(runner::run(client, surroundings, stop.clone()));
@@ -56,7 +69,15 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         stop.cancel();
         session.await.context("the session broke")
     });
+    leave_disks_blank();
     // A blocking call that never returns (a sick disk) must not hold up the end.
     runtime.shutdown_background();
     ended
+}
+
+/// A disk whose speed is being measured is made blank again before the program or the machine ends.
+pub fn leave_disks_blank() {
+    if !disk_speed::stop_all(LEAVING_DISKS) {
+        tracing::error!("a disk whose speed was being measured may hold test data");
+    }
 }

@@ -51,6 +51,36 @@ impl Category {
     }
 }
 
+/// Body of `POST /v2/events`: what an agent tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct TriggeredEvent {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_id: Option<ClusterId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_id: Option<HostId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub infra_env_id: Option<InfraEnvId>,
+    pub severity: Severity,
+    /// `user` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<Category>,
+    pub message: String,
+    /// RFC 3339. The service takes its own time: clocks of hosts are not to be trusted.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub event_time: crate::time::Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = Uuid))]
+    pub request_id: Option<uuid::Uuid>,
+    /// JSON object as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub props: Option<String>,
+}
+
 /// An event as `GET /v2/events` answers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -1,5 +1,9 @@
 //! Hosts on the wire. Source: rest-schemas.json, rest-behaviour.md §3 and §5, host-lifecycle.md §1.
 
+mod stage;
+
+pub use stage::{HostProgressParams, HostStage};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -192,6 +196,16 @@ pub struct HostUpdateParams {
     pub fencing_credentials: Option<Value>,
 }
 
+/// Body of `POST .../actions/settle-identity`, which is our own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct SettleIdentityParams {
+    /// The host that claimed the same id; absent: every one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_host_id: Option<HostId>,
+}
+
 /// The roles a user may give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -254,6 +268,60 @@ pub struct DiskSkipFormattingParams {
 pub struct KeyValue {
     pub key: String,
     pub value: String,
+}
+
+/// Body of `PATCH .../installer-args`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct InstallerArgsParams {
+    /// Words, a value apart from its flag.
+    pub args: Option<Vec<String>>,
+}
+
+/// Body of `PATCH .../ignition`, answer of `GET .../ignition`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct HostIgnitionParams {
+    /// Ignition JSON.
+    pub config: Option<String>,
+}
+
+/// Body of `PUT .../logs-progress`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LogsProgressParams {
+    /// How it goes.
+    pub logs_state: LogsProgressState,
+}
+
+/// How the collecting of logs goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum LogsProgressState {
+    Requested,
+    Collecting,
+    Completed,
+    Timeout,
+    #[serde(rename = "")]
+    None,
+}
+
+impl LogsProgressState {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Collecting => "collecting",
+            Self::Completed => "completed",
+            Self::Timeout => "timeout",
+            Self::None => "",
+        }
+    }
 }
 
 /// How far an installation is.
@@ -365,6 +433,25 @@ pub struct Host {
     /// JSON object text.
     #[serde(default, skip_serializing_if = "is_default")]
     pub node_labels: String,
+    /// Ours alone: what is noteworthy beyond the protocol's validations.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub findings: Vec<HostFinding>,
+}
+
+/// Something noteworthy about a host beyond the protocol's validations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HostFinding {
+    /// A stable name in kebab-case, such as `duplicate-address`.
+    pub kind: String,
+    /// An address, an interface; may be empty.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub about: String,
+    /// Other hosts that have to do with it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub others: Vec<HostId>,
+    /// What is wrong and what to do.
+    pub message: String,
 }
 
 /// The command that a registration hands out.

@@ -7,8 +7,10 @@
 
 #![warn(missing_docs)]
 
+pub mod cluster;
 pub mod error;
 pub mod event;
+pub mod fingerprint;
 pub mod host;
 pub mod ids;
 pub mod infra_env;

@@ -3,8 +3,36 @@
 
 use serde::{Deserialize, Serialize};
 
+mod addresses;
+mod api_vip;
+mod boot_artifacts;
+mod connectivity;
+mod disk_speed;
+mod domains;
+mod images;
+mod install;
+mod logs;
+mod ntp;
+mod tang;
+mod upgrade;
+mod vips;
+
 use crate::ids::{HostId, InfraEnvId};
 use crate::serialize::{is_default, null_as_default};
+
+pub use addresses::*;
+pub use api_vip::*;
+pub use boot_artifacts::*;
+pub use connectivity::*;
+pub use disk_speed::*;
+pub use domains::*;
+pub use images::*;
+pub use install::*;
+pub use logs::*;
+pub use ntp::*;
+pub use tang::*;
+pub use upgrade::*;
+pub use vips::*;
 
 /// What a host can be asked to do. Wire names are kebab-case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -135,45 +163,4 @@ pub struct NextStepRunnerArgs {
     pub host_id: HostId,
     /// The pool it was registered in.
     pub infra_env_id: InfraEnvId,
-}
-
-/// Argument of `ntp-synchronizer`: a comma list of addresses and names, possibly empty.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NtpSynchronizationRequest {
-    /// `"a,b"`; required, may be `""`.
-    pub ntp_source: String,
-}
-
-/// Reply of `ntp-synchronizer`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NtpSynchronizationResponse {
-    /// One entry a source.
-    #[serde(deserialize_with = "null_as_default")]
-    pub ntp_sources: Vec<NtpSource>,
-}
-
-/// A time source as a host sees it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NtpSource {
-    /// Name or address.
-    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
-    pub source_name: String,
-    /// How it stands.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source_state: Option<NtpSourceState>,
-}
-
-/// The state of a time source, in chrony's terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the names are the protocol's")]
-pub enum NtpSourceState {
-    Synced,
-    Combined,
-    NotCombined,
-    Error,
-    Variable,
-    Unreachable,
 }

@@ -30,3 +30,39 @@ pub struct OpenshiftVersion {
 
 /// Answer of `GET /v2/openshift-versions`, by display name.
 pub type OpenshiftVersions = BTreeMap<String, OpenshiftVersion>;
+
+/// Answer of `GET /v2/support-levels/features`: by name, `supported` or `unavailable`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct SupportedFeatures {
+    pub features: BTreeMap<String, String>,
+}
+
+/// Answer of `GET /v2/support-levels/architectures`: by name, `supported` or `unavailable`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct SupportedArchitectures {
+    pub architectures: BTreeMap<String, String>,
+}
+
+/// Answer of `GET /v2/support-levels/features/detailed`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct DetailedFeatures {
+    pub features: Vec<Feature>,
+    /// There are none here.
+    pub operators: Vec<Feature>,
+}
+
+/// A feature with its level of support.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct Feature {
+    #[serde(rename = "feature-support-level-id")]
+    pub feature_support_level_id: String,
+    pub support_level: String,
+}

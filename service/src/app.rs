@@ -7,6 +7,7 @@ use muster_store::Store;
 
 use crate::auth::Auth;
 use crate::check_ins::CheckIns;
+use crate::clusters::Clusters;
 use crate::hosts::Hosts;
 use crate::images::{Downloads, LiveImages};
 use crate::infra_envs::InfraEnvs;
@@ -24,6 +25,8 @@ pub struct App {
     pub service_ca: String,
     /// InfraEnvs, cached.
     pub infra_envs: InfraEnvs,
+    /// Clusters, cached.
+    pub clusters: Clusters,
     /// The one writer of hosts.
     pub hosts: Hosts,
     /// When hosts were last heard of.
@@ -38,6 +41,8 @@ pub struct App {
     pub reply_limits: Limits,
     /// Version of the agent that our live image carries.
     pub agent_version: String,
+    /// Image that agents of another make are told to upgrade to; `None`: they are left as they are.
+    pub agent_image: Option<String>,
     /// Versions that are offered; any other is taken, too.
     pub openshift_versions: Vec<String>,
     /// Since when polls are heard.

@@ -1,8 +1,8 @@
 //! Who is calling. Source: rest-behaviour.md §2.
 //!
-//! Mode `none` looks at nothing. Mode `local` knows two tokens, both ES256: the operator's, for the user API, and
-//! one an InfraEnv, for its agents, images and signed URLs. Unlike the service that we are compatible with, a token
-//! of one InfraEnv opens nothing of another, whichever way it is carried.
+//! Mode `none` looks at nothing. Mode `local` knows ES256 tokens: the operator's, for the user API; one an InfraEnv, for
+//! its agents and images; and those in the URLs that the service hands out, which can be revoked and may have a lifetime.
+//! Unlike the service that we are compatible with, a token of one InfraEnv opens nothing of another, whichever way it is carried.
 
 pub mod gate;
 pub mod keys;
@@ -12,18 +12,37 @@ pub use gate::{Allowed, Caller};
 pub use keys::Keys;
 pub use token::{Claims, TokenError};
 
+use std::time::Duration;
+
+use muster_api::time::Timestamp;
+use muster_core::infra_env::InfraEnv;
+
 use crate::settings::AuthMode;
 
 /// The service's side of authentication.
 pub struct Auth {
     mode: AuthMode,
     keys: Keys,
+    url_lifetime: Option<Duration>,
+}
+
+/// A credential for a URL.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct UrlToken {
+    /// `None` when no tokens are asked for.
+    pub token: Option<String>,
+    /// `None`: until it is revoked.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl Auth {
-    /// Tokens are signed and checked with `keys`.
-    pub fn new(mode: AuthMode, keys: Keys) -> Self {
-        Self { mode, keys }
+    /// Tokens are signed and checked with `keys`. Signed URLs are good for `url_lifetime`, or else until they are revoked.
+    pub fn new(mode: AuthMode, keys: Keys, url_lifetime: Option<Duration>) -> Self {
+        Self {
+            mode,
+            keys,
+            url_lifetime,
+        }
     }
 
     /// True when tokens are asked for.
@@ -34,13 +53,29 @@ impl Auth {
         }
     }
 
-    /// The token of an InfraEnv's agents and URLs; `None` in mode `none`. The same text each time.
-    pub fn infra_env_token(&self, infra_env: &muster_core::infra_env::InfraEnv) -> Option<String> {
+    /// The token of an InfraEnv's agents; `None` in mode `none`. The same text each time.
+    pub fn infra_env_token(&self, infra_env: &InfraEnv) -> Option<String> {
         self.asks_for_tokens().then(|| {
             self.keys.sign(&Claims::InfraEnv {
                 infra_env_id: infra_env.id,
             })
         })
+    }
+
+    /// A token for a URL of an InfraEnv. Without a lifetime it is the same text until it is revoked.
+    pub fn url_token(&self, infra_env: &InfraEnv, now: Timestamp) -> UrlToken {
+        if !self.asks_for_tokens() {
+            return UrlToken::default();
+        }
+        let expires_at = self.url_lifetime.map(|lifetime| now + lifetime);
+        UrlToken {
+            token: Some(self.keys.sign(&Claims::InfraEnvUrl {
+                infra_env_id: infra_env.id,
+                url_key: token::url_key(&infra_env.boot_id),
+                exp: expires_at.map(|at| at.timestamp()),
+            })),
+            expires_at,
+        }
     }
 
     /// Reads a token and checks its signature.

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use muster_api::host::HostStatus;
-use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::fingerprint::Fingerprint;
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::steps::Steps;
 use muster_api::time::Timestamp;
-use muster_core::host::{self, Host, HostEvent, HostFacts, Step};
+use muster_core::host::identity::{self, Judgement, Twin};
+use muster_core::host::{self, Host, HostEvent, HostFacts, HostReports, Step};
 use muster_core::infra_env::InfraEnv;
 use muster_store::{HistoryEntry, HostBrief, Store, StoreError};
 
 use crate::app::App;
 use crate::check_ins::{HostKey, Seen};
+use crate::clusters::Around;
 use crate::http::problem::Problem;
 use crate::http::request_id;
 use crate::random;
@@ -31,22 +33,6 @@ pub enum Registration {
     New(Host),
     /// It was here before.
     Again(Host),
-}
-
-/// What `who` of a history entry says.
-fn origin(event: &HostEvent) -> &'static str {
-    match event {
-        HostEvent::Edited(_) => "user",
-        HostEvent::DeadlinePassed => "deadline",
-        HostEvent::FactsChanged => "infra-env",
-        HostEvent::Registered { .. }
-        | HostEvent::CheckedIn
-        | HostEvent::InventoryReported(_)
-        | HostEvent::NtpReported(_)
-        | HostEvent::MediaLost
-        | HostEvent::MediaBack
-        | HostEvent::BootArtifactsDownloaded => "agent",
-    }
 }
 
 impl Hosts {
@@ -78,59 +64,167 @@ impl Hosts {
         self.store.list_hosts(infra_env_id).await
     }
 
-    /// A machine has booted. A new one is stored, a known one starts anew.
+    /// A machine has booted. A new one is stored, a known one starts anew. A second machine that claims the id of another is kept
+    /// under an id of its own, which is the one in what is answered.
     pub async fn register(
         &self,
         app: &App,
         infra_env_id: InfraEnvId,
-        id: HostId,
+        claimed: HostId,
         agent_version: &str,
+        fingerprint: Option<Fingerprint>,
     ) -> Result<Registration, Problem> {
         let infra_env = app.infra_envs.get(infra_env_id).await?;
         for _ in 0..ATTEMPTS {
+            let claim = self.claim(infra_env_id, claimed, fingerprint.as_ref()).await?;
             let now = app.now();
-            note(app, (infra_env_id, id), now, agent_version);
-            if self.exists(infra_env_id, id).await? {
+            note(app, (infra_env_id, claim.id), now, agent_version);
+            let registration = if claim.known {
                 let event = HostEvent::Registered {
                     agent_version: agent_version.to_owned(),
+                    fingerprint: fingerprint.clone(),
                 };
-                match self.apply(app, infra_env_id, id, event).await {
+                match self.apply(app, infra_env_id, claim.id, event).await {
                     // Deleted in between, so it is new now. Agents of other makes stop for ever on a 404.
                     Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => continue,
-                    outcome => return outcome.map(Registration::Again),
+                    outcome => Registration::Again(outcome?),
                 }
-            }
-            let step = host::register(
-                id,
-                infra_env_id,
-                agent_version,
-                &facts(app, &infra_env, None),
-                now,
-            )?;
-            let mut made = step.host;
-            let history = HistoryEntry {
-                at: now,
-                who: "agent".into(),
-                event: "registration".into(),
-                from: None,
-                to: made.state.status(),
-                reason: made.data.status_info.clone(),
+            } else {
+                match self
+                    .enter(
+                        app,
+                        &infra_env,
+                        claim.id,
+                        agent_version,
+                        fingerprint.as_ref(),
+                        now,
+                    )
+                    .await?
+                {
+                    Some(made) => Registration::New(made),
+                    // Its twin request was quicker, so it is known by now.
+                    None => continue,
+                }
             };
-            match self.writing().insert_host(&made, &history, &step.events).await {
-                Ok(version) => {
-                    made.version = version;
-                    tracing::info!(host.id = %id, infra_env.id = %infra_env_id, to = made.state.status().name(), "host registered");
-                    return Ok(Registration::New(made));
-                }
-                // Its twin request was quicker, so it is known by now.
-                Err(StoreError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
+            if let Some(twin) = claim.twin {
+                self.tell_twins(app, infra_env_id, claimed, *twin).await?;
             }
+            return Ok(registration);
         }
         Err(too_busy())
     }
 
-    /// A host asks what to do. When it has nothing new to tell this reads one row and writes none.
+    /// Under which id a machine is kept that claims `claimed`.
+    async fn claim(
+        &self,
+        infra_env_id: InfraEnvId,
+        claimed: HostId,
+        fingerprint: Option<&Fingerprint>,
+    ) -> Result<Claim, StoreError> {
+        let Some(first) = self.store.find_host(infra_env_id, claimed).await? else {
+            return Ok(Claim::of(claimed, false));
+        };
+        let twin = match fingerprint.map(|fingerprint| identity::judge(&first, fingerprint)) {
+            Some(Judgement::Different(twin)) => twin,
+            Some(Judgement::Same) | None => return Ok(Claim::of(claimed, true)),
+        };
+        for id in identity::twins(&first) {
+            let host = self.store.find_host(infra_env_id, id).await?;
+            let known = host.as_ref().and_then(|host| host.data.fingerprint.as_ref());
+            let same =
+                |known: &Fingerprint| fingerprint.is_some_and(|new| identity::is_same_machine(known, new));
+            if known.is_some_and(same) {
+                return Ok(Claim::of(id, true));
+            }
+        }
+        Ok(Claim {
+            id: twin.id,
+            known: self.exists(infra_env_id, twin.id).await?,
+            twin: Some(twin),
+        })
+    }
+
+    /// Both machines of one id are told of each other. Repeating it changes nothing.
+    async fn tell_twins(
+        &self,
+        app: &App,
+        infra_env_id: InfraEnvId,
+        first: HostId,
+        twin: Twin,
+    ) -> Result<(), Problem> {
+        for (id, finding) in [(first, twin.on_first), (twin.id, twin.on_second)] {
+            match self
+                .apply(app, infra_env_id, id, HostEvent::IdClaimed(finding))
+                .await
+            {
+                Ok(_) => {}
+                // Deleted in between: then there is one machine of that id.
+                Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => {}
+                Err(problem) => return Err(problem),
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a new host; `None` when it is known by now, or its cluster was just deleted.
+    async fn enter(
+        &self,
+        app: &App,
+        infra_env: &Arc<InfraEnv>,
+        id: HostId,
+        agent_version: &str,
+        fingerprint: Option<&Fingerprint>,
+        now: Timestamp,
+    ) -> Result<Option<Host>, Problem> {
+        let around = self.around(app, infra_env.cluster_id, id).await?;
+        let facts = facts(app, infra_env, around.as_ref(), None);
+        let fingerprint = fingerprint.cloned();
+        let step = match host::register(id, infra_env.id, agent_version, fingerprint, &facts, now) {
+            Ok(step) => step,
+            Err(refused) => {
+                let news = host::news::registration_refused(id, infra_env, &refused, now);
+                self.writing().insert_events(&[news]).await?;
+                return Err(refused.into());
+            }
+        };
+        let mut made = step.host;
+        let history = HistoryEntry {
+            at: now,
+            who: "agent".into(),
+            event: "registration".into(),
+            from: None,
+            to: made.state.status(),
+            reason: made.data.status_info.clone(),
+        };
+        match self.writing().insert_host(&made, &history, &step.events).await {
+            Ok(version) => {
+                made.version = version;
+                tracing::info!(host.id = %id, infra_env.id = %infra_env.id, to = made.state.status().name(), "host registered");
+                Ok(Some(made))
+            }
+            Err(StoreError::Conflict { .. }) => Ok(None),
+            // The cluster was deleted since it was looked at: look again.
+            Err(StoreError::Missing {
+                table: "clusters", ..
+            }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The cluster around a host, if there is one.
+    async fn around(
+        &self,
+        app: &App,
+        cluster: Option<ClusterId>,
+        host: HostId,
+    ) -> Result<Option<Around>, StoreError> {
+        match cluster {
+            Some(cluster) => app.clusters.around(cluster, host).await,
+            None => Ok(None),
+        }
+    }
+
+    /// A host asks what to do. When it has nothing new to tell this writes nothing, and reads at most one row, or two when it is bound.
     pub async fn poll(
         &self,
         app: &App,
@@ -138,20 +232,26 @@ impl Hosts {
         id: HostId,
         seen: Seen,
     ) -> Result<Option<Steps>, Problem> {
-        let Some(brief) = self.store.find_host_brief(infra_env_id, id).await? else {
+        let Some(brief) = self.store.polled_host(infra_env_id, id).await? else {
             return Ok(None);
         };
         let Some(infra_env) = app.infra_envs.find(infra_env_id).await? else {
             return Ok(None);
         };
         app.check_ins.note((infra_env_id, id), seen);
-        let polled = if brief.state.status() == HostStatus::DisconnectedUnbound {
+        let polled = if brief.state.waits_for_poll() {
             self.apply(app, infra_env_id, id, HostEvent::CheckedIn).await?
+        } else if host::instructions::needs_inventory(&brief.state) {
+            match self.find(infra_env_id, id).await? {
+                Some(whole) => whole,
+                None => return Ok(None),
+            }
         } else {
-            without_inventory(brief)
+            without_inventory(&brief)
         };
         let seen = app.check_ins.last((infra_env_id, id));
-        let facts = facts(app, &infra_env, seen.as_ref());
+        let around = self.around(app, polled.cluster_id, id).await?;
+        let facts = facts(app, &infra_env, around.as_ref(), seen.as_ref());
         let mut step_id =
             |step: muster_api::steps::StepType| format!("{}-{}", step.name(), random::step_suffix());
         Ok(Some(host::instructions(&polled, &facts, &mut step_id)))
@@ -172,13 +272,31 @@ impl Hosts {
                 found.ok_or_else(|| Problem::not_found(format!("host {id} in infra_env {infra_env_id}")))?;
             let now = app.now();
             let seen = app.check_ins.last((infra_env_id, id));
-            let step = host::advance(&found, &event, &facts(app, &infra_env, seen.as_ref()), now)?;
+            let cluster_id = match event {
+                HostEvent::Bound { cluster_id } => Some(found.cluster_id.unwrap_or(cluster_id)),
+                _ => found.cluster_id,
+            };
+            let around = self.around(app, cluster_id, id).await?;
+            let facts = facts(app, &infra_env, around.as_ref(), seen.as_ref());
+            let step = match host::advance(&found, &event, &facts, now) {
+                Ok(step) => step,
+                Err(refused) => {
+                    if let Some(news) = host::news::of_refusal(&found, &event, &refused, now) {
+                        self.writing().insert_events(&[news]).await?;
+                    }
+                    return Err(refused.into());
+                }
+            };
             if !step.changed {
                 return Ok(step.host);
             }
             match self.save(step, &event, now).await {
                 Ok(saved) => return Ok(saved),
                 Err(StoreError::Conflict { .. }) => {}
+                // The cluster was deleted since it was looked at: look again.
+                Err(StoreError::Missing {
+                    table: "clusters", ..
+                }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -189,7 +307,7 @@ impl Hosts {
         let mut saved = step.host;
         let history = step.transition.as_ref().map(|(from, to, reason)| HistoryEntry {
             at: now,
-            who: origin(event).into(),
+            who: event.origin().into(),
             event: event.name().into(),
             from: Some(*from),
             to: *to,
@@ -220,6 +338,47 @@ impl Hosts {
             }
         }
         Ok(())
+    }
+
+    /// The cluster or hosts of it are others than before: its hosts are judged anew, or let go when it is deleted. Nobody else's.
+    pub async fn cluster_changed(&self, app: &App, cluster_id: ClusterId) -> Result<(), Problem> {
+        let Some(deleted) = app.clusters.is_deleted(cluster_id).await? else {
+            return Ok(());
+        };
+        let mut failure = None;
+        for (infra_env_id, id) in self.store.list_cluster_host_keys(cluster_id).await? {
+            let outcome = if deleted {
+                self.let_go(app, infra_env_id, id, cluster_id).await
+            } else {
+                self.apply(app, infra_env_id, id, HostEvent::PeersChanged)
+                    .await
+                    .map(drop)
+            };
+            match outcome {
+                Ok(()) => {}
+                Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => {}
+                // The others are not to wait for this one.
+                Err(problem) => failure = Some(problem),
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// A host's cluster is gone. Source: rest-behaviour.md §6.
+    async fn let_go(
+        &self,
+        app: &App,
+        infra_env_id: InfraEnvId,
+        id: HostId,
+        cluster_id: ClusterId,
+    ) -> Result<(), Problem> {
+        let infra_env = app.infra_envs.get(infra_env_id).await?;
+        if infra_env.cluster_id == Some(cluster_id) {
+            return self.delete(app, infra_env_id, id).await;
+        }
+        self.apply(app, infra_env_id, id, HostEvent::Unbound)
+            .await
+            .map(drop)
     }
 
     /// Forgets a host.
@@ -253,27 +412,57 @@ fn note(app: &App, host: HostKey, at: Timestamp, agent_version: &str) {
     );
 }
 
-fn facts<'a>(app: &'a App, infra_env: &'a Arc<InfraEnv>, seen: Option<&Seen>) -> HostFacts<'a> {
+/// Under which id a machine is kept.
+struct Claim {
+    id: HostId,
+    /// It has registered under that id before.
+    known: bool,
+    /// It is a second machine of the id that it claims.
+    twin: Option<Box<Twin>>,
+}
+
+impl Claim {
+    fn of(id: HostId, known: bool) -> Self {
+        Self {
+            id,
+            known,
+            twin: None,
+        }
+    }
+}
+
+fn facts<'a>(
+    app: &'a App,
+    infra_env: &'a Arc<InfraEnv>,
+    around: Option<&'a Around>,
+    seen: Option<&Seen>,
+) -> HostFacts<'a> {
     HostFacts {
         infra_env,
+        cluster: around.and_then(Around::facts),
         requirements: &app.requirements,
         last_seen: seen.map(|seen| seen.at),
         host_clock: seen.and_then(|seen| seen.host_clock),
         listening_since: Some(app.listening_since),
         agent_version: &app.agent_version,
+        agent_image: app.agent_image.as_deref(),
+        kube: false,
+        images: host::InstallImages::default(),
+        boot_artifacts: None,
     }
 }
 
-fn without_inventory(brief: HostBrief) -> Host {
+fn without_inventory(brief: &HostBrief) -> Host {
     Host {
         id: brief.id,
         infra_env_id: brief.infra_env_id,
         cluster_id: brief.cluster_id,
-        state: brief.state,
+        state: brief.state.clone(),
         version: brief.version,
         due_at: brief.due_at,
         checked_in_at: brief.checked_in_at,
         inventory: None,
-        data: brief.data,
+        reports: HostReports::default(),
+        data: brief.data.clone(),
     }
 }

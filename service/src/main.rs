@@ -8,6 +8,10 @@ use muster::http::router;
 use muster::serve;
 use muster::settings::ServeArgs;
 
+/// Gives memory back after a crowd of hosts has registered, which glibc's allocator does not (`make bench` shows both: 300 MB kept, or 80).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Discovers bare-metal hosts: serves discovery images, collects inventories, tells which hosts are fit.
 #[derive(Parser)]
 #[command(version, about, max_term_width = 110)]

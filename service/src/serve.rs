@@ -17,6 +17,7 @@ use crate::app::{App, now};
 use crate::auth::{Auth, Keys, keys};
 use crate::background;
 use crate::check_ins::CheckIns;
+use crate::clusters::Clusters;
 use crate::hosts::Hosts;
 use crate::http::{router, status};
 use crate::images::{Downloads, LiveImages};
@@ -45,19 +46,23 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         _ => None,
     };
 
-    let store = Store::open(&args.database_url()).await?;
+    let store = Store::open(&args.database_url())
+        .await?
+        .with_event_limits(args.event_limits.clone());
     let keys = open_keys(&store, args.auth_key.as_deref()).await?;
     let app = Arc::new(App {
-        auth: Auth::new(args.auth_mode(), keys),
+        auth: Auth::new(args.auth_mode(), keys, args.url_lifetime),
         service_ca: service_ca(&args)?,
         infra_envs: InfraEnvs::new(store.clone()),
+        clusters: Clusters::new(store.clone()),
         hosts: Hosts::new(store.clone()),
         check_ins: CheckIns::default(),
         live_images: LiveImages::new(live_image_candidates(&args)),
         downloads: Downloads::new(args.max_downloads as usize),
-        requirements: Default::default(),
+        requirements: args.requirements.load()?,
         reply_limits: Default::default(),
         agent_version: format!("{OWN_PREFIX}{}", env!("CARGO_PKG_VERSION")),
+        agent_image: args.agent_image.clone(),
         openshift_versions: args.openshift_versions.clone(),
         listening_since: now(),
         metrics: PrometheusBuilder::new()
@@ -89,6 +94,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     )?;
     let jobs = CancellationToken::new();
     let mut background = JoinSet::new();
+    background.spawn(background::changes::run(app.clone(), jobs.clone()));
     background.spawn(background::flush::run(app.clone(), jobs.clone()));
     background.spawn(background::deadlines::run(app.clone(), jobs.clone()));
     background.spawn(background::outbox::run(app.clone(), jobs.clone()));

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use muster_core::event::EventLimits;
 use url::Url;
+
+use crate::requirements::RequirementArgs;
 
 /// Who may call the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -76,6 +79,10 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_AUTH_KEY", value_name = "FILE")]
     pub auth_key: Option<PathBuf>,
 
+    /// Seconds for which signed URLs are good [default: until they are revoked]
+    #[arg(long, env = "MUSTER_URL_LIFETIME", value_name = "SECONDS", value_parser = seconds)]
+    pub url_lifetime: Option<Duration>,
+
     /// PEM file with the certificate chain of the API listener; needs --tls-key
     #[arg(long, env = "MUSTER_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
@@ -106,6 +113,18 @@ pub struct ServeArgs {
     )]
     pub openshift_versions: Vec<String>,
 
+    /// How often events of a name are stored about the same thing, on top of the built-in limits, e.g. {"host_validation_failed":"10m"}
+    #[arg(long, env = "EVENT_RATE_LIMITS", value_name = "JSON", default_value = "{}", value_parser = EventLimits::with)]
+    pub event_limits: EventLimits,
+
+    /// What is asked of hosts.
+    #[command(flatten)]
+    pub requirements: RequirementArgs,
+
+    /// Image of agents that are not ours: those of another version are told to upgrade to it. Without it nobody is told to
+    #[arg(long, env = "MUSTER_AGENT_IMAGE", value_name = "IMAGE")]
+    pub agent_image: Option<String>,
+
     /// Seconds that running requests get to finish after SIGTERM
     #[arg(long, env = "MUSTER_DRAIN_TIMEOUT", default_value = "30", value_name = "SECONDS", value_parser = seconds)]
     pub drain_timeout: Duration,
@@ -129,11 +148,16 @@ pub struct ServeArgs {
     pub log: String,
 }
 
+/// A hundred years.
+const LONGEST_SECS: u64 = 100 * 365 * 24 * 3600;
+
 fn seconds(text: &str) -> Result<Duration, String> {
     text.trim_end_matches('s')
         .parse()
+        .ok()
+        .filter(|seconds| *seconds <= LONGEST_SECS)
         .map(Duration::from_secs)
-        .map_err(|_| "give whole seconds, e.g. 30".into())
+        .ok_or_else(|| "give whole seconds, e.g. 30".into())
 }
 
 impl ServeArgs {

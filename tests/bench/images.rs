@@ -11,7 +11,7 @@ use muster_tests::service::{Service, Settings};
 
 use crate::nginx::Nginx;
 use crate::table::{self, row};
-use crate::usage::{cpu_seconds, peak_resident_mb, resident_mb};
+use crate::usage::{cpu_seconds, resident_mb, resident_while};
 use crate::wire::{Connection, median};
 
 const FIRST_BYTES: usize = 300;
@@ -170,7 +170,7 @@ fn turn(source: &Source, length: u64) -> Result<Cost> {
 fn at_once(service: &Service, source: &Source, length: u64) -> Result<()> {
     let before = resident_mb(source.pid);
     let start = Instant::now();
-    let (peak, finished) = peak_resident_mb(source.pid, || {
+    let (resident, finished) = resident_while(source.pid, || {
         std::thread::scope(|scope| {
             let download = || {
                 Connection::open(source.port)?
@@ -206,7 +206,7 @@ fn at_once(service: &Service, source: &Source, length: u64) -> Result<()> {
     let rate = mega(length) * AT_ONCE as f64 / seconds;
     let after = resident_mb(source.pid);
     rows.push(
-        [before, peak, after, rate, health.as_secs_f64() * 1e3]
+        [before, resident.most, after, rate, health.as_secs_f64() * 1e3]
             .map(|value| format!("{value:.1}"))
             .into(),
     );

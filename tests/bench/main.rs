@@ -2,6 +2,7 @@
 //!
 //! Numbers of different computers say little; ratios do. Budgets: design.md §8.
 
+mod fleet;
 mod images;
 mod nginx;
 mod polls;
@@ -24,6 +25,8 @@ enum Subject {
     Images,
     /// Polls of hosts with nothing to do.
     Polls,
+    /// Fleets of 3,000 hosts on both databases, and of 10,000 at rest; some six minutes.
+    Fleet,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -34,6 +37,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted(Subject::Polls) {
         polls::measure()?;
+    }
+    if wanted(Subject::Fleet) {
+        fleet::measure()?;
     }
     Ok(())
 }

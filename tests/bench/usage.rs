@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nix::unistd::{SysconfVar, sysconf};
 
-/// CPU seconds (user and system) of a process and its living children.
+/// CPU seconds (user and system) of a process and its children, those that have ended included.
 pub fn cpu_seconds(pid: u32) -> f64 {
     let per_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
     let ticks: u64 = family(pid).into_iter().map(ticks).sum();
@@ -15,6 +15,17 @@ pub fn cpu_seconds(pid: u32) -> f64 {
     {
         ticks as f64 / per_second as f64
     }
+}
+
+/// Memory of a process and its living children, MB (10^6 bytes); what they share is counted once.
+pub fn family_mb(pid: u32) -> f64 {
+    let of_one = |pid: u32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+        line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
+    family(pid).into_iter().map(of_one).sum::<f64>() * 1024.0 / 1e6
 }
 
 /// Resident memory of a process, MB (10^6 bytes).
@@ -27,23 +38,39 @@ pub fn resident_mb(pid: u32) -> f64 {
     kib.and_then(|kib| kib.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0 / 1e6
 }
 
-/// The largest resident memory of a process seen while `work` was done, MB; looked at a hundred times a second.
-pub fn peak_resident_mb<T>(pid: u32, work: impl FnOnce() -> T) -> (f64, T) {
+/// Resident memory of a process while something was done, MB.
+#[derive(Debug, Clone, Copy)]
+pub struct Resident {
+    /// The most that was seen.
+    pub most: f64,
+    /// The median of the last quarter of the time.
+    pub last: f64,
+}
+
+/// What a process keeps in memory while `work` is done; looked at a hundred times a second.
+pub fn resident_while<T>(pid: u32, work: impl FnOnce() -> T) -> (Resident, T) {
     let done = Arc::new(AtomicBool::new(false));
-    let watching: JoinHandle<f64> = std::thread::spawn({
+    let watching: JoinHandle<Vec<f64>> = std::thread::spawn({
         let done = Arc::clone(&done);
         move || {
-            let mut peak: f64 = 0.0;
+            let mut seen = vec![resident_mb(pid)];
             while !done.load(Ordering::Relaxed) {
-                peak = peak.max(resident_mb(pid));
                 std::thread::sleep(Duration::from_millis(10));
+                seen.push(resident_mb(pid));
             }
-            peak
+            seen
         }
     });
     let result = work();
     done.store(true, Ordering::Relaxed);
-    (watching.join().expect("reading /proc does not panic"), result)
+    let seen = watching.join().expect("reading /proc does not panic");
+    let mut last = seen[seen.len() * 3 / 4..].to_vec();
+    last.sort_by(f64::total_cmp);
+    let resident = Resident {
+        most: seen.iter().copied().fold(0.0, f64::max),
+        last: last[last.len() / 2],
+    };
+    (resident, result)
 }
 
 fn family(pid: u32) -> Vec<u32> {
@@ -52,14 +79,14 @@ fn family(pid: u32) -> Vec<u32> {
     std::iter::once(pid).chain(children).collect()
 }
 
-/// Fields 14 and 15 of `/proc/PID/stat`; the name before them stands in parentheses and may hold spaces.
+/// Fields 14 to 17 of `/proc/PID/stat` (its own time, and that of children that were waited for); the name before them stands in parentheses and may hold spaces.
 fn ticks(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     after_name
         .split_whitespace()
         .skip(11)
-        .take(2)
+        .take(4)
         .filter_map(|field| field.parse::<u64>().ok())
         .sum()
 }

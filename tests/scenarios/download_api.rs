@@ -2,7 +2,7 @@
 
 use muster_api::BASE_PATH;
 use muster_tests::artifacts;
-use muster_tests::rest::PULL_SECRET;
+use muster_tests::rest::{PULL_SECRET, PULL_SECRET_CREDENTIAL};
 use serde_json::{Value, json};
 use ureq::http::Uri;
 
@@ -68,7 +68,7 @@ fn the_ignition_is_valid_and_has_the_override_merged(database: Database) {
                 .ends_with("a@b")
         );
         assert!(
-            !file.text().contains("dXNlcjpwYXNz"),
+            !file.text().contains(PULL_SECRET_CREDENTIAL),
             "the pull secret is in the ignition"
         );
         let config = written

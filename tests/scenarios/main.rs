@@ -5,7 +5,9 @@
     reason = "a scenario that gets no answer has failed, and its machine and service show why"
 )]
 
+mod agents;
 mod ask;
+mod clock;
 mod database;
 mod pool;
 
@@ -15,13 +17,18 @@ mod boot_by_pxe;
 mod boot_by_uefi_http;
 mod boot_from_cd;
 mod boot_from_usb_stick;
+mod clients;
+mod cluster_api;
 mod command_line;
+mod description;
 mod download_api;
 mod event_api;
 mod findings;
+mod fleet;
 mod full_disk;
 mod host_api;
 mod hostile_input;
+mod hostile_requests;
 mod hosts_table;
 mod infra_env_api;
 mod polling;
@@ -30,6 +37,7 @@ mod reference_machine;
 mod replicas;
 mod service_restarts;
 mod shutdown;
+mod signed_urls;
 mod sudden_death;
 mod tls;
 mod transport;

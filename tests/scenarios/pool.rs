@@ -15,6 +15,9 @@ use tempfile::TempDir;
 /// MAC addresses of a [`known_machine`], in order.
 pub const MACS: [&str; 2] = ["52:54:00:aa:00:01", "52:54:00:aa:00:02"];
 
+/// Serial numbers of the disks of a [`known_machine`].
+const DISKS: [&str; 2] = ["SER-A", "SER-B"];
+
 /// A service with an InfraEnv that machines boot for, and another that must stay empty.
 pub struct Pool {
     pub service: Service,
@@ -72,16 +75,20 @@ impl Pool {
         self.await_one_host(machine, &what, |host| !host.inventory.is_empty())
     }
 
-    /// Waits until the inventory has an address for each card: a link may come up after the first inventory was sent.
+    /// Waits until the inventory has both disks and an address for each card of a [`known_machine`]: a slow machine may
+    /// find a disk, and a link may come up, after the first inventory was sent.
     #[track_caller]
-    fn await_addresses(&self, machine: &mut Running) -> Host {
-        self.await_one_host(machine, "an inventory with the addresses of both cards", |host| {
+    fn await_whole_inventory(&self, machine: &mut Running) -> Host {
+        let what = "an inventory with both disks and the addresses of both cards";
+        self.await_one_host(machine, what, |host| {
             let found = inventory(host);
             let cards = found.iter().flat_map(|found| &found.interfaces);
-            cards
+            let addressed = cards
                 .filter(|card| MACS.contains(&&*card.mac_address) && !card.ipv4_addresses.is_empty())
-                .count()
-                == MACS.len()
+                .count();
+            let disks = found.iter().flat_map(|found| &found.disks);
+            let present = disks.filter(|disk| DISKS.contains(&&*disk.serial)).count();
+            addressed == MACS.len() && present == DISKS.len()
         })
     }
 
@@ -124,9 +131,9 @@ impl Pool {
             machine.uptime().as_secs_f32()
         );
         assert_eq!(host.requested_hostname, name);
-        let host = self.await_addresses(&mut machine);
+        let host = self.await_whole_inventory(&mut machine);
         println!(
-            "{name}: both cards have addresses {:.1} s after power-on",
+            "{name}: both disks are known and both cards have addresses {:.1} s after power-on",
             machine.uptime().as_secs_f32()
         );
         assert_is_known_machine(&inventory(&host).unwrap(), firmware);
@@ -158,8 +165,8 @@ pub fn known_machine(name: &str) -> Machine {
     Machine::new(name)
         .memory_mib(8192)
         .smbios("type=1,manufacturer=AcmeCorp,product=Rack-1000,serial=ACME-0001")
-        .disk(Disk::new(DiskBus::Virtio, 60 * GIB, "SER-A"))
-        .disk(Disk::new(DiskBus::Sata, GIB, "SER-B").model("ACME-SATA"))
+        .disk(Disk::new(DiskBus::Virtio, 60 * GIB, DISKS[0]))
+        .disk(Disk::new(DiskBus::Sata, GIB, DISKS[1]).model("ACME-SATA"))
 }
 
 #[track_caller]

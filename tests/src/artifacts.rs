@@ -22,6 +22,18 @@ pub fn muster_program() -> PathBuf {
     )
 }
 
+/// The `muster-fleet` program: `MUSTER_FLEET_BIN`, else the one beside this test program.
+///
+/// # Panics
+/// If there is none; says how to build it.
+pub fn fleet_program() -> PathBuf {
+    given_or(
+        "MUSTER_FLEET_BIN",
+        beside_this_program("muster-fleet"),
+        "`cargo build -p muster-fleet` (`make test` does)",
+    )
+}
+
 /// The Muster live image: `MUSTER_LIVE_IMAGE`, else `dist/muster-live-x86_64.iso`.
 ///
 /// # Panics
@@ -46,6 +58,16 @@ fn given_or(variable: &str, default: PathBuf, remedy: &str) -> PathBuf {
 
 /// Test programs are in `target/<profile>/deps`, others in `target/<profile>`.
 fn beside_this_program(name: &str) -> PathBuf {
+    profile_folder().join(name)
+}
+
+/// Where Cargo builds: a place for what is made from downloads and wanted again.
+pub fn target_folder() -> PathBuf {
+    let profile = profile_folder();
+    profile.parent().unwrap_or(&profile).to_owned()
+}
+
+fn profile_folder() -> PathBuf {
     let own = std::env::current_exe().expect("the kernel knows the running program");
     let folder = own.parent().expect("a program is in a folder");
     let folder = if folder.ends_with("deps") {
@@ -53,7 +75,7 @@ fn beside_this_program(name: &str) -> PathBuf {
     } else {
         folder
     };
-    folder.join(name)
+    folder.to_owned()
 }
 
 /// Opens the lock file of that name, shared by all test programs of this user.

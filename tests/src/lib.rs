@@ -12,10 +12,12 @@
 
 pub mod artifacts;
 pub mod condition;
+pub mod fleet;
 pub mod initramfs;
 pub mod ports;
 pub mod postgres;
 pub mod process;
+pub mod python;
 pub mod qemu;
 pub mod recorder;
 pub mod rest;

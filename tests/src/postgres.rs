@@ -133,6 +133,11 @@ impl Postgres {
             .arg(self.url(database)))
     }
 
+    /// The process id of the server, whose children serve the connections.
+    pub fn id(&self) -> u32 {
+        self.server.id()
+    }
+
     /// Ends the server as a crash would: connections break, memory is lost.
     pub fn signal(&self, signal: Signal) {
         self.server.signal(signal);

@@ -16,12 +16,17 @@ use crate::process::{Program, command, run};
 /// The address of the segment's router, where services listen, and its DHCP server.
 pub const ADDRESS: &str = "10.91.0.1";
 
+/// The address of the router on the second network ([`Segment::second_network`]), which is also a DHCP server.
+pub const SECOND_ADDRESS: &str = "10.92.0.1";
+
 /// Where Debian's package `ipxe` has the programs that firmware loads by TFTP.
 const IPXE_PROGRAMS: &str = "/usr/lib/ipxe";
 
 /// What the segment's DHCP server offers beside addresses (`10.91.0.50` to `.150`).
 #[derive(Debug, Clone)]
 pub enum Offer {
+    /// Nothing but addresses.
+    Addresses,
     /// UEFI HTTP boot of this URL.
     HttpBoot {
         /// An ISO or EFI program by plain HTTP.
@@ -44,6 +49,8 @@ pub struct Segment {
     folder: TempDir,
     taps: u32,
     names: Vec<(String, String)>,
+    second: bool,
+    fixed: Vec<(Vec<String>, String)>,
     servers: Vec<Program>,
 }
 
@@ -77,17 +84,59 @@ impl Segment {
             folder,
             taps: 0,
             names: Vec::new(),
+            second: false,
+            fixed: Vec::new(),
             servers: Vec::new(),
         }
     }
 
     /// Plugs in a cable; returns the tap's name for a machine's network card.
     pub fn tap(&mut self) -> String {
+        self.tap_on("br0")
+    }
+
+    /// As [`tap`](Self::tap), but nothing longer than `mtu` bytes reaches the machine, and nobody tells the sender: a
+    /// switch's port that is not set up for what its neighbours send. The router takes part in that MTU, so that
+    /// services on [`ADDRESS`] are still reached.
+    pub fn tap_with_mtu(&mut self, mtu: u32) -> String {
+        let name = self.tap();
+        ip(&["link", "set", &name, "mtu", &mtu.to_string()]);
+        ip(&["link", "set", "br0", "mtu", &mtu.to_string()]);
+        name
+    }
+
+    /// Plugs in a cable of the second network, which has no way out of it.
+    ///
+    /// # Panics
+    /// Unless there is one.
+    pub fn second_tap(&mut self) -> String {
+        assert!(self.second, "the segment has no second network yet");
+        self.tap_on("br1")
+    }
+
+    fn tap_on(&mut self, bridge: &str) -> String {
         let name = format!("tap{}", self.taps);
         self.taps += 1;
         ip(&["tuntap", "add", "dev", &name, "mode", "tap"]);
-        ip(&["link", "set", &name, "master", "br0", "up"]);
+        ip(&["link", "set", &name, "master", bridge, "up"]);
         name
+    }
+
+    /// Makes a second network: a bridge of its own, addresses from the same DHCP server (`10.92.0.50` to `.150`) and no
+    /// router. To be said before [`serve`](Self::serve).
+    pub fn second_network(&mut self) {
+        self.second = true;
+        let address = format!("{SECOND_ADDRESS}/24");
+        ip(&["link", "add", "br1", "type", "bridge", "forward_delay", "0"]);
+        ip(&["address", "add", &address, "dev", "br1"]);
+        ip(&["link", "set", "br1", "up"]);
+    }
+
+    /// Has the DHCP server give all these MACs one address: a duplicate, if there are several. To be said before
+    /// [`serve`](Self::serve).
+    pub fn fix_address(&mut self, macs: &[&str], address: &str) {
+        let macs = macs.iter().map(|mac| (*mac).to_owned()).collect();
+        self.fixed.push((macs, address.to_owned()));
     }
 
     /// Has the DHCP server tell the machine with that MAC its hostname. To be said before [`serve`](Self::serve).
@@ -103,8 +152,17 @@ impl Segment {
         for (mac, hostname) in &self.names {
             let _ = writeln!(configuration, "dhcp-host={mac},{hostname}");
         }
+        for (macs, address) in &self.fixed {
+            let _ = writeln!(configuration, "dhcp-host={},{address}", macs.join(","));
+        }
+        if self.second {
+            configuration += "interface=br1\ndhcp-range=set:second,10.92.0.50,10.92.0.150,255.255.255.0,1h\n";
+            configuration +=
+                "dhcp-option=tag:second,option:router\ndhcp-option=tag:second,option:dns-server\n";
+        }
         let addresses = "dhcp-range=10.91.0.50,10.91.0.150,255.255.255.0,1h\n";
         match offer {
+            Offer::Addresses => configuration += addresses,
             Offer::HttpBoot { url } => {
                 configuration += addresses;
                 // Firmware ignores an HTTP boot offer that does not answer its vendor class (ipxe.md §5).

@@ -13,24 +13,34 @@ use nix::kmod::{ModuleInitFlags, finit_module};
 use tracing::{debug, info, warn};
 
 use super::modules::ModuleIndex;
+use super::storage::{self, Pending};
 use super::uevents::{self, Event};
 use super::{mounts, system};
+use crate::devices::DeviceNews;
 
-/// Loaded whether or not a device asks, after all others: file systems and interfaces that no `modalias` names.
-const ALWAYS: [&str; 5] = ["efivarfs", "isofs", "ipmi_si", "ipmi_devintf", "sr_mod"];
+/// Loaded whether or not a device asks, after all others: file systems and interfaces that no `modalias` names, and
+/// what makes SCSI devices disks, so that they need not ask.
+const ALWAYS: [&str; 6] = [
+    "sd_mod",
+    "sr_mod",
+    "efivarfs",
+    storage::BARRIER,
+    "ipmi_si",
+    "ipmi_devintf",
+];
 /// Modules are loaded by this many threads: a slow device holds up only one.
 const THREADS: usize = 3;
 /// Drivers look for their devices on their own time, and loading one does not wait for all others.
 const PARAMETERS: &CStr = c"async_probe";
 
-/// Begins to load drivers and to listen for devices, on threads of its own.
-pub fn start() {
-    if let Err(error) = begin() {
+/// Begins to load drivers and to listen for devices, on threads of its own, which tell of disks by `news`.
+pub fn start(news: DeviceNews) {
+    if let Err(error) = begin(news) {
         warn!("no drivers are loaded: {error}");
     }
 }
 
-fn begin() -> std::io::Result<()> {
+fn begin(news: DeviceNews) -> std::io::Result<()> {
     let release = nix::sys::utsname::uname()?
         .release()
         .to_string_lossy()
@@ -46,8 +56,13 @@ fn begin() -> std::io::Result<()> {
         folder,
         index,
         done: Mutex::default(),
+        pending: Pending::default(),
     });
     let (sender, receiver) = channel();
+    let tasks = Tasks {
+        sender,
+        loader: Arc::clone(&loader),
+    };
     let receiver = Arc::new(Mutex::new(receiver));
     for number in 0..THREADS {
         let (loader, receiver) = (Arc::clone(&loader), Arc::clone(&receiver));
@@ -55,17 +70,21 @@ fn begin() -> std::io::Result<()> {
     }
     // Devices that come while the present ones are listed are heard of.
     let socket = uevents::Socket::open()?;
-    let disks = disk_linker()?;
-    let late = sender.clone();
+    let disks = disk_linker(news.clone())?;
+    let late = tasks.clone();
     thread("devices".to_owned(), move || listen(&socket, &late, &disks))?;
     thread("coldplug".to_owned(), move || {
         for modalias in coldplug() {
-            // The threads that receive never end.
-            let _ = sender.send(Task::Device(modalias));
+            tasks.add(Task::Device(modalias));
         }
         for name in ALWAYS {
-            let _ = sender.send(Task::Module(name));
+            tasks.add(Task::Module(name));
         }
+        let loader = &tasks.loader;
+        storage::wait_until_settled(&loader.pending, loader.file(storage::BARRIER).as_deref());
+        // What was found last may still lack its links.
+        system::link_disks();
+        news.storage_settled();
     })
 }
 
@@ -82,10 +101,26 @@ enum Task {
     Module(&'static str),
 }
 
+/// The way to the threads that load.
+#[derive(Clone)]
+struct Tasks {
+    sender: Sender<Task>,
+    loader: Arc<Loader>,
+}
+
+impl Tasks {
+    fn add(&self, task: Task) {
+        self.loader.pending.task_added();
+        // The threads that receive never end.
+        let _ = self.sender.send(task);
+    }
+}
+
 struct Loader {
     folder: PathBuf,
     index: ModuleIndex,
     done: Mutex<HashSet<String>>,
+    pending: Pending,
 }
 
 impl Loader {
@@ -106,7 +141,15 @@ impl Loader {
                 }
                 Err(_) => return,
             }
+            self.pending.task_done();
         }
+    }
+
+    /// A module's own file; none if it is built in or absent.
+    fn file(&self, name: &str) -> Option<PathBuf> {
+        let plan = self.index.plan(name);
+        let (_, file) = plan.iter().find(|(planned, _)| *planned == name)?;
+        Some(self.folder.join(file))
     }
 
     fn load(&self, name: &str) {
@@ -182,21 +225,24 @@ fn collect(folder: &Path, found: &mut Vec<String>, depth: usize) {
     }
 }
 
-fn listen(socket: &uevents::Socket, tasks: &Sender<Task>, disks: &Sender<()>) {
+fn listen(socket: &uevents::Socket, tasks: &Tasks, disks: &Sender<()>) {
     loop {
         match socket.next() {
             Ok(event) => {
-                if let Some(modalias) = event.modalias.clone().filter(|_| event.is_arrival()) {
-                    let _ = tasks.send(Task::Device(modalias));
+                if event.is_of_a_device() {
+                    tasks.loader.pending.device_came();
                 }
-                if event.subsystem == "block" {
+                if let Some(modalias) = event.modalias.clone().filter(|_| event.is_arrival()) {
+                    tasks.add(Task::Device(modalias));
+                }
+                if event.is_of_a_disk() {
                     let _ = disks.send(());
                 }
             }
             Err(Errno::ENOBUFS) => {
                 warn!("too many devices at once: listing all of them again");
                 for modalias in coldplug() {
-                    let _ = tasks.send(Task::Device(modalias));
+                    tasks.add(Task::Device(modalias));
                 }
                 let _ = disks.send(());
             }
@@ -209,14 +255,15 @@ fn listen(socket: &uevents::Socket, tasks: &Sender<Task>, disks: &Sender<()>) {
     }
 }
 
-/// A thread that makes `/dev/disk` anew when told; word that comes together is taken together.
-fn disk_linker() -> std::io::Result<Sender<()>> {
+/// A thread that makes `/dev/disk` anew when told, and then says so; word that comes together is taken together.
+fn disk_linker(news: DeviceNews) -> std::io::Result<Sender<()>> {
     let (sender, receiver) = channel::<()>();
     thread("disk links".to_owned(), move || {
         while receiver.recv().is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(100));
             while receiver.try_recv().is_ok() {}
             system::link_disks();
+            news.disks_changed();
         }
     })?;
     Ok(sender)
@@ -226,11 +273,40 @@ impl Event {
     fn is_arrival(&self) -> bool {
         self.action == "add" || self.action == "change"
     }
+
+    /// Modules and their memory come and go with every look whether storage has settled; network queues say nothing of it.
+    fn is_of_a_device(&self) -> bool {
+        !["module", "slab", "drivers", "bus", "queues", "net"].contains(&self.subsystem.as_str())
+    }
+
+    /// A disk or partition came, went or changed; loop devices and RAM disks are none.
+    fn is_of_a_disk(&self) -> bool {
+        self.subsystem == "block"
+            && !["loop", "ram", "zram"]
+                .iter()
+                .any(|prefix| self.node.starts_with(prefix))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn disks_are_told_of_and_what_the_kernel_makes_up_is_not() {
+        let of = |subsystem: &str, node: &str| Event {
+            subsystem: subsystem.into(),
+            node: node.into(),
+            ..Event::default()
+        };
+        assert!(of("block", "sda").is_of_a_disk());
+        assert!(of("block", "nvme0n1p1").is_of_a_disk());
+        assert!(!of("block", "loop0").is_of_a_disk());
+        assert!(!of("block", "zram0").is_of_a_disk());
+        assert!(!of("scsi", "").is_of_a_disk());
+        assert!(of("scsi", "").is_of_a_device());
+        assert!(!of("module", "").is_of_a_device());
+    }
 
     #[test]
     fn network_devices_come_first() {

@@ -1,10 +1,14 @@
-//! The log of process 1: the kernel's ring buffer, which `dmesg` in a rescue shell and any serial console read.
+//! The log of process 1: the kernel's ring buffer, which `dmesg` in a rescue shell and any serial console read, and the
+//! agent's own, whose lines are not cut and which nothing else fills.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::writer::MakeWriterExt;
+
+use crate::logs::ring;
 
 struct KernelLog;
 
@@ -53,7 +57,7 @@ pub fn to_kernel() {
         .without_time()
         .with_target(false)
         .with_level(true)
-        .with_writer(KernelLog)
+        .with_writer(KernelLog.and(ring::Lines))
         .try_init();
     if done.is_err() {
         tracing::debug!("logging was set up before");

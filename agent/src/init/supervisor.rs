@@ -18,13 +18,14 @@ use crate::config::live::{self, KernelArguments};
 use crate::config::{OWN_VERSION, Settings};
 use crate::console::screen::Screen;
 use crate::console::terminals;
+use crate::devices::Devices;
 use crate::host;
 use crate::net::manager;
 use crate::net::names::Names;
 use crate::net::view::NetworkView;
 use crate::session::client::{Client, client_builder};
 use crate::session::runner::{self, Surroundings};
-use crate::session::steps::Registry;
+use crate::session::steps::{Means, Registry};
 use crate::session::view::SessionView;
 use crate::time::clock;
 use crate::time::discipline;
@@ -42,6 +43,7 @@ const ASK_THE_TIME_AGAIN: Duration = Duration::from_secs(10);
 struct Shared {
     names: Names,
     time: TimeSources,
+    devices: Devices,
     network: watch::Sender<NetworkView>,
     session: watch::Sender<SessionView>,
     /// The settings, or why there are none.
@@ -52,7 +54,7 @@ struct Shared {
 ///
 /// # Errors
 /// No threads or signals can be had.
-pub fn run() -> anyhow::Result<Ending> {
+pub fn run(devices: Devices) -> anyhow::Result<Ending> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -62,6 +64,7 @@ pub fn run() -> anyhow::Result<Ending> {
         let shared = Shared {
             time: TimeSources::new(names.clone()),
             names,
+            devices,
             network: watch::Sender::default(),
             session: watch::Sender::default(),
             settings: watch::Sender::new(Ok(None)),
@@ -73,6 +76,7 @@ pub fn run() -> anyhow::Result<Ending> {
         supervise("session", shared.clone(), session);
         wait_for_end().await
     });
+    crate::run::leave_disks_blank();
     // A blocking call that never returns (a sick disk) must not hold up the reboot.
     runtime.shutdown_background();
     ending
@@ -174,21 +178,7 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
     let Ok(Some(settings)) = told else {
         anyhow::bail!("settings came and went")
     };
-    let (changes, network) = watch::channel(0u64);
-    let mut view = shared.network.subscribe();
-    tokio::spawn(async move {
-        let mut known = view.borrow().reach();
-        while view.changed().await.is_ok() {
-            if changes.receiver_count() == 0 {
-                return;
-            }
-            let reach = view.borrow_and_update().reach();
-            if reach != known {
-                known = reach;
-                changes.send_modify(|count| *count += 1);
-            }
-        }
-    });
+    let changes = tell_of_changes(&shared);
     wait_for_address(&shared).await?;
     let client = match Client::new(&settings, &shared.names) {
         Ok(client) => client,
@@ -223,14 +213,49 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
     }
     let surroundings = Surroundings {
         identity: Arc::new(host::identity),
-        registry: Arc::new(Registry::standard(&shared.time)),
+        fingerprint: Arc::new(host::fingerprint),
+        registry: Arc::new(Registry::standard(&Means {
+            time: shared.time,
+            devices: shared.devices,
+            settings: Arc::clone(&settings),
+            names: shared.names,
+            client: client.clone(),
+        })),
         interval: settings.interval,
         own_version: settings.agent_version.clone(),
         view: shared.session,
-        network,
+        changes,
     };
     runner::run(client, surroundings, CancellationToken::new()).await;
     Ok(())
+}
+
+/// Counts what the service would want to hear of soon: links and addresses, and disks. Ends with its listener.
+fn tell_of_changes(shared: &Shared) -> watch::Receiver<u64> {
+    let (changes, heard) = watch::channel(0u64);
+    let mut view = shared.network.subscribe();
+    let mut devices = shared.devices.clone();
+    tokio::spawn(async move {
+        let mut known = view.borrow().reach();
+        loop {
+            tokio::select! {
+                changed = view.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    let reach = view.borrow_and_update().reach();
+                    if reach == known {
+                        continue;
+                    }
+                    known = reach;
+                }
+                () = devices.changed() => {}
+                () = changes.closed() => return,
+            }
+            changes.send_modify(|count| *count += 1);
+        }
+    });
+    heard
 }
 
 async fn console(shared: Shared) -> anyhow::Result<()> {

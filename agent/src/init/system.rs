@@ -56,14 +56,15 @@ pub fn link_disks() {
             let path = entry.path();
             let target = std::fs::read_link(&path).unwrap_or_default();
             let wanted = plan
+                .links
                 .iter()
                 .any(|(link, to)| Path::new(link) == path && Path::new(to) == target);
-            if !wanted {
+            if !wanted && !plan.is_silent(&target.to_string_lossy()) {
                 let _ = std::fs::remove_file(&path);
             }
         }
     }
-    for (link, target) in plan {
+    for (link, target) in plan.links {
         let link = Path::new(&link);
         if link.is_symlink() {
             continue;

@@ -24,6 +24,8 @@ pub struct Event {
     pub subsystem: String,
     /// What driver it wants.
     pub modalias: Option<String>,
+    /// Its node under `/dev`; empty when it has none.
+    pub node: String,
 }
 
 /// Where the kernel says it.
@@ -81,6 +83,7 @@ fn parse(message: &[u8]) -> Option<Event> {
         };
         match key {
             "SUBSYSTEM" => value.clone_into(&mut event.subsystem),
+            "DEVNAME" => value.clone_into(&mut event.node),
             "MODALIAS" => event.modalias = Some(value.to_owned()),
             _ => {}
         }
@@ -99,6 +102,7 @@ mod tests {
             action: "add".into(),
             subsystem: "virtio".into(),
             modalias: Some("virtio:d00000001v00001AF4".into()),
+            node: String::new(),
         };
         assert_eq!(parse(message), Some(expected));
     }

@@ -7,12 +7,15 @@ mod eligibility;
 mod gpt;
 mod identity;
 mod path_id;
+pub(crate) mod patience;
 mod properties;
 mod scsi;
 mod transfer;
 mod udev_text;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use muster_api::inventory::{Disk, Eligibility, Iscsi};
 
@@ -28,59 +31,128 @@ pub(crate) use udev_text::link_name;
 /// Sectors of `/sys/block/N/size`, whatever the disk's own are.
 const SECTOR_BYTES: i64 = 512;
 
+/// A disk that does not answer for so long is reported as silent. SCSI commands of ours end after 10 s.
+const PATIENCE: Duration = Duration::from_secs(15);
+
 /// In order of name.
 pub(super) fn disks(root: &Root, mounts: &[Mount], problems: &mut Problems) -> Vec<Disk> {
-    let listed: Vec<(BlockDevice<'_>, Properties)> = problems
-        .take("disks", block::list(root))
-        .unwrap_or_default()
-        .into_iter()
-        .map(|device| {
-            let properties = properties::of(&device);
-            (device, properties)
-        })
-        .collect();
+    let listed = problems.take("disks", block::list(root)).unwrap_or_default();
     // The appliance's own disks: the installer is told of one that always fits.
     if listed
         .iter()
-        .any(|(device, _)| device.dm_name().is_some_and(|name| name.starts_with("agent")))
+        .any(|device| device.dm_name().is_some_and(|name| name.starts_with("agent")))
     {
         return vec![appliance_disk()];
     }
-    let links = Links::read(root);
+    let names: Vec<String> = listed.iter().map(|device| device.name().to_owned()).collect();
+    let surroundings = Arc::new(Surroundings {
+        links: Links::read(root),
+        mounts: mounts.to_owned(),
+    });
+    let examined: Vec<Option<Examined>> = if root.answers_for_this_machine() {
+        let around = Arc::clone(&surroundings);
+        patience::each("disk", names, PATIENCE, move |name| {
+            let root = Root::live();
+            Examined::new(&BlockDevice::named(&root, name), &around)
+        })
+    } else {
+        // Nothing hangs in a captured tree, and what records what is read must read it here.
+        listed
+            .iter()
+            .map(|device| Some(Examined::new(device, &surroundings)))
+            .collect()
+    };
+    let mut found: Vec<Examined> = listed
+        .iter()
+        .zip(examined)
+        .map(|(device, examined)| examined.unwrap_or_else(|| Examined::silent(device, &surroundings.links)))
+        .collect();
     let mut uses_of_path: BTreeMap<String, usize> = BTreeMap::new();
-    for path in listed
-        .iter()
-        .filter_map(|(_, properties)| properties.get("ID_PATH"))
-    {
-        *uses_of_path.entry(path.to_owned()).or_default() += 1;
+    for path in found.iter().filter_map(|one| one.id_path.clone()) {
+        *uses_of_path.entry(path).or_default() += 1;
     }
-    listed
-        .iter()
-        .map(|(device, properties)| {
-            let shared = properties
-                .get("ID_PATH")
-                .is_some_and(|path| uses_of_path.get(path) > Some(&1));
-            let surroundings = Surroundings {
-                links: &links,
-                mounts,
-                shares_path: shared,
-            };
-            disk(device, properties, &surroundings, problems)
+    for one in &mut found {
+        let shared = one
+            .id_path
+            .as_ref()
+            .is_some_and(|path| uses_of_path.get(path) > Some(&1));
+        if shared {
+            one.disk.by_path.clear();
+        }
+        one.disk.id = [&one.disk.by_id, &one.disk.by_path, &one.disk.path]
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .cloned()
+            .unwrap_or_default();
+    }
+    found
+        .into_iter()
+        .map(|one| {
+            problems.add(one.problems);
+            one.disk
         })
         .collect()
 }
 
-struct Surroundings<'a> {
-    links: &'a Links,
-    mounts: &'a [Mount],
-    /// Another disk has the same ID_PATH.
-    shares_path: bool,
+struct Surroundings {
+    links: Links,
+    mounts: Vec<Mount>,
+}
+
+/// A disk as far as it can be known without the others: its id is missing.
+struct Examined {
+    disk: Disk,
+    /// Several disks may have the same.
+    id_path: Option<String>,
+    problems: Problems,
+}
+
+impl Examined {
+    fn new(device: &BlockDevice<'_>, around: &Surroundings) -> Self {
+        let mut problems = Problems::default();
+        let properties = properties::of(device);
+        Self {
+            disk: disk(device, &properties, around, &mut problems),
+            id_path: properties.get("ID_PATH").map(str::to_owned),
+            problems,
+        }
+    }
+
+    /// What the kernel knows of a disk that does not answer.
+    fn silent(device: &BlockDevice<'_>, links: &Links) -> Self {
+        let mut problems = Problems::default();
+        let reason = format!("The disk did not answer within {} s", PATIENCE.as_secs());
+        problems.note(&format!("disks.{}", device.name()), reason.clone());
+        let text = |file: &str| device.text(file).map(|text| known(&text)).unwrap_or_default();
+        let sectors = text("size").parse::<i64>().unwrap_or(0);
+        Self {
+            disk: Disk {
+                name: device.name().to_owned(),
+                path: format!("/dev/{}", device.name()),
+                by_id: links.by_id(device.name()),
+                vendor: text("device/vendor"),
+                model: text("device/model"),
+                serial: text("device/serial"),
+                hctl: device.hctl().unwrap_or_default(),
+                size_bytes: sectors.saturating_mul(SECTOR_BYTES).max(0),
+                removable: text("removable") == "1",
+                holders: device.list("holders").join(","),
+                installation_eligibility: Eligibility {
+                    eligible: false,
+                    not_eligible_reasons: vec![reason],
+                },
+                ..Disk::default()
+            },
+            id_path: None,
+            problems,
+        }
+    }
 }
 
 fn disk(
     device: &BlockDevice<'_>,
     properties: &Properties,
-    around: &Surroundings<'_>,
+    around: &Surroundings,
     problems: &mut Problems,
 ) -> Disk {
     let by_path = properties
@@ -93,24 +165,14 @@ fn disk(
     } else {
         around.links.target(&by_path).unwrap_or_default()
     };
-    let by_path = if around.shares_path {
-        String::new()
-    } else {
-        by_path
-    };
     let by_id = around.links.by_id(device.name());
-    let id = [&by_id, &by_path, &path]
-        .into_iter()
-        .find(|text| !text.is_empty())
-        .cloned()
-        .unwrap_or_default();
     let sectors = device.text("size").and_then(|text| {
         text.parse::<i64>()
             .map_err(|_| format!("size {text:?} is no number"))
     });
     let field = |name: &str| format!("disks.{}.{name}", device.name());
     let sectors = problems.take(&field("size_bytes"), sectors).unwrap_or(0);
-    let verdict = eligibility::verdict(device, properties, around.mounts);
+    let verdict = eligibility::verdict(device, properties, &around.mounts);
     Disk {
         wwn: wwn(properties, &by_id),
         serial: properties
@@ -146,7 +208,6 @@ fn disk(
         path,
         by_id,
         by_path,
-        id,
         ..Disk::default()
     }
 }
@@ -200,7 +261,7 @@ impl Links {
         }
         // A tree captured where no udev ran: on the live image process 1 makes the links.
         if links.is_empty() && !root.is_live() {
-            links.extend(disk_links::plan(root));
+            links.extend(disk_links::plan(root).links);
         }
         Self(links)
     }

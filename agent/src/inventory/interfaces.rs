@@ -9,7 +9,7 @@ use crate::root::Root;
 
 /// What netlink said, as far as it answered.
 #[derive(Debug, Default)]
-pub(super) struct Network {
+pub(crate) struct Network {
     pub links: Vec<Link>,
     pub addresses: Vec<Address>,
     pub routes: Vec<Route>,

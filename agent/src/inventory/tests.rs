@@ -135,6 +135,7 @@ fn the_recorded_machine_has_predictable_names_a_host_id_and_links_for_its_disks(
         let id = host_id::compute(&root, &interfaces).to_string();
         assert_eq!(id, "b87a8be6-6a30-492d-9280-eb5236a827fd");
         let links: Vec<String> = disk_links::plan(&root)
+            .links
             .into_iter()
             .map(|(link, _)| link)
             .collect();

@@ -33,6 +33,18 @@ pub enum NameError {
     },
 }
 
+/// All that a name means.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Meaning {
+    /// Of both families, in the servers' order.
+    pub addresses: Vec<IpAddr>,
+    /// The name that has the addresses, at the end of a chain of aliases or not, with its dot.
+    pub canonical_name: Option<String>,
+}
+
+/// What a check found out must not be older than this, nor may a mistake that is mended be reported for longer.
+const LONGEST_MEMORY: Duration = Duration::from_secs(30);
+
 /// A resolver that follows its configuration file.
 #[derive(Clone)]
 pub struct Names {
@@ -75,6 +87,29 @@ impl Names {
         }
     }
 
+    /// What a name means. One without a dot at its end is looked for in the search domains too.
+    ///
+    /// # Errors
+    /// [`NameError`]
+    pub async fn meaning(&self, name: &str) -> Result<Meaning, NameError> {
+        let found = self.resolver()?.lookup_ip(name).await;
+        let found = found.map_err(|error| NameError::NotFound {
+            name: name.to_owned(),
+            reason: error.to_string(),
+        })?;
+        let owner = found.as_lookup().answers().iter().rev();
+        let mut owner = owner.filter(|record| matches!(record.data, RData::A(_) | RData::AAAA(_)));
+        let canonical_name = owner.next().map(|record| {
+            let mut name = record.name.clone();
+            name.set_fqdn(true);
+            name.to_utf8()
+        });
+        Ok(Meaning {
+            addresses: found.iter().collect(),
+            canonical_name,
+        })
+    }
+
     /// The name of an address by reverse lookup, without trailing dot.
     pub async fn name_of(&self, address: IpAddr) -> Option<String> {
         let lookup = self.resolver().ok()?.reverse_lookup(address).await.ok()?;
@@ -99,6 +134,8 @@ impl Names {
         let (config, mut options) = parse(&text).map_err(complaint)?;
         options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
         options.timeout = Duration::from_secs(3);
+        options.positive_max_ttl = Some(LONGEST_MEMORY);
+        options.negative_max_ttl = Some(LONGEST_MEMORY);
         let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
         *builder.options_mut() = options;
         let resolver = builder.build().map_err(|error| complaint(error.to_string()))?;

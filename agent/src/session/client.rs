@@ -1,7 +1,10 @@
 //! The service over HTTP. Source: agent-protocol.md §2-4.
 
+mod logs;
+
 use std::time::Duration;
 
+use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
 use muster_api::ids::HostId;
 use muster_api::steps::{NextStepRunnerArgs, Steps};
 use muster_api::{AGENT_TOKEN_HEADER, AGENT_VERSION_HEADER, BASE_PATH};
@@ -10,6 +13,8 @@ use reqwest::{Method, NoProxy, Proxy, RequestBuilder, Response};
 use serde::Deserialize;
 use url::Url;
 use uuid::Uuid;
+
+pub use logs::LogsState;
 
 use super::machine::Failure;
 use super::trust;
@@ -82,7 +87,7 @@ impl Client {
         Ok(Self { http, hosts, health })
     }
 
-    /// Registers the host.
+    /// Registers the host. Its fingerprint goes into a header, for services refuse members that they do not know.
     ///
     /// # Errors
     /// [`Failure`], as [`super::machine::next`] takes it.
@@ -90,11 +95,13 @@ impl Client {
         &self,
         host_id: HostId,
         version: &str,
+        fingerprint: &Fingerprint,
         request_id: Uuid,
     ) -> Result<Registration, Failure> {
         let body = serde_json::json!({ "host_id": host_id, "discovery_agent_version": version });
         let request = self
             .request(Method::POST, self.hosts.clone(), Some(version), request_id)
+            .header(FINGERPRINT_HEADER, fingerprint.header_value())
             .json(&body);
         parse_registration(&answer(request).await?, host_id)
     }
@@ -144,6 +151,32 @@ impl Client {
         answer(request).await.map(drop)
     }
 
+    /// The discovery ignition of the InfraEnv, which holds its pull secret, mirrors and certificates.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn discovery_ignition(&self) -> Result<Vec<u8>, Failure> {
+        let mut url = self.hosts.clone();
+        let pool = url.path().trim_end_matches("/hosts").to_owned();
+        url.set_path(&format!("{pool}/downloads/files"));
+        url.query_pairs_mut().append_pair("file_name", "discovery.ign");
+        answer(self.request(Method::GET, url, None, Uuid::new_v4())).await
+    }
+
+    /// A URL under the protocol's base path.
+    fn api(&self, path: &str) -> Url {
+        let mut url = self.hosts.clone();
+        let base = self
+            .hosts
+            .path()
+            .split(BASE_PATH)
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        url.set_path(&format!("{base}{BASE_PATH}/{path}"));
+        url
+    }
+
     fn instructions_url(&self, host_id: HostId) -> Url {
         let mut url = self.hosts.clone();
         url.set_path(&format!("{}/{host_id}/instructions", self.hosts.path()));
@@ -176,7 +209,6 @@ pub fn client_builder(settings: &Settings, names: &Names) -> Result<reqwest::Cli
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
         .dns_resolver(names.clone())
-        .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(Duration::from_secs(30))
         .timeout(Duration::from_secs(60))
@@ -197,6 +229,20 @@ pub fn client_builder(settings: &Settings, names: &Names) -> Result<reqwest::Cli
         }
         _ => builder.tls_certs_only([]).tls_danger_accept_invalid_certs(true),
     };
+    with_proxies(builder, settings)
+}
+
+/// The proxies of `settings` and no others.
+///
+/// # Errors
+/// [`ClientError::Proxy`]
+pub fn with_proxies(
+    builder: reqwest::ClientBuilder,
+    settings: &Settings,
+) -> Result<reqwest::ClientBuilder, ClientError> {
+    // Fails only when another part of the program has installed one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = builder.no_proxy();
     let except = NoProxy::from_string(&settings.proxy.no_proxy);
     for (url, make) in [
         (

@@ -2,6 +2,7 @@
 //! A panic in a step is that step's failure and nobody else's.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use muster_api::steps::{Step, StepReply};
@@ -114,14 +115,15 @@ impl Executor {
                 step.step_type
             )));
         };
-        let limit = handler.deadline();
+        let limit = catch_unwind(AssertUnwindSafe(|| handler.deadline_for(&step.args)))
+            .unwrap_or_else(|_| handler.deadline());
         let deadline = Instant::now() + limit;
         let alive = match self.admit(name, deadline) {
             Admission::Go(alive) => alive,
             // The one that runs will answer.
             Admission::AlreadyRunning => {
                 info!(step = name, id = step.step_id, "runs already");
-                return None;
+                return handler.when_running();
             }
             Admission::Stuck => {
                 return Some(StepOutput::failed(format!(

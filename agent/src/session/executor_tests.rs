@@ -135,3 +135,79 @@ async fn the_end_of_a_session_ends_its_steps_without_a_reply() {
     assert!(finished.try_recv().is_err());
     assert!(executor.running().is_empty());
 }
+
+/// Takes its deadline from its argument, and answers for the one that runs.
+struct Patient;
+
+impl StepHandler for Patient {
+    fn step_type(&self) -> StepType {
+        "patient"
+    }
+    fn deadline(&self) -> Duration {
+        Duration::from_secs(30)
+    }
+    fn deadline_for(&self, args: &[String]) -> Duration {
+        Duration::from_secs(args[0].parse().unwrap())
+    }
+    fn when_running(&self) -> Option<StepOutput> {
+        Some(StepOutput::good(String::new()))
+    }
+    fn run(&self, _: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
+        async move {
+            let _running = running;
+            std::future::pending().await
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_may_have_its_deadline_from_its_arguments_and_answer_when_it_runs_already() {
+    let (sender, mut finished) = mpsc::unbounded_channel();
+    let executor = Executor::new(Arc::new(Registry::new(vec![Arc::new(Patient)])), sender);
+    let step = |id: &str| Step {
+        step_type: "patient".into(),
+        step_id: id.into(),
+        args: vec!["7".into()],
+    };
+    let began = Instant::now();
+    executor.start(step("patient-1"), Uuid::nil(), CancellationToken::new());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    executor.start(step("patient-2"), Uuid::nil(), CancellationToken::new());
+    let overlap = finished.recv().await.unwrap().reply;
+    assert_eq!(
+        (
+            overlap.step_id.as_str(),
+            overlap.exit_code,
+            overlap.output.as_str()
+        ),
+        ("patient-2", 0, "")
+    );
+    let reply = finished.recv().await.unwrap().reply;
+    assert_eq!(
+        (reply.step_id.as_str(), reply.exit_code),
+        ("patient-1", EXIT_DEADLINE)
+    );
+    assert_eq!(began.elapsed(), Duration::from_secs(7));
+}
+
+#[tokio::test]
+async fn a_panic_on_a_steps_own_thread_is_a_failed_step_too() {
+    let (executor, mut finished) = executor(Probe {
+        name: "echo",
+        behaviour: |_, running| {
+            async move {
+                let thread = tokio::task::spawn_blocking(move || {
+                    let _running = running;
+                    panic!("the thread broke");
+                });
+                thread.await.unwrap()
+            }
+            .boxed()
+        },
+    });
+    executor.start(step("echo"), Uuid::nil(), CancellationToken::new());
+    let reply = finished.recv().await.unwrap().reply;
+    assert_eq!(reply.exit_code, EXIT_INTERNAL);
+    assert!(reply.error.contains("the thread broke"), "{}", reply.error);
+}

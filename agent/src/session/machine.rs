@@ -27,8 +27,8 @@ pub const UNSAID_WAIT: Duration = Duration::from_secs(5);
 pub const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// The least wait before registering again on `exit`: at once for people, not a tight loop for machines.
 pub const EXIT_WAIT: Duration = Duration::from_millis(200);
-/// After a poll the next one waits at least this long, whatever the network does: a flapping link is no flood.
-pub const NETWORK_NEWS_WAIT: Duration = Duration::from_secs(3);
+/// After a poll the next one waits at least this long, whatever the machine does: a flapping link is no flood.
+pub const NEWS_WAIT: Duration = Duration::from_secs(3);
 /// The longest wait that a service can ask for, so that a slip of it does not lose the host.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
 
@@ -144,9 +144,9 @@ pub struct Action {
     pub forget_replies: bool,
     /// End the steps that still run, after the wait.
     pub end_steps: bool,
-    /// A change of the network is a reason to end the wait early, once this much of it has passed: what failed may work
+    /// A change of the machine (network, disks) is a reason to end the wait early, once this much of it has passed: what failed may work
     /// now, or the service has not heard of an address that came late.
-    pub network_may_help: Option<Duration>,
+    pub change_may_help: Option<Duration>,
 }
 
 /// What may not be disturbed, and how often to try.
@@ -181,7 +181,7 @@ fn go(request: Request, wait: Duration) -> Action {
         request,
         forget_replies: false,
         end_steps: false,
-        network_may_help: None,
+        change_may_help: None,
     }
 }
 
@@ -198,7 +198,7 @@ fn registration_failed(
             refusals: refusals.saturating_add(1),
         };
         let mut action = go(Request::Register, slow(refusals, jitter));
-        action.network_may_help = Some(NETWORK_NEWS_WAIT);
+        action.change_may_help = Some(NEWS_WAIT);
         return (state, action);
     }
     let wait = grown(REGISTER_FIRST, 2.0, failures, circumstances.interval);
@@ -207,7 +207,7 @@ fn registration_failed(
         refusals: 0,
     };
     let mut action = go(Request::Register, spread(wait, 0.25, jitter));
-    action.network_may_help = Some(Duration::ZERO);
+    action.change_may_help = Some(Duration::ZERO);
     (state, action)
 }
 
@@ -225,7 +225,7 @@ fn instructed(steps: Steps) -> (State, Action) {
     let state = match action.request {
         Request::Register => State::START,
         Request::Poll => {
-            action.network_may_help = Some(NETWORK_NEWS_WAIT);
+            action.change_may_help = Some(NEWS_WAIT);
             State::POLLING
         }
     };
@@ -254,7 +254,7 @@ fn poll_failed(
     if failure.needs_a_person() {
         action.wait = slow(refusals, jitter);
         // On a machine with several networks the answer may have come from somebody else, by the wrong card.
-        action.network_may_help = Some(NETWORK_NEWS_WAIT);
+        action.change_may_help = Some(NEWS_WAIT);
         // A host that the service no longer knows can only come back by registering; not at once, so that
         // deleting a host silences it for a while.
         if may_register && matches!(failure, Failure::Status(404, _)) {
@@ -281,7 +281,7 @@ fn poll_failed(
         return (State::START, action);
     }
     action.wait = spread(grown(POLL_FIRST, 1.5, failures, POLL_LAST), 0.5, jitter);
-    action.network_may_help = Some(Duration::ZERO);
+    action.change_may_help = Some(Duration::ZERO);
     let state = State::Polling {
         failures: failures.saturating_add(1),
         refusals: 0,

@@ -64,7 +64,7 @@ async fn an_unreachable_service_is_tried_soon_and_then_every_interval() {
         let outcome = Outcome::Registration(Err(Failure::Transport("refused".into())));
         let (following, action) = next(&state, outcome, Instant::now(), MIDDLE, CALM);
         waits.push(action.wait.as_secs());
-        assert_eq!(action.network_may_help, Some(Duration::ZERO));
+        assert_eq!(action.change_may_help, Some(Duration::ZERO));
         state = following;
     }
     assert_eq!(waits, [2, 4, 8, 16, 32, 60, 60, 60]);
@@ -238,5 +238,5 @@ fn an_address_that_comes_late_is_told_before_the_next_poll_is_due() {
         CALM,
     );
     assert_eq!(action.wait, Duration::from_secs(60));
-    assert_eq!(action.network_may_help, Some(NETWORK_NEWS_WAIT));
+    assert_eq!(action.change_may_help, Some(NEWS_WAIT));
 }

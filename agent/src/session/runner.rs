@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::HostId;
 use muster_api::steps::Step;
 use tokio::sync::{mpsc, watch};
@@ -25,10 +26,15 @@ const MOST_STEPS: usize = 64;
 /// Computes the host's id; may read files.
 pub type HostIdentity = Arc<dyn Fn() -> HostId + Send + Sync>;
 
+/// Finds out what the host's parts call themselves; may read files.
+pub type FingerprintSource = Arc<dyn Fn() -> Fingerprint + Send + Sync>;
+
 /// What the session needs of the rest of the agent.
 pub struct Surroundings {
     /// Who this host is.
     pub identity: HostIdentity,
+    /// What tells it from another host with the same id.
+    pub fingerprint: FingerprintSource,
     /// What it can do.
     pub registry: Arc<Registry>,
     /// Longest wait between two attempts to register.
@@ -37,8 +43,8 @@ pub struct Surroundings {
     pub own_version: String,
     /// Where people see how it goes.
     pub view: watch::Sender<SessionView>,
-    /// Changes when the network does.
-    pub network: watch::Receiver<u64>,
+    /// Changes when the machine does in a way that the service should hear of: its network, its disks.
+    pub changes: watch::Receiver<u64>,
 }
 
 /// Who we are to the service now.
@@ -113,7 +119,8 @@ impl Session {
 
     async fn register(&mut self, request_id: Uuid) -> Result<(), Failure> {
         let identity = Arc::clone(&self.surroundings.identity);
-        let ours = tokio::task::spawn_blocking(move || identity())
+        let fingerprint = Arc::clone(&self.surroundings.fingerprint);
+        let (ours, fingerprint) = tokio::task::spawn_blocking(move || (identity(), fingerprint()))
             .await
             .map_err(|error| Failure::Transport(format!("the host id cannot be computed: {error}")))?;
         self.surroundings
@@ -123,7 +130,10 @@ impl Session {
             || self.surroundings.own_version.clone(),
             |identity| identity.version.clone(),
         );
-        let told = self.client.register(ours, &version, request_id).await?;
+        let told = self
+            .client
+            .register(ours, &version, &fingerprint, request_id)
+            .await?;
         let version = told.agent_version.unwrap_or(version);
         info!(host_id = %told.host_id, version, "registered");
         self.surroundings
@@ -175,14 +185,14 @@ impl Session {
             view.trouble = failure.as_ref().map(Failure::text);
             view.next_request = Some(due);
         });
-        let network = &mut self.surroundings.network;
-        network.mark_unchanged();
+        let changes = &mut self.surroundings.changes;
+        changes.mark_unchanged();
         let news = async {
-            match action.network_may_help {
+            match action.change_may_help {
                 Some(least) => {
                     tokio::time::sleep(least).await;
                     // Without anybody to tell of changes there are none.
-                    if network.changed().await.is_err() {
+                    if changes.changed().await.is_err() {
                         std::future::pending().await
                     }
                 }
@@ -191,7 +201,7 @@ impl Session {
         };
         tokio::select! {
             () = tokio::time::sleep_until(due) => {}
-            () = news => debug!("the network changed: asking at once"),
+            () = news => debug!("the machine changed: asking at once"),
         }
         if action.end_steps {
             self.steps.cancel();

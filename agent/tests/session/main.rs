@@ -16,6 +16,7 @@ use muster_agent::session::client::Client;
 use muster_agent::session::runner::{self, Surroundings};
 use muster_agent::session::steps::{Registry, Running, StepHandler, StepOutput};
 use muster_agent::session::view::{Phase, SessionView};
+use muster_api::fingerprint::Fingerprint;
 use muster_api::live::LiveProxy;
 use serde_json::json;
 use tokio::sync::watch;
@@ -39,7 +40,7 @@ impl StepHandler for Echo {
 
 struct Agent {
     view: watch::Receiver<SessionView>,
-    network: watch::Sender<u64>,
+    changes: watch::Sender<u64>,
     stop: CancellationToken,
     done: tokio::task::JoinHandle<()>,
 }
@@ -61,20 +62,24 @@ impl Agent {
         };
         let client = Client::new(&settings, &Names::configured_by("/nonexistent")).unwrap();
         let (view_sender, view) = watch::channel(SessionView::default());
-        let (network, network_receiver) = watch::channel(0);
+        let (changes, changes_receiver) = watch::channel(0);
         let stop = CancellationToken::new();
         let surroundings = Surroundings {
             identity: Arc::new(|| HOST.parse().unwrap()),
+            fingerprint: Arc::new(|| Fingerprint {
+                board_serial: "B1".into(),
+                ..Fingerprint::default()
+            }),
             registry: Arc::new(Registry::new(vec![Arc::new(Echo)])),
             interval: settings.interval,
             own_version: settings.agent_version,
             view: view_sender,
-            network: network_receiver,
+            changes: changes_receiver,
         };
         let done = tokio::spawn(runner::run(client, surroundings, stop.clone()));
         Self {
             view,
-            network,
+            changes,
             stop,
             done,
         }
@@ -121,6 +126,10 @@ async fn a_host_registers_polls_runs_a_step_and_replies() {
         json!({"host_id": HOST, "discovery_agent_version": "0.0.9"})
     );
     assert_eq!(registration.header("x-secret-key"), "the-token");
+    assert_eq!(
+        registration.header("x-muster-fingerprint"),
+        r#"{"board_serial":"B1"}"#
+    );
 
     let poll = service.next().await;
     let instructions = format!("/prefix/api/assisted-install/v2/infra-envs/{POOL}/hosts/{HOST}/instructions");
@@ -238,7 +247,7 @@ async fn answers_that_make_no_sense_are_survived() {
     }
     let mut agent = Agent::start(&service, "");
     // A new network ends the waits, so that the test need not sit them out.
-    let network = agent.network.clone();
+    let network = agent.changes.clone();
     let poking = tokio::spawn(async move {
         loop {
             tokio::time::sleep(Duration::from_millis(20)).await;

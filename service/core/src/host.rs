@@ -2,38 +2,59 @@
 
 pub mod advance;
 pub mod agent_version;
+mod bind;
+pub mod deadline;
 pub mod disks;
 pub mod edit;
 pub mod event;
 pub mod facts;
+pub mod finding;
+pub mod fingerprint;
 pub mod hostname;
+pub mod identity;
+mod install;
+mod installer_args;
 pub mod instructions;
 pub mod labels;
+mod logs;
+mod media;
 pub mod news;
+mod overrides;
 mod refresh;
 pub mod register;
 pub mod reply;
+mod reports;
 pub mod requirements;
+mod role;
+pub mod stages;
 pub mod state;
 pub mod step;
 pub mod view;
+mod wipe;
+
+use std::collections::BTreeMap;
 
 use muster_api::host::{HostKind, HostRole, MediaStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
-use muster_api::steps::NtpSource;
+use muster_api::steps::{
+    ApiVipConnectivityResponse, ConnectivityReport, ContainerImageAvailability, DiskInfo,
+    DomainResolutionResponse, FreeNetworkAddresses, NtpSource,
+};
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationsInfo;
 use serde::{Deserialize, Serialize};
 
 pub use advance::advance;
 pub use event::HostEvent;
-pub use facts::HostFacts;
+pub use facts::{BootArtifacts, ClusterFacts, HostFacts, InstallImages, Peer, Sees};
+pub use finding::Finding;
+pub use fingerprint::Fingerprint;
 pub use instructions::instructions;
 pub use register::register;
-pub use state::HostState;
+pub use state::{HostState, NotBooted, Phase};
 pub use step::{RefusalClass, Refused, Step};
-pub use view::{registration_view, repeated_registration_view, view};
+pub use view::{Shown, registration_view, repeated_registration_view, view};
 
 use crate::secret::Secret;
 
@@ -58,6 +79,8 @@ pub struct Host {
     pub checked_in_at: Timestamp,
     /// What the host reports of itself; `None` until the first good report.
     pub inventory: Option<Inventory>,
+    /// What it reports of others; kept apart from `data` because it can be large and polls do not need it.
+    pub reports: HostReports,
     /// Everything else.
     pub data: HostData,
 }
@@ -133,4 +156,136 @@ pub struct HostData {
     /// service's own reasons, which are worked out anew each time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agent_disk_reasons: Vec<Vec<String>>,
+    /// Only day-1: the host that starts a new cluster.
+    #[serde(default)]
+    pub bootstrap: bool,
+    /// How far the installation is; `None` before it begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
+    /// How the collecting of its logs stands.
+    #[serde(default)]
+    pub logs: LogsState,
+    /// Words for coreos-installer, a user's choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub installer_args: Vec<String>,
+    /// Ignition JSON that a user wants merged into what the host is installed with; may hold secrets.
+    #[serde(default)]
+    pub ignition_config_overrides: Secret,
+    /// Image that installs.
+    #[serde(default)]
+    pub installer_version: String,
+    /// By image reference.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub images_status: BTreeMap<String, ContainerImageAvailability>,
+    /// By disk id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub disks_info: BTreeMap<String, DiskInfo>,
+    /// What names mean on the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain_name_resolutions: Option<DomainResolutionResponse>,
+    /// Whether it can take its ignition from the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_vip_connectivity: Option<ApiVipConnectivityResponse>,
+    /// Whether the servers of disk keys answer: the reply as JSON text, or the error's text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tang_connectivity: String,
+    /// What the machine's own ids are, as our agent told them at registration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
+    /// What is noteworthy beyond the protocol's validations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// Hosts with which it shares a computed id, and of which an operator has said that this is as it should be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settled_with: Vec<HostId>,
+    /// What `reports` say that concerns others: [`crate::findings::sees`], kept here so that others need not read the reports.
+    #[serde(default, skip_serializing_if = "Sees::is_empty")]
+    pub sees: Sees,
+}
+
+impl HostData {
+    /// Of a host that registers at `at`, before anything is known of it.
+    pub fn new(at: Timestamp) -> Self {
+        Self {
+            kind: HostKind::Host,
+            status_info: String::new(),
+            status_updated_at: at,
+            created_at: at,
+            updated_at: at,
+            registered_at: at,
+            discovery_agent_version: String::new(),
+            requested_hostname: None,
+            role: HostRole::AutoAssign,
+            suggested_role: HostRole::AutoAssign,
+            installation_disk_id: String::new(),
+            installation_disk_path: String::new(),
+            disks_to_be_formatted: Vec::new(),
+            skip_formatting_disks: Vec::new(),
+            ntp_sources: None,
+            timestamp: 0,
+            timestamp_at: None,
+            media_status: None,
+            validations: ValidationsInfo::new(),
+            node_labels: Vec::new(),
+            machine_config_pool_name: String::new(),
+            ignition_endpoint_token: Secret::default(),
+            ignition_endpoint_http_headers: Vec::new(),
+            agent_disk_reasons: Vec::new(),
+            bootstrap: false,
+            progress: None,
+            logs: LogsState::default(),
+            installer_args: Vec::new(),
+            ignition_config_overrides: Secret::default(),
+            installer_version: String::new(),
+            images_status: BTreeMap::new(),
+            disks_info: BTreeMap::new(),
+            domain_name_resolutions: None,
+            api_vip_connectivity: None,
+            tang_connectivity: String::new(),
+            fingerprint: None,
+            findings: Vec::new(),
+            settled_with: Vec::new(),
+            sees: Sees::default(),
+        }
+    }
+}
+
+/// How far an installation is. Source: host-lifecycle.md §5.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// As the host told it.
+    pub stage: String,
+    /// 0 to 100.
+    pub percentage: i64,
+    /// As the host told it: often a percentage of the stage.
+    #[serde(default)]
+    pub info: String,
+    /// When the stage began.
+    pub stage_started_at: Timestamp,
+    /// Last news of it.
+    pub stage_updated_at: Timestamp,
+}
+
+/// How the collecting of logs stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LogsState {
+    /// `""`, `requested`, `collecting`, `completed` or `timeout`.
+    pub info: String,
+    /// When it began.
+    pub started_at: Option<Timestamp>,
+    /// When the last upload came.
+    pub collected_at: Option<Timestamp>,
+}
+
+/// What a host reports of others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostReports {
+    /// Whom it reaches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connectivity: Option<ConnectivityReport>,
+    /// Addresses that nobody uses, by network.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub free_addresses: Vec<FreeNetworkAddresses>,
 }

@@ -2,6 +2,7 @@
 
 pub mod discovery;
 mod merge;
+pub mod node;
 mod overrides;
 mod size;
 

@@ -1,6 +1,6 @@
 //! InfraEnvs: what is remembered of one, and which input is acceptable.
 
-mod check;
+pub(crate) mod check;
 pub mod create;
 pub mod invalid;
 pub mod live;

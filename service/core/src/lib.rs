@@ -5,10 +5,12 @@
 
 #![warn(missing_docs)]
 
+pub mod cluster;
 pub mod event;
+pub mod findings;
 pub mod host;
 pub mod ignition;
 pub mod infra_env;
 pub mod secret;
-mod text;
+pub mod text;
 pub mod validate;

@@ -1,12 +1,12 @@
 //! Text that must fit.
 
 /// At most `limit` bytes of `text`, cut between characters.
-pub(crate) fn cut(text: &str, limit: usize) -> &str {
+pub fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
 /// `text` from a machine, on one line and cut to `limit` bytes: control characters become U+FFFD.
-pub(crate) fn one_line(text: &str, limit: usize) -> String {
+pub fn one_line(text: &str, limit: usize) -> String {
     cut(&text.replace(char::is_control, "\u{fffd}"), limit).to_owned()
 }
 

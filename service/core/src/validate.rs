@@ -1,191 +1,56 @@
-//! The checks of a host of the pool: facts in, verdicts out. One family a file. Source: host-validations.tsv, column `unbound`.
+//! The checks of a host: facts in, verdicts out. One family a file. Source: host-validations.tsv.
 //!
 //! Texts say what is wrong and what to do. They hold no moment, so that an unchanged host keeps an unchanged record.
+//! To add a check: a variant of [`CheckId`], a row in `table.rs`, a function in its family, a line in `tests/core/checks.tsv`
+//! and cases in `tests/core/registry`.
 
 mod agent;
 mod capacity;
+mod check_id;
+mod conditions;
 mod connection;
 mod disks;
+mod domains;
+mod encryption;
 mod hostname;
+mod ignition;
+mod ignored;
 mod images;
 mod inventory;
+mod iscsi;
+mod look;
+mod machine_network;
+mod majority;
+mod mtu;
 mod network;
+mod operators;
 mod platform;
+mod quality;
+mod required;
+mod subnets;
+mod table;
 mod time;
+mod vsphere;
+mod worker_ignition;
 
-use muster_api::inventory::Inventory;
-use muster_api::time::Timestamp;
 use muster_api::validation::{ValidationResult, ValidationStatus, ValidationsInfo};
 
-use crate::host::{Host, HostFacts};
+pub use check_id::CheckId;
+pub use conditions::Conditions;
+pub use ignored::{BadCheckList, parse_disabled};
+pub use look::Look;
+pub(crate) use look::{effective_role, is_of_a_network, networks_of};
+pub use operators::{Need, Operator};
+pub use required::{Required, required};
+
+use look::View;
 
 /// Category of checks of the machine itself.
 pub const HARDWARE: &str = "hardware";
 /// Category of checks of the machine's surroundings.
 pub const NETWORK: &str = "network";
-
-/// The checks, in the order in which they are shown within their category.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(
-    missing_docs,
-    reason = "`id` gives the protocol's name, the family's file says what is checked"
-)]
-pub enum CheckId {
-    HasInventory,
-    InventoryNotPartiallyTruncated,
-    InventoryNotFullyTruncated,
-    HasMinCpuCores,
-    HasMinMemory,
-    HasMinValidDisks,
-    HasCpuCoresForRole,
-    HasMemoryForRole,
-    HostnameValid,
-    SufficientInstallationDiskSpeed,
-    CompatibleAgent,
-    NoSkipInstallationDisk,
-    NoSkipMissingDisk,
-    Connected,
-    MediaConnected,
-    ValidPlatformNetworkSettings,
-    NtpSynced,
-    TimeSynced,
-    ContainerImagesAvailable,
-    HasDefaultRoute,
-    NoIpCollisions,
-}
-
-impl CheckId {
-    /// All, in the order of the table.
-    pub const ALL: [Self; 21] = [
-        Self::HasInventory,
-        Self::InventoryNotPartiallyTruncated,
-        Self::InventoryNotFullyTruncated,
-        Self::HasMinCpuCores,
-        Self::HasMinMemory,
-        Self::HasMinValidDisks,
-        Self::HasCpuCoresForRole,
-        Self::HasMemoryForRole,
-        Self::HostnameValid,
-        Self::SufficientInstallationDiskSpeed,
-        Self::CompatibleAgent,
-        Self::NoSkipInstallationDisk,
-        Self::NoSkipMissingDisk,
-        Self::Connected,
-        Self::MediaConnected,
-        Self::ValidPlatformNetworkSettings,
-        Self::NtpSynced,
-        Self::TimeSynced,
-        Self::ContainerImagesAvailable,
-        Self::HasDefaultRoute,
-        Self::NoIpCollisions,
-    ];
-
-    /// Those that a host of the pool must pass to be known (host-lifecycle.md §4, rules 36 and 38).
-    pub const POOL_GATE: [Self; 4] = [
-        Self::HasMinCpuCores,
-        Self::HasMinMemory,
-        Self::HasMinValidDisks,
-        Self::HostnameValid,
-    ];
-
-    /// The name on the wire.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::HasInventory => "has-inventory",
-            Self::InventoryNotPartiallyTruncated => "inventory-not-partially-truncated",
-            Self::InventoryNotFullyTruncated => "inventory-not-fully-truncated",
-            Self::HasMinCpuCores => "has-min-cpu-cores",
-            Self::HasMinMemory => "has-min-memory",
-            Self::HasMinValidDisks => "has-min-valid-disks",
-            Self::HasCpuCoresForRole => "has-cpu-cores-for-role",
-            Self::HasMemoryForRole => "has-memory-for-role",
-            Self::HostnameValid => "hostname-valid",
-            Self::SufficientInstallationDiskSpeed => "sufficient-installation-disk-speed",
-            Self::CompatibleAgent => "compatible-agent",
-            Self::NoSkipInstallationDisk => "no-skip-installation-disk",
-            Self::NoSkipMissingDisk => "no-skip-missing-disk",
-            Self::Connected => "connected",
-            Self::MediaConnected => "media-connected",
-            Self::ValidPlatformNetworkSettings => "valid-platform-network-settings",
-            Self::NtpSynced => "ntp-synced",
-            Self::TimeSynced => "time-synced-between-host-and-service",
-            Self::ContainerImagesAvailable => "container-images-available",
-            Self::HasDefaultRoute => "has-default-route",
-            Self::NoIpCollisions => "no-ip-collisions-in-network",
-        }
-    }
-
-    /// [`HARDWARE`] or [`NETWORK`].
-    pub fn category(self) -> &'static str {
-        match self {
-            Self::HasInventory
-            | Self::InventoryNotPartiallyTruncated
-            | Self::InventoryNotFullyTruncated
-            | Self::HasMinCpuCores
-            | Self::HasMinMemory
-            | Self::HasMinValidDisks
-            | Self::HasCpuCoresForRole
-            | Self::HasMemoryForRole
-            | Self::HostnameValid
-            | Self::SufficientInstallationDiskSpeed
-            | Self::CompatibleAgent
-            | Self::NoSkipInstallationDisk
-            | Self::NoSkipMissingDisk => HARDWARE,
-            Self::Connected
-            | Self::MediaConnected
-            | Self::ValidPlatformNetworkSettings
-            | Self::NtpSynced
-            | Self::TimeSynced
-            | Self::ContainerImagesAvailable
-            | Self::HasDefaultRoute
-            | Self::NoIpCollisions => NETWORK,
-        }
-    }
-
-    /// The verdict about a host.
-    pub fn check(self, look: &Look<'_>) -> Verdict {
-        match self {
-            Self::HasInventory => inventory::has_inventory(look),
-            Self::InventoryNotPartiallyTruncated => inventory::not_partially_truncated(look),
-            Self::InventoryNotFullyTruncated => inventory::not_fully_truncated(look),
-            Self::HasMinCpuCores => capacity::min_cpu_cores(look),
-            Self::HasMinMemory => capacity::min_memory(look),
-            Self::HasMinValidDisks => disks::min_valid_disks(look),
-            Self::HasCpuCoresForRole => capacity::cpu_cores_for_role(look),
-            Self::HasMemoryForRole => capacity::memory_for_role(look),
-            Self::HostnameValid => hostname::valid(look),
-            Self::SufficientInstallationDiskSpeed => disks::speed(look),
-            Self::CompatibleAgent => agent::compatible(look),
-            Self::NoSkipInstallationDisk => disks::installation_disk_not_skipped(look),
-            Self::NoSkipMissingDisk => disks::skipped_disks_exist(look),
-            Self::Connected => connection::connected(look),
-            Self::MediaConnected => connection::media_connected(look),
-            Self::ValidPlatformNetworkSettings => platform::network_settings(look),
-            Self::NtpSynced => time::ntp_synced(look),
-            Self::TimeSynced => time::clocks_agree(look),
-            Self::ContainerImagesAvailable => images::available(look),
-            Self::HasDefaultRoute => network::default_route(look),
-            Self::NoIpCollisions => network::no_ip_collisions(look),
-        }
-    }
-}
-
-/// What a check looks at.
-#[derive(Debug, Clone, Copy)]
-pub struct Look<'a> {
-    /// The host.
-    pub host: &'a Host,
-    /// What is known around it.
-    pub facts: &'a HostFacts<'a>,
-    /// The present moment.
-    pub now: Timestamp,
-}
-
-impl<'a> Look<'a> {
-    fn inventory(&self) -> Option<&'a Inventory> {
-        self.host.inventory.as_ref()
-    }
-}
+/// Category of checks for add-on operators.
+pub const OPERATORS: &str = "operators";
 
 /// How a check came out, with a text for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -198,8 +63,16 @@ pub enum Verdict {
     Pending(String),
     /// Cannot be said because what the host tells makes no sense.
     Error(String),
+    /// Switched off for the whole service.
+    Disabled(String),
     /// Does not apply to this host, so it is not shown and counts as passed.
     Hidden,
+}
+
+impl Verdict {
+    fn success(text: impl Into<String>) -> Self {
+        Self::Success(text.into())
+    }
 }
 
 /// The verdict while there is no inventory.
@@ -207,24 +80,47 @@ fn no_inventory() -> Verdict {
     Verdict::Pending("Waits for the host's inventory".into())
 }
 
-/// All checks, as they are stored and shown.
+/// The least that a host of a cluster must be: without it, nothing else is looked at.
+pub fn least_hardware() -> &'static [CheckId] {
+    &CheckId::MIN_HARDWARE
+}
+
+/// What waits for a user's input.
+pub fn input() -> &'static [CheckId] {
+    &CheckId::INPUT
+}
+
+/// Those that a host of a cluster must pass to be known, beside [`least_hardware`] and [`input`].
+pub fn bound_gate() -> &'static [CheckId] {
+    &CheckId::BOUND_GATE
+}
+
+/// All checks, as they are stored and shown. Pure, and cheap enough to be called for every change of a host.
+///
+/// An installed host keeps the rows that it had when it was last judged: ask only in states that are refreshed.
 pub fn evaluate(look: &Look<'_>) -> ValidationsInfo {
+    let view = View::new(*look);
     let mut info = ValidationsInfo::new();
     for check in CheckId::ALL {
-        let (status, message) = match check.check(look) {
+        let (status, message) = match check.verdict(&view) {
             Verdict::Success(message) => (ValidationStatus::Success, message),
             Verdict::Failure(message) => (ValidationStatus::Failure, message),
             Verdict::Pending(message) => (ValidationStatus::Pending, message),
             Verdict::Error(message) => (ValidationStatus::Error, message),
+            Verdict::Disabled(message) => (ValidationStatus::Disabled, message),
             Verdict::Hidden => continue,
         };
-        info.entry(check.category().to_owned())
-            .or_default()
-            .push(ValidationResult {
-                id: check.id().to_owned(),
-                status,
-                message,
-            });
+        let row = ValidationResult {
+            id: check.id().to_owned(),
+            status,
+            message,
+        };
+        match info.get_mut(check.category()) {
+            Some(rows) => rows.push(row),
+            None => {
+                info.insert(check.category().to_owned(), vec![row]);
+            }
+        }
     }
     info
 }
@@ -234,10 +130,14 @@ pub fn find<'a>(info: &'a ValidationsInfo, id: &str) -> Option<&'a ValidationRes
     info.values().flatten().find(|row| row.id == id)
 }
 
-/// Whether a check stands in nobody's way: passed or hidden.
+/// Whether a check stands in nobody's way: passed or hidden. Where a cluster's users ignore some, see [`Conditions`].
 pub fn holds(info: &ValidationsInfo, check: CheckId) -> bool {
-    find(info, check.id()).is_none_or(|row| match row.status {
+    find(info, check.id()).is_none_or(|row| passes(row.status))
+}
+
+fn passes(status: ValidationStatus) -> bool {
+    match status {
         ValidationStatus::Success | ValidationStatus::Disabled => true,
         ValidationStatus::Failure | ValidationStatus::Pending | ValidationStatus::Error => false,
-    })
+    }
 }

@@ -7,9 +7,9 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode, header};
 use muster_api::AGENT_TOKEN_HEADER;
-use muster_api::ids::InfraEnvId;
+use muster_api::ids::{ClusterId, InfraEnvId};
 
-use super::token::Claims;
+use super::token::{Claims, url_key};
 use crate::app::App;
 use crate::http::problem::Problem;
 
@@ -66,6 +66,17 @@ pub enum Caller {
     Operator,
     /// The holder of an InfraEnv's token; it opens that one only.
     InfraEnv(InfraEnvId),
+    /// The holder of a cluster's token; it opens that one only.
+    Cluster(ClusterId),
+}
+
+/// What the path of a request names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Target {
+    /// Its `infra_env_id`.
+    pub infra_env: Option<InfraEnvId>,
+    /// Its `cluster_id`.
+    pub cluster: Option<ClusterId>,
 }
 
 /// How a token reached us.
@@ -76,36 +87,37 @@ enum Carrier {
     Url,
 }
 
-/// Middleware: lets `allowed` callers in, scoped to the `infra_env_id` of the path, and leaves a [`Caller`] in the extensions.
+/// Middleware: lets `allowed` callers in, scoped to the InfraEnv or cluster that the path names, and leaves a [`Caller`] in the extensions.
 pub async fn require(
     State((app, allowed)): State<(Arc<App>, Allowed)>,
     params: RawPathParams,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let infra_env = params
-        .iter()
-        .find(|(name, _)| *name == "infra_env_id")
-        .and_then(|(_, id)| id.parse().ok());
-    let caller = admit(&app, allowed, request.headers(), request.uri().query(), infra_env).await?;
+    let named = |wanted: &str| params.iter().find(|(name, _)| *name == wanted).map(|(_, id)| id);
+    let target = Target {
+        infra_env: named("infra_env_id").and_then(|id| id.parse().ok()),
+        cluster: named("cluster_id").and_then(|id| id.parse().ok()),
+    };
+    let caller = admit(&app, allowed, request.headers(), request.uri().query(), target).await?;
     request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
 }
 
-/// Decides for one request. `infra_env` is the one that the path names.
+/// Decides for one request.
 pub async fn admit(
     app: &App,
     allowed: Allowed,
     headers: &HeaderMap,
     query: Option<&str>,
-    infra_env: Option<InfraEnvId>,
+    target: Target,
 ) -> Result<Caller, Problem> {
     if !app.auth.asks_for_tokens() {
         return Ok(Caller::Anybody);
     }
     let mut refusal = Problem::unauthenticated("unauthenticated for invalid credentials");
     for (carrier, token) in credentials(headers, query) {
-        match judge(app, allowed, carrier, &token, infra_env).await {
+        match judge(app, allowed, carrier, &token, target).await {
             Ok(caller) => return Ok(caller),
             Err(problem) => refusal = problem,
         }
@@ -149,7 +161,7 @@ async fn judge(
     allowed: Allowed,
     carrier: Carrier,
     token: &str,
-    infra_env: Option<InfraEnvId>,
+    target: Target,
 ) -> Result<Caller, Problem> {
     let claims = app
         .auth
@@ -176,27 +188,73 @@ async fn judge(
                 Carrier::Authorization => allowed.agent || allowed.url,
             };
             if !fits {
+                return Err(for_the_operator());
+            }
+            opens_infra_env(app, carrier, infra_env_id, None, target).await
+        }
+        Claims::InfraEnvUrl {
+            infra_env_id,
+            url_key,
+            ..
+        } => {
+            // What stands in a URL stands in logs of proxies, too: it reads, and never speaks for a host.
+            if carrier == Carrier::SecretKey {
                 return Err(Problem::unauthenticated(
-                    "this operation asks for the operator's token (muster token --operator)",
+                    "this token is for URLs; X-Secret-Key takes the token of an image (muster token --infra-env)",
                 ));
             }
-            if infra_env.is_some_and(|named| named != infra_env_id) {
-                return Err(match carrier {
-                    Carrier::Url => Problem::Framework(StatusCode::NOT_FOUND, "Object Not Found".into()),
-                    Carrier::SecretKey | Carrier::Authorization => Problem::Framework(
-                        StatusCode::FORBIDDEN,
-                        "this token belongs to another InfraEnv".into(),
-                    ),
-                });
+            if !allowed.url {
+                return Err(for_the_operator());
             }
-            if app.infra_envs.find(infra_env_id).await?.is_none() {
-                return Err(Problem::unauthenticated(
-                    "the InfraEnv of this token no longer exists",
-                ));
+            opens_infra_env(app, carrier, infra_env_id, Some(&url_key), target).await
+        }
+        Claims::Cluster { cluster_id } => {
+            if !allowed.url || carrier == Carrier::SecretKey {
+                return Err(for_the_operator());
             }
-            Ok(Caller::InfraEnv(infra_env_id))
+            if target.infra_env.is_some() || target.cluster.is_some_and(|named| named != cluster_id) {
+                return Err(foreign(carrier, "this token belongs to another cluster"));
+            }
+            Ok(Caller::Cluster(cluster_id))
         }
     }
+}
+
+fn for_the_operator() -> Problem {
+    Problem::unauthenticated("this operation asks for the operator's token (muster token --operator)")
+}
+
+fn foreign(carrier: Carrier, why: &str) -> Problem {
+    match carrier {
+        Carrier::Url => Problem::Framework(StatusCode::NOT_FOUND, "Object Not Found".into()),
+        Carrier::SecretKey | Carrier::Authorization => {
+            Problem::Framework(StatusCode::FORBIDDEN, why.to_owned())
+        }
+    }
+}
+
+/// Whether a token of `infra_env_id`, signed by us, opens `target`. `key`: of a token made for URLs.
+async fn opens_infra_env(
+    app: &App,
+    carrier: Carrier,
+    infra_env_id: InfraEnvId,
+    key: Option<&str>,
+    target: Target,
+) -> Result<Caller, Problem> {
+    if target.infra_env.is_some_and(|named| named != infra_env_id) {
+        return Err(foreign(carrier, "this token belongs to another InfraEnv"));
+    }
+    let Some(infra_env) = app.infra_envs.find(infra_env_id).await? else {
+        return Err(Problem::unauthenticated(
+            "the InfraEnv of this token no longer exists",
+        ));
+    };
+    if key.is_some_and(|key| key != url_key(&infra_env.boot_id)) {
+        return Err(Problem::unauthenticated(
+            "this URL was revoked; ask for a new one",
+        ));
+    }
+    Ok(Caller::InfraEnv(infra_env_id))
 }
 
 #[cfg(test)]

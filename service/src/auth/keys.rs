@@ -52,9 +52,10 @@ impl Keys {
             .to_public_key_pem(LineEnding::LF)
             .map_err(|_| BadKey)?;
         let mut validation = Validation::new(Algorithm::ES256);
-        // Tokens carry no expiry: they die with the InfraEnv that they name.
+        // Agents' tokens carry no expiry: they die with the InfraEnv that they name.
         validation.required_spec_claims.clear();
-        validation.validate_exp = false;
+        validation.validate_exp = true;
+        validation.leeway = 0;
         validation.validate_aud = false;
         Ok(Self {
             signing: EncodingKey::from_ec_pem(private.as_bytes()).map_err(|_| BadKey)?,
@@ -74,6 +75,7 @@ impl Keys {
         let data = jsonwebtoken::decode::<serde_json::Value>(token, &self.verifying, &self.validation)
             .map_err(|error| match error.kind() {
                 ErrorKind::InvalidSignature => TokenError::BadSignature,
+                ErrorKind::ExpiredSignature => TokenError::Expired,
                 _ => TokenError::Malformed,
             })?;
         match serde_json::from_value(data.claims) {
@@ -113,6 +115,19 @@ mod tests {
             ours.verify(&ours.sign(&Claims::Operator { operator: false })),
             Err(TokenError::NoScope)
         );
+    }
+
+    #[test]
+    fn a_token_whose_time_is_over_is_refused_as_such() {
+        let keys = keys();
+        let until = |exp| Claims::InfraEnvUrl {
+            infra_env_id: InfraEnvId::random(),
+            url_key: "k".into(),
+            exp: Some(exp),
+        };
+        assert_eq!(keys.verify(&keys.sign(&until(1))), Err(TokenError::Expired));
+        let good = until(4_102_444_800);
+        assert_eq!(keys.verify(&keys.sign(&good)), Ok(good));
     }
 
     #[test]

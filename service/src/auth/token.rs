@@ -1,16 +1,31 @@
 //! What stands in a token.
 
-use muster_api::ids::InfraEnvId;
+use muster_api::ids::{ClusterId, InfraEnvId};
 use serde::{Deserialize, Serialize};
 
-/// The payload: exactly one claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The payload. Agents' tokens have exactly one claim; those in URLs also say with which key they were made, and until when they are good.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Claims {
+    /// Signed URLs of one InfraEnv.
+    InfraEnvUrl {
+        /// The one that it opens.
+        infra_env_id: InfraEnvId,
+        /// [`url_key`] of the InfraEnv when the URL was made: a new boot id revokes it.
+        url_key: String,
+        /// Seconds since 1970; absent: until it is revoked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exp: Option<i64>,
+    },
     /// Agents, images and signed URLs of one InfraEnv.
     InfraEnv {
         /// The one that it opens.
         infra_env_id: InfraEnvId,
+    },
+    /// Signed URLs of one cluster.
+    Cluster {
+        /// The one that it opens.
+        cluster_id: ClusterId,
     },
     /// The user API.
     Operator {
@@ -28,7 +43,22 @@ pub enum TokenError {
     /// Made by somebody else, or for a service with another key.
     #[error("the token's signature is not of this service")]
     BadSignature,
-    /// Signed by us, but it names neither an InfraEnv nor the operator.
-    #[error("the token names neither an InfraEnv nor the operator")]
+    /// Signed by us, but it names nothing that it opens.
+    #[error("the token names neither an InfraEnv nor a cluster nor the operator")]
     NoScope,
+    /// Its time is over.
+    #[error("this URL has expired; ask for a new one")]
+    Expired,
+}
+
+/// What ties a signed URL to the InfraEnv's present boot id, without telling it.
+pub fn url_key(boot_id: &str) -> String {
+    use sha2::{Digest, Sha256};
+    let mut hash = Sha256::new();
+    hash.update(b"muster signed URL ");
+    hash.update(boot_id.as_bytes());
+    hash.finalize()[..12]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

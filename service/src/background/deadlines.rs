@@ -38,26 +38,31 @@ pub async fn run(app: Arc<App>, stop: CancellationToken) {
     }
 }
 
-/// Handles what is due; answers how long nothing else is.
+/// Handles what is due, page by page: hosts that fail are passed over, and found again later. Answers how long nothing else is due.
 async fn work(app: &App) -> Result<Duration, muster_store::StoreError> {
-    let due = app.store.due_hosts(app.now(), BATCH).await?;
+    let now = app.now();
     let mut failed = false;
-    for host in &due {
-        let outcome = app
-            .hosts
-            .apply(app, host.infra_env_id, host.host_id, HostEvent::DeadlinePassed)
-            .await;
-        if let Err(problem) = outcome {
-            // Gone or busy: it is found again if it is still due.
-            tracing::debug!(host.id = %host.host_id, ?problem, "deadline not handled");
-            failed = true;
+    let mut after = None;
+    loop {
+        let (due, more) = app.store.due_hosts(now, after.as_ref(), BATCH).await?;
+        for host in &due {
+            let outcome = app
+                .hosts
+                .apply(app, host.infra_env_id, host.host_id, HostEvent::DeadlinePassed)
+                .await;
+            if let Err(problem) = outcome {
+                // Gone or busy: it is found again if it is still due.
+                tracing::debug!(host.id = %host.host_id, ?problem, "deadline not handled");
+                failed = true;
+            }
+        }
+        after = more;
+        if after.is_none() {
+            break;
         }
     }
     if failed {
         return Ok(LONGEST);
-    }
-    if due.len() == BATCH as usize {
-        return Ok(Duration::ZERO);
     }
     let next = app.store.next_due().await?;
     let wait = next.map_or(LONGEST, |at| (at - app.now()).to_std().unwrap_or_default());

@@ -72,6 +72,14 @@ async fn effect(app: &App, entry: &OutboxEntry) -> bool {
                 false
             }
         },
+        // Its hosts see each other in another light now, or have to be let go.
+        Subject::Cluster(id) => match app.hosts.cluster_changed(app, id).await {
+            Ok(()) => true,
+            Err(problem) => {
+                tracing::warn!(cluster.id = %id, ?problem, "its hosts could not be judged anew; trying again");
+                false
+            }
+        },
         // Nothing outside of the database follows from a host's change: its readers ask for it.
         Subject::Host { .. } => true,
     }

@@ -32,7 +32,7 @@ pub async fn boot_script_for(app: &App, infra_env: &InfraEnv, mac: &str) -> Resu
 
 /// Comes back with the MAC of the machine.
 pub fn redirect_script(app: &App, infra_env: &InfraEnv) -> Result<String, Problem> {
-    let token = app.auth.infra_env_token(infra_env);
+    let token = app.auth.url_token(infra_env, app.now()).token;
     redirect(
         &app.urls
             .signed_file(infra_env, "ipxe-script", None, token.as_deref()),

@@ -6,8 +6,8 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
-use http::StatusCode;
 use http::request::Parts;
+use http::{HeaderMap, StatusCode};
 use muster_api::ids::InfraEnvId;
 use muster_core::infra_env::InfraEnv;
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::artifact::{self, Artifact};
 use super::ipxe;
 use crate::app::App;
-use crate::auth::gate::{Allowed, admit};
+use crate::auth::gate::{Allowed, Target, admit};
 use crate::auth::{Caller, Claims};
 use crate::http::body::{Path, Query};
 use crate::http::download::attachment;
@@ -85,21 +85,30 @@ async fn by_token(
     Path((token, version, arch, file)): Path<(String, String, String, String)>,
     request: Parts,
 ) -> Result<Response, Problem> {
-    let refused = |reason: String| Problem::unauthenticated(reason);
-    let claims = app
-        .auth
-        .verify(&token)
-        .map_err(|error| refused(error.to_string()))?;
-    let Claims::InfraEnv { infra_env_id } = claims else {
-        return Err(refused(
-            "the operator's token belongs in the Authorization header, not in a URL".into(),
-        ));
-    };
-    let infra_env = app.infra_envs.find(infra_env_id).await?;
-    let infra_env = infra_env.ok_or_else(|| refused("the InfraEnv of this token no longer exists".into()))?;
+    let infra_env = opened_by(&app, &token).await?;
     check_file(&file)?;
     check_image(&version, Some(&arch), StatusCode::NOT_FOUND)?;
     artifact::serve(&app, &infra_env, Artifact::Iso, &request).await
+}
+
+/// The InfraEnv that a token in a path opens, decided as if it stood in the query.
+async fn opened_by(app: &App, token: &str) -> Result<Arc<InfraEnv>, Problem> {
+    let claims = app
+        .auth
+        .verify(token)
+        .map_err(|error| Problem::unauthenticated(error.to_string()))?;
+    let (Claims::InfraEnv { infra_env_id } | Claims::InfraEnvUrl { infra_env_id, .. }) = claims else {
+        return Err(Problem::unauthenticated(
+            "this URL takes the token of an InfraEnv",
+        ));
+    };
+    let query = format!("api_key={token}");
+    let target = Target {
+        infra_env: Some(infra_env_id),
+        cluster: None,
+    };
+    admit(app, Allowed::USER_OR_URL, &HeaderMap::new(), Some(&query), target).await?;
+    app.infra_envs.get(infra_env_id).await
 }
 
 /// Parameters of the deprecated form and of single artifacts.
@@ -171,7 +180,11 @@ async fn boot_artifact(
 }
 
 async fn admitted(app: &App, id: InfraEnvId, request: &Parts) -> Result<Arc<InfraEnv>, Problem> {
-    let caller = admit(app, Allowed::ALL, &request.headers, request.uri.query(), Some(id)).await?;
+    let target = Target {
+        infra_env: Some(id),
+        cluster: None,
+    };
+    let caller = admit(app, Allowed::ALL, &request.headers, request.uri.query(), target).await?;
     debug_assert!(
         !matches!(caller, Caller::InfraEnv(other) if other != id),
         "the gate checks the scope"

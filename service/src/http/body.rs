@@ -6,6 +6,7 @@ use http::request::Parts;
 use http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 
+use super::objects::Objects;
 use super::problem::Problem;
 
 /// Largest body of an ordinary request, bytes.
@@ -61,14 +62,13 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
 
 /// Parses JSON; the error names the path of the field.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    // A struct can be read from a list of its fields, too, which nobody means.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(Problem::bad_request(
             "parsing body failed: the body must be a JSON object",
         ));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+    let value = serde_path_to_error::deserialize(Objects(&mut deserializer)).map_err(|error| {
         let path = error.path().to_string();
         let cause = error.inner();
         Problem::bad_request(if path == "." {
@@ -149,5 +149,9 @@ mod tests {
         assert!(message(r#"{"ntp_sources":"#).contains("parsing body failed"));
         assert!(message(r#"{} trailing"#).contains("trailing"));
         assert!(message("[]").contains("object"));
+        assert!(
+            message(r#"{"proxy":[null,null]}"#)
+                .contains("\"proxy\": invalid type: sequence, expected an object")
+        );
     }
 }

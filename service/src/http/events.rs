@@ -1,4 +1,6 @@
-//! `GET /v2/events`: what happened, filtered and paged. Source: rest-behaviour.md §7.
+//! `/v2/events`: what happened, filtered and paged; and what agents tell. Source: rest-behaviour.md §7.
+
+mod trigger;
 
 use std::sync::Arc;
 
@@ -60,7 +62,7 @@ pub struct EventsQuery {
     /// Only together with `cluster_id`.
     cluster_level: Option<bool>,
     #[serde(deserialize_with = "comma_list")]
-    #[param(value_type = Option<Vec<Category>>, explode = false)]
+    #[param(inline, value_type = Option<Vec<Category>>, explode = false)]
     categories: Vec<Category>,
 }
 
@@ -76,7 +78,12 @@ fn comma_list<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
         .collect()
 }
 
-/// The one operation.
+/// What hosts tell.
+pub fn agent_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(trigger::trigger_event))
+}
+
+/// The list.
 pub fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new().routes(routes!(list_events))
 }
@@ -112,6 +119,7 @@ pub async fn list_events(
             scope: match caller {
                 Caller::Anybody | Caller::Operator => None,
                 Caller::InfraEnv(id) => Some(id),
+                Caller::Cluster(_) => None,
             },
             cluster_id: query.cluster_id,
             host_ids: query.host_ids,
@@ -143,13 +151,15 @@ pub async fn list_events(
     Ok((headers, Json(page.events.into_iter().map(Event::from).collect())))
 }
 
-/// An InfraEnv's token shows that InfraEnv's events, or those of hosts that are all in it.
+/// An InfraEnv's token shows that InfraEnv's events, or those of hosts that are all in it; a cluster's token that cluster's.
 async fn check_scope(app: &App, caller: Caller, query: &EventsQuery) -> Result<(), Problem> {
+    let foreign = || Problem::Handler(StatusCode::NOT_FOUND, "Object Not Found".into());
     let scope = match caller {
         Caller::Anybody | Caller::Operator => return Ok(()),
         Caller::InfraEnv(id) => id,
+        Caller::Cluster(id) if query.cluster_id == Some(id) => return Ok(()),
+        Caller::Cluster(_) => return Err(foreign()),
     };
-    let foreign = || Problem::Handler(StatusCode::NOT_FOUND, "Object Not Found".into());
     if query.cluster_id.is_some() {
         return Err(foreign());
     }

@@ -1,11 +1,21 @@
 //! Hosts: one file an operation.
 
+mod bind;
 mod delete;
 mod get;
+mod ignition;
+mod install;
+mod installer_args;
 mod instructions;
 mod list;
+mod logs_progress;
+mod progress;
 mod register;
 mod reply;
+mod reset;
+mod reset_validation;
+mod settle_identity;
+mod unbind;
 mod update;
 
 use std::sync::Arc;
@@ -14,7 +24,7 @@ use axum::extract::DefaultBodyLimit;
 use http::StatusCode;
 use muster_api::host::Host as HostView;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_core::host::{self, Host, RefusalClass, Refused};
+use muster_core::host::{self, Host, RefusalClass, Refused, Shown};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -31,11 +41,24 @@ pub fn user_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(get::get_host))
         .routes(routes!(update::update_host))
         .routes(routes!(delete::delete_host))
+        .routes(routes!(installer_args::update_installer_args))
+        .routes(routes!(
+            ignition::update_host_ignition,
+            ignition::get_host_ignition
+        ))
+        .routes(routes!(reset_validation::reset_host_validation))
+        .routes(routes!(bind::bind_host))
+        .routes(routes!(unbind::unbind_host))
+        .routes(routes!(install::install_host))
+        .routes(routes!(reset::reset_host))
+        .routes(routes!(settle_identity::settle_identity))
 }
 
 /// Operations of people and of the InfraEnv's hosts.
 pub fn shared_routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(list::list_hosts))
+    OpenApiRouter::new()
+        .routes(routes!(list::list_hosts))
+        .routes(routes!(ignition::download_host_ignition))
 }
 
 /// Operations of hosts.
@@ -46,17 +69,31 @@ pub fn agent_routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(register::register_host))
         .routes(routes!(instructions::get_next_steps))
+        .routes(routes!(logs_progress::update_host_logs_progress))
+        .routes(routes!(progress::update_progress))
         .merge(replies)
 }
 
-fn view(app: &App, found: &Host) -> HostView {
+/// The host as `GET` answers it.
+pub fn view(app: &App, found: &Host) -> HostView {
     let seen = app.check_ins.last((found.infra_env_id, found.id));
     host::view::view(
         found,
-        seen.as_ref().map(|seen| seen.at),
-        seen.as_ref().and_then(|seen| seen.host_clock),
-        USER,
+        Shown {
+            last_seen: seen.as_ref().map(|seen| seen.at),
+            host_clock: seen.as_ref().and_then(|seen| seen.host_clock),
+            user: USER,
+            kube: false,
+        },
     )
+}
+
+/// The host as actions answer it: the protocol's first implementation does not work out its stages there.
+fn acted_on(app: &App, found: &Host) -> HostView {
+    HostView {
+        progress_stages: None,
+        ..view(app, found)
+    }
 }
 
 fn unknown(infra_env_id: InfraEnvId, host_id: HostId) -> Problem {
@@ -66,9 +103,9 @@ fn unknown(infra_env_id: InfraEnvId, host_id: HostId) -> Problem {
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         let status = match refused.class {
-            RefusalClass::UserConflict => StatusCode::CONFLICT,
+            // Agents log a refused report and go on, whatever its code; a 500 would blame the service.
+            RefusalClass::UserConflict | RefusalClass::NotAccepted => StatusCode::CONFLICT,
             RefusalClass::BadInput => StatusCode::BAD_REQUEST,
-            RefusalClass::NotAccepted => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::Handler(status, refused.reason)
     }

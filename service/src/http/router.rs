@@ -19,7 +19,9 @@ use utoipa_axum::router::OpenApiRouter;
 
 use super::body::ORDINARY_LIMIT;
 use super::problem::Problem;
-use super::{events, hosts, infra_envs, request_id, status, versions};
+use super::{
+    clusters, description, events, hosts, infra_envs, logs, operators, request_id, status, support, versions,
+};
 use crate::app::App;
 use crate::auth::gate::{Allowed, require};
 use crate::boot;
@@ -32,22 +34,42 @@ const COMPRESS_ABOVE: u64 = 1400;
 
 /// All operations of the protocol, each group behind its gate.
 fn operations(app: Option<&Arc<App>>) -> OpenApiRouter<Arc<App>> {
-    let guarded = |routes: OpenApiRouter<Arc<App>>, allowed: Allowed| match app {
-        Some(app) => routes.route_layer(middleware::from_fn_with_state((app.clone(), allowed), require)),
-        None => routes,
+    let guarded = |mut routes: OpenApiRouter<Arc<App>>, allowed: Allowed| {
+        description::behind_gate(routes.get_openapi_mut(), allowed);
+        match app {
+            Some(app) => routes.route_layer(middleware::from_fn_with_state((app.clone(), allowed), require)),
+            None => routes,
+        }
     };
     let people = infra_envs::user_routes()
         .merge(hosts::user_routes())
-        .merge(versions::routes());
+        .merge(versions::routes())
+        .merge(operators::routes())
+        .merge(support::routes())
+        .merge(clusters::user_routes());
     OpenApiRouter::new()
         .merge(guarded(people, Allowed::USER))
-        .merge(guarded(infra_envs::shared_routes(), Allowed::ALL))
         .merge(guarded(
-            infra_envs::url_routes().merge(events::routes()),
+            infra_envs::shared_routes().merge(clusters::open_routes()),
+            Allowed::ALL,
+        ))
+        .merge(guarded(
+            infra_envs::url_routes()
+                .merge(events::routes())
+                .merge(logs::url_routes()),
             Allowed::USER_OR_URL,
         ))
-        .merge(guarded(hosts::shared_routes(), Allowed::USER_OR_AGENT))
-        .merge(guarded(hosts::agent_routes(), Allowed::AGENT))
+        .merge(guarded(
+            hosts::shared_routes().merge(clusters::shared_routes()),
+            Allowed::USER_OR_AGENT,
+        ))
+        .merge(guarded(
+            hosts::agent_routes()
+                .merge(events::agent_routes())
+                .merge(clusters::agent_routes())
+                .merge(logs::agent_routes()),
+            Allowed::AGENT,
+        ))
 }
 
 /// The description of the API, made from its types.
@@ -55,6 +77,7 @@ pub fn openapi() -> OpenApi {
     let mut api = OpenApiRouter::new()
         .nest(BASE_PATH, operations(None))
         .into_openapi();
+    description::complete(&mut api);
     api.info = InfoBuilder::new()
         .title("Muster")
         .version(env!("CARGO_PKG_VERSION"))

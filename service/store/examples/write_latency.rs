@@ -129,7 +129,9 @@ fn host(infra_env_id: InfraEnvId) -> Host {
         version: 0,
         due_at: Some(at(180)),
         checked_in_at: at(0),
+        reports: Default::default(),
         inventory: Some(inventory),
+        reports: muster_core::host::HostReports::default(),
         data,
     }
 }
@@ -147,7 +149,7 @@ fn history(from: Option<muster_api::host::HostStatus>) -> HistoryEntry {
 
 fn event(host: &Host) -> NewEvent {
     NewEvent {
-        name: "host_status_updated",
+        name: "host_status_updated".into(),
         severity: muster_api::event::Severity::Info,
         category: muster_api::event::Category::User,
         message: "Host bench: updated status from discovering-unbound to known-unbound (Ready to be bound)"

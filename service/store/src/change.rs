@@ -24,6 +24,7 @@ pub(crate) async fn insert_events(
     store: &Store,
     events: &[NewEvent],
 ) -> Result<()> {
+    let events = within_limits(transaction, store, events).await?;
     for chunk in events.chunks(EVENTS_AT_ONCE) {
         let mut sql = String::from(
             "INSERT INTO events (id, at, name, severity, category, message, props, host_id, infra_env_id, cluster_id, request_id) VALUES ",
@@ -39,7 +40,7 @@ pub(crate) async fn insert_events(
             query = query
                 .bind(new_id())
                 .bind(micros(event.at))
-                .bind(event.name)
+                .bind(storable(&event.name))
                 .bind(event.severity.name())
                 .bind(event.category.name())
                 .bind(storable(&event.message))
@@ -57,6 +58,42 @@ pub(crate) async fn insert_events(
     Ok(())
 }
 
+/// Those whose name is not limited, or of which none was stored lately.
+async fn within_limits<'a>(
+    transaction: &mut Transaction<'static, Any>,
+    store: &Store,
+    events: &'a [NewEvent],
+) -> Result<Vec<&'a NewEvent>> {
+    let mut kept: Vec<&NewEvent> = Vec::with_capacity(events.len());
+    for event in events {
+        if let Some(least) = store.event_limits().of(&event.name) {
+            let twin = |other: &&NewEvent| {
+                (&other.name, other.host_id, other.infra_env_id, other.cluster_id)
+                    == (&event.name, event.host_id, event.infra_env_id, event.cluster_id)
+            };
+            let stored = sqlx::query(
+                "SELECT id FROM events WHERE name = $1 AND at > $2 AND COALESCE(host_id, '') = $3
+                     AND COALESCE(infra_env_id, '') = $4 AND COALESCE(cluster_id, '') = $5 LIMIT 1",
+            )
+            .bind(storable(&event.name))
+            .bind(micros(event.at - least))
+            .bind(event.host_id.map_or_else(String::new, |id| id.to_string()))
+            .bind(event.infra_env_id.map_or_else(String::new, |id| id.to_string()))
+            .bind(event.cluster_id.map_or_else(String::new, |id| id.to_string()))
+            .fetch_optional(&mut **transaction)
+            .await
+            .map_err(failed("looking for the last event of a kind"))?;
+            if stored.is_some() || kept.iter().any(twin) {
+                continue;
+            }
+        }
+        kept.push(event);
+    }
+    Ok(kept)
+}
+/// Where PostgreSQL tells all replicas which hosts change, after the commit.
+pub(crate) const CHANNEL: &str = "muster_changes";
+
 /// Notes that `subject` has a new version. A claim on an older one is void: the record must be looked at once more.
 pub(crate) async fn note_change(
     transaction: &mut Transaction<'static, Any>,
@@ -65,18 +102,30 @@ pub(crate) async fn note_change(
     at: Timestamp,
 ) -> Result<()> {
     let (kind, key) = subject.columns();
-    sqlx::query(
+    let told = matches!(subject, Subject::Host { .. }) && transaction.backend_name() == "PostgreSQL";
+    let telling = if told {
+        " RETURNING CAST(pg_notify($6, $7) AS TEXT)"
+    } else {
+        ""
+    };
+    let sql = format!(
         "INSERT INTO outbox (kind, key, id, version, created_at, claimed_until) VALUES ($1, $2, $3, $4, $5, 0)
-         ON CONFLICT (kind, key) DO UPDATE SET id = excluded.id, version = excluded.version, claimed_until = 0",
-    )
-    .bind(kind)
-    .bind(key)
-    .bind(new_id())
-    .bind(version)
-    .bind(micros(at))
-    .execute(&mut **transaction)
-    .await
-    .map_err(failed("noting a change in the outbox"))?;
+         ON CONFLICT (kind, key) DO UPDATE SET id = excluded.id, version = excluded.version, claimed_until = 0{telling}"
+    );
+    let text = format!("{kind} {key}");
+    let mut query = sqlx::query(sqlx::AssertSqlSafe(sql))
+        .bind(kind)
+        .bind(key)
+        .bind(new_id())
+        .bind(version)
+        .bind(micros(at));
+    if told {
+        query = query.bind(CHANNEL).bind(text);
+    }
+    query
+        .execute(&mut **transaction)
+        .await
+        .map_err(failed("noting a change in the outbox"))?;
     Ok(())
 }
 

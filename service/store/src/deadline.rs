@@ -2,6 +2,7 @@
 
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
+use sqlx::any::AnyRow;
 
 use crate::Result;
 use crate::error::failed;
@@ -20,32 +21,58 @@ pub struct Due {
     pub due_at: Timestamp,
 }
 
+/// Where a list of due hosts goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueAfter {
+    due_at: i64,
+    infra_env_id: String,
+    host_id: String,
+}
+
 impl Store {
-    /// Hosts that were due at `now` or before, most overdue first, at most `limit`.
+    /// Hosts that were due at `now` or before, most overdue first, of at most `limit` rows; and where the list goes on, unless it
+    /// ends here. A row whose key cannot be read is told in the log and passed over.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn due_hosts(&self, now: Timestamp, limit: u32) -> Result<Vec<Due>> {
+    pub async fn due_hosts(
+        &self,
+        now: Timestamp,
+        after: Option<&DueAfter>,
+        limit: u32,
+    ) -> Result<(Vec<Due>, Option<DueAfter>)> {
         let mut connection = self.reader().await?;
         let rows = sqlx::query(
             "SELECT infra_env_id, id, due_at FROM hosts
-             WHERE deleted_at IS NULL AND due_at IS NOT NULL AND due_at <= $1 ORDER BY due_at LIMIT $2",
+             WHERE deleted_at IS NULL AND due_at IS NOT NULL AND due_at <= $1 AND due_at >= $2
+                 AND (due_at > $2 OR infra_env_id > $3 OR (infra_env_id = $3 AND id > $4))
+             ORDER BY due_at, infra_env_id, id LIMIT $5",
         )
         .bind(micros(now))
+        .bind(after.map_or(i64::MIN, |after| after.due_at))
+        .bind(after.map_or("", |after| &after.infra_env_id))
+        .bind(after.map_or("", |after| &after.host_id))
         .bind(i64::from(limit))
         .fetch_all(&mut *connection)
         .await
         .map_err(failed("looking for due hosts"))?;
-        rows.iter()
-            .map(|row| {
-                let reading = Reading::new(row, "hosts", &HOST_KEY);
-                Ok(Due {
-                    infra_env_id: reading.parsed("infra_env_id")?,
-                    host_id: reading.parsed("id")?,
-                    due_at: reading.moment("due_at")?,
-                })
+        let more = u32::try_from(rows.len()).is_ok_and(|rows| rows >= limit);
+        let last = rows.last().filter(|_| more).map(|row| {
+            let reading = Reading::new(row, "hosts", &HOST_KEY);
+            Ok(DueAfter {
+                due_at: reading.number("due_at")?,
+                infra_env_id: reading.text("infra_env_id")?,
+                host_id: reading.text("id")?,
             })
-            .collect()
+        });
+        let mut due = Vec::with_capacity(rows.len());
+        for row in &rows {
+            match due_from(row) {
+                Ok(host) => due.push(host),
+                Err(error) => tracing::error!(%error, "a deadline cannot be read; it is passed over"),
+            }
+        }
+        Ok((due, last.transpose()?))
     }
 
     /// When the next host is due; `None` while none waits for time.
@@ -64,4 +91,13 @@ impl Store {
         row.map(|row| Reading::new(&row, "hosts", &HOST_KEY).moment("due_at"))
             .transpose()
     }
+}
+
+fn due_from(row: &AnyRow) -> Result<Due> {
+    let reading = Reading::new(row, "hosts", &HOST_KEY);
+    Ok(Due {
+        infra_env_id: reading.parsed("infra_env_id")?,
+        host_id: reading.parsed("id")?,
+        due_at: reading.moment("due_at")?,
+    })
 }

@@ -1,8 +1,9 @@
 //! Hosts: one record a machine and InfraEnv, its state, its inventory, and the history of both.
 
 mod columns;
+mod documents;
 mod history;
-mod inventory;
+mod membership;
 
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
@@ -17,8 +18,10 @@ use crate::error::{StoreError, failed};
 use crate::outbox::Subject;
 use crate::row::{Reading, micros};
 use crate::store::Store;
-use columns::{BRIEF_COLUMNS, Columns, HOST_COLUMNS, brief_from, host_from};
+use columns::{BRIEF_COLUMNS, Columns, brief_from};
+pub(crate) use columns::{HOST_COLUMNS, HOST_KEY, host_from};
 pub use history::{HistoryEntry, HistoryRecord};
+use membership::Membership;
 
 /// A host without its inventory: what lists and polls need.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +53,7 @@ impl Store {
     /// the same InfraEnv makes room, with its history; its versions are continued, so that nobody's old read fits the new one.
     ///
     /// # Errors
-    /// `Missing` when the InfraEnv does not exist, `Conflict` when the host does.
+    /// `Missing` when the InfraEnv or the cluster does not exist, `Conflict` when the host does.
     pub async fn insert_host(&self, host: &Host, history: &HistoryEntry, events: &[NewEvent]) -> Result<i64> {
         let (id, infra_env_id) = (host.id.to_string(), host.infra_env_id.to_string());
         let columns = Columns::of(host)?;
@@ -111,7 +114,14 @@ impl Store {
         if inserted.rows_affected() == 0 {
             return Err(conflict(&id, &infra_env_id));
         }
-        inventory::write(&mut transaction, &id, &infra_env_id, columns.inventory.document).await?;
+        documents::INVENTORIES
+            .write(&mut transaction, &id, &infra_env_id, columns.inventory.document)
+            .await?;
+        documents::REPORTS
+            .write(&mut transaction, &id, &infra_env_id, columns.reports)
+            .await?;
+        let at = host.data.updated_at;
+        membership::write(&mut transaction, &id, &infra_env_id, Membership::of(host), at).await?;
         history::insert(&mut transaction, host.id, host.infra_env_id, version, history).await?;
         insert_events(&mut transaction, self, events).await?;
         note_change(
@@ -121,7 +131,9 @@ impl Store {
             host.data.updated_at,
         )
         .await?;
+        let change = self.polled().changing((host.infra_env_id, host.id));
         commit(transaction).await?;
+        change.done();
         Ok(version)
     }
 
@@ -254,100 +266,62 @@ impl Store {
     /// `checked_in_at` never goes back: a check-in that was flushed since the read stays.
     ///
     /// # Errors
-    /// `Conflict` when another write came first, or the host is gone.
+    /// `Conflict` when another write came first, or the host is gone; `Missing` when it joins a cluster that is not there, or begins
+    /// to be installed into a deleted one.
     pub async fn save_host(
         &self,
         host: &Host,
         history: Option<&HistoryEntry>,
         events: &[NewEvent],
     ) -> Result<i64> {
-        self.save(
-            Columns::of(host)?,
-            host.infra_env_id,
-            host.id,
-            host.data.updated_at,
-            history,
-            events,
-        )
-        .await
-    }
-
-    /// [`Store::save_host`] for a host read without its inventory, which stays as it is (`has_inventory` and
-    /// `reported_hostname` are not written).
-    ///
-    /// # Errors
-    /// As [`Store::save_host`].
-    pub async fn save_host_brief(
-        &self,
-        host: &HostBrief,
-        history: Option<&HistoryEntry>,
-        events: &[NewEvent],
-    ) -> Result<i64> {
-        self.save(
-            Columns::of_brief(host)?,
-            host.infra_env_id,
-            host.id,
-            host.data.updated_at,
-            history,
-            events,
-        )
-        .await
-    }
-
-    async fn save(
-        &self,
-        columns: Columns,
-        infra_env_id: InfraEnvId,
-        id: HostId,
-        at: Timestamp,
-        history: Option<&HistoryEntry>,
-        events: &[NewEvent],
-    ) -> Result<i64> {
-        let sql = format!(
+        let columns = Columns::of(host)?;
+        let (id, infra_env_id) = (host.id.to_string(), host.infra_env_id.to_string());
+        let mut transaction = self.writer().await?;
+        let updated = sqlx::query(
             "UPDATE hosts SET version = version + 1, cluster_id = $4, status = $5, due_at = $6, state = $7, data = $8,
                  host_clock = CASE WHEN checked_in_at > $9 THEN host_clock ELSE $10 END,
                  agent_version = CASE WHEN checked_in_at > $9 THEN agent_version ELSE $11 END,
-                 checked_in_at = CASE WHEN checked_in_at > $9 THEN checked_in_at ELSE $9 END{}
+                 checked_in_at = CASE WHEN checked_in_at > $9 THEN checked_in_at ELSE $9 END,
+                 hostname = $12, macs = $13, has_inventory = $14
              WHERE id = $1 AND infra_env_id = $2 AND version = $3 AND deleted_at IS NULL",
-            if columns.keeps_inventory { "" } else { ", hostname = $12, macs = $13, has_inventory = $14" }
-        );
-        let mut transaction = self.writer().await?;
-        let mut query = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(id.to_string())
-            .bind(infra_env_id.to_string())
-            .bind(columns.version)
-            .bind(columns.cluster_id)
-            .bind(columns.status)
-            .bind(columns.due_at)
-            .bind(columns.state)
-            .bind(columns.data)
-            .bind(columns.checked_in_at)
-            .bind(columns.host_clock)
-            .bind(columns.agent_version);
-        if !columns.keeps_inventory {
-            query = query
-                .bind(columns.inventory.hostname)
-                .bind(columns.inventory.macs)
-                .bind(i64::from(columns.inventory.document.is_some()));
-        }
-        let updated = query
-            .execute(&mut *transaction)
-            .await
-            .map_err(failed("saving a host"))?;
+        )
+        .bind(&id)
+        .bind(&infra_env_id)
+        .bind(columns.version)
+        .bind(columns.cluster_id)
+        .bind(columns.status)
+        .bind(columns.due_at)
+        .bind(columns.state)
+        .bind(columns.data)
+        .bind(columns.checked_in_at)
+        .bind(columns.host_clock)
+        .bind(columns.agent_version)
+        .bind(columns.inventory.hostname)
+        .bind(columns.inventory.macs)
+        .bind(i64::from(columns.inventory.document.is_some()))
+        .execute(&mut *transaction)
+        .await
+        .map_err(failed("saving a host"))?;
         if updated.rows_affected() == 0 {
-            return Err(conflict(&id.to_string(), &infra_env_id.to_string()));
+            return Err(conflict(&id, &infra_env_id));
         }
-        if !columns.keeps_inventory {
-            let (id, infra_env_id) = (id.to_string(), infra_env_id.to_string());
-            inventory::write(&mut transaction, &id, &infra_env_id, columns.inventory.document).await?;
-        }
+        documents::INVENTORIES
+            .write(&mut transaction, &id, &infra_env_id, columns.inventory.document)
+            .await?;
+        documents::REPORTS
+            .write(&mut transaction, &id, &infra_env_id, columns.reports)
+            .await?;
+        let at = host.data.updated_at;
+        membership::write(&mut transaction, &id, &infra_env_id, Membership::of(host), at).await?;
         let version = columns.version + 1;
         if let Some(entry) = history {
-            history::insert(&mut transaction, id, infra_env_id, version, entry).await?;
+            history::insert(&mut transaction, host.id, host.infra_env_id, version, entry).await?;
         }
         insert_events(&mut transaction, self, events).await?;
-        note_change(&mut transaction, subject(infra_env_id, id), version, at).await?;
+        note_change(&mut transaction, subject(host.infra_env_id, host.id), version, at).await?;
+        let change = self.polled().changing((host.infra_env_id, host.id));
         commit(transaction).await?;
+        change.done();
         Ok(version)
     }
 
@@ -375,9 +349,19 @@ impl Store {
         .map_err(failed("deleting a host"))?;
         let Some(row) = row else { return Ok(false) };
         let version = row.try_get::<i64, _>(0).map_err(failed("reading a version"))?;
+        membership::write(
+            &mut transaction,
+            &id.to_string(),
+            &infra_env_id.to_string(),
+            None,
+            at,
+        )
+        .await?;
         insert_events(&mut transaction, self, events).await?;
         note_change(&mut transaction, subject(infra_env_id, id), version, at).await?;
+        let change = self.polled().changing((infra_env_id, id));
         commit(transaction).await?;
+        change.done();
         Ok(true)
     }
 }
@@ -392,5 +376,3 @@ fn conflict(id: &str, infra_env_id: &str) -> StoreError {
         id: format!("{infra_env_id}/{id}"),
     }
 }
-
-pub(crate) use columns::HOST_KEY;

@@ -2,7 +2,8 @@
 //! PostgreSQL behind the same statements (`sqlx::Any`).
 //!
 //! One file an aggregate, each adding methods to [`Store`]:
-//! [`infra_env`], [`host`] (with [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`], [`settings`].
+//! [`infra_env`], [`cluster`], [`host`] (with [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`],
+//! [`logs`], [`settings`].
 //!
 //! Rules:
 //! - A change commits together with its history, events and outbox row, or not at all.
@@ -13,23 +14,29 @@
 
 mod change;
 pub mod check_in;
+pub mod cluster;
 pub mod deadline;
 pub mod error;
 pub mod event;
+mod follow;
 pub mod host;
 pub mod infra_env;
+pub mod logs;
 mod open;
 pub mod outbox;
+mod polled;
 mod row;
 pub mod settings;
 mod store;
 
 pub use check_in::CheckIn;
-pub use deadline::Due;
+pub use cluster::{ClusterDeletion, ClusterVersions, StoredCluster};
+pub use deadline::{Due, DueAfter};
 pub use error::StoreError;
 pub use event::{EventPage, EventQuery, Order, StoredEvent};
 pub use host::{HistoryEntry, HistoryRecord, HostBrief};
 pub use infra_env::Deletion;
+pub use logs::{LogOwner, LogUpload, StoredLog};
 pub use outbox::{OutboxEntry, Subject};
 pub use store::{Kind, StatementCounts, Store};
 

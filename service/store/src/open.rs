@@ -93,7 +93,7 @@ impl Store {
                 (pool.clone(), pool)
             }
         };
-        Ok(Self::new(address.kind, readers, writers))
+        Ok(Self::new(address.kind, readers, writers, url))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
+use sqlx::any::AnyRow;
 
 use crate::Result;
 use crate::change::{commit, push_tuples};
@@ -23,6 +24,8 @@ pub enum Subject {
     },
     /// An InfraEnv.
     InfraEnv(InfraEnvId),
+    /// A cluster, or what its hosts need to know of each other.
+    Cluster(ClusterId),
 }
 
 impl Subject {
@@ -30,10 +33,11 @@ impl Subject {
         match self {
             Self::Host { infra_env_id, id } => ("host", format!("{infra_env_id}/{id}")),
             Self::InfraEnv(id) => ("infra_env", id.to_string()),
+            Self::Cluster(id) => ("cluster", id.to_string()),
         }
     }
 
-    fn from_columns(kind: &str, key: &str) -> Option<Self> {
+    pub(crate) fn from_columns(kind: &str, key: &str) -> Option<Self> {
         match kind {
             "host" => {
                 let (infra_env_id, id) = key.split_once('/')?;
@@ -43,6 +47,7 @@ impl Subject {
                 })
             }
             "infra_env" => key.parse().ok().map(Self::InfraEnv),
+            "cluster" => key.parse().ok().map(Self::Cluster),
             _ => None,
         }
     }
@@ -63,7 +68,8 @@ pub struct OutboxEntry {
 
 impl Store {
     /// Claims up to `limit` changes, oldest first, for the duration of `claim`: nobody else gets them before that has passed.
-    /// A record that changes while it is claimed is given out anew.
+    /// A record that changes while it is claimed is given out anew. What cannot be read is told in the log, stays claimed for
+    /// that long, and keeps nobody else from being given out.
     ///
     /// # Errors
     /// Those of the database.
@@ -90,20 +96,12 @@ impl Store {
             .map_err(failed("taking from the outbox"))?;
         let mut entries = Vec::with_capacity(rows.len());
         for row in &rows {
-            let reading = Reading::new(row, "outbox", &["kind", "key"]);
-            let (kind, key) = (reading.text("kind")?, reading.text("key")?);
-            let subject = Subject::from_columns(&kind, &key).ok_or_else(|| StoreError::Corrupt {
-                table: "outbox",
-                id: format!("{kind}/{key}"),
-                column: "key",
-                reason: "unknown kind, or not a key of it".into(),
-            })?;
-            entries.push(OutboxEntry {
-                id: reading.text("id")?,
-                subject,
-                version: reading.number("version")?,
-                created_at: reading.moment("created_at")?,
-            });
+            match entry_from(row) {
+                Ok(entry) => entries.push(entry),
+                Err(error) => {
+                    tracing::error!(%error, "a change in the outbox cannot be read; it is passed over")
+                }
+            }
         }
         commit(transaction).await?;
         entries.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
@@ -124,15 +122,19 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Removes changes that have been acted on; answers how many. An entry whose record has changed since it was taken stays.
+    /// Removes changes that have been acted on; answers how many. An entry whose record has changed since it was taken stays,
+    /// and so does one that somebody is just changing: it is about to be given out anew.
     ///
     /// # Errors
     /// Those of the database.
     pub async fn acknowledge(&self, ids: &[String]) -> Result<u64> {
         let mut removed = 0;
         for chunk in ids.chunks(1000) {
-            let mut sql = String::from("DELETE FROM outbox WHERE id IN ");
+            // Writers hold rows of several records at once, so waiting for one of theirs could be for ever.
+            let mut sql = String::from("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE id IN ");
             push_tuples(&mut sql, self.kind(), 1, chunk.len());
+            sql.push_str(self.kind().skipping());
+            sql.push(')');
             let mut query = sqlx::query(sqlx::AssertSqlSafe(sql)).persistent(false);
             for id in chunk {
                 query = query.bind(id);
@@ -147,4 +149,21 @@ impl Store {
         }
         Ok(removed)
     }
+}
+
+fn entry_from(row: &AnyRow) -> Result<OutboxEntry> {
+    let reading = Reading::new(row, "outbox", &["kind", "key"]);
+    let (kind, key) = (reading.text("kind")?, reading.text("key")?);
+    let subject = Subject::from_columns(&kind, &key).ok_or_else(|| StoreError::Corrupt {
+        table: "outbox",
+        id: format!("{kind}/{key}"),
+        column: "key",
+        reason: "unknown kind, or not a key of it".into(),
+    })?;
+    Ok(OutboxEntry {
+        id: reading.text("id")?,
+        subject,
+        version: reading.number("version")?,
+        created_at: reading.moment("created_at")?,
+    })
 }

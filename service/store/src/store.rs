@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use muster_core::event::EventLimits;
 use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyPool, Transaction};
 
 use crate::Result;
 use crate::error::failed;
+use crate::polled::Polled;
 
 /// Which database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +61,7 @@ impl Kind {
 pub struct Store {
     shared: Arc<Shared>,
     request_id: Option<Arc<str>>,
+    event_limits: Arc<EventLimits>,
 }
 
 struct Shared {
@@ -67,6 +70,9 @@ struct Shared {
     writers: AnyPool,
     reads: AtomicU64,
     writes: AtomicU64,
+    polled: Arc<Polled>,
+    /// The URL of PostgreSQL, for a connection beside the pools.
+    server: Option<String>,
 }
 
 /// How often the database was used since the store was opened.
@@ -79,26 +85,41 @@ pub struct StatementCounts {
 }
 
 impl Store {
-    pub(crate) fn new(kind: Kind, readers: AnyPool, writers: AnyPool) -> Self {
+    pub(crate) fn new(kind: Kind, readers: AnyPool, writers: AnyPool, url: &str) -> Self {
         let shared = Shared {
             kind,
             readers,
             writers,
             reads: AtomicU64::new(0),
             writes: AtomicU64::new(0),
+            polled: Arc::new(Polled::new(kind == Kind::Sqlite)),
+            server: (kind == Kind::Postgres).then(|| url.to_owned()),
         };
         Self {
             shared: Arc::new(shared),
             request_id: None,
+            event_limits: Arc::default(),
         }
     }
 
     /// The same store, writing this request id to the events that it stores.
     pub fn on_behalf_of(&self, request_id: impl Into<Arc<str>>) -> Self {
         Self {
-            shared: self.shared.clone(),
             request_id: Some(request_id.into()),
+            ..self.clone()
         }
+    }
+
+    /// The same store with other limits of events.
+    pub fn with_event_limits(&self, limits: EventLimits) -> Self {
+        Self {
+            event_limits: Arc::new(limits),
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn event_limits(&self) -> &EventLimits {
+        &self.event_limits
     }
 
     /// Which database it is.
@@ -137,6 +158,20 @@ impl Store {
             reads: self.shared.reads.load(Ordering::Relaxed),
             writes: self.shared.writes.load(Ordering::Relaxed),
         }
+    }
+
+    pub(crate) fn polled(&self) -> &Arc<Polled> {
+        &self.shared.polled
+    }
+
+    /// The URL of the server, if there is one.
+    pub(crate) fn server(&self) -> Option<&str> {
+        self.shared.server.as_deref()
+    }
+
+    /// A connection for what is neither a read nor a write of records.
+    pub(crate) async fn server_connection(&self) -> sqlx::Result<PoolConnection<Any>> {
+        self.shared.readers.acquire().await
     }
 
     pub(crate) fn request_id(&self) -> Option<String> {

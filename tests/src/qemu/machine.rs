@@ -19,6 +19,7 @@ pub struct Machine {
     fw_cfg: Vec<(String, String)>,
     parts: Vec<Part>,
     accel: Option<Accel>,
+    clock: Option<i64>,
     pub(super) time_limit: Duration,
 }
 
@@ -45,6 +46,7 @@ impl Machine {
             fw_cfg: Vec::new(),
             parts: Vec::new(),
             accel: None,
+            clock: None,
             // Three times the slowest boot of boot-lab.md, for two busy machines at once.
             time_limit: Duration::from_secs(240),
         }
@@ -127,6 +129,13 @@ impl Machine {
         self
     }
 
+    /// With a clock that is so many seconds ahead (or behind, when negative) at power-on.
+    #[must_use]
+    pub fn clock_ahead(mut self, seconds: i64) -> Self {
+        self.clock = Some(seconds);
+        self
+    }
+
     /// Under this accelerator, whatever is fastest.
     #[must_use]
     pub fn accel(mut self, accel: Accel) -> Self {
@@ -179,6 +188,9 @@ impl Machine {
         add("-serial", "null".to_owned());
         if let Some(model) = &self.cpu_model {
             add("-cpu", model.clone());
+        }
+        if let Some(seconds) = self.clock {
+            add("-rtc", format!("base={}", clock_text(seconds)));
         }
         for table in &self.smbios {
             add("-smbios", table.clone());
@@ -277,4 +289,12 @@ impl Machine {
             }
         }
     }
+}
+
+/// The time in so many seconds, UTC, as `-rtc base=` takes it.
+fn clock_text(ahead: i64) -> String {
+    let since_1970 = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
+    let then = i64::try_from(since_1970).unwrap_or_default() + ahead;
+    let then = chrono::DateTime::from_timestamp(then, 0).unwrap_or_default();
+    then.format("%Y-%m-%dT%H:%M:%S").to_string()
 }

@@ -25,6 +25,14 @@ pub(crate) fn list(root: &Root) -> Result<Vec<BlockDevice<'_>>, String> {
 }
 
 impl<'a> BlockDevice<'a> {
+    /// The one of this kernel name, which need not be there.
+    pub(crate) fn named(root: &'a Root, name: &str) -> Self {
+        Self {
+            root,
+            name: name.to_owned(),
+        }
+    }
+
     /// Kernel name.
     pub(crate) fn name(&self) -> &str {
         &self.name

@@ -8,11 +8,26 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::{Running, StepHandler, StepOutput, StepType};
-use crate::inventory::{self, Options};
+use crate::devices::Devices;
+use crate::inventory::{self, Collected, Options};
 use crate::root::Root;
 
+/// Disks of power-on are waited for so long; one that comes later makes the agent poll again, and report anew.
+const SETTLING: Duration = Duration::from_secs(10);
+/// Disks that come while they are listed make the list stale; it is made anew this often at most.
+const TRIES: usize = 3;
+
 /// Collects the inventory on a thread of its own: probes read files that may block.
-pub struct InventoryStep;
+pub struct InventoryStep {
+    devices: Devices,
+}
+
+impl InventoryStep {
+    /// Waits for storage to settle as `devices` say, before it looks at disks.
+    pub fn new(devices: Devices) -> Self {
+        Self { devices }
+    }
+}
 
 impl StepHandler for InventoryStep {
     fn step_type(&self) -> StepType {
@@ -24,14 +39,18 @@ impl StepHandler for InventoryStep {
     }
 
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
+        let devices = self.devices.clone();
         async move {
             if let Some(strange) = args.iter().skip(1).find(|arg| !arg.starts_with("--")) {
                 return StepOutput::failed(format!("inventory takes a host id and options, not `{strange}`"));
             }
+            if !devices.settled(SETTLING).await {
+                tracing::info!("storage has not settled: the inventory may lack disks, which will be reported when they come");
+            }
             let collected = tokio::task::spawn_blocking(move || {
                 let _running = running;
                 let options = Options::from_arguments(args.iter().skip(1).map(String::as_str));
-                let collected = inventory::collect(&Root::live(), options);
+                let collected = collect_undisturbed(&devices, options);
                 for problem in &collected.problems {
                     tracing::info!(field = problem.field, "not known: {}", problem.reason);
                 }
@@ -47,4 +66,16 @@ impl StepHandler for InventoryStep {
         }
         .boxed()
     }
+}
+
+/// An inventory during which no disk came or went, if there is such a time.
+fn collect_undisturbed(devices: &Devices, options: Options) -> Collected {
+    for _ in 1..TRIES {
+        let before = devices.changes();
+        let collected = inventory::collect(&Root::live(), options);
+        if devices.changes() == before {
+            return collected;
+        }
+    }
+    inventory::collect(&Root::live(), options)
 }

@@ -13,7 +13,9 @@ pub use formatting::to_be_formatted;
 pub use size::si_size;
 
 use super::facts::HostFacts;
+use super::requirements::RoleRequirements;
 use super::{Host, HostData};
+use crate::validate::{self, Look};
 
 /// Takes over an inventory from an agent: fills missing disk ids and keeps the agent's own reasons apart, one list a disk.
 pub fn adopt(inventory: &mut Inventory) -> Vec<Vec<String>> {
@@ -31,10 +33,22 @@ pub fn adopt(inventory: &mut Inventory) -> Vec<Vec<String>> {
 
 /// Works out eligibility, installation disk and format list of `host` from its inventory; without one nothing changes.
 pub fn settle(host: &mut Host, facts: &HostFacts<'_>) {
+    judge(host, facts);
+    let Some(inventory) = &host.inventory else {
+        return;
+    };
+    let chosen = choose(&inventory.disks, &host.data.installation_disk_id).cloned();
+    select(&mut host.data, chosen.as_ref());
+    host.data.disks_to_be_formatted = to_be_formatted(&inventory.disks);
+}
+
+/// Works out eligibility alone: during an installation the choice stands.
+pub fn judge(host: &mut Host, facts: &HostFacts<'_>) {
+    let required = required(host, facts).disk_size_gb;
     let Some(inventory) = host.inventory.as_mut() else {
         return;
     };
-    let rules = DiskRules::for_pool(facts, inventory);
+    let rules = DiskRules::new(required, facts, inventory);
     let reasons: Vec<Vec<String>> = inventory
         .disks
         .iter()
@@ -51,9 +65,13 @@ pub fn settle(host: &mut Host, facts: &HostFacts<'_>) {
         disk.installation_eligibility.eligible = all.is_empty();
         disk.installation_eligibility.not_eligible_reasons = all;
     }
-    let chosen = choose(&inventory.disks, &host.data.installation_disk_id).cloned();
-    select(&mut host.data, chosen.as_ref());
-    host.data.disks_to_be_formatted = to_be_formatted(&inventory.disks);
+}
+
+/// The requirements that the host's disks are measured by: those of its role in its cluster, or of the pool.
+pub fn required(host: &Host, facts: &HostFacts<'_>) -> RoleRequirements {
+    // What is asked does not depend on the moment.
+    let now = host.data.updated_at;
+    validate::required(&Look { host, facts, now }).total
 }
 
 /// Makes `disk` the installation disk, or none.

@@ -3,7 +3,7 @@
 use muster_api::host::{DiskConfigParams, DiskRole, DiskSkipFormattingParams, HostUpdateParams, KeyValue};
 
 use super::step::{RefusalClass, Refused};
-use super::{Host, disks, hostname, labels};
+use super::{Host, HostFacts, HostState, Phase, disks, hostname, labels, role};
 use crate::secret::Secret;
 
 /// Longest pool name, header name or header value, bytes.
@@ -13,15 +13,16 @@ const MAX_TEXT: usize = 8192;
 ///
 /// # Errors
 /// The first setting that cannot be accepted. An empty `host_name` is refused like any other bad name.
-pub fn apply(host: &mut Host, params: &HostUpdateParams) -> Result<(), Refused> {
+pub fn apply(host: &mut Host, params: &HostUpdateParams, facts: &HostFacts<'_>) -> Result<(), Refused> {
+    check_state(host)?;
     let mut edited = host.clone();
     if let Some(name) = &params.host_name {
         hostname::check(name).map_err(|why| bad(host, why))?;
         edited.data.requested_hostname = Some(name.clone());
     }
     if let Some(role) = params.host_role {
-        edited.data.role = role.into();
-        edited.data.suggested_role = role.into();
+        role::check(role.into(), facts).map_err(|why| bad(host, format!("host_role: {why}")))?;
+        role::give(&mut edited.data, role.into());
     }
     if let Some(wanted) = &params.disks_selected_config {
         select_disk(&mut edited, wanted)?;
@@ -58,6 +59,25 @@ pub fn apply(host: &mut Host, params: &HostUpdateParams) -> Result<(), Refused> 
     }
     *host = edited;
     Ok(())
+}
+
+/// Settings count until the installation begins.
+fn check_state(host: &Host) -> Result<(), Refused> {
+    let open = match host.state.phase() {
+        Phase::Pool | Phase::PreInstall => true,
+        Phase::Moving => host.state == HostState::Binding,
+        Phase::Installing | Phase::Ended => false,
+    };
+    if open {
+        return Ok(());
+    }
+    let status = host.state.status().name();
+    Err(conflict(
+        host,
+        format!(
+            "The host is {status}, and its settings can be changed only before its installation begins; reset or unbind it first"
+        ),
+    ))
 }
 
 fn select_disk(host: &mut Host, wanted: &[DiskConfigParams]) -> Result<(), Refused> {

@@ -1,10 +1,15 @@
 //! What a decision about a host needs to know beside the host itself.
 
 use chrono::Duration;
+use muster_api::host::{HostRole, HostStatus};
+use muster_api::ids::HostId;
+use muster_api::steps::ConnectivityCheckNic;
 use muster_api::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::Host;
 use super::requirements::Requirements;
+use crate::cluster::Cluster;
 use crate::infra_env::InfraEnv;
 
 /// A host that has not polled for this long is disconnected. Source: host-lifecycle.md §6 (`HOST_MAX_DISCONNECTION_TIME`).
@@ -15,6 +20,8 @@ pub const SILENCE_LIMIT: Duration = Duration::minutes(3);
 pub struct HostFacts<'a> {
     /// The pool that the host is in.
     pub infra_env: &'a InfraEnv,
+    /// The cluster that the host is bound to, with its other hosts; `None` for hosts of the pool.
+    pub cluster: Option<ClusterFacts<'a>>,
     /// What hardware is asked for.
     pub requirements: &'a Requirements,
     /// The last poll, when it is newer than what is written down in the host.
@@ -25,6 +32,100 @@ pub struct HostFacts<'a> {
     pub listening_since: Option<Timestamp>,
     /// Version of the agent that the service wants on hosts that run ours.
     pub agent_version: &'a str,
+    /// Image that agents of another make are told to upgrade to; `None`: they are told their own version back.
+    pub agent_image: Option<&'a str>,
+    /// Whether controllers in a cluster see how the installation ends. Then it ends with stage `Done`; else with the reboot,
+    /// which is the last that can be seen (host-lifecycle.md §5).
+    pub kube: bool,
+    /// What an installation needs.
+    pub images: InstallImages<'a>,
+    /// What a host that is reclaimed boots; `None`: the service knows none for it, and does not ask it to download any.
+    pub boot_artifacts: Option<BootArtifacts<'a>>,
+}
+
+/// The container images of an installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstallImages<'a> {
+    /// Writes the disk.
+    pub installer: &'a str,
+    /// Watches from inside the cluster.
+    pub controller: &'a str,
+}
+
+impl Default for InstallImages<'static> {
+    fn default() -> Self {
+        Self {
+            installer: "quay.io/edge-infrastructure/assisted-installer:latest",
+            controller: "quay.io/edge-infrastructure/assisted-installer-controller:latest",
+        }
+    }
+}
+
+/// Where the parts of the discovery image are, for a node that goes back to the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BootArtifacts<'a> {
+    /// URL of the kernel.
+    pub kernel_url: &'a str,
+    /// URL of the initrd, signed where the service asks for that.
+    pub initrd_url: &'a str,
+    /// URL of the root file system; empty for images that have none.
+    pub rootfs_url: &'a str,
+    /// Where the agent on the node sees the node's own files.
+    pub host_fs_mount_dir: &'a str,
+}
+
+/// A cluster as its hosts see it.
+#[derive(Debug, Clone, Copy)]
+pub struct ClusterFacts<'a> {
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// Its other hosts, sorted by id.
+    pub peers: &'a [Peer],
+}
+
+/// What one host of a cluster needs to know of another. Kept small: every host of a cluster sees all others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Peer {
+    /// Its id.
+    pub id: HostId,
+    /// Where it stands.
+    pub status: HostStatus,
+    /// Given or else suggested.
+    pub role: HostRole,
+    /// Given or else reported; empty when unknown.
+    pub hostname: String,
+    /// Its network cards with their addresses (without prefix length, IPv4 before IPv6), as `connectivity-check` names them;
+    /// empty without an inventory.
+    pub nics: Vec<ConnectivityCheckNic>,
+    /// Seconds that its clock was ahead of the service's when it last told; `None` when it never did.
+    pub clock_offset_secs: Option<i64>,
+    /// What it reports of others.
+    #[serde(default)]
+    pub sees: Sees,
+}
+
+impl Peer {
+    /// It has told what it is made of.
+    pub fn has_inventory(&self) -> bool {
+        !self.nics.is_empty()
+    }
+}
+
+/// What a host reports of the others of its cluster, as far as they ask. Kept small: failures, which are few.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sees {
+    /// Hosts that it asked and that did not answer in any way, sorted.
+    pub unreached: Vec<HostId>,
+    /// Addresses for which several machines answered it, sorted.
+    pub answered_twice: Vec<String>,
+}
+
+impl Sees {
+    /// Nothing that others need to know.
+    pub fn is_empty(&self) -> bool {
+        self.unreached.is_empty() && self.answered_twice.is_empty()
+    }
 }
 
 impl HostFacts<'_> {

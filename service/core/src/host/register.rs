@@ -1,70 +1,79 @@
 //! A machine appears in a pool, for the first time or again. Source: host-lifecycle.md §3.1.
+//!
+//! Agents in the field hang for ever on 401, 403, 404 and 409, and try again after anything else; so the classes of the refusals
+//! here are the protocol's: `BadInput` (400), and `UserConflict` (409) only for a cluster that is gone.
 
+use muster_api::fingerprint::Fingerprint;
 use muster_api::host::{HostKind, HostRole};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::infra_env::ImageType;
 use muster_api::time::Timestamp;
-use muster_api::validation::ValidationsInfo;
 
 use super::facts::{HostFacts, SILENCE_LIMIT};
-use super::refresh::WAITS_FOR_INVENTORY;
+use super::refresh::{WAITS_FOR_INVENTORY, move_to};
 use super::step::{RefusalClass, Refused, Step};
-use super::{Host, HostData, HostState, news};
-use crate::secret::Secret;
+use super::{Host, HostData, HostEvent, HostReports, HostState, install, news, stages, wipe};
 use crate::text::one_line;
 
 /// Longest agent version that is kept, bytes: image references are shorter.
 const MAX_AGENT_VERSION: usize = 512;
 
 /// The record of a host that registers for the first time. For one that is known already, see [`advance`](super::advance::advance).
+/// `facts.cluster` is the cluster of the InfraEnv, if it has one.
 ///
 /// Its checks are made with its first report: until then there is nothing to say but that it is waited for.
 ///
 /// # Errors
-/// `BadInput` when the InfraEnv's image is for machines that never register (`disconnected-iso`).
+/// `BadInput` when the InfraEnv's image is for machines that never register (`disconnected-iso`); `UserConflict` when the
+/// InfraEnv's cluster is not there.
 pub fn register(
     id: HostId,
     infra_env_id: InfraEnvId,
     agent_version: &str,
+    fingerprint: Option<Fingerprint>,
     facts: &HostFacts<'_>,
     now: Timestamp,
 ) -> Result<Step, Refused> {
     check_open(facts, None)?;
+    let cluster_id = facts.infra_env.cluster_id;
+    if cluster_id.is_some() && facts.cluster.map(|facts| facts.cluster.id) != cluster_id {
+        return Err(Refused {
+            class: RefusalClass::UserConflict,
+            status: None,
+            event: "registration",
+            reason: format!(
+                "The InfraEnv {} belongs to a cluster that is gone; delete the InfraEnv and boot an image of another one",
+                facts.infra_env.id
+            ),
+        });
+    }
+    let mut data = HostData {
+        status_info: WAITS_FOR_INVENTORY.into(),
+        discovery_agent_version: one_line(agent_version, MAX_AGENT_VERSION),
+        fingerprint,
+        ..HostData::new(now)
+    };
+    if cluster_id.is_some() {
+        data.kind = HostKind::AddToExistingClusterHost;
+        data.role = HostRole::Worker;
+        data.suggested_role = HostRole::Worker;
+        data.machine_config_pool_name = HostRole::Worker.name().into();
+    }
     let host = Host {
         id,
         infra_env_id,
-        cluster_id: None,
-        state: HostState::DiscoveringUnbound,
+        cluster_id,
+        state: if cluster_id.is_some() {
+            HostState::Discovering
+        } else {
+            HostState::DiscoveringUnbound
+        },
         version: 0,
         due_at: Some(now + SILENCE_LIMIT),
         checked_in_at: now,
         inventory: None,
-        data: HostData {
-            kind: HostKind::Host,
-            status_info: WAITS_FOR_INVENTORY.into(),
-            status_updated_at: now,
-            created_at: now,
-            updated_at: now,
-            registered_at: now,
-            discovery_agent_version: one_line(agent_version, MAX_AGENT_VERSION),
-            requested_hostname: None,
-            role: HostRole::AutoAssign,
-            suggested_role: HostRole::AutoAssign,
-            installation_disk_id: String::new(),
-            installation_disk_path: String::new(),
-            disks_to_be_formatted: Vec::new(),
-            skip_formatting_disks: Vec::new(),
-            ntp_sources: None,
-            timestamp: 0,
-            timestamp_at: None,
-            media_status: None,
-            validations: ValidationsInfo::new(),
-            node_labels: Vec::new(),
-            machine_config_pool_name: String::new(),
-            ignition_endpoint_token: Secret::default(),
-            ignition_endpoint_http_headers: Vec::new(),
-            agent_disk_reasons: Vec::new(),
-        },
+        reports: HostReports::default(),
+        data,
     };
     let events = vec![news::host_registration_succeeded(&host, now)];
     Ok(Step {
@@ -76,31 +85,77 @@ pub fn register(
     })
 }
 
-/// A known host registers again: what an earlier boot told is forgotten, what users chose stays.
+/// A known host registers again.
 pub(super) fn again(
     host: &mut Host,
-    agent_version: &str,
+    event: &HostEvent,
+    (agent_version, fingerprint): (&str, Option<&Fingerprint>),
     facts: &HostFacts<'_>,
     now: Timestamp,
 ) -> Result<(), Refused> {
     check_open(facts, Some(host))?;
-    host.state = match host.state {
+    let refuse = |why: &str| Err(Refused::by_state(host, event, RefusalClass::BadInput, why));
+    match host.state {
         HostState::DiscoveringUnbound
         | HostState::KnownUnbound
         | HostState::InsufficientUnbound { .. }
-        | HostState::DisconnectedUnbound => HostState::DiscoveringUnbound,
-    };
-    host.inventory = None;
-    let data = &mut host.data;
-    data.kind = HostKind::Host;
-    data.status_info = WAITS_FOR_INVENTORY.into();
-    data.registered_at = now;
-    data.discovery_agent_version = one_line(agent_version, MAX_AGENT_VERSION);
-    data.ntp_sources = None;
-    data.agent_disk_reasons = Vec::new();
-    // A new session reads the medium anew.
-    data.media_status = None;
+        | HostState::DisconnectedUnbound
+        | HostState::Unbinding
+        | HostState::UnbindingPendingUserAction
+        | HostState::ReclaimingRebooting => anew(host, HostState::DiscoveringUnbound, agent_version),
+        HostState::Binding
+        | HostState::Discovering
+        | HostState::Known
+        | HostState::Insufficient { .. }
+        | HostState::PendingForInput { .. }
+        | HostState::Disconnected
+        | HostState::ResettingPendingUserAction => anew(host, HostState::Discovering, agent_version),
+        HostState::InstallingInProgress if should_boot_from_disk(host) => install::booted_discovery(host),
+        HostState::AddedToExistingCluster if should_boot_from_disk(host) => install::booted_discovery(host),
+        HostState::Installing | HostState::InstallingInProgress => {
+            let info = "The host restarted unexpectedly in the middle of its installation";
+            move_to(host, HostState::Error, info);
+        }
+        // Nothing is written: its logs can still be fetched.
+        HostState::Error => return Ok(()),
+        HostState::InstallingPendingUserAction { .. } => {
+            return refuse("it must boot from its disk; put that first in its boot order and reboot it");
+        }
+        HostState::AddedToExistingCluster => {
+            return refuse("it is a node of its cluster; reset or unbind it first");
+        }
+        HostState::Cancelled => return refuse("its installation was cancelled; reset or unbind it first"),
+        HostState::Reclaiming => {
+            return refuse("it is on its way back to the pool, and has not rebooted yet");
+        }
+    }
+    host.data.registered_at = now;
+    if let Some(fingerprint) = fingerprint {
+        host.data.fingerprint = Some(fingerprint.clone());
+    }
     Ok(())
+}
+
+/// What an earlier boot told is forgotten, what users chose stays.
+fn anew(host: &mut Host, state: HostState, agent_version: &str) {
+    wipe::session(host);
+    move_to(host, state, WAITS_FOR_INVENTORY);
+    host.data.kind = if host.cluster_id.is_some() {
+        HostKind::AddToExistingClusterHost
+    } else {
+        HostKind::Host
+    };
+    host.data.discovery_agent_version = one_line(agent_version, MAX_AGENT_VERSION);
+}
+
+/// It was told to reboot from its disk.
+fn should_boot_from_disk(host: &Host) -> bool {
+    let stage = host
+        .data
+        .progress
+        .as_ref()
+        .map(|progress| progress.stage.as_str());
+    matches!(stage, Some(stages::REBOOTING | stages::DONE))
 }
 
 fn check_open(facts: &HostFacts<'_>, host: Option<&Host>) -> Result<(), Refused> {

@@ -1,84 +1,86 @@
-//! What hardware is asked for. Source: hardware-requirements.md §2 and §3.
+//! What is asked of hosts: hardware by role and version, and which checks are switched off. Source: hardware-requirements.md.
 
-use serde::{Deserialize, Serialize};
+mod parse;
+mod roles;
+mod version;
 
-/// What one role needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RoleRequirements {
-    /// Logical cores.
-    pub cpu_cores: i64,
-    /// MiB.
-    pub ram_mib: i64,
-    /// Decimal GB (10^9 bytes).
-    pub disk_size_gb: i64,
-    /// Slowest acceptable 99th percentile of a synchronous write, ms.
-    pub installation_disk_speed_threshold_ms: i64,
-    /// ms; `None`: not checked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network_latency_threshold_ms: Option<f64>,
-    /// %; `None`: not checked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packet_loss_percentage: Option<f64>,
-}
+use std::collections::BTreeMap;
 
-/// What every role needs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[allow(missing_docs, reason = "named after the roles")]
+pub use parse::{BadRequirements, parse};
+pub use roles::{AnyRole, RoleRequirements, RoleTable};
+pub use version::Version;
+
+use crate::validate::CheckId;
+
+/// What is asked of hosts. The default is what is shipped.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Requirements {
-    pub master: RoleRequirements,
-    pub arbiter: RoleRequirements,
-    pub worker: RoleRequirements,
-    pub sno: RoleRequirements,
-    pub edge_worker: RoleRequirements,
-}
-
-/// The least that any role needs, each number for itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AnyRole {
-    /// Logical cores.
-    pub cpu_cores: i64,
-    /// MiB.
-    pub ram_mib: i64,
+    /// For versions that have no table of their own.
+    pub default: RoleTable,
+    /// For exactly these versions.
+    pub exact: BTreeMap<String, RoleTable>,
+    /// For these versions and later ones, up to the next.
+    pub since: BTreeMap<Version, RoleTable>,
+    /// Products (lower case, no spaces) that are edge workers when their architecture is `aarch64`.
+    pub edge_products: Vec<String>,
+    /// Checks that count as passed on every host whose cluster ignores none by itself (`DISABLED_HOST_VALIDATIONS`).
+    pub disabled_checks: Vec<CheckId>,
 }
 
 impl Default for Requirements {
     fn default() -> Self {
-        let row = |cpu_cores, ram_mib, disk_size_gb, latency, loss| RoleRequirements {
-            cpu_cores,
-            ram_mib,
-            disk_size_gb,
-            installation_disk_speed_threshold_ms: 10,
-            network_latency_threshold_ms: latency,
-            packet_loss_percentage: loss,
-        };
+        let default = RoleTable::default();
+        let mut since_4_22 = default.clone();
+        since_4_22.sno.cpu_cores = 4;
         Self {
-            master: row(4, 16384, 100, Some(100.0), Some(0.0)),
-            arbiter: row(2, 8192, 50, Some(1000.0), Some(0.0)),
-            worker: row(2, 8192, 100, Some(1000.0), Some(10.0)),
-            sno: row(8, 16384, 100, None, None),
-            edge_worker: row(2, 8192, 15, None, None),
+            since: BTreeMap::from([(Version([4, 22, 0]), since_4_22)]),
+            default,
+            exact: BTreeMap::new(),
+            edge_products: vec!["bluefieldsoc".into()],
+            disabled_checks: Vec::new(),
         }
     }
 }
 
 impl Requirements {
-    /// The row for hosts of the pool: of worker, master and arbiter the one with the smallest disk.
-    pub fn pool(&self) -> &RoleRequirements {
-        let mut least = &self.worker;
-        for row in [&self.master, &self.arbiter] {
-            if row.disk_size_gb < least.disk_size_gb {
-                least = row;
-            }
-        }
-        least
+    /// The table for an OpenShift version: of exactly this one, else of the latest not later, else the default. Source: §1.
+    pub fn of(&self, version: &str) -> &RoleTable {
+        self.exact
+            .get(version)
+            .or_else(|| {
+                let version = Version::parse(version)?;
+                self.since.range(..=version).next_back().map(|(_, table)| table)
+            })
+            .unwrap_or(&self.default)
     }
 
-    /// The least that any role needs.
-    pub fn any_role(&self) -> AnyRole {
-        AnyRole {
-            cpu_cores: self.master.cpu_cores.min(self.worker.cpu_cores),
-            ram_mib: self.master.ram_mib.min(self.worker.ram_mib),
-        }
+    /// The row for hosts of the pool when no version is said.
+    pub fn pool(&self) -> &RoleRequirements {
+        self.default.pool()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_numbers_ask_less_of_single_nodes_since_4_22() {
+        let shipped = Requirements::default();
+        let cores = |version: &str| shipped.of(version).sno.cpu_cores;
+        assert_eq!(
+            [
+                "",
+                "4.21",
+                "4.21.9-rc.1",
+                "4.22",
+                "4.22.0-ec.1",
+                "4.22.3",
+                "5.0",
+                "nonsense"
+            ]
+            .map(cores),
+            [8, 8, 8, 4, 4, 4, 4, 8]
+        );
     }
 }

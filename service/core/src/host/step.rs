@@ -3,7 +3,7 @@
 use muster_api::host::HostStatus;
 use thiserror::Error;
 
-use super::Host;
+use super::{Host, HostEvent};
 use crate::event::NewEvent;
 
 /// The outcome of an event.
@@ -35,6 +35,23 @@ pub struct Refused {
     pub reason: String,
 }
 
+impl Refused {
+    /// Of an event that the host's state does not take. The reason names state and event.
+    pub(super) fn by_state(host: &Host, event: &HostEvent, class: RefusalClass, why: &str) -> Self {
+        let status = host.state.status();
+        Self {
+            class,
+            status: Some(status),
+            event: event.name(),
+            reason: format!(
+                "The host is {}, and does not take {}: {why}",
+                status.name(),
+                event.name()
+            ),
+        }
+    }
+}
+
 /// Whose fault a refusal is. The HTTP layer turns this into codes (rest-behaviour.md §3.4, §5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalClass {
@@ -42,6 +59,6 @@ pub enum RefusalClass {
     UserConflict,
     /// Wrong in itself (400).
     BadInput,
-    /// An agent's report that does not fit the state (500 in the protocol).
+    /// An agent's report that does not fit the state (409; 500 in the protocol's first implementation).
     NotAccepted,
 }

@@ -4,16 +4,36 @@ use std::collections::BTreeMap;
 
 use muster_api::BASE_PATH;
 use muster_api::host::{
-    Host as HostView, HostProgressInfo, HostRegistrationResponse, HostRole, NextStepRunnerCommand,
+    Host as HostView, HostFinding, HostKind, HostProgressInfo, HostRegistrationResponse, HostRole,
+    NextStepRunnerCommand,
 };
 use muster_api::steps::NextStepRunnerArgs;
 use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};
 use serde::Serialize;
 
-use super::{Host, hostname};
+use super::{Finding, Host, HostState, Progress, hostname, stages};
 
-/// `last_seen` and `host_clock`: of the last poll in memory, when newer than the record. `user`: the owner's name (`admin`).
-pub fn view(host: &Host, last_seen: Option<Timestamp>, host_clock: Option<i64>, user: &str) -> HostView {
+/// What a view needs to know beside the host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shown<'a> {
+    /// The last poll in memory, when newer than the record.
+    pub last_seen: Option<Timestamp>,
+    /// The host's clock at that poll.
+    pub host_clock: Option<i64>,
+    /// The owner's name (`admin`).
+    pub user: &'a str,
+    /// As [`HostFacts::kube`](super::HostFacts): decides which stages an installation has.
+    pub kube: bool,
+}
+
+/// The host as `GET` answers it.
+pub fn view(host: &Host, shown: Shown<'_>) -> HostView {
+    let Shown {
+        last_seen,
+        host_clock,
+        user,
+        kube,
+    } = shown;
     let data = &host.data;
     let labels: BTreeMap<&str, &str> = data
         .node_labels
@@ -31,35 +51,33 @@ pub fn view(host: &Host, last_seen: Option<Timestamp>, host_clock: Option<i64>, 
         status_info: Some(data.status_info.clone()),
         status_updated_at: millis(Some(data.status_updated_at)),
         validations_info: json_unless(validations.is_empty(), validations),
-        logs_info: String::new(),
-        logs_collected_at: NEVER_MILLIS.into(),
-        logs_started_at: NEVER_MILLIS.into(),
-        progress: Some(HostProgressInfo {
-            stage_started_at: NEVER_MILLIS.into(),
-            stage_updated_at: NEVER_MILLIS.into(),
-            ..HostProgressInfo::default()
-        }),
-        progress_stages: Some(
-            stages(data.role)
-                .iter()
-                .map(|stage| (*stage).to_owned())
-                .collect(),
-        ),
+        logs_info: data.logs.info.clone(),
+        logs_collected_at: millis(data.logs.collected_at),
+        logs_started_at: millis(data.logs.started_at),
+        progress: Some(progress(data.progress.as_ref())),
+        progress_stages: Some(progress_stages(data.role, data.kind, kube)),
         stage_started_at: NEVER_MILLIS.into(),
         stage_updated_at: NEVER_MILLIS.into(),
-        connectivity: String::new(),
-        api_vip_connectivity: String::new(),
-        tang_connectivity: String::new(),
+        connectivity: host.reports.connectivity.as_ref().map(json).unwrap_or_default(),
+        api_vip_connectivity: data.api_vip_connectivity.as_ref().map(json).unwrap_or_default(),
+        tang_connectivity: data.tang_connectivity.clone(),
         inventory: host.inventory.as_ref().map(json).unwrap_or_default(),
-        free_addresses: String::new(),
+        free_addresses: json_unless(
+            host.reports.free_addresses.is_empty(),
+            &host.reports.free_addresses,
+        ),
         ntp_sources: data.ntp_sources.as_ref().map(json).unwrap_or_default(),
-        disks_info: String::new(),
-        images_status: String::new(),
-        domain_name_resolutions: String::new(),
+        disks_info: json_unless(data.disks_info.is_empty(), &data.disks_info),
+        images_status: json_unless(data.images_status.is_empty(), &data.images_status),
+        domain_name_resolutions: data
+            .domain_name_resolutions
+            .as_ref()
+            .map(json)
+            .unwrap_or_default(),
         role: data.role,
-        suggested_role: Some(data.suggested_role),
-        bootstrap: false,
-        installer_version: String::new(),
+        suggested_role: suggested_role(host),
+        bootstrap: data.bootstrap,
+        installer_version: data.installer_version.clone(),
         installation_disk_path: data.installation_disk_path.clone(),
         installation_disk_id: data.installation_disk_id.clone(),
         disks_to_be_formatted: data.disks_to_be_formatted.join(","),
@@ -76,23 +94,90 @@ pub fn view(host: &Host, last_seen: Option<Timestamp>, host_clock: Option<i64>, 
         requested_hostname: hostname::display(host),
         user_name: user.to_owned(),
         media_status: data.media_status,
-        ignition_config_overrides: String::new(),
-        installer_args: String::new(),
+        ignition_config_overrides: data.ignition_config_overrides.reveal().to_owned(),
+        installer_args: json_unless(data.installer_args.is_empty(), &data.installer_args),
         timestamp: host_clock.filter(|clock| *clock != 0).unwrap_or(data.timestamp),
         machine_config_pool_name: data.machine_config_pool_name.clone(),
         ignition_endpoint_token_set: !data.ignition_endpoint_token.is_empty(),
         node_labels: json_unless(labels.is_empty(), &labels),
+        findings: data.findings.iter().map(finding).collect(),
+    }
+}
+
+fn progress(progress: Option<&Progress>) -> HostProgressInfo {
+    let Some(progress) = progress else {
+        return HostProgressInfo {
+            stage_started_at: NEVER_MILLIS.into(),
+            stage_updated_at: NEVER_MILLIS.into(),
+            ..HostProgressInfo::default()
+        };
+    };
+    HostProgressInfo {
+        current_stage: progress.stage.clone(),
+        installation_percentage: progress.percentage,
+        progress_info: progress.info.clone(),
+        stage_timed_out: false,
+        stage_started_at: millis(Some(progress.stage_started_at)),
+        stage_updated_at: millis(Some(progress.stage_updated_at)),
+    }
+}
+
+/// By the role given, not the one suggested.
+fn progress_stages(role: HostRole, kind: HostKind, kube: bool) -> Vec<String> {
+    stages::of(role, kind, kube)
+        .iter()
+        .map(|stage| (*stage).to_owned())
+        .collect()
+}
+
+/// A host on its way out of a cluster has none.
+fn suggested_role(host: &Host) -> Option<HostRole> {
+    match host.state {
+        HostState::Unbinding
+        | HostState::UnbindingPendingUserAction
+        | HostState::Reclaiming
+        | HostState::ReclaimingRebooting => None,
+        HostState::DiscoveringUnbound
+        | HostState::KnownUnbound
+        | HostState::InsufficientUnbound { .. }
+        | HostState::DisconnectedUnbound
+        | HostState::Binding
+        | HostState::Discovering
+        | HostState::Known
+        | HostState::Insufficient { .. }
+        | HostState::PendingForInput { .. }
+        | HostState::Disconnected
+        | HostState::Installing
+        | HostState::InstallingInProgress
+        | HostState::InstallingPendingUserAction { .. }
+        | HostState::AddedToExistingCluster
+        | HostState::Error
+        | HostState::Cancelled
+        | HostState::ResettingPendingUserAction => Some(host.data.suggested_role),
+    }
+}
+
+fn finding(finding: &Finding) -> HostFinding {
+    HostFinding {
+        kind: finding.kind.clone(),
+        about: finding.about.clone(),
+        others: finding.others.clone(),
+        message: finding.message.clone(),
     }
 }
 
 /// The answer (201) to a first registration. `told_agent_version`: see
 /// [`told_agent_version`](super::agent_version::told_agent_version).
-pub fn registration_view(host: &Host, told_agent_version: &str, user: &str) -> HostRegistrationResponse {
+pub fn registration_view(
+    host: &Host,
+    told_agent_version: &str,
+    shown: Shown<'_>,
+) -> HostRegistrationResponse {
     let host_view = HostView {
         progress: None,
         created_at: NEVER.into(),
         updated_at: NEVER.into(),
-        ..view(host, None, None, user)
+        ..view(host, shown)
     };
     with_command(host, host_view, told_agent_version)
 }
@@ -102,19 +187,37 @@ pub fn registration_view(host: &Host, told_agent_version: &str, user: &str) -> H
 pub fn repeated_registration_view(
     host: &Host,
     told_agent_version: &str,
-    user: &str,
+    shown: Shown<'_>,
 ) -> HostRegistrationResponse {
+    let role = match host.data.kind {
+        HostKind::Host => HostRole::AutoAssign,
+        HostKind::AddToExistingClusterHost => HostRole::Worker,
+    };
     let fresh = HostView {
         status: None,
         status_info: None,
         status_updated_at: NEVER_MILLIS.into(),
         validations_info: String::new(),
         progress: None,
-        progress_stages: Some(Vec::new()),
+        progress_stages: Some(progress_stages(role, host.data.kind, shown.kube)),
+        logs_info: String::new(),
+        logs_collected_at: NEVER_MILLIS.into(),
+        logs_started_at: NEVER_MILLIS.into(),
+        connectivity: String::new(),
+        api_vip_connectivity: String::new(),
+        tang_connectivity: String::new(),
+        free_addresses: String::new(),
+        disks_info: String::new(),
+        images_status: String::new(),
+        domain_name_resolutions: String::new(),
+        installer_version: String::new(),
+        ignition_config_overrides: String::new(),
+        installer_args: String::new(),
+        findings: Vec::new(),
         inventory: String::new(),
         ntp_sources: String::new(),
-        role: HostRole::AutoAssign,
-        suggested_role: Some(HostRole::AutoAssign),
+        role,
+        suggested_role: Some(role),
         installation_disk_path: String::new(),
         installation_disk_id: String::new(),
         disks_to_be_formatted: String::new(),
@@ -124,10 +227,13 @@ pub fn repeated_registration_view(
         requested_hostname: host.id.to_string(),
         media_status: None,
         timestamp: 0,
-        machine_config_pool_name: String::new(),
+        machine_config_pool_name: match host.data.kind {
+            HostKind::Host => String::new(),
+            HostKind::AddToExistingClusterHost => role.name().to_owned(),
+        },
         ignition_endpoint_token_set: false,
         node_labels: String::new(),
-        ..view(host, None, None, user)
+        ..view(host, shown)
     };
     with_command(host, fresh, told_agent_version)
 }
@@ -145,47 +251,6 @@ fn with_command(host: &Host, host_view: HostView, told_agent_version: &str) -> H
             args: vec![json(&args)],
             retry_seconds: 0,
         }),
-    }
-}
-
-/// The stages that an installation of this role goes through. Source: host-lifecycle.md §5.
-fn stages(role: HostRole) -> &'static [&'static str] {
-    match role {
-        HostRole::AutoAssign => &[],
-        HostRole::Master | HostRole::Arbiter => &[
-            "Starting installation",
-            "Installing",
-            "Writing image to disk",
-            "Copying registry data to disk",
-            "Rebooting",
-            "Configuring",
-            "Joined",
-            "Done",
-        ],
-        HostRole::Worker => &[
-            "Starting installation",
-            "Installing",
-            "Writing image to disk",
-            "Waiting for control plane",
-            "Rebooting",
-            "Waiting for ignition",
-            "Configuring",
-            "Joined",
-            "Done",
-        ],
-        HostRole::Bootstrap => &[
-            "Starting installation",
-            "Installing",
-            "Writing image to disk",
-            "Copying registry data to disk",
-            "Waiting for control plane",
-            "Waiting for bootkube",
-            "Waiting for controller",
-            "Rebooting",
-            "Configuring",
-            "Joined",
-            "Done",
-        ],
     }
 }
 

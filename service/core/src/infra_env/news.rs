@@ -12,7 +12,7 @@ use crate::text::cut;
 
 fn about(id: InfraEnvId, name: &'static str, severity: Severity, message: &str, now: Timestamp) -> NewEvent {
     NewEvent {
-        name,
+        name: name.into(),
         severity,
         category: Category::User,
         message: cut(message, MAX_MESSAGE).to_owned(),

@@ -1,10 +1,11 @@
 //! The agent on the host.
 
-use super::{Look, Verdict};
+use super::Verdict;
+use super::look::View;
 use crate::host::agent_version;
 
 /// `compatible-agent`: an agent of ours must be of the service's version; an agent of another make always passes.
-pub(super) fn compatible(look: &Look<'_>) -> Verdict {
+pub(super) fn compatible(look: &View<'_>) -> Verdict {
     let reported = &look.host.data.discovery_agent_version;
     if agent_version::is_compatible(reported, look.facts.agent_version) {
         Verdict::Success("The agent speaks this service's protocol".into())

@@ -1,24 +1,25 @@
 //! Processors and memory. Numbers and tolerances: hardware-requirements.md §3 and §4.
 
-use super::{Look, Verdict, no_inventory};
+use super::look::View;
+use super::{Verdict, no_inventory};
 
 const MIB: i64 = 1 << 20;
 /// Memory that firmware keeps for itself, MiB.
 const TOLERANCE_MIB: i64 = 100;
 
 /// `has-min-cpu-cores`: enough for some role.
-pub(super) fn min_cpu_cores(look: &Look<'_>) -> Verdict {
-    cores(look, look.facts.requirements.any_role().cpu_cores, "for any role")
+pub(super) fn min_cpu_cores(look: &View<'_>) -> Verdict {
+    cores(look, look.required().any_role.cpu_cores, "for any role")
 }
 
 /// `has-cpu-cores-for-role`: enough for the role it would have.
-pub(super) fn cpu_cores_for_role(look: &Look<'_>) -> Verdict {
-    cores(look, look.facts.requirements.pool().cpu_cores, &for_role(look))
+pub(super) fn cpu_cores_for_role(look: &View<'_>) -> Verdict {
+    cores(look, look.required().total.cpu_cores, &for_role(look))
 }
 
 /// `has-min-memory`: enough for some role, less what firmware keeps, and 2 % more tolerance where only the kernel told the size.
-pub(super) fn min_memory(look: &Look<'_>) -> Verdict {
-    let required = look.facts.requirements.any_role().ram_mib;
+pub(super) fn min_memory(look: &View<'_>) -> Verdict {
+    let required = look.required().any_role.ram_mib;
     let from_kernel = look
         .inventory()
         .and_then(|inventory| inventory.memory.as_ref())
@@ -28,20 +29,20 @@ pub(super) fn min_memory(look: &Look<'_>) -> Verdict {
 }
 
 /// `has-memory-for-role`: enough for the role it would have.
-pub(super) fn memory_for_role(look: &Look<'_>) -> Verdict {
+pub(super) fn memory_for_role(look: &View<'_>) -> Verdict {
     memory(
         look,
-        look.facts.requirements.pool().ram_mib,
+        look.required().total.ram_mib,
         TOLERANCE_MIB,
         &for_role(look),
     )
 }
 
-fn for_role(look: &Look<'_>) -> String {
-    format!("for the role {}", look.host.data.role.name())
+fn for_role(look: &View<'_>) -> String {
+    format!("for the role {}", look.role().name())
 }
 
-fn cores(look: &Look<'_>, required: i64, what_for: &str) -> Verdict {
+fn cores(look: &View<'_>, required: i64, what_for: &str) -> Verdict {
     let Some(inventory) = look.inventory() else {
         return no_inventory();
     };
@@ -55,7 +56,7 @@ fn cores(look: &Look<'_>, required: i64, what_for: &str) -> Verdict {
     }
 }
 
-fn memory(look: &Look<'_>, required_mib: i64, tolerance_mib: i64, what_for: &str) -> Verdict {
+fn memory(look: &View<'_>, required_mib: i64, tolerance_mib: i64, what_for: &str) -> Verdict {
     let Some(inventory) = look.inventory() else {
         return no_inventory();
     };
@@ -75,7 +76,7 @@ fn memory(look: &Look<'_>, required_mib: i64, tolerance_mib: i64, what_for: &str
 }
 
 /// `7.50 GiB`.
-fn binary_size(bytes: i64) -> String {
+pub(super) fn binary_size(bytes: i64) -> String {
     const GIB: i64 = 1 << 30;
     // Two decimals are shown; a float holds far more.
     #[expect(clippy::cast_precision_loss, reason = "only for show")]

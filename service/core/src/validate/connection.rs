@@ -2,11 +2,12 @@
 
 use muster_api::host::MediaStatus;
 
-use super::{Look, Verdict};
+use super::Verdict;
+use super::look::View;
 use crate::host::facts::SILENCE_LIMIT;
 
 /// `connected`: polled within the limit.
-pub(super) fn connected(look: &Look<'_>) -> Verdict {
+pub(super) fn connected(look: &View<'_>) -> Verdict {
     if look.now < look.facts.silent_at(look.host) {
         Verdict::Success("connected".into())
     } else {
@@ -18,7 +19,7 @@ pub(super) fn connected(look: &Look<'_>) -> Verdict {
 }
 
 /// `media-connected`: the boot medium can be read, as far as is known.
-pub(super) fn media_connected(look: &Look<'_>) -> Verdict {
+pub(super) fn media_connected(look: &View<'_>) -> Verdict {
     match look.host.data.media_status {
         None | Some(MediaStatus::Connected) => Verdict::Success("The boot medium can be read".into()),
         Some(MediaStatus::Disconnected) => Verdict::Failure(

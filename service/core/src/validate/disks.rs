@@ -1,9 +1,10 @@
 //! Disks.
 
-use super::{Look, Verdict, no_inventory};
+use super::look::View;
+use super::{Verdict, no_inventory};
 
 /// `has-min-valid-disks`: at least one can be installed to.
-pub(super) fn min_valid_disks(look: &Look<'_>) -> Verdict {
+pub(super) fn min_valid_disks(look: &View<'_>) -> Verdict {
     let Some(inventory) = look.inventory() else {
         return no_inventory();
     };
@@ -27,17 +28,30 @@ pub(super) fn min_valid_disks(look: &Look<'_>) -> Verdict {
     }
 }
 
-/// `sufficient-installation-disk-speed`: not known to be too slow. The pool measures nothing, so a chosen disk always passes here.
-pub(super) fn speed(look: &Look<'_>) -> Verdict {
-    if look.host.data.installation_disk_path.is_empty() {
-        Verdict::Error("There is no installation disk whose speed could be known".into())
-    } else {
-        Verdict::Success("The speed of the installation disk has not been measured yet".into())
+/// `sufficient-installation-disk-speed`: not known to be too slow.
+pub(super) fn speed(look: &View<'_>) -> Verdict {
+    let data = &look.host.data;
+    if data.installation_disk_path.is_empty() {
+        return Verdict::Error("There is no installation disk whose speed could be known".into());
+    }
+    let measured = data
+        .disks_info
+        .get(&data.installation_disk_id)
+        .or_else(|| data.disks_info.get(&data.installation_disk_path))
+        .and_then(|info| info.disk_speed.as_ref())
+        .filter(|speed| speed.tested);
+    match measured {
+        None => Verdict::success("The speed of the installation disk has not been measured yet"),
+        Some(speed) if speed.exit_code == 0 => Verdict::success("The installation disk is fast enough"),
+        Some(speed) => Verdict::Failure(format!(
+            "The speed of the installation disk {} could not be measured, or is too slow (exit code {}); choose another disk, or have it measured again with reset-validation",
+            data.installation_disk_path, speed.exit_code
+        )),
     }
 }
 
 /// `no-skip-installation-disk`: the disk to install to is not one that must stay as it is.
-pub(super) fn installation_disk_not_skipped(look: &Look<'_>) -> Verdict {
+pub(super) fn installation_disk_not_skipped(look: &View<'_>) -> Verdict {
     let data = &look.host.data;
     if !data.installation_disk_id.is_empty()
         && data.skip_formatting_disks.contains(&data.installation_disk_id)
@@ -52,7 +66,7 @@ pub(super) fn installation_disk_not_skipped(look: &Look<'_>) -> Verdict {
 }
 
 /// `no-skip-missing-disk`: every disk that must stay as it is exists, else another one might be meant.
-pub(super) fn skipped_disks_exist(look: &Look<'_>) -> Verdict {
+pub(super) fn skipped_disks_exist(look: &View<'_>) -> Verdict {
     let Some(inventory) = look.inventory() else {
         return no_inventory();
     };

@@ -1,10 +1,11 @@
 //! The host's name.
 
-use super::{Look, Verdict};
+use super::look::View;
+use super::{Verdict, no_inventory};
 use crate::host::hostname;
 
 /// `hostname-valid`: a name is known and may be one. Without an inventory it fails, even with a name given by a user.
-pub(super) fn valid(look: &Look<'_>) -> Verdict {
+pub(super) fn valid(look: &View<'_>) -> Verdict {
     if look.inventory().is_none() {
         return Verdict::Failure("The host's name is known only with its inventory".into());
     }
@@ -12,5 +13,27 @@ pub(super) fn valid(look: &Look<'_>) -> Verdict {
     match hostname::check(name) {
         Ok(()) => Verdict::Success(format!("{name} is a valid host name")),
         Err(why) => Verdict::Failure(why),
+    }
+}
+
+/// `hostname-unique`: no other host of the cluster has it, as far as those have told their inventory.
+pub(super) fn unique(look: &View<'_>) -> Verdict {
+    let Some(bound) = look.bound() else {
+        return Verdict::Hidden;
+    };
+    if look.inventory().is_none() {
+        return no_inventory();
+    }
+    let name = hostname::effective(look.host).unwrap_or_default();
+    let twin = bound
+        .peers
+        .iter()
+        .find(|peer| peer.has_inventory() && peer.hostname == name);
+    match twin {
+        None => Verdict::Success(format!("No other host of the cluster is called {name}")),
+        Some(twin) => Verdict::Failure(format!(
+            "The host {} of the cluster is called {name}, too; give one of them another name",
+            twin.id
+        )),
     }
 }

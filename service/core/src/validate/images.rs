@@ -1,8 +1,35 @@
 //! Container images.
 
-use super::{Look, Verdict};
+use muster_api::steps::{ContainerImageAvailability, ContainerImageAvailabilityResult};
 
-/// `container-images-available`: no image is known to be missing. Hosts of the pool are not asked to pull any.
-pub(super) fn available(_look: &Look<'_>) -> Verdict {
-    Verdict::Success("No container image is known to be missing".into())
+use super::Verdict;
+use super::look::View;
+
+/// Slower than this is as good as not at all, MB a second.
+const LEAST_RATE: f64 = 0.001;
+
+/// `container-images-available`: no image is known to be missing.
+pub(super) fn available(look: &View<'_>) -> Verdict {
+    let tried = &look.host.data.images_status;
+    let bad: Vec<&str> = tried
+        .iter()
+        .filter(|(_, image)| is_bad(image))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !bad.is_empty() {
+        return Verdict::Failure(format!(
+            "The host cannot get these images: {}; check that it reaches the registry, the pull secret, proxy and mirrors",
+            bad.join(", ")
+        ));
+    }
+    Verdict::success(if tried.is_empty() {
+        "No container image is known to be missing"
+    } else {
+        "The host can get all container images"
+    })
+}
+
+fn is_bad(image: &ContainerImageAvailability) -> bool {
+    image.result == Some(ContainerImageAvailabilityResult::Failure)
+        || (image.size_bytes > 0.0 && image.download_rate < LEAST_RATE)
 }

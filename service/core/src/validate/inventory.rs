@@ -1,9 +1,10 @@
 //! Whether the host has told enough of itself.
 
-use super::{Look, Verdict, no_inventory};
+use super::look::View;
+use super::{Verdict, no_inventory};
 
 /// `has-inventory`.
-pub(super) fn has_inventory(look: &Look<'_>) -> Verdict {
+pub(super) fn has_inventory(look: &View<'_>) -> Verdict {
     if look.inventory().is_some() {
         Verdict::Success("The inventory has been received".into())
     } else {
@@ -12,16 +13,16 @@ pub(super) fn has_inventory(look: &Look<'_>) -> Verdict {
 }
 
 /// `inventory-not-partially-truncated`: a warning only.
-pub(super) fn not_partially_truncated(look: &Look<'_>) -> Verdict {
+pub(super) fn not_partially_truncated(look: &View<'_>) -> Verdict {
     truncation(look, "partial")
 }
 
 /// `inventory-not-fully-truncated`: without it there is nothing to decide on.
-pub(super) fn not_fully_truncated(look: &Look<'_>) -> Verdict {
+pub(super) fn not_fully_truncated(look: &View<'_>) -> Verdict {
     truncation(look, "full")
 }
 
-fn truncation(look: &Look<'_>, unwanted: &str) -> Verdict {
+fn truncation(look: &View<'_>, unwanted: &str) -> Verdict {
     let Some(inventory) = look.inventory() else {
         return no_inventory();
     };

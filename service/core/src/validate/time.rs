@@ -2,15 +2,16 @@
 
 use muster_api::steps::NtpSourceState;
 
-use super::{Look, Verdict};
+use super::Verdict;
+use super::look::View;
 
 /// How far the service's clock may be ahead of the host's, minutes.
 const HOST_BEHIND_MINUTES: i64 = 20;
 /// How far the host's clock may be ahead of the service's, minutes.
 const HOST_AHEAD_MINUTES: i64 = 60;
 
-/// `ntp-synced`: informs only. Not shown while no source is configured and none is in use.
-pub(super) fn ntp_synced(look: &Look<'_>) -> Verdict {
+/// `ntp-synced`: informs only. Not shown in the pool while no source is configured and none is in use.
+pub(super) fn ntp_synced(look: &View<'_>) -> Verdict {
     let synced = look
         .host
         .data
@@ -18,11 +19,10 @@ pub(super) fn ntp_synced(look: &Look<'_>) -> Verdict {
         .iter()
         .flatten()
         .any(|source| source.source_state == Some(NtpSourceState::Synced));
-    let settings = &look.facts.infra_env.settings;
-    let configured = !settings.ntp_sources.is_empty() || !settings.additional_ntp_sources.is_empty();
+    let configured = !look.facts.infra_env.ntp_source_list().is_empty();
     if synced {
         Verdict::Success("The host's clock follows a time source".into())
-    } else if configured {
+    } else if configured || look.bound().is_some() {
         Verdict::Failure(
             "The host's clock follows none of its time sources; check that they can be reached (UDP port 123)".into(),
         )
@@ -32,9 +32,9 @@ pub(super) fn ntp_synced(look: &Look<'_>) -> Verdict {
 }
 
 /// `time-synced-between-host-and-service`: compared at the host's last poll.
-pub(super) fn clocks_agree(look: &Look<'_>) -> Verdict {
+pub(super) fn clocks_agree(look: &View<'_>) -> Verdict {
     let Some((clock, told_at)) = look.facts.clock(look.host) else {
-        return Verdict::Failure("The host has not told its time yet".into());
+        return Verdict::Pending("Waits for the host to tell its time".into());
     };
     let ahead_secs = clock.saturating_sub(told_at.timestamp());
     let minutes = ahead_secs.unsigned_abs() / 60;

@@ -81,6 +81,7 @@ fn a_users_choice_survives_a_new_inventory_and_a_new_registration_but_not_the_lo
     let host = world.after(&host, &HostEvent::Edited(choice));
     assert_eq!(host.data.installation_disk_id, "/dev/disk/by-id/wwn-sdb");
     let registered = HostEvent::Registered {
+        fingerprint: None,
         agent_version: "x".into(),
     };
     let host = world.after(&host, &registered);
@@ -114,7 +115,7 @@ fn the_agents_reasons_stay_and_the_services_are_worked_out_anew() {
             "Too small: the disk has 40 GB, and 50 GB are required"
         ]
     );
-    world.requirements.arbiter.disk_size_gb = 30;
+    world.requirements.default.arbiter.disk_size_gb = 30;
     let host = world.after(&host, &HostEvent::FactsChanged);
     assert_eq!(reasons(&host, "sda"), ["Disk is removable"]);
 }

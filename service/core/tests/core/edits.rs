@@ -4,7 +4,7 @@ use muster_api::host::{
     DiskConfigParams, DiskRole, DiskSkipFormattingParams, HostRole, HostRoleUpdate, HostStatus,
     HostUpdateParams, KeyValue,
 };
-use muster_core::host::{HostEvent, RefusalClass, view};
+use muster_core::host::{HostEvent, RefusalClass, Shown, view};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -118,7 +118,7 @@ fn good_settings_are_kept_and_shown_and_secrets_are_not() {
     let host = world.after(&host, &HostEvent::Edited(edit));
     assert_eq!(host.data.role, HostRole::from(HostRoleUpdate::Master));
     assert!(!format!("{host:?}").contains("t0ken"));
-    let shown = view(&host, None, None, "admin");
+    let shown = view(&host, Shown::default());
     assert_eq!(shown.requested_hostname, "worker-1");
     assert_eq!(shown.node_labels, r#"{"zone":"b"}"#);
     assert_eq!(shown.skip_formatting_disks, "/dev/disk/by-id/wwn-sdb");
@@ -133,7 +133,7 @@ fn good_settings_are_kept_and_shown_and_secrets_are_not() {
         node_labels: Some(Vec::<KeyValue>::new()),
         ..HostUpdateParams::default()
     };
-    let shown = view(&world.after(&host, &HostEvent::Edited(undo)), None, None, "admin");
+    let shown = view(&world.after(&host, &HostEvent::Edited(undo)), Shown::default());
     assert_eq!(shown.skip_formatting_disks, "");
     assert_eq!(shown.node_labels, "");
     assert!(!shown.ignition_endpoint_token_set);

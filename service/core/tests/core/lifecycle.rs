@@ -9,25 +9,41 @@
 //! | `inventory FILE` | the host reports the inventory in FILE |
 //! | `ntp NAME STATE` | the host reports one time source |
 //! | `poll` | the host polls; the service sends a check-in if it counted as disconnected |
+//! | `polls for 5m` | time goes by, and the host polls each minute |
 //! | `clock SECONDS` | the host's clock is so far ahead |
 //! | `tick 4m` | time goes by (s, m, h); a deadline that passes on the way is acted on |
 //! | `media lost`, `media back` | the boot medium |
 //! | `set FIELD JSON` | a user edits |
 //! | `restart` | the service starts anew and has forgotten the polls |
+//! | `kube` | controllers in a cluster see how installations end |
+//! | `the InfraEnv belongs to the cluster` | as it says |
+//! | `fingerprint JSON` | what the agent tells of the machine when it registers |
+//! | `bind`, `unbind`, `reclaim`, `install`, `cancel`, `reset` | a user's (or controller's) actions |
+//! | `settle` | an operator says that a duplicate id is as it should be |
+//! | `reaches the cluster` | the host reports that it can take its ignition from there and that names are right |
+//! | `progress STAGE[: INFO]` | the host reports how far it is |
+//! | `logs STATE`, `logs uploaded` | how the collecting of its logs goes |
+//! | `arguments JSON`, `ignition JSON`, `revalidate ID` | a user's settings for the installation |
+//! | `reply STEP EXIT [OUTPUT]` | any reply to a step |
+//! | `peers JSON` | the other hosts of the cluster |
+//! | `arguments of STEP` | prints what the step is asked with |
 //! | `show`, `steps`, `findings` | prints the host, what it is asked to do, its checks that do not pass |
 
 use std::fmt::Write;
 use std::path::Path;
 
 use chrono::Duration;
-use muster_api::steps::{StepReply, StepType};
+use muster_api::fingerprint::Fingerprint;
+use muster_api::ids::ClusterId;
+use muster_api::steps::{PostStepAction, StepReply, StepType};
 use muster_api::validation::ValidationStatus;
 use muster_core::host::hostname;
 use muster_core::host::reply::{Limits, interpret};
-use muster_core::host::{Host, HostEvent, HostState, Refused, Step, instructions};
+use muster_core::host::{Host, HostEvent, Refused, Step};
+use muster_core::secret::Secret;
 use serde_json::{Value, json};
 
-use crate::world::{AGENT, World, host_id, reply};
+use crate::world::{AGENT, World, cluster_is_reached, reply};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/core/lifecycle");
 
@@ -100,18 +116,76 @@ impl Teller {
                 let agent_version = version.first().copied().unwrap_or(AGENT).to_owned();
                 self.world.poll();
                 if self.host.is_some() {
-                    self.happens(&HostEvent::Registered { agent_version });
+                    let fingerprint = self.world.fingerprint.clone();
+                    self.happens(&HostEvent::Registered {
+                        agent_version,
+                        fingerprint,
+                    });
                 } else {
-                    let world = &self.world;
-                    let made = muster_core::host::register(
-                        host_id(),
-                        world.infra_env.id,
-                        &agent_version,
-                        &world.facts(),
-                        world.now,
-                    );
+                    let made = self.world.appear(&agent_version);
                     self.came(made);
                 }
+            }
+            ["kube"] => self.world.kube = true,
+            ["the", "InfraEnv", "belongs to the cluster"] => {
+                self.world.infra_env.cluster_id = Some(self.world.cluster.id);
+            }
+            ["fingerprint", ..] => {
+                let json = line.strip_prefix("fingerprint ").unwrap();
+                self.world.fingerprint = Some(Fingerprint::from_header(json).unwrap());
+            }
+            ["bind"] => self.happens(&HostEvent::Bound {
+                cluster_id: self.world.cluster.id,
+            }),
+            ["bind", "elsewhere"] => self.happens(&HostEvent::Bound {
+                cluster_id: ClusterId(uuid::Uuid::from_u128(0xd)),
+            }),
+            ["unbind"] => self.happens(&HostEvent::Unbound),
+            ["reclaim"] => self.happens(&HostEvent::Reclaimed),
+            ["install"] => self.happens(&HostEvent::InstallRequested),
+            ["cancel"] => self.happens(&HostEvent::Cancelled {
+                reason: "Installation was cancelled by user".into(),
+            }),
+            ["reset"] => self.happens(&HostEvent::ResetRequested),
+            ["settle"] => self.happens(&HostEvent::IdentitySettled { other: None }),
+            ["reaches", "the", "cluster"] => {
+                for event in cluster_is_reached() {
+                    self.happens(&event);
+                }
+            }
+            ["progress", ..] => {
+                let told = line.strip_prefix("progress ").unwrap();
+                let (stage, info) = told.split_once(": ").unwrap_or((told, ""));
+                let (stage, info) = (stage.to_owned(), info.to_owned());
+                self.happens(&HostEvent::Progressed { stage, info });
+            }
+            ["logs", "uploaded"] => self.happens(&HostEvent::LogsUploaded),
+            ["logs", state] => {
+                let state = (*state).to_owned();
+                self.happens(&HostEvent::LogsProgressed { state });
+            }
+            ["arguments", "of", step] => self.arguments_of(step),
+            ["arguments", ..] => {
+                let json = line.strip_prefix("arguments ").unwrap();
+                self.happens(&HostEvent::InstallerArgsSet(serde_json::from_str(json).unwrap()));
+            }
+            ["ignition", ..] => {
+                let json = line.strip_prefix("ignition ").unwrap();
+                self.happens(&HostEvent::IgnitionOverrideSet(Secret::new(json)));
+            }
+            ["revalidate", id] => self.happens(&HostEvent::ValidationReset((*id).to_owned())),
+            ["peers", ..] => {
+                self.world.peers = serde_json::from_str(line.strip_prefix("peers ").unwrap()).unwrap();
+                self.happens(&HostEvent::PeersChanged);
+            }
+            ["reply", step, rest] => {
+                let (exit_code, output) = rest.split_once(' ').unwrap_or((rest, ""));
+                let step: StepType = serde_json::from_value(json!(step)).unwrap();
+                let mut reply = reply(step, exit_code.parse().unwrap(), output);
+                if reply.exit_code != 0 {
+                    reply.error = output.to_owned();
+                }
+                self.replies(&reply);
             }
             ["inventory", file] => {
                 let text = std::fs::read_to_string(Path::new(FOLDER).join(file)).unwrap();
@@ -123,20 +197,20 @@ impl Teller {
             }
             ["poll"] => {
                 self.world.poll();
-                if self.host.as_ref().unwrap().state == HostState::DisconnectedUnbound {
+                if self.host.as_ref().unwrap().state.waits_for_poll() {
                     self.happens(&HostEvent::CheckedIn);
+                }
+            }
+            ["polls", "for", time] => {
+                let end = self.world.now + time_in(time);
+                while self.world.now < end {
+                    self.tick(Duration::minutes(1));
+                    self.world.poll();
                 }
             }
             ["clock", seconds] => self.world.clock_ahead = Some(seconds.parse().unwrap()),
             ["tick", time] => {
-                let (number, unit) = time.split_at(time.len() - 1);
-                let number: i64 = number.parse().unwrap();
-                self.tick(match unit {
-                    "s" => Duration::seconds(number),
-                    "m" => Duration::minutes(number),
-                    "h" => Duration::hours(number),
-                    other => panic!("no unit {other}"),
-                });
+                self.tick(time_in(time));
             }
             ["media", "lost"] => self.replies(&reply(StepType::Inventory, 256, "")),
             ["media", "back"] => self.replies(&reply(StepType::StopInstallation, 0, "")),
@@ -152,16 +226,24 @@ impl Teller {
             ["show"] => self.show(),
             ["steps"] => {
                 let host = self.host.as_ref().unwrap();
-                let steps = instructions(host, &self.world.facts(), &mut |step| step.name().into());
+                let steps = self.world.steps(host);
                 let names: Vec<String> = steps
                     .instructions
                     .into_iter()
                     .flatten()
                     .map(|s| s.step_type)
                     .collect();
+                let names = if names.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    names.join(", ")
+                };
+                let then = match steps.post_step_action {
+                    PostStepAction::Continue => "next poll",
+                    PostStepAction::Exit => "registers again",
+                };
                 let text = format!(
-                    "asked to do: {}; next poll in {} s",
-                    names.join(", "),
+                    "asked to do: {names}; {then} in {} s",
                     steps.next_instruction_seconds
                 );
                 self.say(&text);
@@ -173,10 +255,24 @@ impl Teller {
                     .filter(|row| row.status != ValidationStatus::Success)
                     .map(|row| format!("{:?} {}: {}", row.status, row.id, row.message))
                     .collect();
-                lines.iter().for_each(|line| self.say(line));
+                let ours = host.data.findings.iter();
+                let ours: Vec<String> = ours
+                    .map(|finding| format!("{} {}: {}", finding.kind, finding.about, finding.message))
+                    .collect();
+                lines.iter().chain(&ours).for_each(|line| self.say(line));
             }
             other => panic!("no command {other:?}"),
         }
+    }
+
+    fn arguments_of(&mut self, step: &str) {
+        let steps = self.world.steps(self.host.as_ref().unwrap());
+        let mut asked = steps.instructions.into_iter().flatten();
+        let text = match asked.find(|asked| asked.step_type == step) {
+            Some(asked) => asked.args.join(" "),
+            None => "not asked".into(),
+        };
+        self.say(&text);
     }
 
     fn show(&mut self) {
@@ -186,13 +282,27 @@ impl Teller {
         } else {
             &host.data.installation_disk_path
         };
+        let progress = host.data.progress.as_ref();
+        let progress = progress.map(|p| format!(" at {} ({} %)", p.stage, p.percentage));
+        let progress = progress.unwrap_or_default();
         let text = format!(
-            "{} is {}, disk {disk}: {}",
+            "{} is {}{progress}, disk {disk}: {}",
             hostname::display(host),
             host.state.status().name(),
             host.data.status_info
         );
         self.say(&text);
+    }
+}
+
+fn time_in(text: &str) -> Duration {
+    let (number, unit) = text.split_at(text.len() - 1);
+    let number: i64 = number.parse().unwrap();
+    match unit {
+        "s" => Duration::seconds(number),
+        "m" => Duration::minutes(number),
+        "h" => Duration::hours(number),
+        other => panic!("no unit {other}"),
     }
 }
 

@@ -7,6 +7,8 @@
 
 mod disks;
 mod edits;
+mod findings;
+mod identity;
 mod ignition;
 mod infra_envs;
 mod lifecycle;
@@ -14,5 +16,7 @@ mod properties;
 mod registry;
 mod replies;
 mod silence;
+mod states;
+mod steps;
 mod walk;
 mod world;

@@ -1,14 +1,14 @@
 //! Whatever happens in whatever order, a host stays legal.
 
 use chrono::Duration;
-use muster_api::host::{DiskConfigParams, DiskRole, HostUpdateParams, MediaStatus};
+use muster_api::host::{DiskConfigParams, DiskRole, HostKind, HostRole, HostUpdateParams, MediaStatus};
 use muster_api::inventory::{
     Cpu, Disk, Eligibility, Interface, Inventory, Iscsi, Memory, Route, SystemVendor, Truncation,
 };
-use muster_api::steps::{NtpSource, NtpSourceState, StepType};
+use muster_api::steps::{DiskSpeedCheckResponse, NtpSource, NtpSourceState, StepType};
 use muster_api::validation::ValidationStatus;
 use muster_core::host::reply::{Limits, interpret};
-use muster_core::host::{Host, HostEvent, HostState, Step, instructions, view};
+use muster_core::host::{Host, HostEvent, HostState, Phase, Shown, Step, stages, view};
 use muster_core::validate::{self, CheckId};
 use proptest::collection::vec;
 use proptest::option;
@@ -89,7 +89,8 @@ fn edit() -> impl Strategy<Value = HostUpdateParams> {
 
 fn happening() -> impl Strategy<Value = HostEvent> {
     prop_oneof![
-        word().prop_map(|agent_version| HostEvent::Registered { agent_version }),
+        registration(),
+        registration(),
         Just(HostEvent::CheckedIn),
         Just(HostEvent::InventoryReported(good_inventory())),
         inventory().prop_map(HostEvent::InventoryReported),
@@ -107,7 +108,77 @@ fn happening() -> impl Strategy<Value = HostEvent> {
         Just(HostEvent::DeadlinePassed),
         edit().prop_map(HostEvent::Edited),
         Just(HostEvent::FactsChanged),
+        in_a_cluster(),
+        in_a_cluster(),
     ]
+}
+
+fn registration() -> impl Strategy<Value = HostEvent> {
+    word().prop_map(|agent_version| HostEvent::Registered {
+        agent_version,
+        fingerprint: None,
+    })
+}
+
+fn stage() -> impl Strategy<Value = String> {
+    let list = stages::of(HostRole::Worker, HostKind::Host, true);
+    prop_oneof![
+        proptest::sample::select(list).prop_map(str::to_owned),
+        Just("Failed".to_owned()),
+        word()
+    ]
+}
+
+/// What happens to hosts of a cluster, or on their way in and out.
+fn in_a_cluster() -> impl Strategy<Value = HostEvent> {
+    prop_oneof![
+        Just(HostEvent::Bound {
+            cluster_id: crate::world::cluster().id
+        }),
+        Just(HostEvent::Unbound),
+        Just(HostEvent::Reclaimed),
+        proptest::sample::select(crate::world::cluster_is_reached()),
+        proptest::sample::select(vec![
+            HostEvent::InstallRequested,
+            HostEvent::ResetRequested,
+            HostEvent::Cancelled {
+                reason: "by user".into()
+            },
+            HostEvent::BootArtifactsDownloaded,
+            HostEvent::BootArtifactsFailed,
+            HostEvent::InstallationFailed {
+                reason: "no image".into()
+            },
+            HostEvent::LogsUploaded,
+            HostEvent::PeersChanged,
+            HostEvent::IdentitySettled { other: None },
+        ]),
+        (stage(), word()).prop_map(|(stage, info)| HostEvent::Progressed { stage, info }),
+        word().prop_map(HostEvent::TangReported),
+        prop_oneof![Just("requested"), Just("collecting"), Just("odd")]
+            .prop_map(|state| HostEvent::LogsProgressed { state: state.into() }),
+        (word(), any::<i64>()).prop_map(|(path, io_sync_duration)| HostEvent::DiskSpeedReported {
+            exit_code: 0,
+            response: DiskSpeedCheckResponse {
+                path,
+                io_sync_duration
+            },
+        }),
+        vec(word(), 0..3).prop_map(HostEvent::InstallerArgsSet),
+        word().prop_map(HostEvent::ValidationReset),
+    ]
+}
+
+/// Told each time that they happen.
+fn is_told_each_time(event: &HostEvent) -> bool {
+    matches!(
+        event,
+        HostEvent::Registered { .. }
+            | HostEvent::InstallerArgsSet(_)
+            | HostEvent::IgnitionOverrideSet(_)
+            | HostEvent::LogsUploaded
+            | HostEvent::UpgradeReported(_)
+    )
 }
 
 /// One thing that happens, how long after the last, and whether the host polled just before.
@@ -122,8 +193,11 @@ fn is_legal(host: &Host) {
         .filter(|check| !validate::holds(&host.data.validations, *check))
         .map(CheckId::id)
         .collect();
+    let stuck = |state: &HostState| assert!(host.due_at.is_none(), "{state:?} {:?}", host.due_at);
     match &host.state {
-        HostState::DiscoveringUnbound => assert!(host.due_at.is_some()),
+        HostState::DiscoveringUnbound | HostState::Discovering | HostState::Unbinding => {
+            assert!(host.due_at.is_some());
+        }
         HostState::KnownUnbound => {
             assert!(host.due_at.is_some() && host.inventory.is_some());
             assert!(gate_failures.is_empty(), "{gate_failures:?}");
@@ -132,12 +206,44 @@ fn is_legal(host: &Host) {
             assert!(host.due_at.is_some() && host.inventory.is_some() && !failed.is_empty());
             assert_eq!(*failed, gate_failures);
         }
-        HostState::DisconnectedUnbound => assert!(host.due_at.is_none()),
+        HostState::Known => assert!(host.due_at.is_some() && host.inventory.is_some()),
+        HostState::Insufficient { failed } | HostState::PendingForInput { failed } => {
+            assert!(host.due_at.is_some() && host.inventory.is_some() && !failed.is_empty());
+        }
+        HostState::Installing
+        | HostState::InstallingInProgress
+        | HostState::Reclaiming
+        | HostState::ReclaimingRebooting => assert!(host.due_at.is_some()),
+        state @ (HostState::DisconnectedUnbound
+        | HostState::Disconnected
+        | HostState::Binding
+        | HostState::InstallingPendingUserAction { .. }
+        | HostState::ResettingPendingUserAction
+        | HostState::UnbindingPendingUserAction
+        | HostState::AddedToExistingCluster) => stuck(state),
+        // Logs may be waited for.
+        HostState::Error | HostState::Cancelled => {}
+    }
+    let out_of_clusters = matches!(
+        host.state,
+        HostState::Unbinding
+            | HostState::UnbindingPendingUserAction
+            | HostState::Reclaiming
+            | HostState::ReclaimingRebooting
+    ) || host.state.phase() == Phase::Pool;
+    assert_eq!(host.cluster_id.is_none(), out_of_clusters, "{:?}", host.state);
+    if out_of_clusters {
+        assert_eq!(host.data.kind, HostKind::Host);
+        assert!(host.data.progress.is_none() && host.data.api_vip_connectivity.is_none());
+    }
+    if host.state == HostState::AddedToExistingCluster {
+        assert_eq!(host.data.progress.as_ref().map(|p| p.percentage), Some(100));
     }
     assert!(!host.data.status_info.is_empty() && host.data.status_info.len() <= 2040);
     let disks = host.inventory.iter().flat_map(|inventory| &inventory.disks);
     let mut disks = disks.filter(|disk| disk.id == host.data.installation_disk_id);
-    if host.inventory.is_some() && !host.data.installation_disk_id.is_empty() {
+    let chooses = matches!(host.state.phase(), Phase::Pool | Phase::PreInstall);
+    if chooses && host.inventory.is_some() && !host.data.installation_disk_id.is_empty() {
         assert!(disks.any(|disk| disk.installation_eligibility.eligible));
     }
     for row in host.data.validations.values().flatten() {
@@ -169,6 +275,20 @@ fn tells_everything(old: &Host, step: &Step) {
         assert!(event.message.len() <= 4096 && event.host_id == Some(old.id));
     }
 }
+
+const REPORTS: [StepType; 11] = [
+    StepType::Inventory,
+    StepType::NtpSynchronizer,
+    StepType::VerifyVips,
+    StepType::ConnectivityCheck,
+    StepType::ApiVipConnectivityCheck,
+    StepType::TangConnectivityCheck,
+    StepType::DomainResolution,
+    StepType::InstallationDiskSpeedCheck,
+    StepType::ContainerImageAvailability,
+    StepType::FreeNetworkAddresses,
+    StepType::UpgradeAgent,
+];
 
 /// Any JSON, with the names of real fields among the keys.
 fn any_json() -> impl Strategy<Value = Value> {
@@ -209,7 +329,7 @@ proptest! {
         json in any_json(), junk in any::<String>()
     ) {
         for output in [json.to_string(), junk] {
-            for step in [StepType::Inventory, StepType::NtpSynchronizer, StepType::VerifyVips] {
+            for step in REPORTS {
                 let Ok(events) = interpret(&reply(step, 0, &output), &Limits::default()) else { continue };
                 for event in events {
                     if let HostEvent::InventoryReported(inventory) = &event {
@@ -217,23 +337,40 @@ proptest! {
                     }
                     let mut world = World::new();
                     let host = world.known_host();
-                    is_legal(&world.after(&host, &event));
+                    if let Ok(step) = world.step(&host, &event) {
+                        is_legal(&step.host);
+                    }
                 }
             }
         }
     }
 
     #[test]
-    fn any_story_leaves_a_legal_host_and_tells_what_happened(story in story()) {
+    fn any_story_leaves_a_legal_host_and_tells_what_happened(story in story(), kube in any::<bool>(), begin in 0..3) {
         let mut world = World::new();
-        let mut host = world.register();
+        world.kube = kube;
+        let mut host = match begin {
+            0 => world.register(),
+            1 => world.known_host_of_cluster(),
+            _ => {
+                let known = world.known_host_of_cluster();
+                world.step(&known, &HostEvent::InstallRequested).map_or(known, |step| step.host)
+            }
+        };
         is_legal(&host);
         for (event, seconds, polled) in story {
             world.wait(Duration::seconds(seconds));
             if polled {
                 world.poll();
             }
-            let Ok(step) = world.step(&host, &event) else { continue };
+            let step = match world.step(&host, &event) {
+                Ok(step) => step,
+                Err(refused) => {
+                    prop_assert_eq!(refused.status, Some(host.state.status()));
+                    prop_assert!(!refused.reason.is_empty());
+                    continue;
+                }
+            };
             tells_everything(&host, &step);
             if step.changed {
                 is_legal(&step.host);
@@ -241,19 +378,22 @@ proptest! {
                 prop_assert_eq!(&step.host, &host);
                 prop_assert!(step.events.is_empty());
             }
-            // The same again right away changes nothing more, a registration excepted.
-            if !matches!(event, HostEvent::Registered { .. }) {
-                let again = world.step(&step.host, &event).unwrap();
+            // The same again right away changes nothing more, except what is told each time.
+            if !is_told_each_time(&event)
+                && let Ok(again) = world.step(&step.host, &event)
+            {
                 prop_assert!(!again.changed, "{} twice", event.name());
             }
             host = step.host;
-            prop_assert!(host.due_at.is_none_or(|due| due <= world.now + Duration::minutes(3)));
+            prop_assert!(host.due_at.is_none_or(|due| due <= world.now + Duration::hours(24)));
             // What is shown and asked never panics either, and survives storing.
-            let shown = view(&host, world.last_seen, None, "admin");
+            let shown = view(&host, Shown { last_seen: world.last_seen, kube, ..Shown::default() });
             prop_assert!(shown.status.is_some());
-            let _ = instructions(&host, &world.facts(), &mut |step| step.name().into());
+            let _ = world.steps(&host);
             let stored = serde_json::to_string(&host.data).unwrap();
             prop_assert_eq!(serde_json::from_str::<muster_core::host::HostData>(&stored).unwrap(), host.data.clone());
+            let stored = serde_json::to_string(&host.state).unwrap();
+            prop_assert_eq!(serde_json::from_str::<HostState>(&stored).unwrap(), host.state.clone());
         }
     }
 }

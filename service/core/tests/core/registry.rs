@@ -1,23 +1,58 @@
-//! Every check has a case in which it passes and one in which it does not.
+//! Every check has a case for every way in which it can come out, wherever the host is; `checks.tsv` says which those are.
 
-use muster_api::host::MediaStatus;
-use muster_api::inventory::Truncation;
+mod cluster;
+mod machine;
+mod operators;
+pub mod scene;
+
+use std::collections::BTreeSet;
+
 use muster_api::steps::{NtpSource, NtpSourceState};
-use muster_core::host::{Host, disks};
-use muster_core::validate::{CheckId, Look, Verdict};
+use muster_api::validation::ValidationStatus;
+use muster_core::validate::{self, CheckId, Conditions, Look, Verdict};
 
-use crate::world::{AGENT, World};
+use scene::{Place, Scene};
 
-/// A change of host and world that makes a check pass or not.
-type Change = fn(&mut Host, &mut World);
-
+/// Where a case applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Where {
+    Anywhere,
+    Pool,
+    Bound,
+    Day2,
+    Day1,
+}
+
+impl Where {
+    fn places(self) -> &'static [Place] {
+        match self {
+            Self::Anywhere => &[Place::Pool, Place::Day2, Place::Day1],
+            Self::Pool => &[Place::Pool],
+            Self::Bound => &[Place::Day2, Place::Day1],
+            Self::Day2 => &[Place::Day2],
+            Self::Day1 => &[Place::Day1],
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Success,
     Failure,
     Pending,
     Error,
     Hidden,
+    Disabled,
+}
+
+/// A check, where, how it comes out, and what is changed in a world where nothing is wrong to make it so.
+type Case = (CheckId, Where, Outcome, fn(&mut Scene));
+
+fn cases() -> Vec<Case> {
+    let mut all = machine::cases();
+    all.extend(cluster::cases());
+    all.extend(operators::cases());
+    all
 }
 
 fn outcome(verdict: &Verdict) -> Outcome {
@@ -26,262 +61,243 @@ fn outcome(verdict: &Verdict) -> Outcome {
         Verdict::Failure(_) => Outcome::Failure,
         Verdict::Pending(_) => Outcome::Pending,
         Verdict::Error(_) => Outcome::Error,
+        Verdict::Disabled(_) => Outcome::Disabled,
         Verdict::Hidden => Outcome::Hidden,
     }
 }
 
-fn nothing(_: &mut Host, _: &mut World) {}
-
-fn no_inventory(host: &mut Host, _: &mut World) {
-    host.inventory = None;
+/// A row of `checks.tsv`.
+struct Row {
+    id: &'static str,
+    category: &'static str,
+    gate: &'static str,
+    outcomes: [(Place, BTreeSet<Outcome>); 3],
 }
 
-fn truncated(host: &mut Host, kind: &str) {
-    host.inventory.as_mut().unwrap().truncation = Some(Truncation {
-        kind: kind.into(),
-        reasons: vec!["2000 disks".into()],
-    });
-}
-
-fn memory_mib(host: &mut Host, mib: i64, method: &str) {
-    let memory = host.inventory.as_mut().unwrap().memory.as_mut().unwrap();
-    memory.physical_bytes = mib << 20;
-    memory.physical_bytes_method = method.into();
-}
-
-fn hostname(host: &mut Host, name: &str) {
-    host.inventory.as_mut().unwrap().hostname = name.into();
-}
-
-fn ntp(host: &mut Host, state: NtpSourceState) {
-    host.data.ntp_sources = Some(vec![NtpSource {
-        source_name: "198.51.100.1".into(),
-        source_state: Some(state),
-    }]);
-}
-
-/// What the table promises for hosts of the pool. Two checks have nothing there that could fail them.
-#[expect(clippy::too_many_lines, reason = "a table")]
-fn cases() -> Vec<(CheckId, Outcome, Change)> {
-    use CheckId as C;
-    use Outcome::{Error, Failure, Hidden, Pending, Success};
-    let vendor = |host: &mut Host, _: &mut World| {
-        let vendor = host.inventory.as_mut().unwrap().system_vendor.as_mut();
-        vendor.unwrap().product_name = "OpenStack Compute".into();
+fn table() -> Vec<Row> {
+    let outcomes = |letters: &str| {
+        let of = |letter| match letter {
+            's' => Outcome::Success,
+            'f' => Outcome::Failure,
+            'p' => Outcome::Pending,
+            'e' => Outcome::Error,
+            'h' => Outcome::Hidden,
+            other => panic!("{other} is no outcome"),
+        };
+        letters.chars().map(of).collect()
     };
-    vec![
-        (C::HasInventory, Success, nothing),
-        (C::HasInventory, Failure, no_inventory),
-        (C::InventoryNotPartiallyTruncated, Success, nothing),
-        (C::InventoryNotPartiallyTruncated, Success, |h, _| {
-            truncated(h, "full")
-        }),
-        (C::InventoryNotPartiallyTruncated, Failure, |h, _| {
-            truncated(h, "partial")
-        }),
-        (C::InventoryNotPartiallyTruncated, Error, |h, _| {
-            truncated(h, "odd")
-        }),
-        (C::InventoryNotPartiallyTruncated, Pending, no_inventory),
-        (C::InventoryNotFullyTruncated, Success, |h, _| {
-            truncated(h, "partial")
-        }),
-        (C::InventoryNotFullyTruncated, Failure, |h, _| {
-            truncated(h, "full")
-        }),
-        (C::InventoryNotFullyTruncated, Error, |h, _| truncated(h, "odd")),
-        (C::InventoryNotFullyTruncated, Pending, no_inventory),
-        (C::HasMinCpuCores, Success, |h, _| {
-            h.inventory.as_mut().unwrap().cpu.as_mut().unwrap().count = 2
-        }),
-        (C::HasMinCpuCores, Failure, |h, _| {
-            h.inventory.as_mut().unwrap().cpu.as_mut().unwrap().count = 1
-        }),
-        (C::HasMinCpuCores, Failure, |h, _| {
-            h.inventory.as_mut().unwrap().cpu = None
-        }),
-        (C::HasMinCpuCores, Pending, no_inventory),
-        (C::HasMinMemory, Success, |h, _| memory_mib(h, 8092, "dmidecode")),
-        (C::HasMinMemory, Failure, |h, _| memory_mib(h, 8091, "dmidecode")),
-        (C::HasMinMemory, Success, |h, _| memory_mib(h, 7929, "meminfo")),
-        (C::HasMinMemory, Failure, |h, _| memory_mib(h, 7928, "meminfo")),
-        (C::HasMinMemory, Failure, |h, _| {
-            h.inventory.as_mut().unwrap().memory = None
-        }),
-        (C::HasMinMemory, Pending, no_inventory),
-        (C::HasMinValidDisks, Success, nothing),
-        (C::HasMinValidDisks, Failure, |h, w| {
-            h.inventory.as_mut().unwrap().disks.remove(0);
-            disks::settle(h, &w.facts());
-        }),
-        (C::HasMinValidDisks, Error, |h, _| {
-            h.inventory.as_mut().unwrap().disks.clear()
-        }),
-        (C::HasMinValidDisks, Pending, no_inventory),
-        (C::HasCpuCoresForRole, Success, nothing),
-        (C::HasCpuCoresForRole, Failure, |_, w| {
-            w.requirements.arbiter.cpu_cores = 9
-        }),
-        (C::HasCpuCoresForRole, Pending, no_inventory),
-        (C::HasMemoryForRole, Success, |h, _| {
-            memory_mib(h, 8092, "meminfo")
-        }),
-        (C::HasMemoryForRole, Failure, |h, _| {
-            memory_mib(h, 8091, "meminfo")
-        }),
-        (C::HasMemoryForRole, Pending, no_inventory),
-        (C::HostnameValid, Success, nothing),
-        (C::HostnameValid, Failure, |h, _| hostname(h, "localhost")),
-        (C::HostnameValid, Failure, |h, _| hostname(h, "")),
-        (C::HostnameValid, Success, |h, _| {
-            hostname(h, "localhost");
-            h.data.requested_hostname = Some("worker-1".into());
-        }),
-        (C::HostnameValid, Failure, no_inventory),
-        (C::SufficientInstallationDiskSpeed, Success, nothing),
-        (C::SufficientInstallationDiskSpeed, Error, |h, _| {
-            h.data.installation_disk_path.clear()
-        }),
-        (C::CompatibleAgent, Success, nothing),
-        (C::CompatibleAgent, Success, |h, _| {
-            h.data.discovery_agent_version = "quay.io/other/agent:1".into()
-        }),
-        (C::CompatibleAgent, Failure, |h, _| {
-            h.data.discovery_agent_version = format!("{AGENT}-old")
-        }),
-        (C::NoSkipInstallationDisk, Success, nothing),
-        (C::NoSkipInstallationDisk, Failure, |h, _| {
-            h.data.skip_formatting_disks = vec![h.data.installation_disk_id.clone()];
-        }),
-        (C::NoSkipMissingDisk, Success, nothing),
-        (C::NoSkipMissingDisk, Failure, |h, _| {
-            h.data.skip_formatting_disks = vec!["gone".into()]
-        }),
-        (C::NoSkipMissingDisk, Pending, no_inventory),
-        (C::Connected, Success, nothing),
-        (C::Connected, Failure, |_, w| w.wait(chrono::Duration::minutes(3))),
-        (C::MediaConnected, Success, nothing),
-        (C::MediaConnected, Failure, |h, _| {
-            h.data.media_status = Some(MediaStatus::Disconnected)
-        }),
-        (C::ValidPlatformNetworkSettings, Success, nothing),
-        (C::ValidPlatformNetworkSettings, Hidden, vendor),
-        (C::ValidPlatformNetworkSettings, Error, |h, _| {
-            h.inventory.as_mut().unwrap().system_vendor = None
-        }),
-        (C::ValidPlatformNetworkSettings, Pending, no_inventory),
-        (C::NtpSynced, Hidden, nothing),
-        (C::NtpSynced, Success, |h, _| ntp(h, NtpSourceState::Synced)),
-        (C::NtpSynced, Failure, |h, w| {
-            w.infra_env.settings.ntp_sources = "198.51.100.1".into();
-            ntp(h, NtpSourceState::Unreachable);
-        }),
-        (C::TimeSynced, Success, |_, w| w.clock_ahead = Some(3600)),
-        (C::TimeSynced, Failure, |_, w| w.clock_ahead = Some(3601)),
-        (C::TimeSynced, Success, |_, w| w.clock_ahead = Some(-1200)),
-        (C::TimeSynced, Failure, |_, w| w.clock_ahead = Some(-1201)),
-        (C::TimeSynced, Failure, |h, w| {
-            w.clock_ahead = None;
-            h.data.timestamp = 0;
-        }),
-        (C::ContainerImagesAvailable, Success, nothing),
-        (C::HasDefaultRoute, Success, nothing),
-        (C::HasDefaultRoute, Failure, |h, _| {
-            h.inventory.as_mut().unwrap().routes.clear()
-        }),
-        (C::HasDefaultRoute, Failure, |h, _| {
-            h.inventory.as_mut().unwrap().routes[0].gateway = "0.0.0.0".into();
-        }),
-        (C::HasDefaultRoute, Pending, no_inventory),
-        (C::NoIpCollisions, Success, nothing),
-    ]
+    let lines = include_str!("checks.tsv")
+        .lines()
+        .filter(|line| !line.starts_with('#'));
+    lines
+        .skip(1)
+        .map(|line| {
+            let mut fields = line.split('\t');
+            let mut next = || fields.next().unwrap();
+            Row {
+                id: next(),
+                category: next(),
+                gate: next(),
+                outcomes: [Place::Pool, Place::Day2, Place::Day1].map(|place| (place, outcomes(next()))),
+            }
+        })
+        .collect()
+}
+
+fn judge(scene: &Scene, check: CheckId) -> Verdict {
+    check.check(&Look {
+        host: &scene.host,
+        facts: &scene.facts(),
+        now: scene.world.now,
+    })
+}
+
+fn evaluate(scene: &Scene) -> muster_api::validation::ValidationsInfo {
+    validate::evaluate(&Look {
+        host: &scene.host,
+        facts: &scene.facts(),
+        now: scene.world.now,
+    })
 }
 
 #[test]
-fn each_check_comes_out_as_the_table_says_and_has_words_for_it() {
-    for (check, expected, change) in cases() {
-        let mut world = World::new();
-        let mut host = world.known_host();
-        change(&mut host, &mut world);
-        let facts = world.facts();
-        let verdict = check.check(&Look {
-            host: &host,
-            facts: &facts,
-            now: world.now,
-        });
-        assert_eq!(outcome(&verdict), expected, "{}: {verdict:?}", check.id());
-        match verdict {
-            Verdict::Success(text)
-            | Verdict::Failure(text)
-            | Verdict::Pending(text)
-            | Verdict::Error(text) => {
-                assert!(!text.is_empty(), "{}", check.id());
+fn each_case_comes_out_as_it_should_and_has_words_for_it() {
+    for (check, at, expected, change) in cases() {
+        for place in at.places() {
+            let mut scene = Scene::new(*place);
+            change(&mut scene);
+            let verdict = judge(&scene, check);
+            assert_eq!(
+                outcome(&verdict),
+                expected,
+                "{} {place:?}: {verdict:?}",
+                check.id()
+            );
+            match verdict {
+                Verdict::Success(text)
+                | Verdict::Failure(text)
+                | Verdict::Pending(text)
+                | Verdict::Error(text)
+                | Verdict::Disabled(text) => assert!(!text.is_empty(), "{}", check.id()),
+                Verdict::Hidden => {}
             }
-            Verdict::Hidden => {}
         }
     }
 }
 
 #[test]
-fn each_check_has_a_passing_and_a_failing_case() {
-    // In the pool nothing is pulled and no cluster's addresses are compared, so these two always pass.
-    let cannot_fail = [CheckId::ContainerImagesAvailable, CheckId::NoIpCollisions];
-    for check in CheckId::ALL {
-        let has = |wanted: &[Outcome]| {
-            cases()
-                .iter()
-                .any(|(id, outcome, _)| *id == check && wanted.contains(outcome))
-        };
-        assert!(has(&[Outcome::Success]), "{} has no passing case", check.id());
-        assert_eq!(
-            has(&[Outcome::Failure, Outcome::Error]),
-            !cannot_fail.contains(&check),
-            "{}",
-            check.id()
-        );
+fn each_check_has_a_case_for_every_outcome_that_the_table_allows_and_for_no_other() {
+    for row in table() {
+        let check = CheckId::from_id(row.id).unwrap_or_else(|| panic!("{} is not made", row.id));
+        for (place, allowed) in row.outcomes {
+            let covered: BTreeSet<Outcome> = cases()
+                .into_iter()
+                .filter(|(id, at, _, _)| *id == check && at.places().contains(&place))
+                .map(|(_, _, outcome, _)| outcome)
+                .collect();
+            assert_eq!(covered, allowed, "{} {place:?}", row.id);
+        }
     }
 }
 
 #[test]
-fn checks_stand_in_the_recorded_order() {
-    let mut world = World::new();
-    world.infra_env.settings.ntp_sources = "198.51.100.1".into();
-    let host = world.known_host();
-    let ids = |category: &str| -> Vec<&str> {
-        host.data.validations[category]
-            .iter()
-            .map(|row| row.id.as_str())
+fn checks_categories_and_gates_are_those_of_the_table() {
+    let rows = table();
+    let known: BTreeSet<&str> = CheckId::ALL.into_iter().map(CheckId::id).collect();
+    assert_eq!(known, rows.iter().map(|row| row.id).collect());
+    let of_gate = |gate: &str| -> BTreeSet<&str> {
+        rows.iter()
+            .filter(|row| row.gate == gate)
+            .map(|row| row.id)
             .collect()
     };
+    let ids = |checks: &[CheckId]| -> BTreeSet<&str> { checks.iter().map(|check| check.id()).collect() };
+    assert_eq!(ids(&CheckId::BOUND_GATE), of_gate("gate"));
+    assert_eq!(ids(&CheckId::MIN_HARDWARE), of_gate("minHW"));
+    assert_eq!(ids(&CheckId::INPUT), of_gate("input"));
+    for row in rows {
+        assert_eq!(
+            CheckId::from_id(row.id).unwrap().category(),
+            row.category,
+            "{}",
+            row.id
+        );
+    }
+}
+
+fn shown(scene: &Scene, category: &str) -> Vec<String> {
+    let rows = evaluate(scene).remove(category).unwrap_or_default();
+    rows.into_iter().map(|row| row.id).collect()
+}
+
+#[test]
+fn rows_of_the_pool_stand_in_the_recorded_order() {
+    let mut scene = Scene::new(Place::Pool);
+    scene.world.infra_env.settings.ntp_sources = "198.51.100.1".into();
+    let hardware = "has-inventory inventory-not-partially-truncated inventory-not-fully-truncated has-min-cpu-cores has-min-memory has-min-valid-disks has-cpu-cores-for-role has-memory-for-role hostname-valid sufficient-installation-disk-speed compatible-agent no-skip-installation-disk no-skip-missing-disk";
+    let network = "connected media-connected valid-platform-network-settings ntp-synced time-synced-between-host-and-service container-images-available has-default-route no-ip-collisions-in-network";
+    assert_eq!(shown(&scene, "hardware").join(" "), hardware);
+    assert_eq!(shown(&scene, "network").join(" "), network);
+    assert_eq!(shown(&scene, "operators").join(" "), "");
+}
+
+#[test]
+fn rows_of_a_host_that_is_added_to_a_cluster_stand_in_the_recorded_order() {
+    let mut scene = Scene::new(Place::Day2);
+    scene.host.data.ntp_sources = Some(vec![NtpSource {
+        source_name: "198.51.100.1".into(),
+        source_state: Some(NtpSourceState::Synced),
+    }]);
+    for row in evaluate(&scene).values().flatten() {
+        assert_eq!(row.status, ValidationStatus::Success, "{}", row.id);
+    }
+    let hardware = "has-inventory inventory-not-partially-truncated inventory-not-fully-truncated has-min-cpu-cores has-min-memory has-min-valid-disks has-cpu-cores-for-role has-memory-for-role hostname-unique hostname-valid sufficient-installation-disk-speed compatible-with-cluster-platform compatible-agent no-skip-installation-disk no-skip-missing-disk";
+    let network = "connected media-connected machine-cidr-defined belongs-to-machine-cidr ignition-downloadable belongs-to-majority-group mtu-valid valid-platform-network-settings ntp-synced time-synced-between-host-and-service container-images-available sufficient-network-latency-requirement-for-role sufficient-packet-loss-requirement-for-role has-default-route api-domain-name-resolved-correctly api-int-domain-name-resolved-correctly apps-domain-name-resolved-correctly dns-wildcard-not-configured non-overlapping-subnets no-ip-collisions-in-network";
+    let operators = "amd-gpu authorino cluster-observability cnv fence-agents-remediation kmm kube-descheduler loki lso lvm mce metallb mtv nmstate node-feature-discovery node-healthcheck node-maintenance numa-resources nvidia-gpu oadp odf openshift-ai openshift-logging osc pipelines self-node-remediation serverless servicemesh";
+    let operators: Vec<String> = operators
+        .split(' ')
+        .map(|name| format!("{name}-requirements-satisfied"))
+        .collect();
+    assert_eq!(shown(&scene, "hardware").join(" "), hardware);
+    assert_eq!(shown(&scene, "network").join(" "), network);
+    assert_eq!(shown(&scene, "operators"), operators);
+}
+
+#[test]
+fn rows_that_nobody_can_help_disappear_as_the_installation_goes_on() {
+    let mut scene = Scene::new(Place::Day2);
+    let all = evaluate(&scene);
+    let gone = |scene: &Scene| -> Vec<String> {
+        let now = evaluate(scene);
+        let ids = all.values().flatten().map(|row| row.id.clone());
+        ids.filter(|id| validate::find(&now, id).is_none()).collect()
+    };
+    scene.stage("Writing image to disk");
+    assert_eq!(gone(&scene), ["compatible-agent"]);
+    scene.stage("Rebooting");
     assert_eq!(
-        ids("hardware"),
+        gone(&scene),
         [
-            "has-inventory",
-            "inventory-not-partially-truncated",
-            "inventory-not-fully-truncated",
-            "has-min-cpu-cores",
-            "has-min-memory",
-            "has-min-valid-disks",
-            "has-cpu-cores-for-role",
-            "has-memory-for-role",
-            "hostname-valid",
-            "sufficient-installation-disk-speed",
             "compatible-agent",
-            "no-skip-installation-disk",
-            "no-skip-missing-disk",
-        ]
-    );
-    assert_eq!(
-        ids("network"),
-        [
             "connected",
             "media-connected",
-            "valid-platform-network-settings",
             "ntp-synced",
-            "time-synced-between-host-and-service",
-            "container-images-available",
-            "has-default-route",
-            "no-ip-collisions-in-network",
+            "time-synced-between-host-and-service"
         ]
     );
+}
+
+#[test]
+fn a_disabled_check_counts_as_passed_until_the_cluster_ignores_some_by_itself() {
+    let mut scene = Scene::new(Place::Day2);
+    scene.inventory().routes.clear();
+    scene.world.requirements.disabled_checks =
+        validate::parse_disabled("has-default-route,lso-requirements-satisfied").unwrap();
+    assert_eq!(
+        outcome(&judge(&scene, CheckId::HasDefaultRoute)),
+        Outcome::Disabled
+    );
+    assert!(validate::holds(&evaluate(&scene), CheckId::HasDefaultRoute));
+    // Operators cannot be switched off.
+    assert_eq!(outcome(&judge(&scene, CheckId::Lso)), Outcome::Success);
+    scene.cluster().ignored_host_validations = vec!["mtu-valid".into()];
+    assert_eq!(
+        outcome(&judge(&scene, CheckId::HasDefaultRoute)),
+        Outcome::Failure
+    );
+}
+
+#[test]
+fn an_ignored_check_keeps_its_row_and_stands_in_nobodys_way() {
+    let mut scene = Scene::new(Place::Day2);
+    scene.inventory().routes.clear();
+    scene.peers[0].hostname = "host-1".into();
+    let info = evaluate(&scene);
+    let conditions = |ignored: &[&str]| {
+        let ignored: Vec<String> = ignored.iter().map(|id| (*id).to_owned()).collect();
+        Conditions::of(&info, &ignored)
+    };
+    let failed =
+        |conditions: Conditions| -> Vec<CheckId> { conditions.failed(&CheckId::BOUND_GATE).collect() };
+    assert_eq!(
+        failed(conditions(&[])),
+        [CheckId::HostnameUnique, CheckId::HasDefaultRoute]
+    );
+    assert_eq!(
+        failed(conditions(&["has-default-route"])),
+        [CheckId::HostnameUnique]
+    );
+    // A unique name cannot be ignored.
+    assert_eq!(failed(conditions(&["all"])), [CheckId::HostnameUnique]);
+    assert!(conditions(&[]).min_hardware() && conditions(&[]).input() && conditions(&[]).valid_inventory());
+    assert!(!conditions(&["all"]).gate());
+    assert!(conditions(&[]).connected() && conditions(&[]).media_connected() && conditions(&[]).pool_gate());
+}
+
+#[test]
+fn texts_of_an_unchanged_host_do_not_change_with_time() {
+    let mut scene = Scene::new(Place::Day2);
+    let before = evaluate(&scene);
+    scene.world.wait(chrono::Duration::seconds(100));
+    assert_eq!(evaluate(&scene), before);
 }

@@ -88,16 +88,73 @@ fn exit_codes_route_as_the_protocol_says() {
             interpret(&reply(step, 256, "junk"), &limits),
             Ok(vec![HostEvent::MediaLost])
         );
+    }
+    // Failed steps are never the agent's fault: what cannot be read then means nothing.
+    for step in [
+        StepType::Inventory,
+        StepType::VerifyVips,
+        StepType::DomainResolution,
+        StepType::ContainerImageAvailability,
+        StepType::InstallationDiskSpeedCheck,
+    ] {
         assert_eq!(interpret(&reply(step, -1, "junk"), &limits), Ok(Vec::new()));
     }
+    let failed = |step, exit_code, output: &str, error: &str| {
+        let reply = StepReply {
+            error: error.into(),
+            ..reply(step, exit_code, output)
+        };
+        interpret(&reply, &limits).unwrap()
+    };
+    let name_taken = "Error: the container name \"assisted-installer\" is already in use by x";
+    assert_eq!(failed(StepType::Install, 125, "", name_taken), []);
+    assert!(matches!(
+        failed(StepType::Install, 1, "", name_taken).as_slice(),
+        [HostEvent::InstallationFailed { reason }] if reason == name_taken
+    ));
+    assert_eq!(
+        failed(StepType::TangConnectivityCheck, -1, "", "no\nanswer"),
+        [HostEvent::TangReported("no\u{fffd}answer".into())]
+    );
+    assert_eq!(
+        failed(StepType::DownloadBootArtifacts, 1, "", ""),
+        [HostEvent::BootArtifactsFailed]
+    );
+    let speed = failed(
+        StepType::InstallationDiskSpeedCheck,
+        124,
+        r#"{"path":"/dev/sda"}"#,
+        "",
+    );
+    assert!(matches!(
+        speed.as_slice(),
+        [HostEvent::DiskSpeedReported { exit_code: 124, response }] if response.path == "/dev/sda"
+    ));
+    let images = failed(
+        StepType::ContainerImageAvailability,
+        2,
+        r#"{"images":[{"name":"a","result":"failure"}]}"#,
+        "",
+    );
+    assert!(matches!(images.as_slice(), [HostEvent::ImagesReported(list)] if list.len() == 1));
     for (step, output) in [
         (StepType::InstallationDiskSpeedCheck, ""),
         (StepType::ContainerImageAvailability, ""),
         (StepType::LogsGather, "anything"),
-        (StepType::DomainResolution, "{}"),
+        (StepType::Install, ""),
+        (StepType::DhcpLeaseAllocate, "{}"),
     ] {
         assert_eq!(said(step, output), [HostEvent::MediaBack]);
     }
+    // `null` is an empty list; an object is none.
+    assert_eq!(
+        said(StepType::VerifyVips, "null"),
+        [HostEvent::VipsVerified(Vec::new())]
+    );
+    assert!(matches!(
+        refused(StepType::VerifyVips, "{}"),
+        BadReply::NotUnderstood { .. }
+    ));
     let nothing = StepReply::default();
     assert_eq!(interpret(&nothing, &limits), Err(BadReply::NoStepType));
 }

@@ -85,7 +85,7 @@ fn a_lost_medium_disconnects_until_a_step_goes_well() {
     let host = world.known_host();
     let lost = world.step(&host, &HostEvent::MediaLost).unwrap();
     assert_eq!(lost.host.state, HostState::DisconnectedUnbound);
-    let names: Vec<&str> = lost.events.iter().map(|event| event.name).collect();
+    let names: Vec<&str> = lost.events.iter().map(|event| &*event.name).collect();
     assert_eq!(
         names,
         [
@@ -110,6 +110,7 @@ fn registering_again_forgets_the_last_boot_and_keeps_what_users_chose() {
     world.wait(Duration::hours(1));
     let registered = HostEvent::Registered {
         agent_version: "other/agent:2".into(),
+        fingerprint: None,
     };
     let step = world.step(&host, &registered).unwrap();
     let again = &step.host;
@@ -121,7 +122,7 @@ fn registering_again_forgets_the_last_boot_and_keeps_what_users_chose() {
     assert_eq!(again.data.requested_hostname.as_deref(), Some("worker-1"));
     assert_eq!(again.data.installation_disk_id, host.data.installation_disk_id);
     assert_eq!(again.due_at, Some(world.now + Duration::minutes(3)));
-    let names: Vec<&str> = step.events.iter().map(|event| event.name).collect();
+    let names: Vec<&str> = step.events.iter().map(|event| &*event.name).collect();
     assert_eq!(names, ["host_status_updated"]);
 }
 
@@ -132,6 +133,7 @@ fn an_infra_env_for_disconnected_installation_takes_no_hosts() {
     world.infra_env.settings.image_type = muster_api::infra_env::ImageType::DisconnectedIso;
     let registered = HostEvent::Registered {
         agent_version: "x".into(),
+        fingerprint: None,
     };
     let refused = world.step(&host, &registered).unwrap_err();
     assert_eq!(refused.class, muster_core::host::RefusalClass::BadInput);

@@ -4,13 +4,22 @@ use muster_api::host::HostUpdateParams;
 use muster_api::infra_env::{InfraEnvCreateParams, InfraEnvUpdateParams};
 use muster_api::steps::{StepReply, StepType};
 use muster_core::host::reply::{Limits, interpret};
-use muster_core::host::{HostEvent, instructions, registration_view, repeated_registration_view, view};
+use muster_core::host::{
+    HostEvent, Shown, instructions, registration_view, repeated_registration_view, view,
+};
 use muster_core::infra_env;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::world::{World, start};
+
+const ADMIN: Shown<'static> = Shown {
+    last_seen: None,
+    host_clock: None,
+    user: "admin",
+    kube: false,
+};
 
 const RECORDED: &str = include_str!("walk/recorded.json");
 
@@ -155,12 +164,14 @@ fn our_answers_have_the_recorded_shapes() {
         .unwrap()
         .to_owned();
     let registered = HostEvent::Registered {
+        fingerprint: None,
         agent_version: version.clone(),
     };
     let mut host = muster_core::host::register(
         registration["host_id"].as_str().unwrap().parse().unwrap(),
         ie,
         &version,
+        None,
         &world.facts(),
         world.now,
     )
@@ -171,13 +182,13 @@ fn our_answers_have_the_recorded_shapes() {
     let told = "quay.io/edge-infrastructure/assisted-installer-agent:latest";
     rec.compare(
         "register a host",
-        &strip_command(&registration_view(&host, told, "admin")),
+        &strip_command(&registration_view(&host, told, ADMIN)),
         &names,
     );
     host = world.after(&host, &registered);
     rec.compare(
         "register it again",
-        &strip_command(&repeated_registration_view(&host, told, "admin")),
+        &strip_command(&repeated_registration_view(&host, told, ADMIN)),
         &names,
     );
     let ask = |host: &_, world: &World| {
@@ -195,7 +206,14 @@ fn our_answers_have_the_recorded_shapes() {
         }
         rec.compare(
             then,
-            &view(&host, world.last_seen, Some(1_763_733_600), "admin"),
+            &view(
+                &host,
+                Shown {
+                    host_clock: Some(1_763_733_600),
+                    last_seen: world.last_seen,
+                    ..ADMIN
+                },
+            ),
             &names,
         );
         if let Some(poll) = poll {
@@ -205,7 +223,17 @@ fn our_answers_have_the_recorded_shapes() {
     for name in ["hostname", "role", "disk", "node labels"] {
         let edit: HostUpdateParams = rec.body(name);
         host = world.after(&host, &HostEvent::Edited(edit));
-        rec.compare(name, &view(&host, world.last_seen, None, "admin"), &names);
+        rec.compare(
+            name,
+            &view(
+                &host,
+                Shown {
+                    last_seen: world.last_seen,
+                    ..ADMIN
+                },
+            ),
+            &names,
+        );
     }
 
     // Known and meant: without OS images there is no version to fill in, and our checks are made at once, not by a monitor.

@@ -1,14 +1,19 @@
 //! A small world to put a host in.
 
 use chrono::{DateTime, Duration};
-use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::fingerprint::Fingerprint;
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::infra_env::InfraEnvCreateParams;
 use muster_api::inventory::{Cpu, Disk, Eligibility, Interface, Inventory, Memory, Route, SystemVendor};
-use muster_api::steps::{StepReply, StepType};
+use muster_api::steps::{StepReply, StepType, Steps};
 use muster_api::time::Timestamp;
+use muster_core::cluster::{Cluster, ClusterData};
 use muster_core::host::reply::{Limits, interpret};
 use muster_core::host::requirements::Requirements;
-use muster_core::host::{Host, HostEvent, HostFacts, Refused, Step, advance, register};
+use muster_core::host::{
+    BootArtifacts, ClusterFacts, Host, HostEvent, HostFacts, InstallImages, Peer, Refused, Step, advance,
+    instructions, register,
+};
 use muster_core::infra_env::{self, InfraEnv};
 use uuid::Uuid;
 
@@ -24,6 +29,12 @@ pub struct World {
     /// Seconds by which the host's clock is ahead; `None`: it tells no time.
     pub clock_ahead: Option<i64>,
     pub listening_since: Option<Timestamp>,
+    /// The cluster that hosts are bound to, or can be.
+    pub cluster: Cluster,
+    pub peers: Vec<Peer>,
+    pub kube: bool,
+    pub agent_image: Option<String>,
+    pub fingerprint: Option<Fingerprint>,
 }
 
 impl World {
@@ -36,11 +47,18 @@ impl World {
             last_seen: None,
             clock_ahead: Some(0),
             listening_since: None,
+            cluster: cluster(),
+            peers: Vec::new(),
+            kube: false,
+            agent_image: None,
+            fingerprint: None,
         }
     }
 
+    /// For a host of the pool.
     pub fn facts(&self) -> HostFacts<'_> {
         HostFacts {
+            cluster: None,
             infra_env: &self.infra_env,
             requirements: &self.requirements,
             last_seen: self.last_seen,
@@ -49,17 +67,79 @@ impl World {
                 .and_then(|seen| Some(seen.timestamp() + self.clock_ahead?)),
             listening_since: self.listening_since,
             agent_version: AGENT,
+            agent_image: self.agent_image.as_deref(),
+            kube: self.kube,
+            images: InstallImages {
+                installer: "registry.example.test/installer:1",
+                controller: "registry.example.test/controller:1",
+            },
+            boot_artifacts: Some(BootArtifacts {
+                kernel_url: "http://boot.example.test/vmlinuz",
+                initrd_url: "http://boot.example.test/initrd",
+                rootfs_url: "http://boot.example.test/rootfs",
+                host_fs_mount_dir: "/host",
+            }),
         }
     }
 
+    /// For a host of the cluster.
+    pub fn cluster_facts(&self) -> HostFacts<'_> {
+        HostFacts {
+            cluster: Some(ClusterFacts {
+                cluster: &self.cluster,
+                peers: &self.peers,
+            }),
+            ..self.facts()
+        }
+    }
+
+    pub fn facts_of(&self, host: &Host) -> HostFacts<'_> {
+        if host.cluster_id.is_some() {
+            self.cluster_facts()
+        } else {
+            self.facts()
+        }
+    }
+
+    /// A first registration.
+    pub fn appear(&self, agent_version: &str) -> Result<Step, Refused> {
+        let facts = if self.infra_env.cluster_id.is_some() {
+            self.cluster_facts()
+        } else {
+            self.facts()
+        };
+        let fingerprint = self.fingerprint.clone();
+        register(
+            host_id(),
+            self.infra_env.id,
+            agent_version,
+            fingerprint,
+            &facts,
+            self.now,
+        )
+    }
+
     pub fn register(&self) -> Host {
-        register(host_id(), self.infra_env.id, AGENT, &self.facts(), self.now)
-            .unwrap()
-            .host
+        self.appear(AGENT).unwrap().host
     }
 
     pub fn step(&self, host: &Host, event: &HostEvent) -> Result<Step, Refused> {
-        advance(host, event, &self.facts(), self.now)
+        let facts = match event {
+            HostEvent::Bound { cluster_id } if *cluster_id == self.cluster.id => self.cluster_facts(),
+            _ => self.facts_of(host),
+        };
+        advance(host, event, &facts, self.now)
+    }
+
+    pub fn registered(&self) -> HostEvent {
+        HostEvent::Registered {
+            agent_version: AGENT.into(),
+            fingerprint: self.fingerprint.clone(),
+        }
+    }
+
+    pub fn steps(&self, host: &Host) -> Steps {
+        instructions(host, &self.facts_of(host), &mut |step| step.name().into())
     }
 
     /// The host after `event`, which must be accepted.
@@ -75,11 +155,45 @@ impl World {
         self.now += time;
     }
 
+    /// A host of the cluster that could be installed.
+    pub fn known_host_of_cluster(&mut self) -> Host {
+        let mut host = self.known_host();
+        let cluster_id = self.cluster.id;
+        for event in [
+            HostEvent::Bound { cluster_id },
+            self.registered(),
+            HostEvent::InventoryReported(good_inventory()),
+        ] {
+            host = self.after(&host, &event);
+        }
+        for event in cluster_is_reached() {
+            host = self.after(&host, &event);
+        }
+        host
+    }
+
     /// A registered host that has polled and told a good inventory.
     pub fn known_host(&mut self) -> Host {
         self.poll();
         let host = self.register();
         self.after(&host, &HostEvent::InventoryReported(good_inventory()))
+    }
+}
+
+/// As an operator imports one.
+pub fn cluster() -> Cluster {
+    Cluster {
+        id: ClusterId(Uuid::from_u128(0xc)),
+        version: 1,
+        created_at: start(),
+        updated_at: start(),
+        data: ClusterData {
+            name: "day2".into(),
+            base_dns_domain: "example.test".into(),
+            api_vip_dnsname: "api.day2.example.test".into(),
+            openshift_version: "4.16.3".into(),
+            ..ClusterData::default()
+        },
     }
 }
 
@@ -176,4 +290,26 @@ pub fn reply(step: StepType, exit_code: i64, output: &str) -> StepReply {
 /// What a good reply of `step` says.
 pub fn said(step: StepType, output: &str) -> Vec<HostEvent> {
     interpret(&reply(step, 0, output), &Limits::default()).unwrap()
+}
+
+/// What a host tells that reaches everything it needs in its cluster.
+pub fn cluster_is_reached() -> Vec<HostEvent> {
+    let name = |domain_name: &str, addresses: &[&str]| {
+        serde_json::json!({
+            "domain_name": domain_name, "ipv4_addresses": addresses, "ipv6_addresses": [], "cnames": null
+        })
+    };
+    let names = serde_json::json!({"resolutions": [
+        name("api.day2.example.test", &["198.51.100.5"]),
+        name("api-int.day2.example.test", &["198.51.100.5"]),
+        name("console-openshift-console.apps.day2.example.test", &["198.51.100.6"]),
+        name("validateNoWildcardDNS.day2.example.test.", &[]),
+        name("validateNoWildcardDNS.day2.example.test", &[]),
+    ]});
+    let ignition = r#"{"is_success":true,"ignition":"{\"ignition\":{\"version\":\"3.2.0\"}}"}"#;
+    [
+        said(StepType::DomainResolution, &names.to_string()),
+        said(StepType::ApiVipConnectivityCheck, ignition),
+    ]
+    .concat()
 }

@@ -5,10 +5,11 @@ use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 use muster_api::AGENT_VERSION_HEADER;
 use muster_api::error::{ApiError, InfraError};
+use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
 use muster_api::host::{HostCreateParams, HostRegistrationResponse};
 use muster_api::ids::InfraEnvId;
 use muster_core::host::agent_version::told_agent_version;
-use muster_core::host::view::{registration_view, repeated_registration_view};
+use muster_core::host::{Shown, registration_view, repeated_registration_view};
 
 use super::USER;
 use crate::app::App;
@@ -16,10 +17,12 @@ use crate::hosts::Registration;
 use crate::http::body::{Body, Path};
 use crate::http::problem::Problem;
 
-/// A machine has booted: known from now on, or known again.
+/// A machine has booted: known from now on, or known again. A second machine of one id is kept under an id of its own, which
+/// stands in the answer and in its command.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts", operation_id = "v2RegisterHost", tag = "installer",
-    params(("infra_env_id" = InfraEnvId, Path), ("discovery_agent_version" = Option<String>, Header)),
+    params(("infra_env_id" = InfraEnvId, Path), ("discovery_agent_version" = Option<String>, Header),
+        ("x-muster-fingerprint" = Option<String>, Header, description = "What tells the machine from others of the same id; of Muster agents")),
     request_body = HostCreateParams,
     responses(
         (status = 201, body = HostRegistrationResponse),
@@ -41,16 +44,38 @@ pub async fn register_host(
         .discovery_agent_version
         .or_else(|| agent_version(&headers))
         .unwrap_or_default();
-    let told = told_agent_version(&reported, &app.agent_version);
+    let told = told_agent_version(&reported, &app.agent_version, None);
+    let shown = Shown {
+        user: USER,
+        ..Shown::default()
+    };
     let answer = match app
         .hosts
-        .register(&app, infra_env_id, params.host_id, &reported)
+        .register(
+            &app,
+            infra_env_id,
+            params.host_id,
+            &reported,
+            fingerprint(&headers),
+        )
         .await?
     {
-        Registration::New(host) => registration_view(&host, told, USER),
-        Registration::Again(host) => repeated_registration_view(&host, told, USER),
+        Registration::New(host) => registration_view(&host, told, shown),
+        Registration::Again(host) => repeated_registration_view(&host, told, shown),
     };
     Ok((StatusCode::CREATED, Json(answer)))
+}
+
+/// What tells the machine from others, if it is our agent that speaks. A value that cannot be read is as good as none.
+fn fingerprint(headers: &HeaderMap) -> Option<Fingerprint> {
+    let text = headers.get(FINGERPRINT_HEADER)?.to_str().unwrap_or_default();
+    match Fingerprint::from_header(text) {
+        Ok(told) => (!told.is_empty()).then_some(told),
+        Err(why) => {
+            tracing::warn!("{why}");
+            None
+        }
+    }
 }
 
 /// The version that a host tells in its header, capped to what a version can be.

@@ -26,7 +26,7 @@ use crate::http::problem::Problem;
         (status = 401, body = InfraError),
         (status = 403, body = InfraError),
         (status = 404, body = ApiError),
-        (status = 500, body = ApiError, description = "The host is in a state that takes no such reply"),
+        (status = 409, body = ApiError, description = "The host is in a state that takes no such reply"),
         (status = 503, body = ApiError),
     )
 )]
@@ -35,17 +35,19 @@ pub async fn post_step_reply(
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(reply): Body<StepReply>,
 ) -> Result<StatusCode, Problem> {
-    if !app.hosts.exists(infra_env_id, host_id).await? {
-        return Err(unknown(infra_env_id, host_id));
-    }
     if let Some(reason) = reply
         .step_type
         .and_then(|step| ignored_because(step, reply.exit_code))
     {
         tracing::debug!(host.id = %host_id, step.id = reply.step_id, exit_code = reply.exit_code, error = reply.error, "reply without effect: {reason}");
     }
-    let events = interpret(&reply, &app.reply_limits).map_err(|bad| Problem::invalid(bad.to_string()))?;
-    for event in events {
+    let read = interpret(&reply, &app.reply_limits);
+    let has_effect = read.as_ref().is_ok_and(|events| !events.is_empty());
+    // A host that is not known is told so even when what it says is not understood. An effect looks it up by itself.
+    if !has_effect && !app.hosts.exists(infra_env_id, host_id).await? {
+        return Err(unknown(infra_env_id, host_id));
+    }
+    for event in read.map_err(|bad| Problem::invalid(bad.to_string()))? {
         app.hosts.apply(&app, infra_env_id, host_id, event).await?;
     }
     Ok(StatusCode::NO_CONTENT)

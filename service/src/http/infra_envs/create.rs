@@ -31,7 +31,17 @@ pub async fn create_infra_env(
     Body(mut params): Body<InfraEnvCreateParams>,
 ) -> Result<(StatusCode, Json<InfraEnv>), Problem> {
     if let Some(cluster_id) = params.cluster_id {
-        return Err(Problem::not_found(format!("cluster {cluster_id}")));
+        let cluster = app.clusters.get(cluster_id).await?;
+        let asked = params.cpu_architecture.unwrap_or_default().normalized();
+        let wanted = cluster.data.cpu_architecture.unwrap_or(asked).normalized();
+        if asked != wanted {
+            return Err(Problem::invalid(format!(
+                "cpu_architecture: the cluster {} is made of {}, not of {}",
+                cluster.data.name,
+                wanted.name(),
+                asked.name()
+            )));
+        }
     }
     if params.openshift_version.as_deref().unwrap_or_default().is_empty() {
         params.openshift_version = app.newest_version().map(str::to_owned);

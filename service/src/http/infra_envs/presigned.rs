@@ -5,7 +5,7 @@ use axum::extract::State;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::PresignedUrl;
-use muster_api::time::NEVER_MILLIS;
+use muster_api::time::millis;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -36,7 +36,7 @@ pub struct PresignedQuery {
     ipxe_script_type: Option<IpxeScriptType>,
 }
 
-/// A URL that carries its own credential.
+/// A URL that carries its own credential; it is good until `expires_at`, or else until the InfraEnv's signing key is made anew.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/downloads/files-presigned", operation_id = "GetInfraEnvPresignedFileURL", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), PresignedQuery),
@@ -63,11 +63,13 @@ pub async fn get_presigned_file_url(
         (PresignedFileName::IpxeScript, _) => "ipxe-script",
     };
     let found = app.infra_envs.get(infra_env_id).await?;
-    let token = app.auth.infra_env_token(&found);
+    let signed = app.auth.url_token(&found, app.now());
     let kind = query.ipxe_script_type.map(IpxeScriptType::name);
-    let url = app.urls.signed_file(&found, file_name, kind, token.as_deref());
+    let url = app
+        .urls
+        .signed_file(&found, file_name, kind, signed.token.as_deref());
     Ok(Json(PresignedUrl {
         url,
-        expires_at: NEVER_MILLIS.into(),
+        expires_at: millis(signed.expires_at),
     }))
 }

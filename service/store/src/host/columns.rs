@@ -1,7 +1,7 @@
 //! Between a host and its row.
 
 use muster_api::inventory::Inventory;
-use muster_core::host::{Host, HostData, HostState};
+use muster_core::host::{Host, HostData, HostReports, HostState};
 use sqlx::any::AnyRow;
 
 use super::HostBrief;
@@ -10,9 +10,10 @@ use crate::row::{Reading, document, micros, storable};
 
 pub(crate) const HOST_KEY: [&str; 2] = ["infra_env_id", "id"];
 
-pub(super) const HOST_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
+pub(crate) const HOST_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
      agent_version, data, (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
-     AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory";
+     AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, (SELECT document FROM host_reports \
+     WHERE host_reports.host_id = hosts.id AND host_reports.infra_env_id = hosts.infra_env_id) AS reports";
 
 pub(super) const BRIEF_COLUMNS: &str = "id, infra_env_id, cluster_id, state, version, due_at, checked_in_at, host_clock, \
      agent_version, data, hostname, has_inventory";
@@ -29,8 +30,8 @@ pub(super) struct Columns {
     pub(super) state: String,
     pub(super) data: String,
     pub(super) inventory: InventoryColumns,
-    /// The inventory's columns are left alone.
-    pub(super) keeps_inventory: bool,
+    /// What it reports of others; `None`: nothing.
+    pub(super) reports: Option<String>,
 }
 
 /// An inventory, and what is looked up by.
@@ -54,23 +55,11 @@ impl Columns {
             state: document("host state", &host.state)?,
             data: document("host data", &host.data)?,
             inventory: inventory_columns(host.inventory.as_ref())?,
-            keeps_inventory: false,
-        })
-    }
-
-    pub(super) fn of_brief(host: &HostBrief) -> Result<Self> {
-        Ok(Self {
-            cluster_id: host.cluster_id.map(|id| id.to_string()),
-            status: host.state.status().name(),
-            version: host.version,
-            due_at: host.due_at.map(micros),
-            checked_in_at: micros(host.checked_in_at),
-            host_clock: host.data.timestamp,
-            agent_version: storable(&host.data.discovery_agent_version),
-            state: document("host state", &host.state)?,
-            data: document("host data", &host.data)?,
-            inventory: InventoryColumns::default(),
-            keeps_inventory: true,
+            reports: if host.reports == HostReports::default() {
+                None
+            } else {
+                Some(document("host reports", &host.reports)?)
+            },
         })
     }
 }
@@ -91,7 +80,7 @@ fn inventory_columns(inventory: Option<&Inventory>) -> Result<InventoryColumns> 
     })
 }
 
-pub(super) fn host_from(row: &AnyRow) -> Result<Host> {
+pub(crate) fn host_from(row: &AnyRow) -> Result<Host> {
     let reading = Reading::new(row, "hosts", &HOST_KEY);
     Ok(Host {
         id: reading.parsed("id")?,
@@ -102,6 +91,7 @@ pub(super) fn host_from(row: &AnyRow) -> Result<Host> {
         due_at: reading.moment_or_none("due_at")?,
         checked_in_at: reading.moment("checked_in_at")?,
         inventory: reading.document_or_none("inventory")?,
+        reports: reading.document_or_none("reports")?.unwrap_or_default(),
         data: data_from(&reading)?,
     })
 }
@@ -122,10 +112,14 @@ pub(super) fn brief_from(row: &AnyRow) -> Result<HostBrief> {
     })
 }
 
-/// What polls bring is newer in its own columns than in the document.
+/// What polls bring is newer in its own columns than in the document. A clock that came by a poll was told at that poll.
 fn data_from(reading: &Reading<'_>) -> Result<HostData> {
     let mut data: HostData = reading.document("data")?;
-    data.timestamp = reading.number("host_clock")?;
+    let clock = reading.number("host_clock")?;
+    if clock != data.timestamp {
+        data.timestamp = clock;
+        data.timestamp_at = Some(reading.moment("checked_in_at")?);
+    }
     data.discovery_agent_version = reading.text("agent_version")?;
     Ok(data)
 }

@@ -7,6 +7,7 @@ on_both! {
     a_flush_between_read_and_save_harms_neither,
     a_large_batch_is_written_in_few_statements,
     deadlines_come_in_order,
+    a_list_of_deadlines_goes_on_within_one_moment_and_past_unreadable_rows,
 }
 
 mod cases {
@@ -197,18 +198,41 @@ mod cases {
             due_at: at(seconds),
         };
         assert_eq!(world.store.next_due().await.unwrap(), Some(at(10)));
-        assert_eq!(world.store.due_hosts(at(9), 10).await.unwrap(), []);
         assert_eq!(
-            world.store.due_hosts(at(20), 10).await.unwrap(),
-            [due(1, 10), due(3, 20)]
+            world.store.due_hosts(at(9), None, 10).await.unwrap(),
+            (vec![], None)
         );
         assert_eq!(
-            world.store.due_hosts(at(99), 2).await.unwrap(),
-            [due(1, 10), due(3, 20)]
+            world.store.due_hosts(at(20), None, 10).await.unwrap(),
+            (vec![due(1, 10), due(3, 20)], None)
         );
+        let (first, more) = world.store.due_hosts(at(99), None, 2).await.unwrap();
+        assert_eq!(first, [due(1, 10), due(3, 20)]);
         assert_eq!(
-            world.store.due_hosts(at(99), 9).await.unwrap(),
-            [due(1, 10), due(3, 20), due(0, 30)]
+            world.store.due_hosts(at(99), more.as_ref(), 2).await.unwrap(),
+            (vec![due(0, 30)], None)
         );
+    }
+
+    pub async fn a_list_of_deadlines_goes_on_within_one_moment_and_past_unreadable_rows(world: World) {
+        let infra_env = world.infra_env().await;
+        let mut want = Vec::new();
+        for _ in 0..5 {
+            want.push(host_due_at(&world, infra_env.id, Some(10)).await.id);
+        }
+        let broken = host_due_at(&world, infra_env.id, Some(5)).await;
+        let sql = format!("UPDATE hosts SET id = 'nonsense' WHERE id = '{}'", broken.id);
+        world.sql(&sql).await;
+        want.sort_unstable();
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let (due, more) = world.store.due_hosts(at(10), after.as_ref(), 2).await.unwrap();
+            found.extend(due.iter().map(|due| due.host_id));
+            after = more;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, want);
     }
 }

@@ -1,6 +1,7 @@
 //! Lists of events, by the rules of rest-behaviour.md §7.
 
 on_both! {
+    a_limited_event_is_stored_once_in_its_time,
     every_field_of_an_event_comes_back,
     without_a_filter_all_user_events_are_listed_in_order,
     pages_cut_and_totals_do_not,
@@ -31,6 +32,25 @@ mod cases {
         messages(&page).into_iter().map(str::to_owned).collect()
     }
 
+    pub async fn a_limited_event_is_stored_once_in_its_time(world: World) {
+        let of = |seconds, host_id| NewEvent {
+            name: "upgrade_agent_started".into(),
+            host_id,
+            ..event(seconds, "asked to upgrade")
+        };
+        let one = Some(HostId::random());
+        for (events, stored) in [
+            (vec![of(0, one), of(1, one)], 1),
+            (vec![of(60, one)], 1),
+            (vec![of(60, None), of(61, Some(HostId::random()))], 3),
+            (vec![of(3601, one)], 4),
+        ] {
+            world.store.insert_events(&events).await.unwrap();
+            let page = world.store.list_events(&EventQuery::default()).await.unwrap();
+            assert_eq!(page.total, stored, "{events:?}");
+        }
+    }
+
     pub async fn every_field_of_an_event_comes_back(world: World) {
         let full = NewEvent {
             severity: Severity::Critical,
@@ -54,7 +74,7 @@ mod cases {
         let stored = world.store.list_events(&query).await.unwrap().events.remove(0);
         assert_eq!(
             (stored.at, stored.name.as_str(), stored.message.as_str()),
-            (at(7), full.name, full.message.as_str())
+            (at(7), &*full.name, full.message.as_str())
         );
         assert_eq!(
             (stored.severity, stored.category, &stored.props),

@@ -8,7 +8,6 @@ on_both! {
     a_deleted_host_is_absent_and_its_machine_may_return_as_new,
     history_tells_each_change_with_its_version,
     lists_are_by_infra_env_and_oldest_first,
-    a_brief_host_is_saved_without_touching_its_inventory,
     hosts_are_found_by_mac_address_in_any_case,
     hosts_are_counted_by_status,
     text_with_a_nul_character_is_stored,
@@ -16,11 +15,11 @@ on_both! {
 
 mod cases {
     use muster_api::host::{HostKind, HostRole, HostStatus, MediaStatus};
-    use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+    use muster_api::ids::{HostId, InfraEnvId};
     use muster_api::inventory::Inventory;
-    use muster_api::steps::NtpSource;
+    use muster_api::steps::{FreeNetworkAddresses, NtpSource};
     use muster_api::validation::{ValidationResult, ValidationStatus};
-    use muster_core::host::{Host, HostData, HostState};
+    use muster_core::host::{Host, HostData, HostReports, HostState};
     use muster_core::secret::Secret;
     use muster_store::{HistoryRecord, HostBrief, StoreError};
 
@@ -36,7 +35,7 @@ mod cases {
         Host {
             id: HostId::random(),
             infra_env_id,
-            cluster_id: Some(ClusterId::random()),
+            cluster_id: None,
             state: HostState::InsufficientUnbound {
                 failed: vec!["has-min-cpu-cores".into()],
             },
@@ -47,6 +46,13 @@ mod cases {
                 bmc_address: "192.0.2.9".into(),
                 ..inventory("worker-1", &["52:54:00:AA:00:01", "52:54:00:aa:00:02"])
             }),
+            reports: HostReports {
+                free_addresses: vec![FreeNetworkAddresses {
+                    network: "192.0.2.0/30".into(),
+                    free_addresses: vec!["192.0.2.3".into()],
+                }],
+                ..HostReports::default()
+            },
             data: HostData {
                 kind: HostKind::AddToExistingClusterHost,
                 status_info: "näher ☃ 'quoted' \"twice\" \\".into(),
@@ -75,13 +81,19 @@ mod cases {
                 machine_config_pool_name: "workers".into(),
                 ignition_endpoint_token: Secret::new("token"),
                 ignition_endpoint_http_headers: vec![("X-Key".into(), "value".into())],
+                bootstrap: true,
+                installer_args: vec!["--copy-network".into()],
+                ..HostData::new(at(0))
             },
         }
     }
 
     pub async fn every_field_of_a_host_comes_back(world: World) {
         let infra_env = world.infra_env().await;
-        let mut host = full_host(infra_env.id);
+        let mut host = Host {
+            cluster_id: Some(world.cluster_record().await.id),
+            ..full_host(infra_env.id)
+        };
         host.version = world.store.insert_host(&host, &registered(), &[]).await.unwrap();
         assert_eq!(host.version, 1);
         let found = world.store.find_host(infra_env.id, host.id).await.unwrap();
@@ -235,7 +247,7 @@ mod cases {
             None
         );
         assert_eq!(world.store.list_hosts(infra_env.id).await.unwrap(), []);
-        assert_eq!(world.store.due_hosts(at(100), 10).await.unwrap(), []);
+        assert_eq!(world.store.due_hosts(at(100), None, 10).await.unwrap().0, []);
         assert_eq!(world.store.next_due().await.unwrap(), None);
         assert!(
             world
@@ -326,46 +338,6 @@ mod cases {
         let all = world.store.list_host_briefs(None).await.unwrap();
         let want = [elsewhere.id, ids[1], ids[2], ids[0]];
         assert_eq!(all.iter().map(|host| host.id).collect::<Vec<_>>(), want);
-    }
-
-    pub async fn a_brief_host_is_saved_without_touching_its_inventory(world: World) {
-        let infra_env = world.infra_env().await;
-        let host = full_host(infra_env.id);
-        world.store.insert_host(&host, &registered(), &[]).await.unwrap();
-        let mut brief = world
-            .store
-            .find_host_brief(infra_env.id, host.id)
-            .await
-            .unwrap()
-            .unwrap();
-        brief.state = HostState::KnownUnbound;
-        brief.data.requested_hostname = Some("renamed".into());
-        let version = world
-            .store
-            .save_host_brief(&brief, Some(&became_known()), &[])
-            .await
-            .unwrap();
-        let found = world
-            .store
-            .find_host(infra_env.id, host.id)
-            .await
-            .unwrap()
-            .unwrap();
-        assert_eq!(found.inventory, host.inventory);
-        assert_eq!(
-            (found.version, &found.state, &found.data),
-            (version, &brief.state, &brief.data)
-        );
-        let found = world
-            .store
-            .find_host_brief(infra_env.id, host.id)
-            .await
-            .unwrap()
-            .unwrap();
-        assert_eq!(
-            (found.has_inventory, found.reported_hostname.as_str()),
-            (true, "worker-1")
-        );
     }
 
     pub async fn hosts_are_found_by_mac_address_in_any_case(world: World) {

@@ -25,12 +25,15 @@ macro_rules! on_both {
 }
 
 mod check_ins;
+mod clusters;
 mod corruption;
 mod events;
 mod hosts;
 mod infra_envs;
+mod logs;
 mod opening;
 mod outbox;
+mod polled;
 mod settings;
 mod space;
 mod together;

@@ -5,6 +5,7 @@ on_both! {
     a_claimed_change_is_nobody_elses_until_the_claim_ends,
     a_record_that_changes_while_it_is_claimed_is_given_out_anew,
     many_takers_share_the_work_without_overlap,
+    an_unreadable_change_keeps_no_other_from_being_given_out,
 }
 
 mod cases {
@@ -102,5 +103,16 @@ mod cases {
         let all: Vec<String> = takers.join_all().await.into_iter().flatten().collect();
         let distinct: BTreeSet<_> = all.iter().collect();
         assert_eq!((all.len(), distinct.len()), (40, 40));
+    }
+
+    pub async fn an_unreadable_change_keeps_no_other_from_being_given_out(world: World) {
+        let infra_env = world.infra_env().await;
+        world
+            .sql("INSERT INTO outbox (kind, key, id, version, created_at, claimed_until) VALUES ('comet', '1', '0', 1, 0, 0)")
+            .await;
+        let entries = world.store.take_from_outbox(at(0), CLAIM, 10).await.unwrap();
+        let subjects: Vec<_> = entries.iter().map(|entry| entry.subject).collect();
+        assert_eq!(subjects, [Subject::InfraEnv(infra_env.id)]);
+        assert_eq!(world.store.acknowledge(&ids(&entries)).await.unwrap(), 1);
     }
 }

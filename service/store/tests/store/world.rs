@@ -8,6 +8,7 @@ use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::{Interface, Inventory};
 use muster_api::time::Timestamp;
+use muster_core::cluster::{Cluster, ClusterData};
 use muster_core::event::NewEvent;
 use muster_core::host::{Host, HostData, HostState};
 use muster_core::infra_env::{InfraEnv, Settings};
@@ -79,6 +80,31 @@ impl World {
         infra_env
     }
 
+    /// A stored cluster, without hosts.
+    pub async fn cluster_record(&self) -> Cluster {
+        let mut cluster = cluster();
+        cluster.version = self
+            .store
+            .insert_cluster(&cluster, &[])
+            .await
+            .expect("a cluster is stored");
+        cluster
+    }
+
+    /// A stored host of a cluster.
+    pub async fn member(&self, infra_env_id: InfraEnvId, cluster_id: ClusterId) -> Host {
+        let mut host = Host {
+            cluster_id: Some(cluster_id),
+            ..host(infra_env_id)
+        };
+        host.version = self
+            .store
+            .insert_host(&host, &registered(), &[])
+            .await
+            .expect("a host of a cluster is stored");
+        host
+    }
+
     /// A stored host.
     pub async fn host(&self, infra_env_id: InfraEnvId) -> Host {
         let mut host = host(infra_env_id);
@@ -110,6 +136,19 @@ pub fn infra_env() -> InfraEnv {
     }
 }
 
+pub fn cluster() -> Cluster {
+    Cluster {
+        id: ClusterId::random(),
+        version: 0,
+        created_at: at(0),
+        updated_at: at(0),
+        data: ClusterData {
+            name: "day2".into(),
+            ..ClusterData::default()
+        },
+    }
+}
+
 pub fn host(infra_env_id: InfraEnvId) -> Host {
     Host {
         id: HostId::random(),
@@ -120,31 +159,10 @@ pub fn host(infra_env_id: InfraEnvId) -> Host {
         due_at: None,
         checked_in_at: at(0),
         inventory: None,
+        reports: Default::default(),
         data: HostData {
-            kind: Default::default(),
             status_info: "Waiting for its inventory".into(),
-            status_updated_at: at(0),
-            created_at: at(0),
-            updated_at: at(0),
-            registered_at: at(0),
-            discovery_agent_version: String::new(),
-            requested_hostname: None,
-            role: Default::default(),
-            suggested_role: Default::default(),
-            installation_disk_id: String::new(),
-            installation_disk_path: String::new(),
-            disks_to_be_formatted: Vec::new(),
-            skip_formatting_disks: Vec::new(),
-            ntp_sources: None,
-            timestamp: 0,
-            timestamp_at: None,
-            agent_disk_reasons: Vec::new(),
-            media_status: None,
-            validations: Default::default(),
-            node_labels: Vec::new(),
-            machine_config_pool_name: String::new(),
-            ignition_endpoint_token: Default::default(),
-            ignition_endpoint_http_headers: Vec::new(),
+            ..HostData::new(at(0))
         },
     }
 }
@@ -185,7 +203,7 @@ pub fn became_known() -> HistoryEntry {
 
 pub fn event(seconds: i64, message: &str) -> NewEvent {
     NewEvent {
-        name: "host_status_updated",
+        name: "host_status_updated".into(),
         severity: Severity::Info,
         category: Category::User,
         message: message.into(),

@@ -20,8 +20,8 @@ pub struct DiskRules {
 }
 
 impl DiskRules {
-    /// For a host of the pool.
-    pub fn for_pool(facts: &HostFacts<'_>, inventory: &Inventory) -> Self {
+    /// `required_gb`: see [`row`](super::row). The version is that of the InfraEnv: hosts of a cluster run its image, too.
+    pub fn new(required_gb: i64, facts: &HostFacts<'_>, inventory: &Inventory) -> Self {
         let reported = inventory.cpu.as_ref().map_or("", |cpu| &cpu.architecture);
         let architecture = if reported.is_empty() {
             facts.infra_env.settings.cpu_architecture.name()
@@ -29,7 +29,7 @@ impl DiskRules {
             reported
         };
         Self {
-            least_bytes: facts.requirements.pool().disk_size_gb.saturating_mul(GB),
+            least_bytes: required_gb.saturating_mul(GB),
             allowed: allowed_types(architecture, &facts.infra_env.settings.openshift_version),
         }
     }

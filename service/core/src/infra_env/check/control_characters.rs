@@ -4,7 +4,7 @@ use crate::infra_env::Invalid;
 use crate::text::has_control_characters;
 
 /// In texts of several lines, which the other checks let pass: databases refuse NUL, terminals obey the rest.
-pub(in crate::infra_env) fn no_control_characters(params: &InfraEnvUpdateParams) -> Result<(), Invalid> {
+pub(crate) fn no_control_characters(params: &InfraEnvUpdateParams) -> Result<(), Invalid> {
     let yaml = params
         .static_network_config
         .iter()

@@ -10,7 +10,7 @@ static VALUE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Appended ones only, without spaces outside of quotes.
-pub(in crate::infra_env) fn kernel_arguments(list: &[KernelArgument]) -> Result<(), Invalid> {
+pub(crate) fn kernel_arguments(list: &[KernelArgument]) -> Result<(), Invalid> {
     for (index, argument) in list.iter().enumerate() {
         match argument.operation {
             KernelArgumentOperation::Append => {}

@@ -4,7 +4,7 @@ use crate::infra_env::Invalid;
 const MAX_CHARS: usize = 253;
 
 /// Any text for people, on one line.
-pub(in crate::infra_env) fn name(name: &str) -> Result<(), Invalid> {
+pub(crate) fn name(name: &str) -> Result<(), Invalid> {
     let wrong = |reason: &str| Err(Invalid::new("name", reason));
     if name.trim().is_empty() {
         return wrong("must not be empty");

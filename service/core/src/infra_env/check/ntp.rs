@@ -11,7 +11,7 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A comma list of addresses and names; empty is fine.
-pub(in crate::infra_env) fn ntp_sources(field: &'static str, text: &str) -> Result<(), Invalid> {
+pub(crate) fn ntp_sources(field: &'static str, text: &str) -> Result<(), Invalid> {
     if text.is_empty() {
         return Ok(());
     }
@@ -28,7 +28,7 @@ pub(in crate::infra_env) fn ntp_sources(field: &'static str, text: &str) -> Resu
 }
 
 /// By RFC 1123, a final dot allowed.
-pub(super) fn is_host_name(text: &str) -> bool {
+pub(crate) fn is_host_name(text: &str) -> bool {
     let name = text.strip_suffix('.').unwrap_or(text);
     // Digits and dots alone are a mistyped address.
     let numeric = name.chars().all(|c| c.is_ascii_digit() || c == '.');

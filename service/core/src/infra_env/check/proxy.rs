@@ -8,7 +8,7 @@ use super::ntp::is_host_name;
 use crate::infra_env::Invalid;
 
 /// Each setting for itself; unset and empty ones are fine.
-pub(in crate::infra_env) fn proxy(proxy: &Proxy) -> Result<(), Invalid> {
+pub(crate) fn proxy(proxy: &Proxy) -> Result<(), Invalid> {
     url_with("proxy.http_proxy", proxy.http_proxy.as_deref(), &["http"])?;
     url_with(
         "proxy.https_proxy",

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::infra_env::Invalid;
 
 /// JSON with at least one registry under `auths`, each `auth` the base64 form of `user:password`.
-pub(in crate::infra_env) fn pull_secret(text: &str) -> Result<(), Invalid> {
+pub(crate) fn pull_secret(text: &str) -> Result<(), Invalid> {
     let wrong = |reason: String| Err(Invalid::new("pull_secret", reason));
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         return wrong(

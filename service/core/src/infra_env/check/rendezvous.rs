@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use crate::infra_env::Invalid;
 
 /// Empty, or an address.
-pub(in crate::infra_env) fn rendezvous_ip(text: &str) -> Result<(), Invalid> {
+pub(crate) fn rendezvous_ip(text: &str) -> Result<(), Invalid> {
     if text.is_empty() || text.parse::<IpAddr>().is_ok() {
         return Ok(());
     }

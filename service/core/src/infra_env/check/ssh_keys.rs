@@ -3,7 +3,7 @@ use ssh_key::authorized_keys::Entry;
 use crate::infra_env::Invalid;
 
 /// Lines as in `authorized_keys`; empty ones and comments are left alone.
-pub(in crate::infra_env) fn ssh_keys(text: &str) -> Result<(), Invalid> {
+pub(crate) fn ssh_keys(text: &str) -> Result<(), Invalid> {
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {

@@ -20,7 +20,7 @@ static PREDICTABLE: LazyLock<Regex> =
 
 /// Checks the list and returns it in its canonical order, so that the same configuration in another order is the same.
 /// A MAC may stand in one host only, whatever its case: it decides which configuration a machine takes.
-pub(in crate::infra_env) fn static_network(
+pub(crate) fn static_network(
     list: &[HostStaticNetworkConfig],
 ) -> Result<Vec<HostStaticNetworkConfig>, Invalid> {
     let mut macs = BTreeSet::new();

@@ -8,7 +8,7 @@ use crate::infra_env::Invalid;
 const MAX_CHARS: usize = 65_535;
 
 /// PEM certificates and nothing else between BEGIN and END; empty is fine.
-pub(in crate::infra_env) fn trust_bundle(text: &str) -> Result<(), Invalid> {
+pub(crate) fn trust_bundle(text: &str) -> Result<(), Invalid> {
     let wrong = |reason: String| Err(Invalid::new("additional_trust_bundle", reason));
     if text.is_empty() {
         return Ok(());

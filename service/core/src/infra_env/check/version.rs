@@ -1,7 +1,7 @@
 use crate::infra_env::Invalid;
 
 /// As clients send it, so far as it can stand in a URL.
-pub(in crate::infra_env) fn openshift_version(version: &str) -> Result<(), Invalid> {
+pub(crate) fn openshift_version(version: &str) -> Result<(), Invalid> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
     if version.len() <= 64 && version.chars().all(allowed) {
         return Ok(());

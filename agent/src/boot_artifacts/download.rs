@@ -1,0 +1,235 @@
+//! A file from a URL, whole or not at all.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use nix::sys::statvfs::statvfs;
+use reqwest::Response;
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Write;
+use url::Url;
+
+use super::sync_folder;
+use crate::session::client::causes;
+
+/// Left free beside the file, bytes.
+const MARGIN: u64 = 4 << 20;
+
+/// Why a file was not had.
+#[derive(Debug, thiserror::Error)]
+pub enum DownloadError {
+    /// It is none.
+    #[error("`{0}` is no http(s) URL")]
+    Url(String),
+    /// Names, routes, TLS, a connection that ended.
+    #[error("{url} cannot be downloaded: {reason}")]
+    Transport {
+        /// Without its query, which may hold a token.
+        url: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The server refuses.
+    #[error("{url} is answered with {status}")]
+    Status {
+        /// Without its query.
+        url: String,
+        /// The code.
+        status: u16,
+    },
+    /// Not what the server promised.
+    #[error("{url} gave other than it promised")]
+    NotWhole {
+        /// Without its query.
+        url: String,
+        /// In what it differs.
+        #[source]
+        reason: Difference,
+    },
+    /// The file system is too full.
+    #[error(
+        "{path} needs {needed} bytes and has {available}: free some space (old deployments) and let it be tried again",
+        path = path.display()
+    )]
+    Space {
+        /// Where it goes.
+        path: PathBuf,
+        /// Bytes.
+        needed: u64,
+        /// Bytes.
+        available: u64,
+    },
+    /// The disk.
+    #[error("{path} cannot be written", path = path.display())]
+    Write {
+        /// Where it goes.
+        path: PathBuf,
+        /// The kernel's words.
+        source: io::Error,
+    },
+}
+
+/// In what a file differs from what was promised.
+#[derive(Debug, thiserror::Error)]
+pub enum Difference {
+    /// Its length.
+    #[error("{got} bytes and not {promised}")]
+    Length {
+        /// Bytes that came.
+        got: u64,
+        /// Content-Length.
+        promised: u64,
+    },
+    /// Its digest.
+    #[error("bytes whose SHA-256 is not the promised one")]
+    Digest,
+    /// Nothing in it.
+    #[error("nothing")]
+    Empty,
+}
+
+impl DownloadError {
+    /// Whether another try may go better.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Transport { .. } | Self::NotWhole { .. } => true,
+            Self::Status { status, .. } => *status >= 500 || matches!(status, 408 | 429),
+            Self::Url(_) | Self::Space { .. } | Self::Write { .. } => false,
+        }
+    }
+}
+
+/// What was downloaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Download {
+    /// Bytes.
+    pub bytes: u64,
+    /// Hex.
+    pub sha256: String,
+}
+
+/// Downloads `url` to `path`, by way of `path` with `.part` behind it, which never stays. Uses little memory.
+///
+/// # Errors
+/// [`DownloadError`]; then what was at `path` before is still there.
+pub async fn fetch(http: &reqwest::Client, url: &str, path: &Path) -> Result<Download, DownloadError> {
+    let wrong = || DownloadError::Url(url.to_owned());
+    let url = Url::parse(url).map_err(|_| wrong())?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong());
+    }
+    let mut shown = url.clone();
+    shown.set_query(None);
+    let shown = shown.to_string();
+    let transport = |error: reqwest::Error| DownloadError::Transport {
+        url: shown.clone(),
+        reason: causes(&error.without_url()),
+    };
+    let response = http.get(url).send().await.map_err(transport)?;
+    if !response.status().is_success() {
+        return Err(DownloadError::Status {
+            url: shown,
+            status: response.status().as_u16(),
+        });
+    }
+    let place = Part(part(path));
+    let download = write(response, &place.0, &shown).await?;
+    std::fs::rename(&place.0, path)
+        .and_then(|()| sync_folder(path))
+        .map_err(|source| DownloadError::Write {
+            path: path.to_owned(),
+            source,
+        })?;
+    Ok(download)
+}
+
+fn part(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
+}
+
+/// Removed when dropped, unless it was renamed.
+struct Part(PathBuf);
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+async fn write(mut response: Response, place: &Path, shown: &str) -> Result<Download, DownloadError> {
+    let promised = response.content_length();
+    let digest = promised_digest(&response);
+    let on_disk = |source: io::Error| DownloadError::Write {
+        path: place.to_owned(),
+        source,
+    };
+    let differs = |reason| DownloadError::NotWhole {
+        url: shown.to_owned(),
+        reason,
+    };
+    enough_space(place, promised.unwrap_or(0))?;
+    let mut file = File::create(place).map_err(on_disk)?;
+    let (mut hash, mut bytes) = (Sha256::new(), 0_u64);
+    while let Some(chunk) = response.chunk().await.map_err(|error| DownloadError::Transport {
+        url: shown.to_owned(),
+        reason: causes(&error.without_url()),
+    })? {
+        hash.update(&chunk);
+        bytes += chunk.len() as u64;
+        file.write_all(&chunk).map_err(on_disk)?;
+    }
+    let sha256 = hash.finalize();
+    if let Some(promised) = promised.filter(|promised| *promised != bytes) {
+        return Err(differs(Difference::Length { got: bytes, promised }));
+    }
+    if bytes == 0 {
+        return Err(differs(Difference::Empty));
+    }
+    if digest.is_some_and(|digest| digest != sha256.as_slice()) {
+        return Err(differs(Difference::Digest));
+    }
+    // Minutes on a slow disk: not on a thread that others wait for.
+    tokio::task::spawn_blocking(move || file.sync_all())
+        .await
+        .map_err(io::Error::other)
+        .and_then(|synced| synced)
+        .map_err(on_disk)?;
+    Ok(Download {
+        bytes,
+        sha256: hex::encode(sha256),
+    })
+}
+
+/// `Repr-Digest` or `Content-Digest: sha-256=:<base64>:`. Source: RFC 9530.
+fn promised_digest(response: &Response) -> Option<Vec<u8>> {
+    ["repr-digest", "content-digest"].iter().find_map(|name| {
+        let text = response.headers().get(*name)?.to_str().ok()?;
+        let value = text
+            .split(',')
+            .find_map(|part| part.trim().strip_prefix("sha-256=:"))?;
+        STANDARD.decode(value.trim_end_matches(':')).ok()
+    })
+}
+
+fn enough_space(place: &Path, bytes: u64) -> Result<(), DownloadError> {
+    let folder = place.parent().unwrap_or(Path::new("/"));
+    let space = statvfs(folder).map_err(|error| DownloadError::Write {
+        path: folder.to_owned(),
+        source: error.into(),
+    })?;
+    let available = space.blocks_available().saturating_mul(space.fragment_size());
+    let needed = bytes.saturating_add(MARGIN);
+    if available < needed {
+        return Err(DownloadError::Space {
+            path: folder.to_owned(),
+            needed,
+            available,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! The boot loader's entry. Format: Boot Loader Specification, type 1.
+
+use url::Url;
+
+/// The entry for the kernel and initrd in `folder`. Without `rootfs_url` the initrd is all of the system.
+///
+/// # Errors
+/// A URL that could say something else to the boot loader or the kernel.
+pub(super) fn text(folder: &str, rootfs_url: &str) -> Result<String, String> {
+    let mut options = "random.trust_cpu=on ignition.firstboot ignition.platform.id=metal".to_owned();
+    if !rootfs_url.is_empty() {
+        let url = Url::parse(rootfs_url)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https"))
+            .ok_or_else(|| format!("rootfs_url `{rootfs_url}` is no http(s) URL"))?;
+        if url
+            .as_str()
+            .contains(|c: char| c.is_whitespace() || c.is_control() || "'\"\\$".contains(c))
+        {
+            return Err(format!(
+                "rootfs_url `{url}` has characters that a kernel argument cannot"
+            ));
+        }
+        options.push_str(&format!(" 'coreos.live.rootfs_url={url}'"));
+    }
+    Ok(format!(
+        "title Assisted Installer Discovery\nversion 999\noptions {options}\nlinux {folder}/vmlinuz\ninitrd {folder}/initrd\n"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entry_is_that_of_the_protocol() {
+        let expected = "title Assisted Installer Discovery\nversion 999\n\
+            options random.trust_cpu=on ignition.firstboot ignition.platform.id=metal \
+            'coreos.live.rootfs_url=https://images.example/rootfs?arch=x86_64&version=4.18'\n\
+            linux /discovery/vmlinuz\ninitrd /discovery/initrd\n";
+        let url = "https://images.example/rootfs?arch=x86_64&version=4.18";
+        assert_eq!(text("/discovery", url).unwrap(), expected);
+        assert!(!text("/discovery", "").unwrap().contains("rootfs"));
+    }
+
+    #[test]
+    fn a_url_that_would_end_its_argument_is_refused() {
+        for url in ["http://a/' init=/bin/sh '", "http://a/$x", "file:///etc", "a"] {
+            let made = text("/discovery", url);
+            assert!(made.is_err() || !made.unwrap().contains("init=/bin/sh"), "{url}");
+        }
+    }
+}

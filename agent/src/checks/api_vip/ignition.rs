@@ -1,0 +1,145 @@
+//! What the service needs of an ignition config. Source: agent-protocol.md §6.
+
+use ignition_config::Config;
+use serde_json::{Map, Value};
+
+/// As which version it is written.
+const VERSION: &str = "3.2.0";
+/// The only files that are kept.
+const KEPT: [&str; 3] = [
+    "/etc/kubernetes/manifests/coredns.yaml",
+    "/etc/kubernetes/manifests/keepalived.yaml",
+    "/etc/kubernetes/kubeconfig",
+];
+
+/// A valid config of version 3.0 to 3.2, written as 3.2 without units and without all files but three.
+///
+/// # Errors
+/// Why it is none, in words that quote nothing of it: an ignition holds secrets.
+pub fn reduce(body: &[u8]) -> Result<String, String> {
+    let (config, unknown) = Config::parse_slice(body).map_err(|error| {
+        let why = match error {
+            // The library's own words quote what they complain about.
+            ignition_config::Error::Serialization(error) => {
+                format!(
+                    "what stands at line {} column {} is not what it has there",
+                    error.line(),
+                    error.column()
+                )
+            }
+            ignition_config::Error::UnknownVersion(version) => {
+                format!("unsupported config version: {version}")
+            }
+            _ => "its version is none".to_owned(),
+        };
+        format!("the answer is no ignition config: {why}")
+    })?;
+    let written = match &config {
+        Config::V3_0(config) => serde_json::to_value(config),
+        Config::V3_1(config) => serde_json::to_value(config),
+        Config::V3_2(config) => serde_json::to_value(config),
+        _ => {
+            return Err("the ignition config is of a later version than 3.2, which was asked for".to_owned());
+        }
+    };
+    let mut config = written.map_err(|error| format!("the ignition config cannot be written: {error}"))?;
+    tracing::debug!(
+        unknown = unknown.len(),
+        "members of the ignition that its version does not have"
+    );
+    drop_nulls(&mut config);
+    config["ignition"]["version"] = VERSION.into();
+    if let Some(systemd) = member(&mut config, "systemd") {
+        systemd.remove("units");
+    }
+    if let Some(files) = member(&mut config, "storage").and_then(|storage| storage.get_mut("files"))
+        && let Some(files) = files.as_array_mut()
+    {
+        files.retain(|file| KEPT.iter().any(|kept| file["path"] == *kept));
+    }
+    Ok(config.to_string())
+}
+
+fn member<'a>(config: &'a mut Value, name: &str) -> Option<&'a mut Map<String, Value>> {
+    config.get_mut(name)?.as_object_mut()
+}
+
+/// Members that are absent are left out, as ignition itself writes them.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn reduced(config: &Value) -> Value {
+        serde_json::from_str(&reduce(config.to_string().as_bytes()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn units_and_files_go_and_luks_and_three_files_stay() {
+        let file = |path: &str| json!({"path": path, "mode": 420, "contents": {"source": "data:,x"}});
+        let config = json!({
+            "ignition": {"version": "3.1.0"},
+            "passwd": {"users": [{"name": "core", "sshAuthorizedKeys": ["ssh-ed25519 AAAA"]}]},
+            "storage": {
+                "files": [file("/etc/hosts"), file(KEPT[0]), file(KEPT[1]), file(KEPT[2]), file("/etc/kubernetes/kubeconfig2")],
+            },
+            "systemd": {"units": [{"name": "kubelet.service", "enabled": true, "contents": "[Unit]"}]},
+        });
+        let found = reduced(&config);
+        let mut expected = config.clone();
+        expected["ignition"]["version"] = "3.2.0".into();
+        expected["storage"]["files"] = json!([file(KEPT[0]), file(KEPT[1]), file(KEPT[2])]);
+        expected["systemd"] = json!({});
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn luks_with_tang_is_kept_whole() {
+        let luks = json!([{
+            "name": "root", "device": "/dev/disk/by-partlabel/root", "wipeVolume": true,
+            "clevis": {"tang": [{"url": "http://tang.example:7500", "thumbprint": "abc"}], "threshold": 1},
+        }]);
+        let config = json!({"ignition": {"version": "3.2.0"}, "storage": {"luks": luks}});
+        assert_eq!(reduced(&config)["storage"]["luks"], luks);
+    }
+
+    #[test]
+    fn later_versions_and_other_documents_are_refused_without_being_quoted() {
+        for (config, why) in [
+            (
+                json!({"ignition": {"version": "3.3.0"}, "passwd": {"users": [{"name": "s3cret"}]}}),
+                "later version than 3.2",
+            ),
+            (
+                json!({"ignition": {"version": "9.0.0"}}),
+                "unsupported config version",
+            ),
+            (
+                json!({"ignition": {"version": "2.2.0"}}),
+                "unsupported config version",
+            ),
+            (json!({"ignition": {}}), "no ignition config"),
+            (json!(["s3cret"]), "no ignition config"),
+            (
+                json!({"ignition": {"version": "3.2.0"}, "storage": {"files": [{"mode": 1}]}}),
+                "no ignition config",
+            ),
+        ] {
+            let error = reduce(config.to_string().as_bytes()).unwrap_err();
+            assert!(error.contains(why), "{error}");
+            assert!(!error.contains("s3cret"), "{error}");
+        }
+    }
+}

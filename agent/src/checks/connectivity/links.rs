@@ -1,0 +1,96 @@
+//! Who answers on the links of this host.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use futures_util::future::join_all;
+use muster_api::steps::AddressConflict;
+
+use crate::checks::CheckError;
+use crate::checks::icmp_socket::Family;
+use crate::checks::mac::Mac;
+use crate::checks::neighbours::{Heard, Plan, sweep};
+use crate::checks::nics::Nic;
+
+/// A machine that answered for an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Neighbour {
+    pub nic: String,
+    /// Our address in the same network.
+    pub own: IpAddr,
+    pub target: IpAddr,
+    pub mac: Mac,
+}
+
+/// What was heard on all links.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    pub neighbours: Vec<Neighbour>,
+    pub conflicts: Vec<AddressConflict>,
+}
+
+/// Asks on every card for the targets in its networks, and by IPv4 for its own addresses.
+pub(super) async fn ask(nics: &[Nic], targets: &BTreeSet<IpAddr>) -> Result<Links, CheckError> {
+    let sweeps = nics.iter().flat_map(|nic| {
+        [Family::V4, Family::V6].map(|family| async move {
+            let asked = questions(nic, family, targets);
+            (nic, sweep(nic, family, &asked, Plan::THOROUGH).await)
+        })
+    });
+    let mut links = Links::default();
+    for (nic, heard) in join_all(sweeps).await {
+        match heard {
+            Ok(heard) => links.add(nic, targets, heard),
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                return Err(CheckError::Socket {
+                    what: format!("asking for neighbours on {}", nic.name),
+                    source: error,
+                });
+            }
+            // A card that is down or not Ethernet reaches nobody this way.
+            Err(error) => tracing::info!(nic = nic.name, %error, "neighbours cannot be asked for"),
+        }
+    }
+    Ok(links)
+}
+
+fn questions(nic: &Nic, family: Family, targets: &BTreeSet<IpAddr>) -> Vec<IpAddr> {
+    let mut asked: BTreeSet<IpAddr> = targets
+        .iter()
+        .filter(|ip| Family::of(**ip) == family && nic.address_near(**ip).is_some())
+        .copied()
+        .collect();
+    match family {
+        Family::V4 => asked.extend(nic.v4.iter().map(|net| IpAddr::V4(net.addr()))),
+        // The kernel's own duplicate address detection looks after these.
+        Family::V6 => asked.retain(|ip| !nic.has(*ip)),
+    }
+    asked.into_iter().collect()
+}
+
+impl Links {
+    fn add(&mut self, nic: &Nic, targets: &BTreeSet<IpAddr>, heard: Heard) {
+        for (target, macs) in heard {
+            let Some(own) = nic.address_near(target) else {
+                continue;
+            };
+            for mac in macs {
+                if nic.has(target) {
+                    self.conflicts.push(AddressConflict {
+                        outgoing_nic: nic.name.clone(),
+                        ip_address: target.to_string(),
+                        remote_mac: mac.to_string(),
+                    });
+                }
+                if targets.contains(&target) {
+                    self.neighbours.push(Neighbour {
+                        nic: nic.name.clone(),
+                        own,
+                        target,
+                        mac,
+                    });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Asks for many addresses on one link, at a pace that a network can bear, and hears every machine that answers.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::arp::Arp;
+use super::icmp_socket::Family;
+use super::mac::Mac;
+use super::ndp::Ndp;
+use super::nics::Nic;
+
+/// Who answered, by address. Several for one address are a conflict.
+pub type Heard = BTreeMap<IpAddr, BTreeSet<Mac>>;
+
+/// How often and how fast is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// Most questions for one address.
+    pub rounds: u32,
+    /// Questions for an address after the first round in which it was answered: a second machine may have been missed.
+    pub after_answer: u32,
+    /// From one question to the next.
+    pub gap: Duration,
+    /// From the end of a round to the next.
+    pub between_rounds: Duration,
+    /// After the last question.
+    pub patience: Duration,
+}
+
+impl Plan {
+    /// For a few addresses, all of whose owners matter: ten questions, as `arping -c 10`, while nobody answers, else three.
+    pub const THOROUGH: Self = Self {
+        rounds: 10,
+        after_answer: 2,
+        gap: Duration::from_millis(2),
+        between_rounds: Duration::from_millis(200),
+        patience: Duration::from_secs(1),
+    };
+    /// For whole networks: whether there is anybody at all.
+    pub const SWEEP: Self = Self {
+        rounds: 3,
+        after_answer: 0,
+        gap: Duration::from_millis(1),
+        between_rounds: Duration::from_millis(200),
+        patience: Duration::from_millis(800),
+    };
+}
+
+/// Asks on one card about addresses of one family.
+#[derive(Debug)]
+enum Asker {
+    V4(Arp),
+    V6(Ndp),
+}
+
+impl Asker {
+    fn open(nic: &Nic, family: Family) -> io::Result<Self> {
+        Ok(match family {
+            Family::V4 => Self::V4(Arp::open(nic)?),
+            Family::V6 => Self::V6(Ndp::open(nic)?),
+        })
+    }
+
+    async fn ask(&self, target: IpAddr) -> io::Result<()> {
+        match (self, target) {
+            (Self::V4(arp), IpAddr::V4(ip)) => arp.ask(ip).await,
+            (Self::V6(ndp), IpAddr::V6(ip)) => ndp.ask(ip).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn answer(&self) -> io::Result<(IpAddr, Mac)> {
+        match self {
+            Self::V4(arp) => arp.answer().await.map(|(ip, mac)| (IpAddr::V4(ip), mac)),
+            Self::V6(ndp) => ndp.answer().await.map(|(ip, mac)| (IpAddr::V6(ip), mac)),
+        }
+    }
+}
+
+/// Asks `nic`'s link for `targets`, all of one family. This host itself is never among those heard.
+///
+/// # Errors
+/// The kernel's: a card that is down or not Ethernet; without CAP_NET_RAW `PermissionDenied`.
+pub async fn sweep(nic: &Nic, family: Family, targets: &[IpAddr], plan: Plan) -> io::Result<Heard> {
+    if targets.is_empty() {
+        return Ok(Heard::new());
+    }
+    let asker = Asker::open(nic, family)?;
+    let heard = Mutex::new(Heard::new());
+    let wanted: BTreeSet<IpAddr> = targets.iter().copied().collect();
+    tokio::select! {
+        broken = listen(&asker, &wanted, &heard) => broken?,
+        asked = ask(&asker, targets, plan, &heard) => asked?,
+    }
+    Ok(heard.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Ends only when the socket breaks.
+async fn listen(asker: &Asker, wanted: &BTreeSet<IpAddr>, heard: &Mutex<Heard>) -> io::Result<()> {
+    loop {
+        let (ip, mac) = asker.answer().await?;
+        if wanted.contains(&ip) {
+            let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            heard.entry(ip).or_default().insert(mac);
+        }
+    }
+}
+
+async fn ask(asker: &Asker, targets: &[IpAddr], plan: Plan, heard: &Mutex<Heard>) -> io::Result<()> {
+    let mut asked_again: HashMap<IpAddr, u32> = HashMap::new();
+    for round in 0..plan.rounds {
+        if round > 0 {
+            tokio::time::sleep(plan.between_rounds).await;
+        }
+        let mut questions = 0;
+        for target in targets {
+            let answered = heard
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .contains_key(target);
+            if answered {
+                let again = asked_again.entry(*target).or_default();
+                if *again >= plan.after_answer {
+                    continue;
+                }
+                *again += 1;
+            }
+            ask_one(asker, *target).await?;
+            questions += 1;
+            tokio::time::sleep(plan.gap).await;
+        }
+        if questions == 0 {
+            break;
+        }
+    }
+    tokio::time::sleep(plan.patience).await;
+    Ok(())
+}
+
+/// A queue that is full is a question lost, as on the wire; the next round asks again.
+async fn ask_one(asker: &Asker, target: IpAddr) -> io::Result<()> {
+    match asker.ask(target).await {
+        Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => Ok(()),
+        asked => asked,
+    }
+}

@@ -1,0 +1,86 @@
+//! Packets of one protocol on one link, below IP: AF_PACKET sockets, for which the kernel writes and reads the
+//! Ethernet header.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::sys::socket::{
+    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockType, bind, recvfrom, sendto, socket,
+};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use super::mac::Mac;
+use super::sockets::{link_address, watched};
+
+/// A socket for one protocol on one Ethernet card.
+#[derive(Debug)]
+pub struct PacketSocket {
+    fd: AsyncFd<OwnedFd>,
+    index: i32,
+    protocol: u16,
+    own: Mac,
+}
+
+impl PacketSocket {
+    /// Opens one; `protocol` is an EtherType. Needs CAP_NET_RAW and a tokio runtime.
+    ///
+    /// # Errors
+    /// The kernel's; `Unsupported` for a card that is not Ethernet.
+    pub fn open(nic: &str, protocol: u16) -> io::Result<Self> {
+        let index = nix::net::if_::if_nametoindex(nic)?;
+        let index = i32::try_from(index).map_err(io::Error::other)?;
+        // Protocol 0: deaf until it is bound, so that nothing comes in from other cards.
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let fd = socket(AddressFamily::Packet, SockType::Datagram, flags, None)?;
+        bind(fd.as_raw_fd(), &link_address(index, protocol, Mac([0; 6])))?;
+        let own = own_mac(nic)?
+            .ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "this is no Ethernet card"))?;
+        Ok(Self {
+            fd: watched(fd)?,
+            index,
+            protocol,
+            own,
+        })
+    }
+
+    /// The card's present MAC.
+    pub fn own_mac(&self) -> Mac {
+        self.own
+    }
+
+    /// Sends one packet.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub async fn send(&self, to: Mac, packet: &[u8]) -> io::Result<()> {
+        let to = link_address(self.index, self.protocol, to);
+        self.fd
+            .async_io(Interest::WRITABLE, |fd| {
+                Ok(sendto(fd.as_raw_fd(), packet, &to, MsgFlags::empty())?)
+            })
+            .await
+            .map(drop)
+    }
+
+    /// Waits for a packet; gives its length in `buffer`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub async fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.fd
+            .async_io(Interest::READABLE, |fd| {
+                Ok(recvfrom::<LinkAddr>(fd.as_raw_fd(), buffer)?.0)
+            })
+            .await
+    }
+}
+
+/// The card's present MAC, if it has one of six bytes. (`getsockname` would know it, but nix takes no address as short as the kernel's.)
+fn own_mac(nic: &str) -> io::Result<Option<Mac>> {
+    let mut stations = nix::ifaddrs::getifaddrs()?.filter(|one| one.interface_name == nic);
+    Ok(stations.find_map(|one| {
+        let link = *one.address.as_ref()?.as_link_addr()?;
+        link.addr().filter(|_| link.halen() == 6).map(Mac)
+    }))
+}

@@ -1,0 +1,45 @@
+//! What sockets of checks need beyond the safe parts of nix and tokio.
+
+#![expect(
+    unsafe_code,
+    reason = "nix has no safe way to make a link-layer address, tokio none to watch a descriptor"
+)]
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use nix::sys::socket::{LinkAddr, SockaddrLike};
+use tokio::io::unix::AsyncFd;
+
+use super::mac::Mac;
+
+/// A socket that tokio watches. Needs a tokio runtime.
+///
+/// # Errors
+/// The kernel's.
+pub(super) fn watched(socket: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` owns a valid descriptor, which nobody closes or replaces while `AsyncFd` has it.
+    unsafe { Ok(AsyncFd::register(socket)?) }
+}
+
+/// A station of a link; `protocol` is an EtherType.
+pub(super) fn link_address(index: i32, protocol: u16, mac: Mac) -> LinkAddr {
+    let [a, b, c, d, e, f] = mac.0;
+    let raw = libc::sockaddr_ll {
+        sll_family: libc::AF_PACKET as u16,
+        sll_protocol: protocol.to_be(),
+        sll_ifindex: index,
+        sll_hatype: 0,
+        sll_pkttype: 0,
+        sll_halen: 6,
+        sll_addr: [a, b, c, d, e, f, 0, 0],
+    };
+    // SAFETY: the pointer is to a whole `sockaddr_ll`, whose length is passed, and it lives until the call is over.
+    let address = unsafe {
+        LinkAddr::from_raw(
+            std::ptr::from_ref(&raw).cast(),
+            Some(size_of::<libc::sockaddr_ll>() as libc::socklen_t),
+        )
+    };
+    address.expect("family and length are those of a link-layer address")
+}

@@ -1,0 +1,60 @@
+//! Ending checks early, in order: a check that is told to stop makes its region zero again before it ends.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Tells one check to stop. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Soon.
+    pub fn now(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_told(&self) -> bool {
+        self.0.load(Ordering::SeqCst) || ALL.load(Ordering::SeqCst)
+    }
+}
+
+static ALL: AtomicBool = AtomicBool::new(false);
+static WRITING: Mutex<usize> = Mutex::new(0);
+static DONE: Condvar = Condvar::new();
+
+/// Held while a disk is not as blank as it was.
+pub(super) struct Writing;
+
+impl Writing {
+    pub(super) fn begin() -> Self {
+        *WRITING.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Self
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        *WRITING.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        DONE.notify_all();
+    }
+}
+
+/// Before the program or the machine ends: stops all checks for good and waits until their disks are blank again, or
+/// `at_most` is over. Gives false in the latter case.
+pub fn stop_all(at_most: Duration) -> bool {
+    ALL.store(true, Ordering::SeqCst);
+    let until = Instant::now() + at_most;
+    let mut writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    while *writing > 0 {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        writing = DONE
+            .wait_timeout(writing, left)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0;
+    }
+    true
+}

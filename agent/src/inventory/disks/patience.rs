@@ -1,0 +1,190 @@
+//! Asking many devices at once, with patience for each: one that never answers costs a thread and its own answer, and
+//! nothing of the others'. While it still hangs it is not asked again.
+
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// Devices that are asked at once.
+const AT_ONCE: usize = 8;
+/// The kernel's ioctls need little.
+const STACK: usize = 512 << 10;
+
+/// Who hangs: a question's name and a device's, gone when its thread is.
+static HANGING: Mutex<Option<Hanging>> = Mutex::new(None);
+type Hanging = HashMap<(&'static str, String), Weak<()>>;
+
+enum Word<T> {
+    Began(usize),
+    Done(usize, Option<T>),
+}
+
+struct Work<T> {
+    question: &'static str,
+    names: Arc<[String]>,
+    queue: Mutex<VecDeque<usize>>,
+    ask: Box<dyn Fn(&str) -> T + Send + Sync>,
+}
+
+/// The answers in the order of `names`; `None` of a device that did not answer within `patience`, or broke the question.
+pub(crate) fn each<T: Send + 'static>(
+    question: &'static str,
+    names: Vec<String>,
+    patience: Duration,
+    ask: impl Fn(&str) -> T + Send + Sync + 'static,
+) -> Vec<Option<T>> {
+    let mut answers: Vec<Option<T>> = names.iter().map(|_| None).collect();
+    let ready: VecDeque<usize> = (0..names.len())
+        .filter(|index| !hangs(question, &names[*index]))
+        .collect();
+    let mut open = ready.len();
+    let workers = open.min(AT_ONCE);
+    let work = Arc::new(Work {
+        question,
+        names: names.into(),
+        queue: Mutex::new(ready),
+        ask: Box::new(ask),
+    });
+    let (sender, receiver) = channel();
+    let mut working = (0..workers).filter(|_| start(&work, &sender)).count();
+    let mut asked: HashMap<usize, Instant> = HashMap::new();
+    while open > 0 && working > 0 {
+        let due = asked.values().min().map(|began| *began + patience);
+        // A worker that has begun nothing yet will do so at once.
+        let wait = due.map_or(patience, |due| due.saturating_duration_since(Instant::now()));
+        match receiver.recv_timeout(wait) {
+            Ok(Word::Began(index)) => {
+                asked.insert(index, Instant::now());
+            }
+            Ok(Word::Done(index, answer)) => {
+                // One that was given up may still answer, too late.
+                if asked.remove(&index).is_some() {
+                    answers[index] = answer;
+                    open -= 1;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let now = Instant::now();
+                let before = asked.len();
+                asked.retain(|_, began| now < *began + patience);
+                let given_up = before - asked.len();
+                open -= given_up;
+                // Others take the place of the threads that hang.
+                working -= given_up;
+                working += (0..given_up).filter(|_| start(&work, &sender)).count();
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    answers
+}
+
+fn start<T: Send + 'static>(work: &Arc<Work<T>>, sender: &Sender<Word<T>>) -> bool {
+    let (work, sender) = (Arc::clone(work), sender.clone());
+    std::thread::Builder::new()
+        .name(work.question.to_owned())
+        .stack_size(STACK)
+        .spawn(move || {
+            loop {
+                let next = work
+                    .queue
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .pop_front();
+                let Some(index) = next else { return };
+                let name = &work.names[index];
+                let alive = Arc::new(());
+                remember(work.question, name, &alive);
+                if sender.send(Word::Began(index)).is_err() {
+                    return;
+                }
+                let answer = catch_unwind(AssertUnwindSafe(|| (work.ask)(name))).ok();
+                drop(alive);
+                if sender.send(Word::Done(index, answer)).is_err() {
+                    return;
+                }
+            }
+        })
+        .is_ok()
+}
+
+fn hangs(question: &'static str, name: &str) -> bool {
+    let mut hanging = HANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = hanging.get_or_insert_default();
+    all.retain(|_, alive| alive.strong_count() > 0);
+    all.contains_key(&(question, name.to_owned()))
+}
+
+fn remember(question: &'static str, name: &str, alive: &Arc<()>) {
+    let mut hanging = HANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    hanging
+        .get_or_insert_default()
+        .insert((question, name.to_owned()), Arc::downgrade(alive));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(count: usize) -> Vec<String> {
+        (0..count).map(|number| format!("disk{number}")).collect()
+    }
+
+    #[test]
+    fn answers_come_in_order() {
+        let found = each("test order", names(40), Duration::from_secs(30), str::len);
+        assert_eq!(found.len(), 40);
+        assert!(found[..10].iter().all(|length| *length == Some(5)));
+        assert!(found[10..].iter().all(|length| *length == Some(6)));
+        assert!(each("test none", Vec::new(), Duration::ZERO, str::len).is_empty());
+    }
+
+    #[test]
+    fn devices_that_hang_cost_only_their_own_answers_and_are_not_asked_again() {
+        let gate = Arc::new(Mutex::new(()));
+        let closed = gate.lock().unwrap();
+        // More than are asked at once.
+        let sick = |name: &str| name.len() == 6;
+        let ask = {
+            let gate = Arc::clone(&gate);
+            move |name: &str| {
+                if sick(name) {
+                    drop(gate.lock());
+                }
+                name.len()
+            }
+        };
+        let patience = Duration::from_millis(200);
+        let began = Instant::now();
+        let found = each("test hang", names(20), patience, ask.clone());
+        assert!(began.elapsed() < Duration::from_secs(20));
+        assert_eq!(found.iter().filter(|answer| answer.is_some()).count(), 10);
+        let began = Instant::now();
+        let again = each("test hang", names(20), Duration::from_secs(60), ask.clone());
+        assert!(began.elapsed() < Duration::from_secs(30), "they were waited for");
+        assert_eq!(again, found);
+        drop(closed);
+        let until = Instant::now() + Duration::from_secs(20);
+        while names(20).iter().any(|name| hangs("test hang", name)) {
+            assert!(
+                Instant::now() < until,
+                "they answer now, and still count as hanging"
+            );
+            std::thread::yield_now();
+        }
+        let well = each("test hang", names(20), Duration::from_secs(60), ask);
+        assert!(well.iter().all(Option::is_some));
+    }
+
+    #[test]
+    fn a_question_that_breaks_has_no_answer() {
+        let ask = |name: &str| {
+            assert!(name != "disk1", "broken");
+            1
+        };
+        let found = each("test break", names(3), Duration::from_secs(30), ask);
+        assert_eq!(found, [Some(1), None, Some(1)]);
+    }
+}

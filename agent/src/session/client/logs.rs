@@ -1,0 +1,96 @@
+//! Telling of logs, and sending them. Source: agent-protocol.md §8.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use reqwest::Method;
+use uuid::Uuid;
+
+use super::{Client, answer, read_body, reason, request_once};
+use crate::session::machine::Failure;
+
+/// An upload may take so long.
+const LOGS_UPLOAD: Duration = Duration::from_secs(600);
+
+/// How far the collection of logs is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogsState {
+    /// The step has come.
+    Requested,
+    /// Being made and sent.
+    Collecting,
+    /// Sent.
+    Completed,
+}
+
+impl LogsState {
+    /// On the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Collecting => "collecting",
+            Self::Completed => "completed",
+        }
+    }
+}
+
+impl Client {
+    /// Tells how far the collection of logs is.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn logs_progress(&self, pool: Uuid, host: Uuid, state: LogsState) -> Result<(), Failure> {
+        let url = self.api(&format!("infra-envs/{pool}/hosts/{host}/logs-progress"));
+        let request = self
+            .request(Method::PUT, url, None, Uuid::new_v4())
+            .json(&serde_json::json!({ "logs_state": state.name() }));
+        answer(request).await.map(drop)
+    }
+
+    /// Uploads an archive of logs as it is made. An error among the pieces ends the upload before its end.
+    ///
+    /// # Errors
+    /// [`Failure`]
+    pub async fn upload_logs(
+        &self,
+        cluster: Uuid,
+        host: Uuid,
+        pool: Uuid,
+        pieces: tokio::sync::mpsc::Receiver<std::io::Result<Vec<u8>>>,
+    ) -> Result<(), Failure> {
+        let boundary = Uuid::new_v4().simple().to_string();
+        let head = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"upfile\"; filename=\"logs.tar.gz\"\r\n\
+             Content-Type: application/x-gzip\r\n\r\n"
+        );
+        let tail = format!("\r\n--{boundary}--\r\n");
+        let pieces = futures_util::stream::unfold(pieces, async |mut pieces| {
+            pieces.recv().await.map(|piece| (piece, pieces))
+        });
+        let body = futures_util::stream::iter([Ok(head.into_bytes())])
+            .chain(pieces)
+            .chain(futures_util::stream::iter([Ok(tail.into_bytes())]));
+        let mut url = self.api(&format!("clusters/{cluster}/logs"));
+        url.query_pairs_mut()
+            .append_pair("host_id", &host.to_string())
+            .append_pair("infra_env_id", &pool.to_string())
+            .append_pair("logs_type", "host");
+        let request = self
+            .request(Method::POST, url, None, Uuid::new_v4())
+            .header(
+                "content-type",
+                format!("multipart/form-data; boundary={boundary}"),
+            )
+            .timeout(LOGS_UPLOAD)
+            .body(reqwest::Body::wrap_stream(body));
+        // A stream cannot be sent twice: no quick retries.
+        let response = request_once(request).await?;
+        let status = response.status();
+        let body = read_body(response).await?;
+        if status.is_success() {
+            Ok(())
+        } else {
+            Err(Failure::Status(status.as_u16(), reason(&body)))
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! `reboot-for-reclaim`: starts the machine anew, into what `download-boot-artifacts` has prepared.
+//! Source: agent-protocol.md §6, §6.1.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use muster_api::steps::RebootForReclaimRequest;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::{Running, StepHandler, StepOutput, StepType, one_argument};
+use crate::boot_artifacts::Boot;
+
+const NAME: StepType = "reboot-for-reclaim";
+/// The reply goes out first.
+const REPLY_FIRST: Duration = Duration::from_secs(2);
+/// `SIGRTMIN+5` to systemd starts `reboot.target`. Source: systemd(1), SIGNALS.
+const SYSTEMD_REBOOT: i32 = 5;
+
+/// Reboots.
+pub struct RebootForReclaim;
+
+impl StepHandler for RebootForReclaim {
+    fn step_type(&self) -> StepType {
+        NAME
+    }
+
+    fn deadline(&self) -> Duration {
+        Duration::from_secs(30)
+    }
+
+    fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
+        async move {
+            let request: RebootForReclaimRequest = match one_argument(NAME, &args) {
+                Ok(request) => request,
+                Err(error) => return StepOutput::failed(error),
+            };
+            let comm = std::fs::read_to_string("/proc/1/comm").unwrap_or_default();
+            match plan(&request, std::process::id() == 1, comm.trim()) {
+                Ok(way) => {
+                    tracing::warn!(?way, "the service asks for a reboot");
+                    tokio::spawn(async move {
+                        let _running = running;
+                        tokio::time::sleep(REPLY_FIRST).await;
+                        if let Err(error) = way.go() {
+                            tracing::error!("the reboot cannot be started: {error}");
+                        }
+                    });
+                    StepOutput::good(String::new())
+                }
+                Err(error) => StepOutput::failed(error),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// How the machine is made to start anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// We are process 1, and SIGTERM tells it to reboot.
+    Ourselves,
+    /// systemd is.
+    Systemd,
+}
+
+impl Way {
+    fn go(self) -> nix::Result<()> {
+        match self {
+            Self::Ourselves => kill(Pid::this(), Signal::SIGTERM),
+            Self::Systemd => send_real_time(Pid::from_raw(1), SYSTEMD_REBOOT),
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "nix knows no real-time signals")]
+fn send_real_time(to: Pid, above_first: i32) -> nix::Result<()> {
+    // SAFETY: kill takes two numbers.
+    nix::errno::Errno::result(unsafe { libc::kill(to.as_raw(), libc::SIGRTMIN() + above_first) }).map(drop)
+}
+
+fn plan(request: &RebootForReclaimRequest, process_one: bool, comm: &str) -> Result<Way, String> {
+    if process_one {
+        return Ok(Way::Ourselves);
+    }
+    let boot = Boot::of(&request.host_fs_mount_dir).map_err(|error| error.to_string())?;
+    if !boot.is_prepared() {
+        return Err(format!(
+            "{NAME}: no boot artifacts are in place, so a reboot would start the installed system again; \
+             let download-boot-artifacts succeed first"
+        ));
+    }
+    match comm {
+        "systemd" => Ok(Way::Systemd),
+        other => Err(format!(
+            "{NAME}: process 1 is `{other}` and not systemd; run the agent in the host's process namespace (hostPID)"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(place: &str) -> RebootForReclaimRequest {
+        RebootForReclaimRequest {
+            host_fs_mount_dir: place.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_live_image_reboots_itself() {
+        assert_eq!(plan(&request(""), true, "muster-agent"), Ok(Way::Ourselves));
+    }
+
+    #[test]
+    fn an_installed_node_reboots_when_it_is_prepared_and_systemd_is_there() {
+        let root = tempfile::tempdir().unwrap();
+        let place = root.path().to_str().unwrap();
+        assert!(plan(&request(place), false, "systemd").is_err());
+        std::fs::create_dir(root.path().join("boot")).unwrap();
+        let error = plan(&request(place), false, "systemd").unwrap_err();
+        assert!(error.contains("download-boot-artifacts"), "{error}");
+        let boot = Boot::of(place).unwrap();
+        boot.open().unwrap();
+        std::fs::write(boot.kernel(), "k").unwrap();
+        std::fs::write(boot.initrd(), "i").unwrap();
+        boot.write_entry("").unwrap();
+        assert_eq!(plan(&request(place), false, "systemd"), Ok(Way::Systemd));
+        let error = plan(&request(place), false, "pause").unwrap_err();
+        assert!(error.contains("hostPID"), "{error}");
+    }
+}

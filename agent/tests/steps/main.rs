@@ -1,0 +1,81 @@
+//! Steps against servers made for the tests, over real HTTP and TLS.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
+
+mod boot_artifacts;
+mod images;
+mod logs;
+mod registry;
+mod server;
+mod tang;
+
+use std::sync::Arc;
+
+use muster_agent::config::{Settings, Token};
+use muster_agent::devices::Devices;
+use muster_agent::net::names::Names;
+use muster_agent::session::client::Client;
+use muster_agent::session::steps::{Means, Registry, Running, StepOutput};
+use muster_agent::time::sources::TimeSources;
+use muster_api::live::LiveProxy;
+use url::Url;
+
+pub const TOKEN: &str = "a-token-that-nobody-may-read";
+pub const POOL: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
+pub const HOST: &str = "bbf2dead-3746-54cb-b32a-917afd236656";
+
+/// What an agent of that service is told; `certificates` are PEM.
+pub fn settings(service: &str, certificates: &str) -> Settings {
+    Settings {
+        service_url: Url::parse(service).unwrap(),
+        infra_env_id: POOL.parse().unwrap(),
+        infra_env_name: String::new(),
+        token: Token::new(TOKEN),
+        ca_certificates: certificates.to_owned(),
+        insecure: false,
+        proxy: LiveProxy::default(),
+        ntp_sources: Vec::new(),
+        interval: std::time::Duration::from_secs(60),
+        agent_version: "0.0.9".into(),
+        host_id: None,
+    }
+}
+
+pub fn means(settings: Settings) -> Means {
+    let names = Names::configured_by("/nonexistent");
+    Means {
+        time: TimeSources::new(names.clone()),
+        devices: Devices::of_running_system(),
+        client: Client::new(&settings, &names).unwrap(),
+        settings: Arc::new(settings),
+        names,
+    }
+}
+
+/// Runs a step as the executor does.
+pub async fn run(means: &Means, step: &str, args: &[&str]) -> StepOutput {
+    let (_, handler) = Registry::standard(means).get(step).expect("the step is there");
+    let args = args.iter().map(|text| (*text).to_owned()).collect();
+    handler.run(args, Arc::new(Running)).await
+}
+
+#[test]
+fn every_step_of_the_protocol_that_touches_this_machine_is_there() {
+    let registry = Registry::standard(&means(settings("http://127.0.0.1:1", "")));
+    for step in [
+        "inventory",
+        "ntp-synchronizer",
+        "installation-disk-speed-check",
+        "container-image-availability",
+        "tang-connectivity-check",
+        "logs-gather",
+        "upgrade-agent",
+        "install",
+        "stop-installation",
+        "download-boot-artifacts",
+        "reboot-for-reclaim",
+    ] {
+        assert!(registry.get(step).is_some(), "{step}");
+    }
+    assert!(registry.get("execute").is_none());
+}

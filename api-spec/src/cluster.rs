@@ -1,0 +1,71 @@
+//! Clusters that hosts are added to, on the wire. Source: rest-schemas.json, rest-behaviour.md §6.
+
+mod answer;
+mod settings;
+
+pub use answer::{
+    Cluster, ClusterDefaultConfig, ClusterProgressInfo, HostNetwork, ImageInfo, LastInstallationPreparation,
+    MonitoredOperator,
+};
+pub use settings::{
+    ClusterNetwork, ClusterUpdateParams, DiskEncryption, DiskEncryptionMode, Hyperthreading,
+    IgnitionEndpoint, ImportClusterParams, LoadBalancer, LoadBalancerType, MachineNetwork, NetworkType,
+    OperatorBundle, OperatorCreateParams, Platform, PlatformExternal, PlatformType, ServiceNetwork, Vip,
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::ClusterId;
+
+/// What kind of record a cluster is. This service has clusters that exist already, and no others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum ClusterKind {
+    Cluster,
+    #[default]
+    AddHostsCluster,
+    DisconnectedCluster,
+}
+
+/// Where a cluster stands. Those that exist already stay in `adding-hosts` (host-lifecycle.md §15).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum ClusterStatus {
+    Insufficient,
+    Ready,
+    Error,
+    PreparingForInstallation,
+    PendingForInput,
+    Installing,
+    Finalizing,
+    Installed,
+    #[default]
+    AddingHosts,
+    Cancelled,
+    InstallingPendingUserAction,
+    Unmonitored,
+}
+
+/// Body of `POST .../actions/bind`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BindHostParams {
+    /// Where the host shall go.
+    pub cluster_id: ClusterId,
+}
+
+/// Checks that a user wants ignored. Each field is the JSON text of a list of ids; `["all"]` stands for every one that may be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct IgnoredValidations {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_validation_ids: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_validation_ids: Option<String>,
+}

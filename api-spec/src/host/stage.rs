@@ -1,0 +1,61 @@
+//! How far an installation is. Source: host-lifecycle.md §5.
+
+use serde::{Deserialize, Serialize};
+
+/// Stages of an installation, with the words of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum HostStage {
+    #[serde(rename = "Starting installation")]
+    StartingInstallation,
+    #[serde(rename = "Waiting for control plane")]
+    WaitingForControlPlane,
+    #[serde(rename = "Waiting for bootkube")]
+    WaitingForBootkube,
+    #[serde(rename = "Waiting for controller")]
+    WaitingForController,
+    Installing,
+    #[serde(rename = "Writing image to disk")]
+    WritingImageToDisk,
+    #[serde(rename = "Copying registry data to disk")]
+    CopyingRegistryDataToDisk,
+    Rebooting,
+    #[serde(rename = "Waiting for ignition")]
+    WaitingForIgnition,
+    Configuring,
+    Joined,
+    Done,
+    Failed,
+}
+
+impl HostStage {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::StartingInstallation => "Starting installation",
+            Self::WaitingForControlPlane => "Waiting for control plane",
+            Self::WaitingForBootkube => "Waiting for bootkube",
+            Self::WaitingForController => "Waiting for controller",
+            Self::Installing => "Installing",
+            Self::WritingImageToDisk => "Writing image to disk",
+            Self::CopyingRegistryDataToDisk => "Copying registry data to disk",
+            Self::Rebooting => "Rebooting",
+            Self::WaitingForIgnition => "Waiting for ignition",
+            Self::Configuring => "Configuring",
+            Self::Joined => "Joined",
+            Self::Done => "Done",
+            Self::Failed => "Failed",
+        }
+    }
+}
+
+/// Body of `PUT .../progress`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs, reason = "field names are the protocol's")]
+pub struct HostProgressParams {
+    pub current_stage: Option<HostStage>,
+    pub progress_info: Option<String>,
+}

@@ -1,0 +1,17 @@
+//! `free-network-addresses`: which addresses nobody uses. The argument is a JSON array of canonical IPv4 networks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::serialize::{is_default, null_as_default};
+
+/// One network of the reply.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FreeNetworkAddresses {
+    /// As asked, CIDR.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub network: String,
+    /// Every address of it that did not answer.
+    #[serde(deserialize_with = "null_as_default")]
+    pub free_addresses: Vec<String>,
+}

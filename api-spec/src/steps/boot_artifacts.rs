@@ -1,0 +1,32 @@
+//! `download-boot-artifacts` and `reboot-for-reclaim`: the way of an installed node back to the pool.
+
+use serde::{Deserialize, Serialize};
+
+use crate::serialize::null_as_default;
+
+/// What to boot next time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DownloadBootArtifactsRequest {
+    /// Of the kernel.
+    #[serde(deserialize_with = "null_as_default")]
+    pub kernel_url: String,
+    /// Of the root file system; becomes a kernel argument.
+    #[serde(deserialize_with = "null_as_default")]
+    pub rootfs_url: String,
+    /// Of the initrd.
+    #[serde(deserialize_with = "null_as_default")]
+    pub initrd_url: String,
+    /// Where the file system of the node is seen.
+    #[serde(deserialize_with = "null_as_default")]
+    pub host_fs_mount_dir: String,
+}
+
+/// Argument of `reboot-for-reclaim`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RebootForReclaimRequest {
+    /// Where the file system of the node is seen.
+    #[serde(deserialize_with = "null_as_default")]
+    pub host_fs_mount_dir: String,
+}

@@ -1,0 +1,134 @@
+//! `connectivity-check`: whom a host reaches, and how well. The argument is a JSON array of [`ConnectivityCheckHost`]. Source: agent-protocol.md §7.
+
+use serde::{Deserialize, Serialize};
+
+use crate::serialize::{empty_as_null, is_default, null_as_default};
+
+/// Another host of the cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConnectivityCheckHost {
+    /// Its id.
+    #[serde(deserialize_with = "null_as_default")]
+    pub host_id: String,
+    /// All its network cards.
+    #[serde(deserialize_with = "null_as_default")]
+    pub nics: Vec<ConnectivityCheckNic>,
+}
+
+/// A network card of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConnectivityCheckNic {
+    /// As the other host calls it.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub name: String,
+    /// Its MAC.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub mac: String,
+    /// Without prefix length, IPv4 before IPv6.
+    #[serde(deserialize_with = "null_as_default")]
+    pub ip_addresses: Vec<String>,
+}
+
+/// The reply.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConnectivityReport {
+    /// One entry a host asked for, sorted by id.
+    #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
+    pub remote_hosts: Vec<ConnectivityRemoteHost>,
+    /// Our addition, which other services pass over: who else answers for the reporting host's own addresses.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub address_conflicts: Vec<AddressConflict>,
+}
+
+/// Another machine that answers for an address of the reporting host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AddressConflict {
+    /// The reporting host's card that the other machine was heard on.
+    #[serde(deserialize_with = "null_as_default")]
+    pub outgoing_nic: String,
+    /// The address that both have.
+    #[serde(deserialize_with = "null_as_default")]
+    pub ip_address: String,
+    /// The other machine's MAC.
+    #[serde(deserialize_with = "null_as_default")]
+    pub remote_mac: String,
+}
+
+/// How one other host is reached. Empty lists are `null` on the wire.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConnectivityRemoteHost {
+    /// Its id.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub host_id: String,
+    /// By ARP and NDP.
+    #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
+    pub l2_connectivity: Vec<L2Connectivity>,
+    /// By ICMP echo.
+    #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
+    pub l3_connectivity: Vec<L3Connectivity>,
+    /// Of cards whose MTU is not 1500; of the others only failures, which other agents do not look for.
+    #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
+    pub mtu_report: Vec<MtuReport>,
+}
+
+/// One machine that answered for an address. Several for one address are a conflict.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct L2Connectivity {
+    /// Our address on `outgoing_nic`.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub outgoing_ip_address: String,
+    /// The card asked through.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub outgoing_nic: String,
+    /// The address asked for.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub remote_ip_address: String,
+    /// Who answered.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub remote_mac: String,
+    /// The MAC belongs to the host asked for.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub successful: bool,
+}
+
+/// Ten echo requests to one address.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct L3Connectivity {
+    /// Never set by agents in the field.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub outgoing_nic: String,
+    /// The address asked.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub remote_ip_address: String,
+    /// At least one was answered.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub successful: bool,
+    /// Of the answered ones, ms.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub average_rtt_ms: f64,
+    /// Of the ten, %.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub packet_loss_percentage: f64,
+}
+
+/// Whether a full-sized packet gets through without being cut.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MtuReport {
+    /// The card asked through.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub outgoing_nic: String,
+    /// The address asked.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub remote_ip_address: String,
+    /// It did.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub mtu_successful: bool,
+}

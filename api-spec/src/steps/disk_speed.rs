@@ -1,0 +1,53 @@
+//! `installation-disk-speed-check`: how long a synchronous write takes. Arguments: [`DiskSpeedCheckRequest`] and the seconds it may take, as text (`480.00`).
+
+use serde::{Deserialize, Serialize};
+
+use crate::serialize::{is_default, null_as_default};
+
+/// Which disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiskSpeedCheckRequest {
+    /// Its id.
+    #[serde(deserialize_with = "null_as_default")]
+    pub path: String,
+}
+
+/// What was measured; read by the service even when the step failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiskSpeedCheckResponse {
+    /// As asked.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub path: String,
+    /// 99th percentile of a synchronous write, ms; 0 when not measured.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub io_sync_duration: i64,
+}
+
+/// What the service keeps of it, by disk (`disks_info` of a host).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiskInfo {
+    /// As asked.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub path: String,
+    /// The outcome.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_speed: Option<DiskSpeed>,
+}
+
+/// The outcome of the check.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiskSpeed {
+    /// A reply came.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub tested: bool,
+    /// Of that reply.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub exit_code: i64,
+    /// ms.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub speed_ms: i64,
+}

@@ -1,0 +1,56 @@
+//! `container-image-availability`: whether the registries hand out what an installation needs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::serialize::{is_default, null_as_default};
+
+/// Which images.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContainerImageAvailabilityRequest {
+    /// References.
+    #[serde(deserialize_with = "null_as_default")]
+    pub images: Vec<String>,
+    /// Seconds for all of them; 0: 960.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub timeout: i64,
+}
+
+/// The reply; exit code 2 when an image failed, and read all the same.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContainerImageAvailabilityResponse {
+    /// One an image.
+    #[serde(deserialize_with = "null_as_default")]
+    pub images: Vec<ContainerImageAvailability>,
+}
+
+/// How one image is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContainerImageAvailability {
+    /// As asked.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub name: String,
+    /// Whether it can be had.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<ContainerImageAvailabilityResult>,
+    /// Bytes downloaded.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub size_bytes: f64,
+    /// Seconds it took.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub time: f64,
+    /// MB (10^6) a second.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub download_rate: f64,
+}
+
+/// Whether an image can be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names are the protocol's")]
+pub enum ContainerImageAvailabilityResult {
+    Success,
+    Failure,
+}

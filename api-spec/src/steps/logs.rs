@@ -1,0 +1,28 @@
+//! `logs-gather`: what to send to the service.
+
+use serde::{Deserialize, Serialize};
+
+use crate::serialize::null_as_default;
+
+/// For whom.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LogsGatherRequest {
+    /// The cluster that the logs are uploaded to.
+    #[serde(deserialize_with = "null_as_default")]
+    pub cluster_id: String,
+    /// The host itself.
+    #[serde(deserialize_with = "null_as_default")]
+    pub host_id: String,
+    /// Its pool.
+    #[serde(deserialize_with = "null_as_default")]
+    pub infra_env_id: String,
+    /// Whether it is the bootstrap host.
+    #[serde(deserialize_with = "null_as_default")]
+    pub bootstrap: bool,
+    /// Always true.
+    #[serde(deserialize_with = "null_as_default")]
+    pub installer_gather: bool,
+    /// Only for the bootstrap host.
+    pub master_ips: Option<Vec<String>>,
+}

@@ -1,0 +1,35 @@
+//! `upgrade-agent`: become another version.
+
+use serde::{Deserialize, Serialize};
+
+use crate::serialize::{is_default, null_as_default};
+
+/// Which.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UpgradeAgentRequest {
+    /// Reference.
+    #[serde(deserialize_with = "null_as_default")]
+    pub agent_image: String,
+}
+
+/// Always with exit code 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UpgradeAgentResponse {
+    /// As asked.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub agent_image: String,
+    /// Absent when one was running already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<UpgradeAgentResult>,
+}
+
+/// Whether it went well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names are the protocol's")]
+pub enum UpgradeAgentResult {
+    Success,
+    Failure,
+}

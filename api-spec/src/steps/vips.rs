@@ -1,0 +1,50 @@
+//! `verify-vips`: whether the addresses of a cluster are still free. The argument is a JSON array of [`VerifyVip`], the reply one of [`VerifiedVip`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::serialize::null_as_default;
+
+/// An address.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VerifyVip {
+    /// The address.
+    #[serde(deserialize_with = "null_as_default")]
+    pub vip: String,
+    /// What it is for.
+    pub vip_type: VipType,
+}
+
+/// The same with the outcome.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VerifiedVip {
+    /// The address.
+    #[serde(deserialize_with = "null_as_default")]
+    pub vip: String,
+    /// What it is for.
+    pub vip_type: VipType,
+    /// The outcome.
+    pub verification: VipVerification,
+}
+
+/// What an address of a cluster is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names are the protocol's")]
+pub enum VipType {
+    #[default]
+    Api,
+    Ingress,
+}
+
+/// `failed`: somebody has the address already.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names are the protocol's")]
+pub enum VipVerification {
+    #[default]
+    Unverified,
+    Failed,
+    Succeeded,
+}

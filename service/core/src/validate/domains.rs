@@ -1,0 +1,127 @@
+//! What the cluster's names mean on the host.
+
+use muster_api::steps::{DomainResolution, DomainResolutionResponse};
+
+use super::Verdict;
+use super::look::{Bound, View};
+
+/// `api-domain-name-resolved-correctly`.
+pub(super) fn api(look: &View<'_>) -> Verdict {
+    resolved(look, "api", "api")
+}
+
+/// `api-int-domain-name-resolved-correctly`.
+pub(super) fn api_int(look: &View<'_>) -> Verdict {
+    resolved(look, "api-int", "api-int")
+}
+
+/// `apps-domain-name-resolved-correctly`: asked for one name below the wildcard.
+pub(super) fn apps(look: &View<'_>) -> Verdict {
+    resolved(look, "console-openshift-console.apps", "*.apps")
+}
+
+fn resolved(look: &View<'_>, asked: &str, shown: &str) -> Verdict {
+    let Some(bound) = look.bound() else {
+        return Verdict::Hidden;
+    };
+    if bound.is_single_node() && !bound.is_day2() {
+        return Verdict::success("A single node answers for its names itself");
+    }
+    let managed = if bound.is_day2() {
+        match look.worker_ignition() {
+            Some(ignition) => ignition.managed_networking,
+            None => {
+                return Verdict::Pending(
+                    "Waits for the cluster's ignition, which tells whether the cluster answers for its names itself"
+                        .into(),
+                );
+            }
+        }
+    } else {
+        !bound.user_managed_networking()
+    };
+    if managed {
+        return Verdict::success("The cluster answers for its names itself");
+    }
+    let domain = match domain(&bound) {
+        Ok(domain) => domain,
+        Err(verdict) => return verdict,
+    };
+    let Some(answer) = &look.host.data.domain_name_resolutions else {
+        return Verdict::Error("The host has not told yet what the cluster's names mean".into());
+    };
+    let name = format!("{asked}.{domain}");
+    if find(answer, &name).is_some_and(means_something) {
+        Verdict::Success(format!("{shown}.{domain} is known on the host"))
+    } else {
+        Verdict::Failure(format!(
+            "{shown}.{domain} is not known on the host; add it to the DNS that the host asks"
+        ))
+    }
+}
+
+/// `dns-wildcard-not-configured`: a name that nobody has given means nothing. Not asked where hosts are added to a cluster.
+pub(super) fn no_wildcard(look: &View<'_>) -> Verdict {
+    let Some(bound) = look.bound() else {
+        return Verdict::Hidden;
+    };
+    if bound.is_day2() {
+        return Verdict::success("The cluster exists, so its DNS is as it should be");
+    }
+    let domain = match domain(&bound) {
+        Ok(domain) => domain,
+        Err(verdict) => return verdict,
+    };
+    let Some(answer) = &look.host.data.domain_name_resolutions else {
+        return Verdict::Pending("Waits until the host has told what the cluster's names mean".into());
+    };
+    let name = format!("validateNoWildcardDNS.{domain}");
+    let (Some(full), Some(short)) = (find(answer, &format!("{name}.")), find(answer, &name)) else {
+        return Verdict::Error(format!(
+            "The host has not told what {name} means; boot it from the present image"
+        ));
+    };
+    if means_something(full) {
+        Verdict::Failure(format!(
+            "Every name below {domain} means {}; take the wildcard entry *.{domain} out of the DNS",
+            meaning(full)
+        ))
+    } else if means_something(short) {
+        Verdict::Failure(format!(
+            "Names below {domain} are looked up with a search domain and mean {}; take the search domain off the host, or its wildcard entry out of the DNS",
+            meaning(short)
+        ))
+    } else {
+        Verdict::Success(format!("There is no wildcard entry for {domain}"))
+    }
+}
+
+fn domain(bound: &Bound<'_>) -> Result<String, Verdict> {
+    let data = bound.data();
+    if data.base_dns_domain.is_empty() {
+        return Err(Verdict::Error(
+            "The cluster has no base domain, so its names are not known; set base_dns_domain".into(),
+        ));
+    }
+    Ok(format!("{}.{}", data.name, data.base_dns_domain))
+}
+
+fn find<'a>(answer: &'a DomainResolutionResponse, name: &str) -> Option<&'a DomainResolution> {
+    answer
+        .resolutions
+        .iter()
+        .find(|entry| entry.domain_name.eq_ignore_ascii_case(name))
+}
+
+fn means_something(entry: &DomainResolution) -> bool {
+    !(entry.ipv4_addresses.is_empty() && entry.ipv6_addresses.is_empty() && entry.cnames.is_empty())
+}
+
+fn meaning(entry: &DomainResolution) -> String {
+    let all = entry
+        .ipv4_addresses
+        .iter()
+        .chain(&entry.ipv6_addresses)
+        .chain(&entry.cnames);
+    all.map(String::as_str).collect::<Vec<_>>().join(", ")
+}

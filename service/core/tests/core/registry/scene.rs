@@ -1,0 +1,228 @@
+//! A host with everything around it, in which all checks pass or do not apply; cases change one thing.
+
+use muster_api::cluster::{ClusterNetwork, OperatorCreateParams};
+use muster_api::host::{HostRole, HostStatus};
+use muster_api::ids::{ClusterId, HostId};
+use muster_api::inventory::Inventory;
+use muster_api::steps::{
+    ApiVipConnectivityResponse, ConnectivityCheckNic, ConnectivityRemoteHost, ConnectivityReport,
+    DomainResolution, DomainResolutionResponse, L3Connectivity, MtuReport,
+};
+use muster_core::cluster::day1::{ConnectivityGroups, Day1};
+use muster_core::cluster::{Cluster, ClusterData, ClusterTraits};
+use muster_core::host::{ClusterFacts, Host, HostFacts, Peer, Progress, Sees};
+use uuid::Uuid;
+
+use crate::world::{World, start};
+
+/// Where a host is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Bound to no cluster.
+    Pool,
+    /// In a cluster that exists.
+    Day2,
+    /// In a cluster that is being made.
+    Day1,
+}
+
+/// A host and what is known around it.
+pub struct Scene {
+    pub world: World,
+    pub host: Host,
+    pub cluster: Option<Cluster>,
+    pub peers: Vec<Peer>,
+}
+
+impl Scene {
+    pub fn new(place: Place) -> Self {
+        let mut world = World::new();
+        let mut host = world.known_host();
+        let cluster = match place {
+            Place::Pool => None,
+            Place::Day2 => Some(cluster(None, host.id)),
+            Place::Day1 => Some(cluster(Some(Day1::default()), host.id)),
+        };
+        let peers = match place {
+            Place::Pool => Vec::new(),
+            Place::Day2 | Place::Day1 => vec![peer(2), peer(3)],
+        };
+        if let Some(cluster) = &cluster {
+            host.cluster_id = Some(cluster.id);
+            host.data.role = HostRole::Worker;
+            host.data.api_vip_connectivity = Some(ApiVipConnectivityResponse {
+                is_success: true,
+                ignition: r#"{"ignition":{"version":"3.2.0"}}"#.into(),
+                ..ApiVipConnectivityResponse::default()
+            });
+            host.data.domain_name_resolutions = Some(names());
+            host.reports.connectivity = Some(report(&peers));
+        }
+        Self {
+            world,
+            host,
+            cluster,
+            peers,
+        }
+    }
+
+    pub fn facts(&self) -> HostFacts<'_> {
+        HostFacts {
+            cluster: self.cluster.as_ref().map(|cluster| ClusterFacts {
+                cluster,
+                peers: &self.peers,
+            }),
+            ..self.world.facts()
+        }
+    }
+
+    pub fn inventory(&mut self) -> &mut Inventory {
+        self.host.inventory.as_mut().unwrap()
+    }
+
+    pub fn no_inventory(&mut self) {
+        self.host.inventory = None;
+    }
+
+    pub fn cluster(&mut self) -> &mut ClusterData {
+        &mut self.cluster.as_mut().unwrap().data
+    }
+
+    pub fn traits(&mut self) -> &mut ClusterTraits {
+        &mut self.cluster().traits
+    }
+
+    pub fn day1(&mut self) -> &mut Day1 {
+        self.cluster().day1.as_mut().unwrap()
+    }
+
+    pub fn stage(&mut self, stage: &str) {
+        self.host.data.progress = Some(Progress {
+            stage: stage.into(),
+            percentage: 50,
+            info: String::new(),
+            stage_started_at: start(),
+            stage_updated_at: start(),
+        });
+    }
+
+    /// The report about the peer `index`.
+    pub fn report(&mut self, index: usize) -> &mut ConnectivityRemoteHost {
+        &mut self.host.reports.connectivity.as_mut().unwrap().remote_hosts[index]
+    }
+
+    /// What the cluster's ignition says.
+    pub fn ignition(&mut self, json: &str) {
+        self.host.data.api_vip_connectivity.as_mut().unwrap().ignition = json.into();
+    }
+
+    /// The cluster takes names from the DNS of its users.
+    pub fn user_managed(&mut self) {
+        self.traits().user_managed_networking = Some(true);
+    }
+
+    /// An operator is selected.
+    pub fn operator(&mut self, name: &str) {
+        self.traits().olm_operators.push(OperatorCreateParams {
+            name: Some(name.into()),
+            properties: None,
+        });
+    }
+}
+
+fn cluster(day1: Option<Day1>, host: HostId) -> Cluster {
+    let machine_network = "198.51.100.0/24";
+    let day1 = day1.map(|day1| Day1 {
+        connectivity: Some(ConnectivityGroups {
+            majority_groups: [(machine_network.to_owned(), vec![host])].into(),
+            l3_connected_addresses: [(host, vec!["198.51.100.11".to_owned()])].into(),
+        }),
+        ..day1
+    });
+    Cluster {
+        id: ClusterId(Uuid::from_u128(9)),
+        version: 1,
+        created_at: start(),
+        updated_at: start(),
+        data: ClusterData {
+            name: "day2".into(),
+            base_dns_domain: "example.test".into(),
+            machine_networks: if day1.is_some() {
+                vec![machine_network.into()]
+            } else {
+                Vec::new()
+            },
+            traits: ClusterTraits {
+                cluster_networks: vec![ClusterNetwork {
+                    cidr: Some("10.128.0.0/14".into()),
+                    ..ClusterNetwork::default()
+                }],
+                service_networks: vec!["172.30.0.0/16".into()],
+                ..ClusterTraits::default()
+            },
+            day1,
+            ..ClusterData::default()
+        },
+    }
+}
+
+/// Another known host: `worker-<n>` with the address 198.51.100.1<n>.
+pub fn peer(n: u8) -> Peer {
+    Peer {
+        id: HostId(Uuid::from_u128(u128::from(n))),
+        status: HostStatus::Known,
+        role: HostRole::Worker,
+        hostname: format!("worker-{n}"),
+        nics: vec![ConnectivityCheckNic {
+            name: "eth0".into(),
+            mac: format!("02:00:00:00:00:0{n}"),
+            ip_addresses: vec![format!("198.51.100.1{n}")],
+        }],
+        clock_offset_secs: Some(0),
+        sees: Sees::default(),
+    }
+}
+
+fn report(peers: &[Peer]) -> ConnectivityReport {
+    let remote = |peer: &Peer| {
+        let remote_ip_address = peer.nics[0].ip_addresses[0].clone();
+        ConnectivityRemoteHost {
+            host_id: peer.id.to_string(),
+            l2_connectivity: Vec::new(),
+            l3_connectivity: vec![L3Connectivity {
+                remote_ip_address: remote_ip_address.clone(),
+                successful: true,
+                average_rtt_ms: 0.5,
+                ..L3Connectivity::default()
+            }],
+            mtu_report: vec![MtuReport {
+                outgoing_nic: "eth0".into(),
+                remote_ip_address,
+                mtu_successful: true,
+            }],
+        }
+    };
+    ConnectivityReport {
+        remote_hosts: peers.iter().map(remote).collect(),
+        ..ConnectivityReport::default()
+    }
+}
+
+fn names() -> DomainResolutionResponse {
+    let entry = |name: &str, addresses: &[&str]| DomainResolution {
+        domain_name: format!("{name}.day2.example.test"),
+        ipv4_addresses: addresses.iter().map(|text| (*text).to_owned()).collect(),
+        ..DomainResolution::default()
+    };
+    let mut dotted = entry("validateNoWildcardDNS", &[]);
+    dotted.domain_name.push('.');
+    DomainResolutionResponse {
+        resolutions: vec![
+            entry("api", &["198.51.100.5"]),
+            entry("api-int", &["198.51.100.5"]),
+            entry("console-openshift-console.apps", &["198.51.100.6"]),
+            dotted,
+            entry("validateNoWildcardDNS", &[]),
+        ],
+    }
+}

@@ -1,0 +1,64 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use http::HeaderMap;
+use muster_api::cluster::Cluster;
+use muster_api::error::ApiError;
+use muster_api::ids::ClusterId;
+use muster_core::cluster::Shape;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::{lenient_bool, scope, view};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::http::body::{Path, Query};
+use crate::http::problem::Problem;
+
+/// What to leave out.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub struct GetQuery {
+    /// Without its hosts.
+    #[serde(rename = "exclude-hosts", deserialize_with = "lenient_bool")]
+    #[param(value_type = Option<bool>)]
+    exclude_hosts: bool,
+}
+
+/// Get a cluster with its hosts.
+#[utoipa::path(
+    get, path = "/clusters/{cluster_id}", operation_id = "v2GetCluster", tag = "installer",
+    params(
+        ("cluster_id" = ClusterId, Path), GetQuery,
+        ("discovery_agent_version" = Option<String>, Header),
+        ("get_unregistered_clusters" = Option<bool>, Header, description = "Also a deleted one"),
+    ),
+    responses((status = 200, body = Cluster), (status = 404, body = ApiError))
+)]
+pub async fn get_cluster(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<ClusterId>,
+    Query(query): Query<GetQuery>,
+    headers: HeaderMap,
+) -> Result<Json<Cluster>, Problem> {
+    let only = scope(&app, caller, id).await?;
+    let found = app.clusters.find(id, wants_deleted(&headers)).await?;
+    let mut hosts = if query.exclude_hosts {
+        Vec::new()
+    } else {
+        app.store.list_cluster_hosts(id).await?
+    };
+    hosts.retain(|host| only.is_none_or(|only| host.infra_env_id == only));
+    Ok(Json(view(&app, &found, Shape::Alone, &hosts)))
+}
+
+/// The header `get_unregistered_clusters`.
+pub fn wants_deleted(headers: &HeaderMap) -> bool {
+    headers
+        .get("get_unregistered_clusters")
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|text| text.eq_ignore_ascii_case("true"))
+}

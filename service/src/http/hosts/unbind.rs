@@ -1,0 +1,34 @@
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use muster_api::error::ApiError;
+use muster_api::host::Host;
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_core::host::HostEvent;
+
+use super::acted_on;
+use crate::app::App;
+use crate::http::body::Path;
+use crate::http::problem::Problem;
+
+/// Take a host out of its cluster, back into the pool of its InfraEnv.
+#[utoipa::path(
+    post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/actions/unbind", operation_id = "UnbindHost", tag = "installer",
+    params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
+    responses(
+        (status = 200, body = Host),
+        (status = 404, body = ApiError),
+        (status = 409, body = ApiError, description = "It belongs to no cluster, to one with its whole InfraEnv, or is being installed; the reason names its state"),
+    )
+)]
+pub async fn unbind_host(
+    State(app): State<Arc<App>>,
+    Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
+) -> Result<Json<Host>, Problem> {
+    let host = app
+        .hosts
+        .apply(&app, infra_env_id, host_id, HostEvent::Unbound)
+        .await?;
+    Ok(Json(acted_on(&app, &host)))
+}

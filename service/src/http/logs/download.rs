@@ -1,0 +1,193 @@
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream::{self, Stream, StreamExt};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use muster_api::error::{ApiError, InfraError};
+use muster_api::host::HostRole;
+use muster_api::ids::{ClusterId, HostId};
+use muster_core::host::{Host, hostname};
+use muster_store::{LogOwner, Store, StoreError, StoredLog};
+
+use super::{DownloadQuery, LogsType};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::http::body::{Path, Query};
+use crate::http::download::check_accept;
+use crate::http::problem::Problem;
+
+/// A record of a tar archive, bytes.
+const TAR_BLOCK: u64 = 512;
+
+/// Download logs: those of a host, of the installation controller, or all in one archive.
+#[utoipa::path(
+    get, path = "/clusters/{cluster_id}/logs", operation_id = "V2DownloadClusterLogs", tag = "installer",
+    params(("cluster_id" = ClusterId, Path), DownloadQuery),
+    responses(
+        (status = 200, body = String, content_type = "application/octet-stream"),
+        (status = 400, body = ApiError),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError),
+        (status = 409, body = ApiError, description = "None have come yet"),
+        (status = 503, body = ApiError),
+    )
+)]
+pub async fn download_cluster_logs(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Path(cluster_id): Path<ClusterId>,
+    Query(query): Query<DownloadQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    check_accept(&headers)?;
+    let cluster = app.clusters.get(cluster_id).await?;
+    let name = &cluster.data.name;
+    let mut logs = app.store.list_logs(cluster_id).await?;
+    if let Caller::InfraEnv(own) = caller {
+        logs.retain(|log| matches!(log.owner, LogOwner::Host { infra_env_id, .. } if infra_env_id == own));
+    }
+    match query.logs_type.unwrap_or(LogsType::All) {
+        LogsType::Host => {
+            let host_id = query
+                .host_id
+                .ok_or_else(|| Problem::invalid("host_id is required with logs_type=host"))?;
+            logs.retain(|log| host_of(log) == Some(host_id));
+            let log = only(logs, &format!("host {host_id}"))?;
+            let file = file_name(&app, name, &log).await?;
+            Ok(answer(&file, log.size as u64, content(app.store.clone(), log)))
+        }
+        LogsType::Controller => {
+            logs.retain(|log| log.owner == LogOwner::Controller);
+            let log = only(logs, "the installation controller")?;
+            let file = format!("{name}_{cluster_id}_controller.tar.gz");
+            Ok(answer(&file, log.size as u64, content(app.store.clone(), log)))
+        }
+        LogsType::All => {
+            if logs.is_empty() {
+                return Err(none_yet("this cluster"));
+            }
+            archive(&app, name, cluster_id, logs).await
+        }
+    }
+}
+
+fn host_of(log: &StoredLog) -> Option<HostId> {
+    match log.owner {
+        LogOwner::Host { host_id, .. } => Some(host_id),
+        LogOwner::Controller => None,
+    }
+}
+
+/// The newest upload of an owner is the only one.
+fn only(mut logs: Vec<StoredLog>, of: &str) -> Result<StoredLog, Problem> {
+    logs.pop().ok_or_else(|| none_yet(of))
+}
+
+fn none_yet(of: &str) -> Problem {
+    Problem::conflict(format!(
+        "no logs of {of} have come yet: hosts send theirs after an error or a cancelled installation"
+    ))
+}
+
+/// `<cluster>_<role>_<hostname>.tar.gz`, or the controller's.
+async fn file_name(app: &App, cluster: &str, log: &StoredLog) -> Result<String, Problem> {
+    let LogOwner::Host {
+        infra_env_id,
+        host_id,
+    } = log.owner
+    else {
+        return Ok(format!("{cluster}_{}_controller.tar.gz", log.cluster_id));
+    };
+    let host = app.hosts.find(infra_env_id, host_id).await?;
+    let (role, name) = host.as_ref().map_or_else(
+        || ("host", host_id.to_string()),
+        |host: &Host| (role_name(host.data.role), hostname::display(host)),
+    );
+    Ok(format!("{cluster}_{role}_{name}.tar.gz"))
+}
+
+fn role_name(role: HostRole) -> &'static str {
+    match role {
+        HostRole::AutoAssign => "auto-assign",
+        HostRole::Master => "master",
+        HostRole::Arbiter => "arbiter",
+        HostRole::Worker => "worker",
+        HostRole::Bootstrap => "bootstrap",
+    }
+}
+
+type Part = Result<Bytes, StoreError>;
+
+/// The bytes of one upload, a chunk in memory at a time. One that was replaced meanwhile ends early, which the client notices.
+fn content(store: Store, log: StoredLog) -> impl Stream<Item = Part> + Send + 'static {
+    stream::try_unfold((store, log, 0), |(store, log, number)| async move {
+        if number == log.chunks {
+            return Ok(None);
+        }
+        let chunk = store.log_chunk(&log.id, number).await?;
+        let chunk = chunk.ok_or_else(|| StoreError::Conflict {
+            table: "logs",
+            id: log.id.clone(),
+        })?;
+        Ok(Some((Bytes::from(chunk), (store, log, number + 1))))
+    })
+}
+
+/// All uploads as files of one tar archive.
+async fn archive(
+    app: &App,
+    cluster: &str,
+    cluster_id: ClusterId,
+    logs: Vec<StoredLog>,
+) -> Result<Response, Problem> {
+    let mut parts: Vec<stream::BoxStream<'static, Part>> = Vec::new();
+    let mut length = 2 * TAR_BLOCK;
+    for log in logs {
+        let size = log.size as u64;
+        let header = tar_header(&file_name(app, cluster, &log).await?, size, &log)?;
+        let padding = size.next_multiple_of(TAR_BLOCK) - size;
+        length += header.len() as u64 + size + padding;
+        let once = |bytes: Vec<u8>| stream::once(async move { Part::Ok(bytes.into()) }).boxed();
+        parts.push(once(header));
+        parts.push(content(app.store.clone(), log).boxed());
+        parts.push(once(vec![0; padding as usize]));
+    }
+    parts.push(stream::once(async { Part::Ok(Bytes::from_static(&[0; 2 * TAR_BLOCK as usize])) }).boxed());
+    let file = format!("{cluster}_{cluster_id}.tar");
+    Ok(answer(&file, length, stream::iter(parts).flatten()))
+}
+
+fn tar_header(name: &str, size: u64, log: &StoredLog) -> Result<Vec<u8>, Problem> {
+    let mut header = tar::Header::new_ustar();
+    header.set_path(name).map_err(|error| {
+        Problem::conflict(format!("{name:?} is no name for a file of an archive: {error}"))
+    })?;
+    header.set_size(size);
+    header.set_mode(0o644);
+    header.set_mtime(u64::try_from(log.completed_at.timestamp()).unwrap_or_default());
+    header.set_cksum();
+    Ok(header.as_bytes().to_vec())
+}
+
+fn answer(file: &str, length: u64, content: impl Stream<Item = Part> + Send + 'static) -> Response {
+    let mut response = Response::new(Body::from_stream(content));
+    *response.status_mut() = StatusCode::OK;
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/octet-stream"),
+    );
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    // Names of clusters and hosts are checked when they are set; a quote would end the name here.
+    let safe = file.replace(|c: char| !c.is_ascii_graphic() || c == '"' || c == '\\', "_");
+    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{safe}\"")) {
+        headers.insert(header::CONTENT_DISPOSITION, value);
+    }
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

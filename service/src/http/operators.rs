@@ -1,0 +1,23 @@
+//! Operators that can be chosen for a new cluster. `aicli info service` asks for them (rest-behaviour.md §8).
+
+use std::sync::Arc;
+
+use axum::Json;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+
+/// The one operation.
+pub fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(list_supported_operators))
+}
+
+/// Operators that can be installed together with a new cluster: none, for this service adds hosts to clusters that exist.
+#[utoipa::path(
+    get, path = "/supported-operators", operation_id = "V2ListSupportedOperators", tag = "operators",
+    responses((status = 200, body = Vec<String>))
+)]
+pub async fn list_supported_operators() -> Json<Vec<String>> {
+    Json(Vec::new())
+}

@@ -1,0 +1,261 @@
+//! Logs that hosts and installation controllers upload: bytes in chunks, each written for itself, so that an upload holds
+//! neither memory nor the write lock. An upload that was not finished is invisible.
+
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::time::Timestamp;
+use sqlx::Row;
+use sqlx::any::AnyRow;
+
+use crate::Result;
+use crate::change::{commit, new_id};
+use crate::error::{StoreError, failed};
+use crate::row::{Reading, micros};
+use crate::store::Store;
+
+/// Whose logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogOwner {
+    /// A host's.
+    Host {
+        /// Its pool.
+        infra_env_id: InfraEnvId,
+        /// The host.
+        host_id: HostId,
+    },
+    /// Those of the installation controller of a cluster.
+    Controller,
+}
+
+/// An upload that is complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredLog {
+    /// Its own id.
+    pub id: String,
+    /// The cluster that it was uploaded to.
+    pub cluster_id: ClusterId,
+    /// Whose it is.
+    pub owner: LogOwner,
+    /// Bytes.
+    pub size: i64,
+    /// Number of chunks.
+    pub chunks: i64,
+    /// When it was complete.
+    pub completed_at: Timestamp,
+}
+
+/// An upload under way.
+#[derive(Debug)]
+pub struct LogUpload {
+    id: String,
+    cluster_id: ClusterId,
+    owner: LogOwner,
+    size: i64,
+    chunks: i64,
+}
+
+impl LogUpload {
+    /// Bytes so far.
+    pub fn size(&self) -> i64 {
+        self.size
+    }
+}
+
+impl Store {
+    /// Begins an upload.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn begin_log(
+        &self,
+        cluster_id: ClusterId,
+        owner: LogOwner,
+        now: Timestamp,
+    ) -> Result<LogUpload> {
+        let id = new_id();
+        let (infra_env_id, host_id) = columns(owner);
+        let mut transaction = self.writer().await?;
+        sqlx::query(
+            "INSERT INTO logs (id, cluster_id, host_id, infra_env_id, size, chunks, created_at, completed_at)
+             VALUES ($1, $2, $3, $4, 0, 0, $5, NULL)",
+        )
+        .bind(&id)
+        .bind(cluster_id.to_string())
+        .bind(host_id)
+        .bind(infra_env_id)
+        .bind(micros(now))
+        .execute(&mut *transaction)
+        .await
+        .map_err(failed("beginning an upload of logs"))?;
+        commit(transaction).await?;
+        Ok(LogUpload {
+            id,
+            cluster_id,
+            owner,
+            size: 0,
+            chunks: 0,
+        })
+    }
+
+    /// Adds a chunk.
+    ///
+    /// # Errors
+    /// When the upload was given up in between, and those of the database.
+    pub async fn append_log(&self, upload: &mut LogUpload, content: &[u8]) -> Result<()> {
+        let mut transaction = self.writer().await?;
+        sqlx::query("INSERT INTO log_chunks (log_id, number, content) VALUES ($1, $2, $3)")
+            .bind(&upload.id)
+            .bind(upload.chunks)
+            .bind(content)
+            .execute(&mut *transaction)
+            .await
+            .map_err(failed("storing a part of logs"))?;
+        commit(transaction).await?;
+        upload.chunks += 1;
+        upload.size += i64::try_from(content.len()).unwrap_or(i64::MAX);
+        Ok(())
+    }
+
+    /// Makes an upload visible in place of the last one of the same owner.
+    ///
+    /// # Errors
+    /// `Conflict` when the upload was given up in between.
+    pub async fn finish_log(&self, upload: LogUpload, now: Timestamp) -> Result<()> {
+        let (_, host_id) = columns(upload.owner);
+        let mut transaction = self.writer().await?;
+        sqlx::query(
+            "DELETE FROM logs WHERE cluster_id = $1 AND COALESCE(host_id, '') = COALESCE($2, '') AND completed_at IS NOT NULL",
+        )
+        .bind(upload.cluster_id.to_string())
+        .bind(host_id)
+        .execute(&mut *transaction)
+        .await
+        .map_err(failed("removing older logs"))?;
+        let finished = sqlx::query(
+            "UPDATE logs SET size = $2, chunks = $3, completed_at = $4 WHERE id = $1 AND completed_at IS NULL",
+        )
+        .bind(&upload.id)
+        .bind(upload.size)
+        .bind(upload.chunks)
+        .bind(micros(now))
+        .execute(&mut *transaction)
+        .await
+        .map_err(failed("finishing an upload of logs"))?;
+        if finished.rows_affected() == 0 {
+            return Err(StoreError::Conflict {
+                table: "logs",
+                id: upload.id,
+            });
+        }
+        commit(transaction).await
+    }
+
+    /// Gives an upload up.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn discard_log(&self, upload: LogUpload) -> Result<()> {
+        let mut transaction = self.writer().await?;
+        sqlx::query("DELETE FROM logs WHERE id = $1")
+            .bind(upload.id)
+            .execute(&mut *transaction)
+            .await
+            .map_err(failed("giving up an upload of logs"))?;
+        commit(transaction).await
+    }
+
+    /// Gives up what was begun before `before`: whoever sent it is gone. Answers how many.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn discard_unfinished_logs(&self, before: Timestamp) -> Result<u64> {
+        let unfinished = "FROM logs WHERE completed_at IS NULL AND created_at < $1";
+        let any = {
+            let mut connection = self.reader().await?;
+            sqlx::query(sqlx::AssertSqlSafe(format!("SELECT id {unfinished} LIMIT 1")))
+                .bind(micros(before))
+                .fetch_optional(&mut *connection)
+                .await
+                .map_err(failed("looking for unfinished logs"))?
+        };
+        if any.is_none() {
+            return Ok(0);
+        }
+        let mut transaction = self.writer().await?;
+        let gone = sqlx::query(sqlx::AssertSqlSafe(format!("DELETE {unfinished}")))
+            .bind(micros(before))
+            .execute(&mut *transaction)
+            .await
+            .map_err(failed("giving up unfinished logs"))?
+            .rows_affected();
+        commit(transaction).await?;
+        Ok(gone)
+    }
+
+    /// Every complete upload to a cluster, by host, the controller's first.
+    ///
+    /// # Errors
+    /// `Corrupt` when a row cannot be read.
+    pub async fn list_logs(&self, cluster_id: ClusterId) -> Result<Vec<StoredLog>> {
+        let mut connection = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT id, cluster_id, host_id, infra_env_id, size, chunks, completed_at FROM logs
+             WHERE cluster_id = $1 AND completed_at IS NOT NULL ORDER BY COALESCE(host_id, ''), id",
+        )
+        .bind(cluster_id.to_string())
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(failed("listing logs"))?;
+        rows.iter().map(log_from).collect()
+    }
+
+    /// One chunk of an upload; `None` when it was replaced in between.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn log_chunk(&self, id: &str, number: i64) -> Result<Option<Vec<u8>>> {
+        let mut connection = self.reader().await?;
+        let row = sqlx::query("SELECT content FROM log_chunks WHERE log_id = $1 AND number = $2")
+            .bind(id)
+            .bind(number)
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(failed("reading logs"))?;
+        row.map(|row| {
+            row.try_get::<Vec<u8>, _>(0)
+                .map_err(failed("reading a part of logs"))
+        })
+        .transpose()
+    }
+}
+
+fn columns(owner: LogOwner) -> (Option<String>, Option<String>) {
+    match owner {
+        LogOwner::Host {
+            infra_env_id,
+            host_id,
+        } => (Some(infra_env_id.to_string()), Some(host_id.to_string())),
+        LogOwner::Controller => (None, None),
+    }
+}
+
+fn log_from(row: &AnyRow) -> Result<StoredLog> {
+    let reading = Reading::new(row, "logs", &["id"]);
+    let host = (
+        reading.parsed_or_none("infra_env_id")?,
+        reading.parsed_or_none("host_id")?,
+    );
+    Ok(StoredLog {
+        id: reading.text("id")?,
+        cluster_id: reading.parsed("cluster_id")?,
+        owner: match host {
+            (Some(infra_env_id), Some(host_id)) => LogOwner::Host {
+                infra_env_id,
+                host_id,
+            },
+            (Some(_) | None, Some(_) | None) => LogOwner::Controller,
+        },
+        size: reading.number("size")?,
+        chunks: reading.number("chunks")?,
+        completed_at: reading.moment("completed_at")?,
+    })
+}

@@ -1,0 +1,262 @@
+//! Hosts that poll, kept in memory until somebody changes them: a poll of an idle host asks no database.
+//!
+//! On SQLite this process is the only writer, so what is kept is true by construction. On PostgreSQL other replicas write,
+//! too: every change of a host is told on a notification channel ([`crate::change`]), and hosts are kept only while this
+//! replica hears that channel ([`crate::follow`]).
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use muster_api::ids::{HostId, InfraEnvId};
+
+use crate::Result;
+use crate::host::HostBrief;
+use crate::store::Store;
+
+/// After a change whose outcome is not known (the request was given up while it was written) a host is not kept for so long,
+/// longer than any statement runs.
+const DOUBT: Duration = Duration::from_secs(60);
+
+pub(crate) type HostKey = (InfraEnvId, HostId);
+
+/// The hosts that are kept.
+pub(crate) struct Polled {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    /// Whether all changes are heard of.
+    trusted: bool,
+    /// Number of changes heard of. What was read before a change is not kept after it.
+    changes: u64,
+    hosts: HashMap<HostKey, Arc<HostBrief>>,
+    /// Hosts that are being changed, or may be.
+    barred: HashMap<HostKey, Bar>,
+}
+
+#[derive(Default)]
+struct Bar {
+    writers: u32,
+    doubted_until: Option<Instant>,
+}
+
+impl Polled {
+    /// `trusted` where nobody else writes.
+    pub(crate) fn new(trusted: bool) -> Self {
+        Self {
+            inner: Mutex::new(Inner {
+                trusted,
+                changes: 0,
+                hosts: HashMap::new(),
+                barred: HashMap::new(),
+            }),
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner
+            .lock()
+            .expect("no code panics while it holds the hosts")
+    }
+
+    fn find(&self, key: HostKey) -> Option<Arc<HostBrief>> {
+        self.inner().hosts.get(&key).cloned()
+    }
+
+    /// Before a read: what [`keep`](Self::keep) wants to know.
+    fn changes(&self) -> u64 {
+        self.inner().changes
+    }
+
+    /// Keeps what was read, unless something has changed since `changes` was asked for.
+    fn keep(&self, changes: u64, host: &Arc<HostBrief>) {
+        let key = (host.infra_env_id, host.id);
+        let mut inner = self.inner();
+        if !inner.trusted || inner.changes != changes {
+            return;
+        }
+        if let Some(bar) = inner.barred.get(&key) {
+            let doubted = bar.doubted_until.is_some_and(|until| Instant::now() < until);
+            if bar.writers > 0 || doubted {
+                return;
+            }
+            inner.barred.remove(&key);
+        }
+        inner.hosts.insert(key, Arc::clone(host));
+    }
+
+    /// A host is about to be changed here. Nothing of it is kept until the change is [done](Change::done).
+    pub(crate) fn changing(self: &Arc<Self>, key: HostKey) -> Change {
+        let mut inner = self.inner();
+        inner.changes += 1;
+        inner.hosts.remove(&key);
+        inner.barred.entry(key).or_default().writers += 1;
+        Change {
+            polled: Arc::clone(self),
+            key,
+            done: false,
+        }
+    }
+
+    /// A host was changed, here or elsewhere.
+    pub(crate) fn changed(&self, key: HostKey) {
+        let mut inner = self.inner();
+        inner.changes += 1;
+        inner.hosts.remove(&key);
+    }
+
+    /// All changes are heard of from now on.
+    pub(crate) fn trust(&self) {
+        self.inner().trusted = true;
+    }
+
+    /// Changes may have gone unheard.
+    pub(crate) fn distrust(&self) {
+        let mut inner = self.inner();
+        inner.trusted = false;
+        inner.changes += 1;
+        inner.hosts = HashMap::new();
+    }
+}
+
+/// A host being changed. Dropped before it is done, nobody knows what became of the change.
+pub(crate) struct Change {
+    polled: Arc<Polled>,
+    key: HostKey,
+    done: bool,
+}
+
+impl Change {
+    /// The change is committed, or certainly not.
+    pub(crate) fn done(mut self) {
+        self.done = true;
+    }
+}
+
+impl Drop for Change {
+    fn drop(&mut self) {
+        let mut inner = self.polled.inner();
+        inner.changes += 1;
+        let Some(bar) = inner.barred.get_mut(&self.key) else {
+            return;
+        };
+        bar.writers = bar.writers.saturating_sub(1);
+        if !self.done {
+            bar.doubted_until = Some(Instant::now() + DOUBT);
+        }
+        if bar.writers == 0 && bar.doubted_until.is_none() {
+            inner.barred.remove(&self.key);
+        }
+    }
+}
+
+impl Store {
+    /// A host as polls need it: from memory where nobody has changed it since it was last read, else from the database.
+    /// What polls do not need is left out: validations, findings, the words of the status, disk reasons.
+    /// What polls themselves bring (`checked_in_at`, the host's clock and agent version) may be older than what is stored.
+    ///
+    /// # Errors
+    /// `Corrupt` when its row cannot be read.
+    pub async fn polled_host(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Option<Arc<HostBrief>>> {
+        let polled = self.polled();
+        if let Some(kept) = polled.find((infra_env_id, id)) {
+            return Ok(Some(kept));
+        }
+        let changes = polled.changes();
+        let Some(mut read) = self.find_host_brief(infra_env_id, id).await? else {
+            return Ok(None);
+        };
+        read.data.validations = Default::default();
+        read.data.findings = Vec::new();
+        read.data.status_info = String::new();
+        read.data.agent_disk_reasons = Vec::new();
+        let read = Arc::new(read);
+        polled.keep(changes, &read);
+        Ok(Some(read))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_api::time::Timestamp;
+    use muster_core::host::{HostData, HostState};
+
+    fn host() -> Arc<HostBrief> {
+        let now = Timestamp::UNIX_EPOCH;
+        Arc::new(HostBrief {
+            id: HostId::random(),
+            infra_env_id: InfraEnvId::random(),
+            cluster_id: None,
+            state: HostState::KnownUnbound,
+            version: 1,
+            due_at: None,
+            checked_in_at: now,
+            data: HostData::new(now),
+            has_inventory: true,
+            reported_hostname: String::new(),
+        })
+    }
+
+    fn key(host: &HostBrief) -> HostKey {
+        (host.infra_env_id, host.id)
+    }
+
+    fn kept(polled: &Polled, host: &Arc<HostBrief>) -> bool {
+        polled.keep(polled.changes(), host);
+        polled.find(key(host)).is_some()
+    }
+
+    #[test]
+    fn a_host_is_kept_until_it_changes() {
+        let (polled, host) = (Arc::new(Polled::new(true)), host());
+        assert!(kept(&polled, &host));
+        let change = polled.changing(key(&host));
+        assert!(polled.find(key(&host)).is_none());
+        assert!(!kept(&polled, &host), "it is being written");
+        change.done();
+        assert!(kept(&polled, &host));
+        polled.changed(key(&host));
+        assert!(polled.find(key(&host)).is_none());
+    }
+
+    #[test]
+    fn what_was_read_before_a_change_is_not_kept_after_it() {
+        let (polled, host) = (Arc::new(Polled::new(true)), host());
+        for change in [
+            Box::new(|| polled.changed(key(&host))) as Box<dyn Fn()>,
+            Box::new(|| polled.changing(key(&host)).done()),
+            Box::new(|| {
+                polled.distrust();
+                polled.trust();
+            }),
+        ] {
+            let before = polled.changes();
+            change();
+            polled.keep(before, &host);
+            assert!(polled.find(key(&host)).is_none());
+        }
+        assert!(kept(&polled, &host));
+    }
+
+    #[test]
+    fn a_change_that_was_given_up_leaves_doubt() {
+        let (polled, host) = (Arc::new(Polled::new(true)), host());
+        drop(polled.changing(key(&host)));
+        assert!(!kept(&polled, &host));
+        polled.inner().barred.get_mut(&key(&host)).unwrap().doubted_until = Some(Instant::now());
+        assert!(kept(&polled, &host));
+        assert!(polled.inner().barred.is_empty());
+    }
+
+    #[test]
+    fn nothing_is_kept_while_changes_may_go_unheard() {
+        let (polled, host) = (Arc::new(Polled::new(false)), host());
+        assert!(!kept(&polled, &host));
+        polled.trust();
+        assert!(kept(&polled, &host));
+        polled.distrust();
+        assert!(polled.find(key(&host)).is_none());
+    }
+}

@@ -1,0 +1,263 @@
+//! Thousands of hosts, played by `muster-fleet`: how fast they register, what their polls cost, what it costs to have them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use muster_tests::fleet::fleet;
+use muster_tests::postgres::Postgres;
+use muster_tests::service::{Service, Settings};
+
+use crate::table::{self, row};
+use crate::usage::{cpu_seconds, family_mb, resident_mb, resident_while};
+
+const HOSTS: u32 = 3000;
+const MANY_HOSTS: u32 = 10_000;
+/// Pace of the measured polls: 3,000 hosts make 2,000 polls a second.
+const PACE: &str = "1500ms";
+const POLLING: &str = "20s";
+/// Nobody is disconnected before three minutes of silence, so this is rest.
+const REST: Duration = Duration::from_secs(60);
+
+/// A service, its database, and what both use.
+struct World {
+    service: Service,
+    database: Option<Arc<Postgres>>,
+}
+
+/// What a stretch of time cost, CPU seconds.
+#[derive(Clone, Copy)]
+struct Cost {
+    service: f64,
+    database: f64,
+}
+
+impl World {
+    fn sqlite() -> Self {
+        Self {
+            service: Settings::on_address("127.0.0.1").without_live_image().start(),
+            database: None,
+        }
+    }
+
+    fn postgres() -> Self {
+        let cluster = Postgres::shared();
+        let url = cluster.create_database();
+        let settings = Settings::on_address("127.0.0.1")
+            .without_live_image()
+            .database(&url);
+        Self {
+            service: settings.start(),
+            database: Some(cluster),
+        }
+    }
+
+    fn used(&self) -> Cost {
+        Cost {
+            service: cpu_seconds(self.service.id()),
+            database: self
+                .database
+                .as_ref()
+                .map_or(0.0, |database| cpu_seconds(database.id())),
+        }
+    }
+
+    fn cost<T>(&self, work: impl FnOnce() -> T) -> (T, Cost) {
+        let before = self.used();
+        let result = work();
+        let after = self.used();
+        let cost = Cost {
+            service: after.service - before.service,
+            database: after.database - before.database,
+        };
+        (result, cost)
+    }
+
+    /// `1.23`, or with a database `1.23 + 0.45 database`.
+    fn with_database(&self, ours: f64, databases: f64, digits: usize) -> String {
+        match self.database {
+            None => format!("{ours:.digits$}"),
+            Some(_) => format!("{ours:.digits$} + {databases:.digits$}"),
+        }
+    }
+}
+
+/// Measures 3,000 hosts on both databases, and 10,000 on SQLite.
+pub fn measure() -> Result<()> {
+    let columns = [
+        three_thousand(&World::sqlite())?,
+        three_thousand(&World::postgres())?,
+    ];
+    let mut rows = vec![row([
+        "",
+        "SQLite",
+        "PostgreSQL (+ the database's)",
+        "another implementation",
+        "aim",
+    ])];
+    for ((name, theirs, aim), [sqlite, postgres]) in ROWS.iter().zip(transpose(columns)) {
+        rows.push(row([name, &sqlite, &postgres, theirs, aim]));
+    }
+    table::print(
+        &format!("{HOSTS} hosts; agents, service and database share this machine"),
+        &rows,
+    );
+    ten_thousand()
+}
+
+const ROWS: [(&str, &str, &str); 12] = [
+    ("registrations per second, all at once", "", ""),
+    ("until all have an inventory, s", "", ""),
+    ("registration and first reports, CPU s per 1,000 hosts", "", ""),
+    ("polls per second, at a pace", "", "2000"),
+    ("  median, ms", "", ""),
+    ("  p99, ms", "", "5"),
+    ("  CPU s per 1,000 polls", "1.2, database included", "0.06"),
+    ("polls per second, no pace", "", ""),
+    ("  p99, ms", "", ""),
+    ("memory at most, all register at once, MB", "", ""),
+    ("memory when they have polled for a while, MB", "415", "41.5"),
+    ("at rest, no requests: % of a core", "17", "1.7"),
+];
+
+fn transpose(columns: [Vec<String>; 2]) -> impl Iterator<Item = [String; 2]> {
+    let [left, right] = columns;
+    left.into_iter().zip(right).map(|(left, right)| [left, right])
+}
+
+fn three_thousand(world: &World) -> Result<Vec<String>> {
+    let hosts = HOSTS.to_string();
+    let pid = world.service.id();
+    let ((crowd, begun), begin) = world.cost(|| {
+        resident_while(pid, || {
+            fleet(
+                &world.service,
+                &[
+                    "--hosts",
+                    &hosts,
+                    "--register-rate",
+                    "0",
+                    "--until-inventory",
+                    "--skip-states",
+                ],
+            )
+        })
+    });
+    ensure!(
+        begun.count("/inventories/taken") == u64::from(HOSTS),
+        "not all hosts are known: {}",
+        begun.text()
+    );
+    let infra_env = begun.infra_env_id();
+    let go_on = |pace: &str, time: &str| {
+        fleet(
+            &world.service,
+            &[
+                "--hosts",
+                &hosts,
+                "--resume",
+                "--skip-states",
+                "--infra-env-id",
+                infra_env,
+                "--poll-interval",
+                pace,
+                "--duration",
+                time,
+            ],
+        )
+    };
+    let ((polled, paced), polling) = world.cost(|| resident_while(pid, || go_on(PACE, POLLING)));
+    let unpaced = go_on("1ms", "10s");
+    for run in [&paced, &unpaced] {
+        let bad: Vec<_> = run
+            .endings()
+            .into_iter()
+            .filter(|(_, ending, _)| ending != "200")
+            .collect();
+        ensure!(bad.is_empty(), "polls failed: {bad:?}");
+    }
+    let ((), rest) = world.cost(|| std::thread::sleep(REST));
+    let thousand_hosts = f64::from(HOSTS) / 1000.0;
+    let thousand_polls = paced.number("/polls/count") / 1000.0;
+    let percent = |seconds: f64| 100.0 * seconds / REST.as_secs_f64();
+    let database_mb = world
+        .database
+        .as_ref()
+        .map_or(0.0, |database| family_mb(database.id()));
+    Ok(vec![
+        format!("{:.0}", begun.number("/registrations/per_second")),
+        format!("{:.1}", begun.number("/inventories/seconds_until_all")),
+        world.with_database(begin.service / thousand_hosts, begin.database / thousand_hosts, 2),
+        format!("{:.0}", paced.number("/polls/per_second")),
+        format!("{:.2}", paced.latency("poll", "p50_ms")),
+        format!("{:.2}", paced.latency("poll", "p99_ms")),
+        world.with_database(
+            polling.service / thousand_polls,
+            polling.database / thousand_polls,
+            3,
+        ),
+        format!("{:.0}", unpaced.number("/polls/per_second")),
+        format!("{:.2}", unpaced.latency("poll", "p99_ms")),
+        format!("{:.0}", crowd.most),
+        world.with_database(polled.last, database_mb, 0),
+        world.with_database(percent(rest.service), percent(rest.database), 2),
+    ])
+}
+
+/// The budgets of a large service at rest: its hosts poll as they are told, once a minute, or not at all.
+fn ten_thousand() -> Result<()> {
+    let world = World::sqlite();
+    let pid = world.service.id();
+    let hosts = MANY_HOSTS.to_string();
+    let begun = fleet(
+        &world.service,
+        &[
+            "--hosts",
+            &hosts,
+            "--register-rate",
+            "0",
+            "--until-inventory",
+            "--skip-states",
+        ],
+    );
+    ensure!(
+        begun.count("/inventories/taken") == u64::from(MANY_HOSTS),
+        "not all hosts are known: {}",
+        begun.text()
+    );
+    // In the first minute each host connects and is read; the second is how it goes on.
+    let seconds = format!("{}s", 2 * REST.as_secs() + 2);
+    let once_a_minute = [
+        "--hosts",
+        &hosts,
+        "--resume",
+        "--skip-states",
+        "--infra-env-id",
+        begun.infra_env_id(),
+        "--poll-interval",
+        "60s",
+        "--duration",
+        &seconds,
+    ];
+    let (polled, polling) = std::thread::scope(|scope| {
+        let polling = scope.spawn(|| fleet(&world.service, &once_a_minute));
+        std::thread::sleep(REST);
+        let ((), cost) = world.cost(|| std::thread::sleep(REST));
+        (polling.join().expect("the fleet runs to its end"), cost)
+    });
+    let ((), rest) = world.cost(|| std::thread::sleep(REST));
+    let percent = |cost: Cost| format!("{:.2}", 100.0 * cost.service / REST.as_secs_f64());
+    let rows = [
+        row(["", "SQLite", "budget"]),
+        row(["each polls once a minute: % of a core", &percent(polling), "2"]),
+        row([
+            "  p99, ms",
+            &format!("{:.2}", polled.latency("poll", "p99_ms")),
+            "5",
+        ]),
+        row(["no requests: % of a core", &percent(rest), "2"]),
+        row(["memory, MB", &format!("{:.0}", resident_mb(pid)), "300"]),
+    ];
+    table::print(&format!("{MANY_HOSTS} hosts at rest"), &rows);
+    Ok(())
+}

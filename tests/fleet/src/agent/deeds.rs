@@ -1,0 +1,71 @@
+//! What faulty agents do.
+
+use std::time::Duration;
+
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::steps::Step;
+use rand::RngExt;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::Desk;
+use crate::faults::Fault;
+use crate::machine::{Hostility, hostile};
+use crate::steps::Outcome;
+use crate::wire::Body;
+
+/// How long a slow agent takes for a step, and how long its reply drips.
+const SLOWNESS: Duration = Duration::from_secs(3);
+
+impl Desk {
+    /// Replies after a while, in drips.
+    pub(super) async fn reply_slowly(self, step: Step, outcome: Outcome, first_inventory: bool) {
+        sleep(SLOWNESS.mul_f64(self.machine.random(11).random_range(0.5..1.5))).await;
+        let body = Body::dripping(self.reply_body(&step, outcome), SLOWNESS);
+        let path = format!("{}/instructions", self.path());
+        let because = Some((Fault::Slow, "a reply in drips"));
+        if self.post_reply_to(&path, body, because).await.is_good() && first_inventory {
+            self.world.measure.inventory_taken();
+        }
+    }
+
+    /// Harms in turn, beginning with another harm on each machine.
+    pub(super) async fn hostile_inventory(&self, step: &Step, turn: u32) {
+        let hostility = Hostility::of_turn(self.part.number.wrapping_add(turn));
+        let outcome = Outcome {
+            output: hostile(self.machine, hostility),
+            ..Outcome::done()
+        };
+        let because = Some((Fault::HostileInventory, hostility.name()));
+        self.reply(step, outcome, because).await;
+    }
+
+    /// Replies for hosts that it is not. (Another host of the same InfraEnv is left in peace: all hosts of an InfraEnv have
+    /// one token, so the protocol cannot tell them apart.)
+    pub(super) async fn reply_for_others(&self, turn: u32) {
+        let step = Step {
+            step_type: "inventory".into(),
+            step_id: format!("inventory-{turn:08x}"),
+            args: Vec::new(),
+        };
+        let outcome = Outcome {
+            output: json!(self.machine.inventory()).to_string(),
+            ..Outcome::done()
+        };
+        let body = self.reply_body(&step, outcome);
+        let own = self.world.infra_env;
+        for (infra_env, host, what) in [
+            (own, HostId::random(), "for a host that does not exist"),
+            (
+                InfraEnvId::random(),
+                self.host,
+                "from an InfraEnv that does not exist",
+            ),
+        ] {
+            let path = format!("/infra-envs/{infra_env}/hosts/{host}/instructions");
+            let because = Some((Fault::ForeignReply, what));
+            self.post_reply_to(&path, Body::whole(body.clone()), because)
+                .await;
+        }
+    }
+}

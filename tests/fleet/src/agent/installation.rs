@@ -1,0 +1,125 @@
+//! An installation as a worker of an existing cluster reports it. Source: install-flow.md §2.
+
+use std::time::Duration;
+
+use http::Method;
+use muster_api::steps::Step;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::Desk;
+use crate::faults::Fault;
+use crate::measure::{Ending, Operation, Phase};
+use crate::steps::Outcome;
+use crate::wire::Ask;
+
+#[derive(Deserialize)]
+struct InstallRequest {
+    role: String,
+    cluster_id: Uuid,
+}
+
+/// What is reported, and the share of the whole time (percent) that passes before it.
+const STAGES: [(&str, &str, u32); 16] = [
+    ("Starting installation", "ROLE", 0),
+    ("Installing", "ROLE", 10),
+    ("Writing image to disk", "", 12),
+    ("Writing image to disk", "5%", 6),
+    ("Writing image to disk", "12%", 6),
+    ("Writing image to disk", "20%", 6),
+    ("Writing image to disk", "29%", 6),
+    ("Writing image to disk", "38%", 6),
+    ("Writing image to disk", "47%", 6),
+    ("Writing image to disk", "57%", 6),
+    ("Writing image to disk", "66%", 6),
+    ("Writing image to disk", "74%", 6),
+    ("Writing image to disk", "83%", 6),
+    ("Writing image to disk", "92%", 6),
+    ("Writing image to disk", "100%", 6),
+    ("Waiting for control plane", "", 6),
+];
+
+impl Desk {
+    /// Reports stage by stage, uploads logs, replies to the step, and then the machine reboots and is heard of no more.
+    pub(super) async fn install(self, step: Step, reboots: CancellationToken) {
+        let Some(request) = step
+            .args
+            .first()
+            .and_then(|text| serde_json::from_str::<InstallRequest>(text).ok())
+        else {
+            let bad = Outcome::failed(-1, "the arguments are no installation request");
+            self.reply(&step, bad, None).await;
+            return;
+        };
+        self.enter(Phase::Installing);
+        for (nth, (stage, info, share)) in STAGES.into_iter().enumerate() {
+            sleep(self.world.options.install_time * share / 100).await;
+            let info = if info == "ROLE" {
+                request.role.as_str()
+            } else {
+                info
+            };
+            self.progress(stage, info).await;
+            if stage == "Installing" && !self.ignition().await.is_good() {
+                self.fail(&step, "the ignition of the host could not be downloaded")
+                    .await;
+                return;
+            }
+            if nth == STAGES.len() / 2 && self.part.fault == Some(Fault::FailedInstall) {
+                self.fail(
+                    &step,
+                    "coreos-installer: error: writing to /dev/sda: Input/output error",
+                )
+                .await;
+                return;
+            }
+        }
+        self.await_cluster(request.cluster_id).await;
+        self.send_logs(request.cluster_id).await;
+        self.progress("Rebooting", "").await;
+        self.reply(&step, Outcome::done(), None).await;
+        reboots.cancel();
+    }
+
+    async fn fail(&self, step: &Step, why: &str) {
+        self.progress("Failed", why).await;
+        self.reply(step, Outcome::failed(1, why), None).await;
+        self.enter(Phase::Polling);
+    }
+
+    async fn progress(&self, stage: &str, info: &str) -> Ending {
+        let path = format!("{}/progress", self.path());
+        let body = json!({"current_stage": stage, "progress_info": info});
+        let ask = Ask::new(Operation::Progress, Method::PUT, &path).json(body.to_string().into());
+        self.wire.ask(ask).await.0
+    }
+
+    async fn ignition(&self) -> Ending {
+        // "infra-env" is the protocol's, for this operation alone.
+        let path = format!(
+            "/infra-env/{}/hosts/{}/downloads/ignition",
+            self.world.infra_env, self.host
+        );
+        self.wire
+            .ask(Ask::new(Operation::Download, Method::GET, &path))
+            .await
+            .0
+    }
+
+    /// A worker asks for its cluster until it answers.
+    async fn await_cluster(&self, cluster: Uuid) {
+        let path = format!("/clusters/{cluster}");
+        while !self
+            .wire
+            .ask(Ask::new(Operation::Download, Method::GET, &path))
+            .await
+            .0
+            .is_good()
+        {
+            sleep(Duration::from_secs(5)).await;
+        }
+    }
+}

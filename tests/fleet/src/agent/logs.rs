@@ -1,0 +1,123 @@
+//! Logs: requested, collecting, the upload, completed. Source: agent-protocol.md §8.
+
+use bytes::Bytes;
+use http::Method;
+use muster_api::steps::Step;
+use serde::Deserialize;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::Desk;
+use crate::faults::Fault;
+use crate::measure::{Ending, Operation};
+use crate::steps::Outcome;
+use crate::wire::{Ask, Body};
+
+const BOUNDARY: &str = "muster-fleet-e9c2b6a4";
+
+/// Bytes of a line of a long log.
+const LINE_BYTES: usize = 300;
+
+#[derive(Deserialize)]
+struct LogsRequest {
+    cluster_id: Option<Uuid>,
+}
+
+impl Desk {
+    /// `logs-gather`.
+    pub(super) async fn gather_logs(&self, step: Step) {
+        let request = step
+            .args
+            .first()
+            .and_then(|text| serde_json::from_str::<LogsRequest>(text).ok());
+        let Some(cluster) = request.and_then(|request| request.cluster_id) else {
+            let bad = Outcome::failed(-1, "the arguments name no cluster");
+            self.reply(&step, bad, None).await;
+            return;
+        };
+        let ending = self.send_logs(cluster).await;
+        let outcome = if ending.is_good() {
+            Outcome::done()
+        } else {
+            Outcome::failed(1, format!("the logs could not be uploaded: {ending}"))
+        };
+        self.reply(&step, outcome, None).await;
+    }
+
+    /// The whole sequence; how the upload ended.
+    pub(super) async fn send_logs(&self, cluster: Uuid) -> Ending {
+        self.logs_progress("requested").await;
+        self.logs_progress("collecting").await;
+        let ending = if self.part.fault == Some(Fault::LongLog) {
+            self.upload_long_log(cluster).await
+        } else {
+            let content = self.small_archive();
+            let body = Body::repeated(self.part_head(), content, 1, part_tail());
+            self.upload(cluster, body, None).await
+        };
+        self.logs_progress("completed").await;
+        ending
+    }
+
+    async fn logs_progress(&self, state: &str) {
+        let path = format!("{}/logs-progress", self.path());
+        let ask = Ask::new(Operation::Logs, Method::PUT, &path)
+            .json(json!({"logs_state": state}).to_string().into());
+        self.wire.ask(ask).await;
+    }
+
+    /// A log that nobody asked for, to a cluster that does not exist.
+    pub(super) async fn long_log(&self) {
+        self.upload_long_log(Uuid::from_u128(self.host.0.as_u128() ^ 1))
+            .await;
+    }
+
+    async fn upload_long_log(&self, cluster: Uuid) -> Ending {
+        let mut line = "the same kernel message again, ".repeat(LINE_BYTES / 31 + 1);
+        line.truncate(LINE_BYTES - 1);
+        line.push('\n');
+        let lines = self.world.options.log_lines;
+        let body = Body::repeated(self.part_head(), line.into(), lines, part_tail());
+        self.upload(cluster, body, Some((Fault::LongLog, "a log of many lines")))
+            .await
+    }
+
+    async fn upload(&self, cluster: Uuid, body: Body, because: Option<(Fault, &str)>) -> Ending {
+        let path = format!(
+            "/clusters/{cluster}/logs?host_id={}&infra_env_id={}&logs_type=host",
+            self.host, self.world.infra_env
+        );
+        let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
+        let ask = Ask::new(Operation::Logs, Method::POST, &path)
+            .body(body, &content_type)
+            .because(because);
+        self.wire.ask(ask).await.0
+    }
+
+    fn part_head(&self) -> Bytes {
+        format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"upfile\"; filename=\"logs.tar.gz\"\r\n\
+             Content-Type: application/x-gzip\r\n\r\n"
+        )
+        .into()
+    }
+
+    /// A gzip of a tar with one small file.
+    fn small_archive(&self) -> Bytes {
+        let text = format!("agent of {} has nothing to say\n", self.machine.hostname());
+        let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let mut archive = tar::Builder::new(gzip);
+        let mut header = tar::Header::new_gnu();
+        header.set_size(u64::try_from(text.len()).expect("a line is short"));
+        header.set_mode(0o644);
+        let name = format!("logs_host_{}/agent.logs", self.host);
+        let added = archive.append_data(&mut header, name, text.as_bytes());
+        added.expect("memory takes everything");
+        let gzip = archive.into_inner().expect("memory takes everything");
+        gzip.finish().expect("memory takes everything").into()
+    }
+}
+
+fn part_tail() -> Bytes {
+    format!("\r\n--{BOUNDARY}--\r\n").into()
+}

@@ -1,0 +1,298 @@
+//! What is counted and timed while the fleet runs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use tokio::time::Instant;
+
+use crate::faults::Fault;
+
+/// Longer answers count as this long: 5 minutes.
+const LONGEST_MICROS: u64 = 300_000_000;
+
+/// What an agent asks a service for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    Register,
+    Poll,
+    Reply,
+    Progress,
+    Logs,
+    Download,
+}
+
+impl Operation {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Register => "register",
+            Self::Poll => "poll",
+            Self::Reply => "reply",
+            Self::Progress => "progress",
+            Self::Logs => "logs",
+            Self::Download => "download",
+        }
+    }
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ending {
+    /// With this status.
+    Status(u16),
+    /// Without an answer, for this reason.
+    NoAnswer(&'static str),
+    /// With an answer that is not what the protocol says.
+    Malformed,
+}
+
+impl Ending {
+    /// 2xx.
+    pub fn is_good(self) -> bool {
+        matches!(self, Self::Status(200..300))
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => status.fmt(f),
+            Self::NoAnswer(why) => write!(f, "no answer: {why}"),
+            Self::Malformed => f.write_str("malformed answer"),
+        }
+    }
+}
+
+/// What an agent is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Phase {
+    NotStarted,
+    Registering,
+    /// Refused for ever (401, 403, 404 or 409): as agents in the field it does nothing more.
+    Blocked,
+    Polling,
+    /// Its poll met 404: as agents in the field it does nothing more.
+    Frozen,
+    Silent,
+    Installing,
+    Rebooted,
+}
+
+impl Phase {
+    const ALL: [Self; 8] = [
+        Self::NotStarted,
+        Self::Registering,
+        Self::Blocked,
+        Self::Polling,
+        Self::Frozen,
+        Self::Silent,
+        Self::Installing,
+        Self::Rebooted,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not started",
+            Self::Registering => "registering",
+            Self::Blocked => "blocked",
+            Self::Polling => "polling",
+            Self::Frozen => "frozen",
+            Self::Silent => "silent",
+            Self::Installing => "installing",
+            Self::Rebooted => "rebooted into the installed system",
+        }
+    }
+}
+
+/// The requests of one operation.
+#[derive(Debug)]
+pub struct Timed {
+    /// Microseconds from the request to the end of its answer, of those that were answered.
+    pub micros: Histogram<u64>,
+    pub endings: BTreeMap<Ending, u64>,
+}
+
+impl Timed {
+    fn new() -> Self {
+        Self {
+            micros: Histogram::new_with_max(LONGEST_MICROS, 3).expect("three digits are allowed"),
+            endings: BTreeMap::new(),
+        }
+    }
+
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.endings.values().sum()
+    }
+}
+
+/// What requests that belong to a fault met, by what they tried.
+pub type Met = BTreeMap<(Fault, String), BTreeMap<Ending, u64>>;
+
+/// From when to when something happened.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    pub first: Instant,
+    pub last: Instant,
+}
+
+impl Span {
+    fn with(span: Option<Self>, first: Instant, last: Instant) -> Self {
+        Self {
+            first: span.map_or(first, |span| span.first.min(first)),
+            last: span.map_or(last, |span| span.last.max(last)),
+        }
+    }
+
+    pub fn seconds(self) -> f64 {
+        (self.last - self.first).as_secs_f64()
+    }
+}
+
+/// Everything but the agents' phases.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub operations: BTreeMap<Operation, Timed>,
+    pub met: Met,
+    /// Hosts that were registered for the first time in this run.
+    pub registered: u64,
+    pub registering: Option<Span>,
+    /// Hosts whose inventory was taken.
+    pub with_inventory: u64,
+    pub last_inventory: Option<Instant>,
+    pub polling: Option<Span>,
+}
+
+/// Shared by all agents.
+#[derive(Debug)]
+pub struct Measure {
+    pub started: Instant,
+    counts: Mutex<Counts>,
+    phases: Vec<AtomicU8>,
+}
+
+impl Measure {
+    pub fn new(hosts: usize) -> Self {
+        Self {
+            started: Instant::now(),
+            counts: Mutex::default(),
+            phases: (0..hosts)
+                .map(|_| AtomicU8::new(Phase::NotStarted as u8))
+                .collect(),
+        }
+    }
+
+    /// Looks at the counts, or changes them.
+    pub fn counts<T>(&self, look: impl FnOnce(&mut Counts) -> T) -> T {
+        look(&mut self.counts.lock().expect("nothing panics while it counts"))
+    }
+
+    /// A request ended.
+    pub fn asked(&self, operation: Operation, began: Instant, ending: Ending) {
+        let now = Instant::now();
+        let took: Duration = now - began;
+        self.counts(|counts| {
+            let timed = counts.operations.entry(operation).or_insert_with(Timed::new);
+            *timed.endings.entry(ending).or_default() += 1;
+            if matches!(ending, Ending::Status(_)) {
+                timed
+                    .micros
+                    .saturating_record(u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1));
+            }
+            if operation == Operation::Poll {
+                counts.polling = Some(Span::with(counts.polling, began, now));
+            }
+        });
+    }
+
+    /// A request that belongs to a fault ended.
+    pub fn met(&self, fault: Fault, what: &str, ending: Ending) {
+        self.counts(|counts| {
+            let endings = counts.met.entry((fault, what.to_owned())).or_default();
+            *endings.entry(ending).or_default() += 1;
+        });
+    }
+
+    /// A host was registered for the first time.
+    pub fn registered(&self, began: Instant) {
+        self.counts(|counts| {
+            counts.registered += 1;
+            counts.registering = Some(Span::with(counts.registering, began, Instant::now()));
+        });
+    }
+
+    /// A host's inventory was taken for the first time.
+    pub fn inventory_taken(&self) {
+        self.counts(|counts| {
+            counts.with_inventory += 1;
+            counts.last_inventory = Some(Instant::now());
+        });
+    }
+
+    /// The agent of that number does something else now.
+    pub fn enter(&self, number: u32, phase: Phase) {
+        if let Some(slot) = self.phases.get(number as usize) {
+            slot.store(phase as u8, Ordering::Relaxed);
+        }
+    }
+
+    /// How many agents do what.
+    pub fn phases(&self) -> BTreeMap<Phase, u64> {
+        let mut found = BTreeMap::new();
+        for slot in &self.phases {
+            let phase = Phase::ALL[usize::from(slot.load(Ordering::Relaxed)) % Phase::ALL.len()];
+            *found.entry(phase).or_default() += 1;
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn times_and_endings_are_kept_by_operation() {
+        let measure = Measure::new(2);
+        for (milliseconds, ending) in [
+            (1, Ending::Status(200)),
+            (3, Ending::Status(200)),
+            (90, Ending::Status(503)),
+            (60_000, Ending::NoAnswer("timeout")),
+        ] {
+            let began = Instant::now();
+            tokio::time::advance(Duration::from_millis(milliseconds)).await;
+            measure.asked(Operation::Poll, began, ending);
+        }
+        measure.counts(|counts| {
+            let polls = &counts.operations[&Operation::Poll];
+            assert_eq!(polls.count(), 4);
+            assert_eq!(polls.endings[&Ending::Status(200)], 2);
+            assert_eq!(polls.micros.len(), 3, "what was not answered has no latency");
+            assert!(
+                (89_000..91_000).contains(&polls.micros.max()),
+                "{}",
+                polls.micros.max()
+            );
+            assert!(counts.polling.unwrap().seconds() > 60.0);
+        });
+    }
+
+    #[test]
+    fn phases_are_those_that_were_entered_last() {
+        for (at, phase) in Phase::ALL.into_iter().enumerate() {
+            assert_eq!(phase as usize, at);
+        }
+        let measure = Measure::new(3);
+        measure.enter(1, Phase::Polling);
+        measure.enter(1, Phase::Silent);
+        assert_eq!(
+            measure.phases(),
+            BTreeMap::from([(Phase::NotStarted, 2), (Phase::Silent, 1)])
+        );
+    }
+}

@@ -1,0 +1,321 @@
+//! What a machine answers to each step: one table by step type. Argument and output shapes: agent-protocol.md §6,
+//! instructions.md §3 and §4.
+//!
+//! An answer follows from machine and arguments alone, so an agent needs to remember only that it gave it.
+
+mod checks;
+mod network;
+mod storage;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::machine::Machine;
+
+/// What a step prints and how it ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// 0 good, -1 bad arguments or an internal fault, others as the tool of that step.
+    pub exit_code: i64,
+    /// JSON text of most steps.
+    pub output: String,
+    /// What went wrong.
+    pub error: String,
+}
+
+impl Outcome {
+    fn good(output: &Value) -> Self {
+        Self {
+            exit_code: 0,
+            output: output.to_string(),
+            error: String::new(),
+        }
+    }
+
+    /// A step that ended well and prints nothing.
+    pub fn done() -> Self {
+        Self {
+            exit_code: 0,
+            output: String::new(),
+            error: String::new(),
+        }
+    }
+
+    /// A step that did not.
+    pub fn failed(exit_code: i64, error: impl Into<String>) -> Self {
+        Self {
+            exit_code,
+            output: String::new(),
+            error: error.into(),
+        }
+    }
+}
+
+/// How a step is handled.
+#[derive(Debug, Clone, Copy)]
+pub enum Handling {
+    /// Answered at once by a pure function.
+    Answer(fn(Machine, &[String]) -> Outcome),
+    /// Takes its time and speaks to the service meanwhile.
+    Job(Job),
+}
+
+/// Steps that are more than an answer; the agent carries them out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Job {
+    /// Progress stage by stage, logs, the reboot.
+    Install,
+    /// Ends an installation that runs.
+    StopInstallation,
+    /// Uploads logs.
+    GatherLogs,
+    /// Registers again under the version that was asked for.
+    UpgradeAgent,
+    /// The installed system boots the discovery image again.
+    RebootForReclaim,
+}
+
+/// All steps that agents know.
+const TABLE: [(&str, Handling); 17] = [
+    ("inventory", Handling::Answer(checks::inventory)),
+    ("ntp-synchronizer", Handling::Answer(checks::ntp)),
+    ("connectivity-check", Handling::Answer(network::connectivity)),
+    (
+        "free-network-addresses",
+        Handling::Answer(network::free_addresses),
+    ),
+    ("dhcp-lease-allocate", Handling::Answer(network::dhcp_lease)),
+    ("domain-resolution", Handling::Answer(network::domain_resolution)),
+    ("api-vip-connectivity-check", Handling::Answer(network::api_vip)),
+    ("verify-vips", Handling::Answer(network::verify_vips)),
+    ("tang-connectivity-check", Handling::Answer(network::tang)),
+    (
+        "installation-disk-speed-check",
+        Handling::Answer(storage::disk_speed),
+    ),
+    (
+        "container-image-availability",
+        Handling::Answer(storage::image_availability),
+    ),
+    (
+        "download-boot-artifacts",
+        Handling::Answer(storage::boot_artifacts),
+    ),
+    ("install", Handling::Job(Job::Install)),
+    ("stop-installation", Handling::Job(Job::StopInstallation)),
+    ("logs-gather", Handling::Job(Job::GatherLogs)),
+    ("upgrade-agent", Handling::Job(Job::UpgradeAgent)),
+    ("reboot-for-reclaim", Handling::Job(Job::RebootForReclaim)),
+];
+
+/// What to do with a step of that type. Unknown ones (also `execute`, which no agent has) fail as in every agent.
+pub fn handling(step_type: &str) -> Result<Handling, Outcome> {
+    let known = TABLE.iter().find(|(name, _)| *name == step_type);
+    known
+        .map(|(_, handling)| *handling)
+        .ok_or_else(|| Outcome::failed(-1, format!("failed to find action for step type {step_type}")))
+}
+
+/// The one structured argument, or the failure that every agent answers to a wrong one.
+fn argument<T: DeserializeOwned>(args: &[String]) -> Result<T, Outcome> {
+    let [text] = args else {
+        return Err(Outcome::failed(
+            -1,
+            format!("expecting exactly one argument, got {}", args.len()),
+        ));
+    };
+    parse(text)
+}
+
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Outcome> {
+    serde_json::from_str(text)
+        .map_err(|error| Outcome::failed(-1, format!("arguments cannot be read: {error}")))
+}
+
+/// An answer that can fail early.
+fn settle(outcome: Result<Outcome, Outcome>) -> Outcome {
+    outcome.unwrap_or_else(|failed| failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_api::steps::StepType;
+    use serde_json::json;
+
+    fn answer(step: &str, args: &[&str]) -> Outcome {
+        let args: Vec<String> = args.iter().map(|text| (*text).to_owned()).collect();
+        match handling(step).unwrap() {
+            Handling::Answer(answer) => answer(Machine::new(1, 5), &args),
+            Handling::Job(job) => panic!("{step} is {job:?}"),
+        }
+    }
+
+    fn output(step: &str, argument: &Value) -> Value {
+        let outcome = answer(step, &[&argument.to_string()]);
+        assert_eq!(outcome.exit_code, 0, "{outcome:?}");
+        serde_json::from_str(&outcome.output).unwrap()
+    }
+
+    #[test]
+    fn the_table_has_each_step_of_the_protocol_that_an_agent_can_do() {
+        for (name, _) in TABLE {
+            serde_json::from_value::<StepType>(json!(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        for name in ["execute", "next-step-runner", "brew-coffee"] {
+            let failed = handling(name).unwrap_err();
+            assert_eq!(
+                (failed.exit_code, failed.error),
+                (-1, format!("failed to find action for step type {name}"))
+            );
+        }
+    }
+
+    #[test]
+    fn bad_arguments_fail_as_in_an_agent() {
+        for (step, handling) in TABLE {
+            let Handling::Answer(answer) = handling else {
+                continue;
+            };
+            if step == "inventory" || step == "download-boot-artifacts" {
+                continue;
+            }
+            for args in [vec![], vec!["{".to_owned()], vec!["7".to_owned()]] {
+                assert_eq!(answer(Machine::new(1, 1), &args).exit_code, -1, "{step} {args:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn inventory_and_time_are_what_the_service_reads() {
+        let outcome = answer(
+            "inventory",
+            &["00000000-0000-0000-0000-000000000000", "--output-max-size=9"],
+        );
+        let inventory: muster_api::inventory::Inventory = serde_json::from_str(&outcome.output).unwrap();
+        assert_eq!(inventory, Machine::new(1, 5).inventory());
+        let told = output("ntp-synchronizer", &json!({"ntp_source": "a.example, 192.0.2.1"}));
+        let told: muster_api::steps::NtpSynchronizationResponse = serde_json::from_value(told).unwrap();
+        assert_eq!(told.ntp_sources.len(), 2);
+    }
+
+    #[test]
+    fn peers_of_the_fleet_are_reached_and_strangers_are_not() {
+        let peer = Machine::new(1, 6).inventory();
+        let nics: Vec<Value> = peer
+            .interfaces
+            .iter()
+            .filter(|nic| !nic.ipv4_addresses.is_empty() && nic.name != "lo")
+            .map(|nic| {
+                let addresses: Vec<&str> = nic
+                    .ipv4_addresses
+                    .iter()
+                    .map(|address| address.split('/').next().unwrap())
+                    .collect();
+                json!({"name": nic.name, "mac": nic.mac_address, "ip_addresses": addresses})
+            })
+            .collect();
+        let id = Machine::new(1, 6).host_id();
+        let stranger =
+            json!([{"name": "eth0", "mac": "52:54:00:00:00:01", "ip_addresses": ["198.51.100.7"]}]);
+        let told = output(
+            "connectivity-check",
+            &json!([{"host_id": id, "nics": nics}, {"host_id": "ffffffff-0000-0000-0000-000000000000", "nics": stranger}]),
+        );
+        let of = |id: String| {
+            told["remote_hosts"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|host| host["host_id"] == id)
+                .unwrap()
+                .clone()
+        };
+        let near = of(id.to_string());
+        assert_eq!(near["l3_connectivity"][0]["successful"], true, "{near}");
+        assert_eq!(near["l2_connectivity"][0]["remote_mac"], nics[0]["mac"], "{near}");
+        let far = of("ffffffff-0000-0000-0000-000000000000".into());
+        assert_eq!(
+            far["l3_connectivity"],
+            json!([{"remote_ip_address": "198.51.100.7"}])
+        );
+        assert_eq!(far["l2_connectivity"], Value::Null);
+    }
+
+    #[test]
+    fn network_answers_have_their_shapes() {
+        let free = output("free-network-addresses", &json!(["10.0.0.0/24"]));
+        let addresses = free[0]["free_addresses"].as_array().unwrap();
+        assert!(
+            addresses.contains(&json!("10.0.0.0")) && addresses.len() < 256,
+            "{}",
+            addresses.len()
+        );
+        assert_eq!(
+            answer("free-network-addresses", &[r#"["10.0.0.7/24"]"#]).exit_code,
+            -1
+        );
+        let names = output(
+            "domain-resolution",
+            &json!({"domains": [{"domain_name": "api.a.example"}, {"domain_name": "validateNoWildcardDNS.a.example."}]}),
+        );
+        assert_eq!(
+            names["resolutions"][0]["ipv4_addresses"]
+                .as_array()
+                .unwrap()
+                .len(),
+            1
+        );
+        assert_eq!(names["resolutions"][1]["ipv4_addresses"], json!([]));
+        let vips = output("verify-vips", &json!([{"vip": "10.0.0.5", "vip_type": "api"}]));
+        assert_eq!(
+            vips,
+            json!([{"vip": "10.0.0.5", "vip_type": "api", "verification": "succeeded"}])
+        );
+        assert_eq!(output("verify-vips", &json!([])), Value::Null);
+        let api = output(
+            "api-vip-connectivity-check",
+            &json!({"url": "https://10.0.0.5:22623/config/worker"}),
+        );
+        assert_eq!(api["is_success"], true);
+        assert!(serde_json::from_str::<Value>(api["ignition"].as_str().unwrap()).is_ok());
+        let tang = output(
+            "tang-connectivity-check",
+            &json!({"tang_servers": r#"[{"url":"http://tang.example:7500","thumbprint":"PLjN"}]"#}),
+        );
+        assert_eq!(
+            tang["tang_server_response"][0]["tang_url"],
+            "http://tang.example:7500"
+        );
+        let lease = output(
+            "dhcp-lease-allocate",
+            &json!({"interface": "eno8303", "api_vip_mac": "00:1a:4a:00:00:01", "ingress_vip_mac": "00:1a:4a:00:00:02"}),
+        );
+        assert!(
+            lease["api_vip_lease"].as_str().unwrap().contains("renew"),
+            "{lease}"
+        );
+    }
+
+    #[test]
+    fn storage_answers_have_their_shapes() {
+        let speed = answer(
+            "installation-disk-speed-check",
+            &[r#"{"path":"/dev/sda"}"#, "480.00"],
+        );
+        let told: Value = serde_json::from_str(&speed.output).unwrap();
+        assert!(told["io_sync_duration"].as_i64().unwrap() > 0, "{speed:?}");
+        let images = answer(
+            "container-image-availability",
+            &[r#"{"images":["quay.example/a:1","quay.example/b:1"],"timeout":960}"#],
+        );
+        let told: Value = serde_json::from_str(&images.output).unwrap();
+        assert_eq!(told["images"].as_array().unwrap().len(), 2);
+        let any_failed = told["images"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|image| image["result"] == "failure");
+        assert_eq!(images.exit_code, if any_failed { 2 } else { 0 });
+    }
+}

@@ -1,0 +1,259 @@
+//! The service over HTTP, as agents speak to it. Source: agent-protocol.md §2.
+
+mod body;
+mod tls;
+
+use std::io::Read;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use bytes::Bytes;
+use flate2::read::GzDecoder;
+use http::{HeaderName, HeaderValue, Method, Request, Response, header};
+use http_body_util::{BodyExt, Limited};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use muster_api::AGENT_VERSION_HEADER;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::time::{Instant, sleep, timeout};
+use uuid::Uuid;
+
+pub use body::Body;
+
+use crate::faults::Fault;
+use crate::measure::{Ending, Measure, Operation};
+use crate::options::Options;
+
+/// How long an answer may take. Agents in the field have no limit; here a lost answer has to end as something.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Quick retries of a request that met 503 or 504.
+const QUICK_RETRIES: u32 = 3;
+/// No answer is larger: the list of all hosts is some 40 kB a host.
+const LARGEST_ANSWER: usize = 4 << 30;
+
+type Http = Client<HttpsConnector<HttpConnector>, Body>;
+
+/// Lets the process have as many connections as the system allows it.
+pub fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    // The connections that are too many then say so themselves.
+    let _ = setrlimit(Resource::Nofile, raised);
+}
+
+/// Makes the connections of agents.
+pub struct Wires {
+    connector: HttpsConnector<HttpConnector>,
+    shared: Option<Http>,
+}
+
+impl Wires {
+    /// # Errors
+    /// The certificates cannot be read.
+    pub fn new(options: &Options) -> Result<Self> {
+        let connector = tls::connector(options)?;
+        let shared = options.share_connections.then(|| client(&connector));
+        Ok(Self { connector, shared })
+    }
+
+    /// Connections for one agent, unless all share theirs.
+    pub fn one(&self, base: Arc<str>, credential: Option<Credential>, measure: Arc<Measure>) -> Wire {
+        Wire {
+            http: self.shared.clone().unwrap_or_else(|| client(&self.connector)),
+            base,
+            credential,
+            measure,
+        }
+    }
+}
+
+fn client(connector: &HttpsConnector<HttpConnector>) -> Http {
+    Client::builder(TokioExecutor::new())
+        .pool_idle_timeout(Duration::from_secs(90))
+        .pool_timer(TokioTimer::new())
+        // Answers to agents are small, and there are many agents.
+        .http1_max_buf_size(16 << 10)
+        .build(connector.clone())
+}
+
+/// One agent's way to the service.
+#[derive(Clone)]
+pub struct Wire {
+    http: Http,
+    base: Arc<str>,
+    credential: Option<Credential>,
+    measure: Arc<Measure>,
+}
+
+/// A token in its header.
+pub type Credential = (HeaderName, HeaderValue);
+
+/// A request.
+pub struct Ask<'a> {
+    pub operation: Operation,
+    pub method: Method,
+    /// Below the protocol's base path.
+    pub path: &'a str,
+    pub body: Body,
+    /// The media type of the body, if it has one.
+    pub content_type: Option<&'a str>,
+    /// What the agent calls itself, where the protocol has it.
+    pub version: Option<&'a str>,
+    /// The fault that makes the agent ask this, and what it tries.
+    pub because: Option<(Fault, &'a str)>,
+}
+
+impl<'a> Ask<'a> {
+    pub fn new(operation: Operation, method: Method, path: &'a str) -> Self {
+        Self {
+            operation,
+            method,
+            path,
+            body: Body::empty(),
+            content_type: None,
+            version: None,
+            because: None,
+        }
+    }
+
+    pub fn json(mut self, body: Bytes) -> Self {
+        self.body = Body::whole(body);
+        self.content_type = Some("application/json");
+        self
+    }
+
+    pub fn body(mut self, body: Body, content_type: &'a str) -> Self {
+        self.body = body;
+        self.content_type = Some(content_type);
+        self
+    }
+
+    pub fn version(mut self, version: &'a str) -> Self {
+        self.version = Some(version);
+        self
+    }
+
+    pub fn because(mut self, because: Option<(Fault, &'a str)>) -> Self {
+        self.because = because;
+        self
+    }
+}
+
+impl Wire {
+    /// Sends, with quick retries on 503 and 504, and counts each try. The body of the answer is empty unless it came whole.
+    pub async fn ask(&self, mut ask: Ask<'_>) -> (Ending, Vec<u8>) {
+        let mut attempt = 0;
+        loop {
+            let began = Instant::now();
+            let again = ask.body.again();
+            let (ending, body) = self.once(&mut ask).await;
+            match ask.because {
+                Some((fault, what)) => self.measure.met(fault, what, ending),
+                None => self.measure.asked(ask.operation, began, ending),
+            }
+            let retry = matches!(ending, Ending::Status(503 | 504)) && attempt < QUICK_RETRIES;
+            match again {
+                Some(again) if retry => ask.body = again,
+                Some(_) | None => return (ending, body),
+            }
+            let most = (2000 << attempt).min(10_000);
+            sleep(Duration::from_millis(rand::random_range(0..most))).await;
+            attempt += 1;
+        }
+    }
+
+    async fn once(&self, ask: &mut Ask<'_>) -> (Ending, Vec<u8>) {
+        let request = match self.request(ask) {
+            Ok(request) => request,
+            Err(_) => return (Ending::NoAnswer("the request cannot be written"), Vec::new()),
+        };
+        match timeout(PATIENCE, self.exchange(request)).await {
+            Ok(Ok((status, body))) => (Ending::Status(status), body),
+            Ok(Err(why)) => (Ending::NoAnswer(why), Vec::new()),
+            Err(_) => (Ending::NoAnswer("timeout"), Vec::new()),
+        }
+    }
+
+    fn request(&self, ask: &mut Ask<'_>) -> Result<Request<Body>, http::Error> {
+        let accept = match ask.operation {
+            Operation::Download => "*/*",
+            Operation::Register
+            | Operation::Poll
+            | Operation::Reply
+            | Operation::Progress
+            | Operation::Logs => "application/json",
+        };
+        let mut request = Request::builder()
+            .method(ask.method.clone())
+            .uri(format!("{}{}", self.base, ask.path))
+            .header(header::ACCEPT, accept)
+            .header(header::ACCEPT_ENCODING, "gzip")
+            .header("x-request-id", Uuid::new_v4().to_string());
+        if let Some((name, token)) = &self.credential {
+            request = request.header(name, token);
+        }
+        if let Some(version) = ask.version {
+            request = request.header(AGENT_VERSION_HEADER, version);
+        }
+        if let Some(content_type) = ask.content_type {
+            request = request.header(header::CONTENT_TYPE, content_type);
+        }
+        request.body(std::mem::replace(&mut ask.body, Body::empty()))
+    }
+
+    async fn exchange(&self, request: Request<Body>) -> Result<(u16, Vec<u8>), &'static str> {
+        let answer = self.http.request(request).await.map_err(|error| why(&error))?;
+        let (status, gzip) = (answer.status().as_u16(), is_gzip(&answer));
+        let body = Limited::new(answer.into_body(), LARGEST_ANSWER)
+            .collect()
+            .await
+            .map_err(|_| "the answer broke off")?
+            .to_bytes();
+        if !gzip {
+            return Ok((status, body.into()));
+        }
+        let mut plain = Vec::new();
+        let limit = u64::try_from(LARGEST_ANSWER).unwrap_or(u64::MAX);
+        GzDecoder::new(&body[..])
+            .take(limit)
+            .read_to_end(&mut plain)
+            .map_err(|_| "the answer cannot be decompressed")?;
+        Ok((status, plain))
+    }
+}
+
+fn is_gzip<T>(answer: &Response<T>) -> bool {
+    answer
+        .headers()
+        .get(header::CONTENT_ENCODING)
+        .is_some_and(|value| value == "gzip")
+}
+
+/// The kind of an error, without what varies.
+fn why(error: &hyper_util::client::legacy::Error) -> &'static str {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            return match error.kind() {
+                std::io::ErrorKind::ConnectionRefused => "connection refused",
+                std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe => "connection reset",
+                std::io::ErrorKind::AddrNotAvailable => "no more local ports",
+                std::io::ErrorKind::InvalidData => "TLS",
+                _ if error.raw_os_error() == Some(24) => "no more open files",
+                _ => "network",
+            };
+        }
+        cause = error.source();
+    }
+    if error.is_connect() {
+        "no connection"
+    } else {
+        "the connection ended"
+    }
+}

@@ -1,0 +1,552 @@
+//! Clusters over REST, and hosts that go into them and come back. Rules: rest-behaviour.md §5 and §6.
+
+use std::time::{Duration, Instant};
+
+use muster_tests::rest::PULL_SECRET;
+use serde_json::{Value, json};
+
+use crate::ask::{Answer, Asker};
+use crate::database::{
+    Database, host_id, infra_env, inventory, known_host, on_each_database, register, reply,
+};
+
+on_each_database!(
+    a_cluster_is_imported_described_and_forgotten,
+    bad_settings_of_clusters_are_refused_by_name,
+    a_host_is_bound_judged_installed_and_let_go_again,
+    refused_actions_name_the_state_and_are_told,
+    an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone,
+    hosts_of_a_cluster_are_judged_anew_when_another_takes_their_name,
+    deleting_a_cluster_lets_hosts_of_the_pool_go_and_waits_for_installations,
+    what_only_a_new_cluster_needs_is_refused_with_what_to_do_instead,
+    a_second_machine_of_one_id_is_kept_beside_the_first,
+);
+
+fn import(asker: &Asker, name: &str) -> String {
+    let body = json!({
+        "name": name, "api_vip_dnsname": format!("api.{name}.example.test"), "openshift_cluster_id": host_id(77),
+    });
+    let made = asker.post("/clusters/import", &body).expect(201).json();
+    made["id"].as_str().unwrap().to_owned()
+}
+
+fn put(asker: &Asker, path: &str, body: &Value) -> Answer {
+    let path = format!("{}{path}", muster_api::BASE_PATH);
+    asker.ask("PUT", &path, Some(body.to_string().as_bytes()))
+}
+
+/// Waits until `path` fits.
+#[track_caller]
+fn wait(asker: &Asker, path: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let seen = asker.get(path).json();
+        if fits(&seen) {
+            return seen;
+        }
+        assert!(Instant::now() < until, "not {what}: {seen}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Binds a known host, and speaks for its agent until it is known in the cluster.
+#[track_caller]
+fn known_in(asker: &Asker, infra_env: &str, n: u64, cluster: &str) -> String {
+    let host = known_host(asker, infra_env, n);
+    let bound = asker
+        .post(&format!("{host}/actions/bind"), &json!({"cluster_id": cluster}))
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&bound["status"], &bound["cluster_id"]),
+        (&json!("binding"), &json!(cluster))
+    );
+    register(asker, infra_env, n);
+    tell(asker, &host, n);
+    host
+}
+
+/// What an agent in a cluster tells, so that the host is known.
+fn tell(asker: &Asker, host: &str, n: u64) {
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
+    asker
+        .get(&format!("{host}/instructions?timestamp={now}"))
+        .expect(200);
+    let cluster = asker.get(host).json()["cluster_id"].as_str().unwrap().to_owned();
+    let name = asker.get(&format!("/clusters/{cluster}")).json()["name"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let domain = |prefix: &str, answers: &[&str]| {
+        json!({
+            "domain_name": format!("{prefix}.{name}.example.test"), "ipv4_addresses": answers, "ipv6_addresses": [],
+        })
+    };
+    let resolutions = json!([
+        domain("api", &["198.51.100.5"]),
+        domain("api-int", &["198.51.100.5"]),
+        domain("console-openshift-console.apps", &["198.51.100.6"]),
+        domain("validateNoWildcardDNS", &[]),
+    ]);
+    for (step, output) in [
+        ("inventory", inventory(n)),
+        (
+            "api-vip-connectivity-check",
+            json!({"is_success": true, "ignition": "{\"ignition\":{\"version\":\"3.2.0\"}}"}),
+        ),
+        ("domain-resolution", json!({"resolutions": resolutions})),
+        (
+            "ntp-synchronizer",
+            json!({"ntp_sources": [{"source_name": "198.51.100.1", "source_state": "synced"}]}),
+        ),
+    ] {
+        asker
+            .post(&format!("{host}/instructions"), &reply(step, &output))
+            .expect(204);
+    }
+}
+
+fn a_cluster_is_imported_described_and_forgotten(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let id = import(&asker, "day2");
+    let path = format!("/clusters/{id}");
+    let got = asker.get(&path).expect(200).json();
+    assert_eq!(
+        (
+            &got["kind"],
+            &got["status"],
+            &got["name"],
+            &got["base_dns_domain"]
+        ),
+        (
+            &json!("AddHostsCluster"),
+            &json!("adding-hosts"),
+            &json!("day2"),
+            &json!("example.test")
+        )
+    );
+    let changes = json!({
+        "pull_secret": PULL_SECRET, "http_proxy": "http://proxy.example.test:3128", "machine_networks": [{"cidr": "192.0.2.0/24"}],
+        "api_vips": [{"ip": "192.0.2.5"}], "schedulable_masters": false, "hyperthreading": "all",
+        "cluster_networks": [{"cidr": "10.128.0.0/14", "host_prefix": 23}], "platform": {"type": "none"},
+    });
+    let updated = asker.patch(&path, &changes).expect(201);
+    assert!(!updated.text().contains("auths"), "no secret is answered");
+    let updated = updated.json();
+    assert_eq!(updated["pull_secret_set"], true);
+    assert_eq!(updated["machine_networks"][0]["cidr"], "192.0.2.0/24");
+    assert_eq!(updated["api_vips"][0]["ip"], "192.0.2.5");
+    assert_eq!(updated["platform"]["type"], "none");
+    assert_eq!(updated["cluster_network_host_prefix"], 23);
+    assert_eq!(asker.get(&path).expect(200).json(), updated);
+
+    let ignored = json!({"host-validation-ids": "[\"ntp-synced\"]"});
+    let answer = put(&asker, &format!("{path}/ignored-validations"), &ignored);
+    assert_eq!(answer.expect(201).json(), ignored);
+    assert_eq!(
+        asker
+            .get(&format!("{path}/ignored-validations"))
+            .expect(200)
+            .json(),
+        ignored
+    );
+    for bad in ["[\"connected\"]", "[\"nonsense\"]", "no list"] {
+        let body = json!({ "host-validation-ids": bad });
+        put(&asker, &format!("{path}/ignored-validations"), &body).expect(400);
+    }
+
+    let other = import(&asker, "other");
+    assert_eq!(
+        asker
+            .get("/clusters")
+            .expect(200)
+            .json()
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    asker.delete(&path).expect(204);
+    asker.delete(&path).expect(404).words();
+    asker.get(&path).expect(404).words();
+    asker.patch(&path, &json!({})).expect(404);
+    let left = asker.get("/clusters").expect(200).json();
+    assert_eq!(
+        (left.as_array().unwrap().len(), &left[0]["id"]),
+        (1, &json!(other))
+    );
+    let all = asker
+        .with("get_unregistered_clusters", "true")
+        .get("/clusters")
+        .expect(200)
+        .json();
+    assert_eq!(all.as_array().unwrap().len(), 2);
+    assert!(all[0]["deleted_at"].is_string());
+    let foreign = asker
+        .get(&format!("/clusters?openshift_cluster_id={}", host_id(1)))
+        .expect(200);
+    assert_eq!(foreign.json(), json!([]));
+    let told = asker.get(&format!("/events?cluster_id={id}")).expect(200).json();
+    let names: Vec<&str> = told
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| event["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "cluster_registration_succeeded",
+            "proxy_settings_changed",
+            "cluster_deregistered"
+        ]
+    );
+}
+
+fn bad_settings_of_clusters_are_refused_by_name(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let good = json!({"name": "day2", "api_vip_dnsname": "192.0.2.5", "openshift_cluster_id": host_id(1)});
+    for (field, value) in [
+        ("name", json!("Day 2")),
+        ("name", json!("x".repeat(55))),
+        ("api_vip_dnsname", json!("two words")),
+        ("openshift_version", json!("four\n")),
+        ("openshift_cluster_id", json!("nobody")),
+    ] {
+        let mut body = good.clone();
+        body[field] = value;
+        let words = asker.post("/clusters/import", &body).expect(400).words();
+        assert!(words.contains(field), "{field}: {words}");
+    }
+    let path = format!("/clusters/{}", import(&asker, "day2"));
+    let before = asker.get(&path).json();
+    for (field, value) in [
+        ("pull_secret", json!("{}")),
+        ("ssh_public_key", json!("not a key")),
+        ("http_proxy", json!("ftp://x")),
+        ("ntp_sources", json!("a b")),
+        ("machine_networks", json!([{"cidr": "everything"}])),
+        ("api_vips", json!([{"ip": "no address"}])),
+        ("ignition_endpoint", json!({"url": "nowhere"})),
+        ("ignition_endpoint", json!({"ca_certificate": "AAAA"})),
+        ("base_dns_domain", json!("two words")),
+        ("platform", json!({"type": "moon"})),
+        ("colour", json!("red")),
+    ] {
+        let words = asker.patch(&path, &json!({ field: value })).expect(400).words();
+        assert!(words.contains(field), "{field}: {words}");
+    }
+    assert_eq!(asker.get(&path).json(), before);
+}
+
+fn a_host_is_bound_judged_installed_and_let_go_again(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let pool = infra_env(&asker);
+    let cluster = import(&asker, "day2");
+    let host = known_in(&asker, &pool, 1, &cluster);
+    let seen = wait(&asker, &host, "known", |host| host["status"] == "known");
+    assert_eq!(seen["kind"], "AddToExistingClusterHost");
+    let listed = asker
+        .get(&format!("/clusters/{cluster}/hosts"))
+        .expect(200)
+        .json();
+    assert_eq!(
+        (listed.as_array().unwrap().len(), &listed[0]["id"]),
+        (1, &seen["id"])
+    );
+    assert!(listed[0].get("inventory").is_none());
+    let with = asker.get(&format!(
+        "/clusters/{cluster}/hosts?with-inventory=true&status=known"
+    ));
+    assert!(with.expect(200).json()[0]["inventory"].is_string());
+    let shown = asker.get(&format!("/clusters/{cluster}")).expect(200).json();
+    assert_eq!(
+        (&shown["total_host_count"], &shown["ready_host_count"]),
+        (&json!(1), &json!(1))
+    );
+    assert!(!shown["host_networks"].as_array().unwrap().is_empty());
+
+    let installing = asker
+        .post(&format!("{host}/actions/install"), &json!({}))
+        .expect(202)
+        .json();
+    assert_eq!(installing["status"], "installing");
+    for stage in ["Installing", "Writing image to disk", "Rebooting"] {
+        put(
+            &asker,
+            &format!("{host}/progress"),
+            &json!({"current_stage": stage}),
+        )
+        .expect(200);
+    }
+    assert_eq!(asker.get(&host).json()["status"], "added-to-existing-cluster");
+    put(
+        &asker,
+        &format!("{host}/progress"),
+        &json!({"current_stage": "Dancing"}),
+    )
+    .expect(400);
+
+    let free = asker
+        .post(&format!("{host}/actions/unbind"), &json!({}))
+        .expect(200)
+        .json();
+    assert_eq!(free["status"], "unbinding-pending-user-action");
+    assert!(free.get("cluster_id").is_none());
+    assert_eq!(
+        asker
+            .get(&format!("/clusters/{cluster}/hosts"))
+            .expect(200)
+            .json(),
+        json!([])
+    );
+    register(&asker, &pool, 1);
+    assert_eq!(asker.get(&host).json()["status"], "discovering-unbound");
+}
+
+fn refused_actions_name_the_state_and_are_told(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let pool = infra_env(&asker);
+    let cluster = import(&asker, "day2");
+    let host = register(&asker, &pool, 1);
+    let bind = json!({"cluster_id": cluster});
+    let act = |action: &str, body: &Value| asker.post(&format!("{host}/actions/{action}"), body);
+    let words = act("bind", &bind).expect(409).words();
+    assert!(words.contains("discovering-unbound"), "{words}");
+    for action in ["unbind", "install", "reset"] {
+        let words = act(action, &json!({})).expect(409).words();
+        assert!(words.contains("discovering-unbound"), "{action}: {words}");
+    }
+    asker
+        .post(&format!("{pool}/hosts/{}/actions/bind", host_id(9)), &bind)
+        .expect(404);
+    let known = known_host(&asker, &pool, 2);
+    let nowhere = json!({"cluster_id": host_id(9)});
+    asker
+        .post(&format!("{known}/actions/bind"), &nowhere)
+        .expect(400)
+        .words();
+    asker.post(&format!("{known}/actions/bind"), &bind).expect(200);
+    let words = asker
+        .post(&format!("{known}/actions/bind"), &bind)
+        .expect(409)
+        .words();
+    assert!(words.contains("binding"), "{words}");
+    put(
+        &asker,
+        &format!("{host}/progress"),
+        &json!({"current_stage": "Installing"}),
+    )
+    .expect(400);
+    let told = asker
+        .get(&format!("/events?host_id={}", host_id(1)))
+        .expect(200)
+        .json();
+    assert!(
+        told.as_array()
+            .unwrap()
+            .iter()
+            .any(|event| event["name"] == "host_bind_failed"),
+        "{told}"
+    );
+}
+
+fn an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let cluster = import(&asker, "day2");
+    let body = |cluster: &str| json!({"name": "hw", "pull_secret": PULL_SECRET, "cluster_id": cluster});
+    asker.post("/infra-envs", &body(&host_id(9))).expect(404).words();
+    let made = asker.post("/infra-envs", &body(&cluster)).expect(201).json();
+    let pool = format!("/infra-envs/{}", made["id"].as_str().unwrap());
+    let other = infra_env(&asker);
+    let listed = asker
+        .get(&format!("/infra-envs?cluster_id={cluster}"))
+        .expect(200)
+        .json();
+    assert_eq!(
+        (listed.as_array().unwrap().len(), &listed[0]["id"]),
+        (1, &made["id"])
+    );
+    let host = register(&asker, &pool, 1);
+    let seen = asker.get(&host).expect(200).json();
+    assert_eq!(
+        (
+            &seen["status"],
+            &seen["cluster_id"],
+            &seen["role"],
+            &seen["machine_config_pool_name"]
+        ),
+        (
+            &json!("discovering"),
+            &json!(cluster),
+            &json!("worker"),
+            &json!("worker")
+        )
+    );
+    let words = asker
+        .post(&format!("{host}/actions/unbind"), &json!({}))
+        .expect(409)
+        .words();
+    assert!(words.contains("InfraEnv"), "{words}");
+    let bound = known_in(&asker, &other, 2, &cluster);
+
+    asker.delete(&format!("/clusters/{cluster}")).expect(204);
+    asker.get(&host).expect(404);
+    let free = asker.get(&bound).expect(200).json();
+    assert_eq!(free["status"], "unbinding");
+    assert!(free.get("cluster_id").is_none());
+    // Agents stop for ever at 409, which is right where nothing can come of it.
+    let body = json!({"host_id": host_id(3)});
+    let words = asker.post(&format!("{pool}/hosts"), &body).expect(409).words();
+    assert!(words.contains("cluster"), "{words}");
+}
+
+fn hosts_of_a_cluster_are_judged_anew_when_another_takes_their_name(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let pool = infra_env(&asker);
+    let cluster = import(&asker, "day2");
+    let one = known_in(&asker, &pool, 1, &cluster);
+    let two = known_in(&asker, &pool, 2, &cluster);
+    for host in [&one, &two] {
+        wait(&asker, host, "known", |host| host["status"] == "known");
+    }
+    let name = json!({"host_name": "twin"});
+    asker.patch(&one, &name).expect(201);
+    asker.patch(&two, &name).expect(201);
+    let seen = wait(&asker, &one, "judged anew", |host| {
+        host["status"] == "insufficient"
+    });
+    let checks = seen["validations_info"].as_str().unwrap();
+    assert!(checks.contains("hostname-unique"), "{checks}");
+    asker.patch(&two, &json!({"host_name": "other"})).expect(201);
+    wait(&asker, &one, "known again", |host| host["status"] == "known");
+}
+
+fn deleting_a_cluster_lets_hosts_of_the_pool_go_and_waits_for_installations(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let pool = infra_env(&asker);
+    let cluster = import(&asker, "day2");
+    let on_its_way = known_host(&asker, &pool, 1);
+    asker
+        .post(
+            &format!("{on_its_way}/actions/bind"),
+            &json!({"cluster_id": cluster}),
+        )
+        .expect(200);
+    let host = known_in(&asker, &pool, 2, &cluster);
+    wait(&asker, &host, "known", |host| host["status"] == "known");
+    asker
+        .post(&format!("{host}/actions/install"), &json!({}))
+        .expect(202);
+    let words = asker.delete(&format!("/clusters/{cluster}")).expect(409).words();
+    assert!(words.contains("being installed"), "{words}");
+    asker.get(&format!("/clusters/{cluster}")).expect(200);
+    asker
+        .post(&format!("{host}/actions/reset"), &json!({}))
+        .expect(200);
+    asker.delete(&format!("/clusters/{cluster}")).expect(204);
+    assert_eq!(asker.get(&on_its_way).json()["status"], "unbinding");
+    assert_eq!(asker.get(&host).json()["status"], "unbinding-pending-user-action");
+    register(&asker, &pool, 1);
+    assert_eq!(asker.get(&on_its_way).json()["status"], "discovering-unbound");
+}
+
+fn what_only_a_new_cluster_needs_is_refused_with_what_to_do_instead(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let cluster = import(&asker, "day2");
+    for (method, path, status, hint) in [
+        ("POST", "/clusters".to_owned(), 409, "/v2/clusters/import"),
+        (
+            "POST",
+            format!("/clusters/{cluster}/actions/install"),
+            409,
+            "actions/install for each",
+        ),
+        (
+            "POST",
+            format!("/clusters/{cluster}/actions/allow-add-hosts"),
+            400,
+            "already",
+        ),
+        (
+            "GET",
+            format!("/clusters/{cluster}/install-config"),
+            400,
+            "not installed by this service",
+        ),
+        (
+            "GET",
+            format!("/clusters/{cluster}/downloads/files?file_name=install-config.yaml"),
+            409,
+            "not installed by",
+        ),
+        (
+            "POST",
+            format!("/clusters/{}/actions/cancel", host_id(9)),
+            404,
+            "not found",
+        ),
+        ("POST", "/clusters/nobody/actions/cancel".to_owned(), 400, "UUID"),
+    ] {
+        let body: Option<&[u8]> = (method != "GET").then_some(b"{}");
+        let answer = asker.ask(method, &format!("{}{path}", muster_api::BASE_PATH), body);
+        let words = answer.expect(status).words();
+        assert!(words.contains(hint), "{method} {path}: {words}");
+    }
+    let config = asker.get("/clusters/default-config").expect(200).json();
+    assert_eq!(config["cluster_network_cidr"], "10.128.0.0/14");
+    let features = asker
+        .get("/support-levels/features?openshift_version=4.20")
+        .expect(200)
+        .json();
+    assert_eq!(features["features"]["FULL_ISO"], "supported");
+    asker.get("/support-levels/features").expect(400);
+}
+
+fn a_second_machine_of_one_id_is_kept_beside_the_first(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let pool = infra_env(&asker);
+    let speaks = |mac: &str| {
+        let fingerprint = json!({"board_serial": "To be filled", "macs": [mac]});
+        let asker = asker.with("x-muster-fingerprint", &fingerprint.to_string());
+        let body = json!({"host_id": host_id(1), "discovery_agent_version": "muster-agent/0.1.0"});
+        let told = asker.post(&format!("{pool}/hosts"), &body).expect(201).json();
+        let runner = told["next_step_runner_command"]["args"][0].as_str().unwrap();
+        let runner: Value = serde_json::from_str(runner).unwrap();
+        assert_eq!(runner["host_id"], told["id"], "both tell the same id");
+        told["id"].as_str().unwrap().to_owned()
+    };
+    let first = speaks("52:54:00:00:00:01");
+    assert_eq!(first, host_id(1));
+    let second = speaks("52:54:00:00:00:02");
+    assert_ne!(second, first);
+    assert_eq!(speaks("52:54:00:00:00:01"), first, "the first keeps its id");
+    assert_eq!(speaks("52:54:00:00:00:02"), second, "and the second its own");
+    let listed = asker.get(&format!("{pool}/hosts")).expect(200).json();
+    assert_eq!(listed.as_array().unwrap().len(), 2);
+    for (id, other) in [(&first, &second), (&second, &first)] {
+        let host = asker.get(&format!("{pool}/hosts/{id}")).expect(200).text();
+        assert!(
+            host.contains("duplicate-host-id") && host.contains(other.as_str()),
+            "{host}"
+        );
+    }
+    let path = format!("{pool}/hosts/{first}/actions/settle-identity");
+    let settled = asker.post(&path, &json!({})).expect(200).text();
+    assert!(!settled.contains("duplicate-host-id"), "{settled}");
+    speaks("52:54:00:00:00:02");
+    let host = asker.get(&format!("{pool}/hosts/{first}")).expect(200).text();
+    assert!(!host.contains("duplicate-host-id"), "settled is settled: {host}");
+}

@@ -1,0 +1,280 @@
+//! Many agents at once, some of which misbehave (`muster-fleet`): what the service makes of them, and that nobody else notices.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use muster_tests::artifacts::fleet_program;
+use muster_tests::condition::await_condition;
+use muster_tests::fleet::{Run, fleet};
+use serde_json::Value;
+
+use crate::ask::Asker;
+use crate::clock::Clock;
+use crate::database::{Database, infra_env, on_each_database};
+
+on_each_database!(
+    each_fault_is_contained_and_nobody_else_notices,
+    silent_hosts_are_lost_and_no_others,
+    agents_learn_their_token_as_machines_do,
+);
+
+/// The hosts of an InfraEnv, as the service sees them.
+#[track_caller]
+fn hosts(asker: &Asker, infra_env: &str) -> Vec<Value> {
+    let list = asker.get(&format!("{infra_env}/hosts")).expect(200).json();
+    list.as_array().unwrap().clone()
+}
+
+fn by_status(hosts: &[Value]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for host in hosts {
+        *counts
+            .entry(host["status"].as_str().unwrap_or("none").to_owned())
+            .or_default() += 1;
+    }
+    counts
+}
+
+fn id(infra_env: &str) -> &str {
+    infra_env.trim_start_matches("/infra-envs/")
+}
+
+/// Requests of agents without a fault ended well, each as the protocol says.
+#[track_caller]
+fn good_agents_met_nothing_bad(run: &Run) {
+    for (operation, ending, count) in run.endings() {
+        let good = match operation.as_str() {
+            "register" => "201",
+            "reply" | "logs" => "204",
+            _ => "200",
+        };
+        // Answers to logs depend on the cluster, which these hosts do not have.
+        assert!(
+            ending == good || operation == "logs",
+            "{count} times {operation} ended with {ending}: {}",
+            run.text()
+        );
+    }
+}
+
+/// What a fault tried ended only in one of these ways.
+#[track_caller]
+fn all_ended(run: &Run, fault: &str, allowed: &[&str]) {
+    let met = run.met(fault);
+    assert!(!met.is_empty(), "{fault} did nothing: {}", run.text());
+    for (what, ending, count) in met {
+        assert!(
+            allowed.contains(&ending.as_str()),
+            "{fault}: {what}: {count} times {ending}; {allowed:?} are right"
+        );
+    }
+}
+
+fn each_fault_is_contained_and_nobody_else_notices(database: Database) {
+    let service = database.serve();
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let arguments = [
+        "--hosts",
+        "50",
+        "--register-rate",
+        "0",
+        "--poll-interval",
+        "500ms",
+        // However busy this computer is: the slow ones are waited for.
+        "--until-inventory",
+        "--duration",
+        "20s",
+        "--fault",
+        "silent=5%",
+        "--fault",
+        "slow=5%",
+        "--fault",
+        "duplicate-id=2",
+        "--fault",
+        "replayed-reply=5%",
+        "--fault",
+        "hostile-inventory=7",
+        "--fault",
+        "foreign-reply=5%",
+        "--fault",
+        "long-log=2%",
+        "--infra-env-id",
+    ];
+    let run = fleet(&service, &[&arguments[..], &[id(&infra_env)]].concat());
+
+    good_agents_met_nothing_bad(&run);
+    assert_eq!(run.count("/registrations/count"), 50);
+    // All whose inventory is one.
+    assert_eq!(run.count("/inventories/taken"), 43, "{}", run.text());
+
+    // The harmless form of strange texts is kept; everything else is refused by name.
+    for (what, ending, count) in run.met("hostile-inventory") {
+        let strange_texts = what.contains("control characters");
+        // Nobody waits for the rest of a body that is too large, so its sender may only see the connection end.
+        let too_large = what.contains("12 MiB");
+        assert!(
+            ending == "400"
+                || strange_texts && ending == "204"
+                || too_large && ending.starts_with("no answer"),
+            "{what}: {count} times {ending}"
+        );
+    }
+    let kinds: Vec<String> = run
+        .met("hostile-inventory")
+        .into_iter()
+        .map(|(what, ..)| what)
+        .collect();
+    assert!(kinds.len() >= 7, "{kinds:?}");
+    all_ended(&run, "foreign-reply", &["404"]);
+    all_ended(&run, "replayed-reply", &["204"]);
+    all_ended(&run, "slow", &["204"]);
+    // Nobody waits for the rest of a body that is refused, so its sender may only see the connection end.
+    all_ended(
+        &run,
+        "long-log",
+        &[
+            "400",
+            "401",
+            "403",
+            "404",
+            "409",
+            "413",
+            "no answer: connection reset",
+            "no answer: the connection ended",
+        ],
+    );
+
+    let seen = hosts(&asker, &infra_env);
+    // Two machines claim an id of another. They are either one record with it, or have been told ids of their own.
+    assert!((48..=50).contains(&seen.len()), "{} hosts", seen.len());
+    let states = by_status(&seen);
+    let judged = states.get("known-unbound").unwrap_or(&0) + states.get("insufficient-unbound").unwrap_or(&0);
+    assert!(judged >= seen.len() - 7, "{states:?}");
+    assert!(states.get("known-unbound").unwrap_or(&0) >= &30, "{states:?}");
+    for host in &seen {
+        let text = host.to_string();
+        assert!(
+            !text.contains("\\u0000") && !text.contains("\\u001b") && !text.contains('\u{202e}'),
+            "harmful characters are told on: {text}"
+        );
+    }
+    let other = crate::database::infra_env(&asker);
+    assert!(hosts(&asker, &other).is_empty(), "a host in a foreign InfraEnv");
+    asker.ask("GET", "/health", None).expect(200);
+    let panics = service.log().matches("panicked").count();
+    assert_eq!(panics, 0, "the service panicked");
+}
+
+fn silent_hosts_are_lost_and_no_others(database: Database) {
+    let clock = Clock::new();
+    let service = database.serve_with(|settings| settings.program(clock.program()));
+    let asker = Asker::of(&service);
+    let infra_env = infra_env(&asker);
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            let arguments = [
+                "--hosts",
+                "30",
+                "--register-rate",
+                "0",
+                "--poll-interval",
+                "500ms",
+                "--duration",
+                "40s",
+                "--fault",
+                "silent=10%",
+                "--infra-env-id",
+            ];
+            fleet(&service, &[&arguments[..], &[id(&infra_env)]].concat())
+        });
+        let limit = Duration::from_secs(30);
+        await_condition("30 hosts to be judged", limit, || {
+            let states = by_status(&hosts(&asker, &infra_env));
+            let judged =
+                states.get("known-unbound").unwrap_or(&0) + states.get("insufficient-unbound").unwrap_or(&0);
+            if judged == 30 {
+                Ok(())
+            } else {
+                Err(format!("{states:?}"))
+            }
+        });
+        // Two and a half minutes pass, in which the others poll.
+        let before = Utc::now() + Duration::from_secs(140);
+        clock.forward(150);
+        await_condition("27 hosts to have polled since", limit, || {
+            let list = hosts(&asker, &infra_env);
+            let polled = |host: &&Value| {
+                let at: DateTime<Utc> = host["checked_in_at"].as_str().unwrap().parse().unwrap();
+                at > before
+            };
+            let polled = list.iter().filter(polled).count();
+            if polled == 27 {
+                Ok(())
+            } else {
+                Err(format!("{polled}"))
+            }
+        });
+        clock.forward(190);
+        await_condition("3 hosts to be disconnected", limit, || {
+            let states = by_status(&hosts(&asker, &infra_env));
+            let lost = states.get("disconnected-unbound").copied().unwrap_or(0);
+            if lost == 3 {
+                Ok(())
+            } else {
+                Err(format!("{states:?}"))
+            }
+        });
+        run.join().unwrap()
+    });
+    let states = by_status(&hosts(&asker, &infra_env));
+    assert_eq!(states.get("disconnected-unbound"), Some(&3), "{states:?}");
+    assert_eq!(run.count("/agents/silent"), 3, "{}", run.text());
+    good_agents_met_nothing_bad(&run);
+}
+
+fn agents_learn_their_token_as_machines_do(database: Database) {
+    let service = database.serve_with(|settings| settings.auth_local());
+    let operator = service.token(None);
+    let arguments = ["--hosts", "5", "--register-rate", "0", "--until-inventory"];
+    let run = fleet(&service, &[&arguments[..], &["--token", &operator]].concat());
+    assert_eq!(run.count("/inventories/taken"), 5, "{}", run.text());
+    good_agents_met_nothing_bad(&run);
+
+    // Without the operator's token it cannot begin, and says what to give.
+    let refused = Command::new(fleet_program())
+        .args(["--url", service.client().base()])
+        .args(arguments)
+        .env_remove("MUSTER_TOKEN")
+        .output()
+        .unwrap();
+    assert!(!refused.status.success());
+    let words = String::from_utf8_lossy(&refused.stderr);
+    assert!(words.contains("401") && words.contains("--token"), "{words}");
+
+    // With the token of another InfraEnv, its agents are turned away and do not try again.
+    let own = format!("/infra-envs/{}", run.infra_env_id());
+    let asker = Asker::of(&service).with("Authorization", &format!("Bearer {operator}"));
+    let other = infra_env(&asker);
+    let wrong = service.token(Some(&other));
+    let turned_away = [
+        "--hosts",
+        "3",
+        "--seed",
+        "2",
+        "--register-rate",
+        "0",
+        "--duration",
+        "2s",
+        "--skip-states",
+        "--agent-token",
+        &wrong,
+        "--infra-env-id",
+        id(&own),
+    ];
+    let run = fleet(&service, &turned_away);
+    assert_eq!(run.count("/agents/blocked"), 3, "{}", run.text());
+    assert_eq!(hosts(&asker, &own).len(), 5);
+}

@@ -1,0 +1,88 @@
+//! `muster-fleet` at work on a service: many agents, some of which misbehave.
+
+use serde_json::Value;
+
+use crate::artifacts::fleet_program;
+use crate::process::{command, run};
+use crate::service::Service;
+
+/// What a run has shown (`muster-fleet --json`).
+#[derive(Debug)]
+pub struct Run(Value);
+
+/// Runs a fleet to its end. `arguments` beside `--url` and `--json`; they must make it end.
+///
+/// # Panics
+/// If it cannot begin.
+#[track_caller]
+pub fn fleet(service: &Service, arguments: &[&str]) -> Run {
+    let mut program = command(fleet_program());
+    // Settings of the surrounding shell are not the test's.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_")) {
+        program.env_remove(name);
+    }
+    program.args(["--json", "--url", service.client().base()]);
+    let told = run(program.args(arguments));
+    Run(serde_json::from_str(&told)
+        .unwrap_or_else(|error| panic!("muster-fleet prints no JSON: {error} in {told}")))
+}
+
+impl Run {
+    /// A number of the report, by its place (`/polls/per_second`); 0 when it is not there, as counts that are zero are not.
+    pub fn number(&self, place: &str) -> f64 {
+        self.0.pointer(place).and_then(Value::as_f64).unwrap_or(0.0)
+    }
+
+    /// How often something was counted, by its place.
+    pub fn count(&self, place: &str) -> u64 {
+        self.0.pointer(place).and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    /// The InfraEnv that the hosts are in.
+    pub fn infra_env_id(&self) -> &str {
+        self.0["infra_env_id"].as_str().unwrap_or_default()
+    }
+
+    /// A latency of an operation (`p50_ms`, `p99_ms`, `max_ms`), milliseconds.
+    pub fn latency(&self, operation: &str, which: &str) -> f64 {
+        let operations = self.0["operations"].as_array().into_iter().flatten();
+        let found = operations
+            .into_iter()
+            .find(|entry| entry["operation"] == operation);
+        found.and_then(|entry| entry[which].as_f64()).unwrap_or(f64::NAN)
+    }
+
+    /// How the requests of agents without a fault ended: operation, ending (a status or why there was none), how often.
+    pub fn endings(&self) -> Vec<(String, String, u64)> {
+        let operations = self.0["operations"].as_array().into_iter().flatten();
+        operations
+            .flat_map(|entry| {
+                let operation = entry["operation"].as_str().unwrap_or_default();
+                counts(&entry["endings"]).map(move |(ending, count)| (operation.to_owned(), ending, count))
+            })
+            .collect()
+    }
+
+    /// What a fault met: what was tried, the ending, how often.
+    pub fn met(&self, fault: &str) -> Vec<(String, String, u64)> {
+        let faults = self.0["faults"].as_array().into_iter().flatten();
+        faults
+            .filter(|entry| entry["fault"] == fault)
+            .filter_map(|entry| entry["met"].as_object())
+            .flatten()
+            .flat_map(|(what, endings)| {
+                counts(endings).map(move |(ending, count)| (what.clone(), ending, count))
+            })
+            .collect()
+    }
+
+    /// Everything, for messages.
+    pub fn text(&self) -> String {
+        format!("{:#}", self.0)
+    }
+}
+
+fn counts(of: &Value) -> impl Iterator<Item = (String, u64)> {
+    let entries = of.as_object().into_iter().flatten();
+    entries.map(|(name, count)| (name.clone(), count.as_u64().unwrap_or(0)))
+}
