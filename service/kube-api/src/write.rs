@@ -287,15 +287,23 @@ fn check(ask: &Ask, object: &Value, old: Option<&Value>) -> Result<()> {
     if let Some(error) = found.iter().find(cannot_be_read)
         && (resource.nature.is_typed() || error.field.starts_with("metadata"))
     {
+        // What stands in a Secret does not belong into messages.
+        let why = match error.reason {
+            "FieldValueTypeInvalid" => error.to_string(),
+            _ => format!("illegal base64 data in {}", error.field),
+        };
         return Err(ApiError::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a {kind}: {error}",
+            "{kind} in version {version:?} cannot be handled as a {kind}: {why}",
             kind = resource.kind,
             version = resource.version,
         )));
     }
     errors.extend(found);
-    errors.extend(builtin::validate(resource.nature, object, old));
-    errors.dedup();
+    for error in builtin::validate(resource.nature, object, old) {
+        if !errors.contains(&error) {
+            errors.push(error);
+        }
+    }
     if errors.is_empty() {
         return Ok(());
     }
