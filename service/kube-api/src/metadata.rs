@@ -178,13 +178,19 @@ fn validate_owners(object: &Value, errors: &mut Vec<FieldError>) {
             ));
         }
         for (member, value) in [("kind", kind), ("name", name), ("uid", text("uid"))] {
-            if value.is_empty() {
-                errors.push(FieldError::invalid(
-                    format!("{path}.{member}"),
-                    &"".into(),
-                    format!("{member} must not be empty"),
-                ));
-            }
+            let why = if value.is_empty() {
+                format!("{member} must not be empty")
+            } else if value.chars().any(char::is_control) {
+                // The database takes no NUL, and writes share transactions.
+                format!("{member} must not contain control characters")
+            } else {
+                continue;
+            };
+            errors.push(FieldError::invalid(
+                format!("{path}.{member}"),
+                &value.into(),
+                why,
+            ));
         }
         let is_controller = owner.get("controller").and_then(Value::as_bool) == Some(true);
         if let Some(other) = is_controller.then(|| controller.replace(name)).flatten() {
