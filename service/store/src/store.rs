@@ -127,6 +127,12 @@ impl Store {
         self.shared.kind
     }
 
+    /// The connections that read and those that write, for parts of the service that keep their own tables in the same database.
+    /// On PostgreSQL both are the same pool.
+    pub fn pools(&self) -> (AnyPool, AnyPool) {
+        (self.shared.readers.clone(), self.shared.writers.clone())
+    }
+
     /// Whether the database answers a read, and is not only connected.
     ///
     /// # Errors

@@ -22,7 +22,9 @@ mod cases {
 
     pub async fn many_may_open_the_same_empty_database_at_once(world: World) {
         world.store.close().await;
-        let tables = "log_chunks, logs, cluster_members, host_reports, clusters, settings, outbox, events, host_history, host_inventories, hosts, infra_envs, _sqlx_migrations";
+        let tables = "log_chunks, logs, cluster_members, host_reports, host_inventories, hosts, clusters, infra_envs, \
+             host_history, events, outbox, settings, kube_revision, kube_objects, kube_versions, kube_owners, \
+             _sqlx_migrations";
         for table in tables.split(", ") {
             world.sql(&format!("DROP TABLE {table}")).await;
         }

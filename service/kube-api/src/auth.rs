@@ -1,0 +1,108 @@
+//! Who asks: a token or a client certificate, looked at before every request from outside the process.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, header};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::ApiError;
+use crate::request::Caller;
+
+/// Members of this group may do everything; nobody else may do anything.
+const MASTERS: &str = "system:masters";
+/// Paths that tell nothing of objects.
+const OPEN: [&str; 4] = ["/healthz", "/livez", "/readyz", "/version"];
+
+/// Tokens and whose they are. Only their digests are kept.
+#[derive(Debug, Clone, Default)]
+pub struct Tokens(Vec<([u8; 32], Caller)>);
+
+impl Tokens {
+    /// With one token more.
+    #[must_use]
+    pub fn with(mut self, token: &str, caller: Caller) -> Self {
+        self.0.push((Sha256::digest(token).into(), caller));
+        self
+    }
+
+    fn caller(&self, headers: &HeaderMap) -> Option<Caller> {
+        let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+        let (scheme, token) = value.split_once(' ')?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return None;
+        }
+        // Digests are compared, so that the time it takes tells nothing of the token.
+        let digest: [u8; 32] = Sha256::digest(token.trim()).into();
+        self.0
+            .iter()
+            .find(|(known, _)| *known == digest)
+            .map(|(_, caller)| caller.clone())
+    }
+}
+
+/// Lets only those pass who may ask. An `Option<Caller>` in the extensions (of whom the listener
+/// knows by certificate) counts before a token.
+pub fn guarded(router: Router, tokens: Tokens) -> Router {
+    router.layer(middleware::from_fn_with_state(Arc::new(tokens), guard))
+}
+
+async fn guard(State(tokens): State<Arc<Tokens>>, mut request: Request, next: Next) -> Response {
+    if OPEN.contains(&request.uri().path()) {
+        return next.run(request).await;
+    }
+    let known = request.extensions_mut().remove::<Option<Caller>>().flatten();
+    let Some(caller) = known.or_else(|| tokens.caller(request.headers())) else {
+        return ApiError::unauthorized().into_response();
+    };
+    if !caller.groups.iter().any(|group| group == MASTERS) {
+        return ApiError::not_allowed(&caller.name, request.method().as_str(), request.uri().path())
+            .into_response();
+    }
+    request.extensions_mut().insert(caller);
+    next.run(request).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::Body;
+    use axum::routing::get;
+    use tower::ServiceExt as _;
+
+    async fn status(path: &str, authorization: Option<&str>) -> u16 {
+        let stranger = Caller {
+            name: "stranger".into(),
+            uid: String::new(),
+            groups: vec!["others".into()],
+        };
+        let tokens = Tokens::default()
+            .with("secret", Caller::administrator())
+            .with("other", stranger);
+        let name = async |caller: Option<axum::Extension<Caller>>| {
+            caller.map(|caller| caller.0.name).unwrap_or_default()
+        };
+        let router = guarded(Router::new().fallback(get(name)), tokens);
+        let mut request = Request::get(path).body(Body::empty()).unwrap();
+        if let Some(value) = authorization {
+            request
+                .headers_mut()
+                .insert(header::AUTHORIZATION, value.parse().unwrap());
+        }
+        router.oneshot(request).await.unwrap().status().as_u16()
+    }
+
+    #[tokio::test]
+    async fn only_masters_pass_and_health_is_open() {
+        assert_eq!(status("/api", Some("Bearer secret")).await, 200);
+        assert_eq!(status("/api", Some("bearer secret")).await, 200);
+        assert_eq!(status("/api", Some("Bearer other")).await, 403);
+        assert_eq!(status("/api", Some("Bearer wrong")).await, 401);
+        assert_eq!(status("/api", Some("Basic secret")).await, 401);
+        assert_eq!(status("/api", None).await, 401);
+        assert_eq!(status("/readyz", None).await, 200);
+    }
+}

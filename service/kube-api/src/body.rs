@@ -1,0 +1,86 @@
+//! Bodies of requests: JSON, YAML, or the protobuf form of built-in kinds.
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
+use serde_json::Value;
+
+use crate::error::{ApiError, Result};
+use crate::protobuf;
+
+/// Bytes of a body. Source: `MaxRequestBodyBytes` of the generic API server.
+pub const MOST_BYTES: usize = 3 << 20;
+
+const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+
+/// So much of a body that is too large is still taken, so that the client gets to read the answer.
+const MOST_DRAINED: usize = 64 << 20;
+
+/// Reads a body.
+///
+/// # Errors
+/// 413 when it is too large, 400 when the connection breaks.
+pub async fn read(body: Body) -> Result<Bytes> {
+    let mut chunks = body.into_data_stream();
+    let (mut bytes, mut size) = (BytesMut::new(), 0);
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|_| ApiError::bad_request("the body did not arrive completely"))?;
+        size += chunk.len();
+        if size <= MOST_BYTES {
+            bytes.extend_from_slice(&chunk);
+        } else {
+            bytes = BytesMut::new();
+        }
+        if size > MOST_DRAINED {
+            break;
+        }
+    }
+    if size > MOST_BYTES {
+        return Err(ApiError::too_large(MOST_BYTES));
+    }
+    Ok(bytes.freeze())
+}
+
+/// An object in one of the forms.
+///
+/// # Errors
+/// 415 for another form, 400 for what cannot be read.
+pub fn object(media_type: &str, bytes: &[u8]) -> Result<Value> {
+    let object = match media_type {
+        "application/json" => json(bytes)?,
+        "application/yaml" => yaml(bytes)?,
+        protobuf::MEDIA_TYPE => protobuf::decode(bytes)
+            .map_err(|why| ApiError::bad_request(format!("the protobuf body cannot be read: {why}")))?,
+        _ => return Err(ApiError::unsupported_media_type(ACCEPTED)),
+    };
+    if !object.is_object() {
+        return Err(ApiError::bad_request("the body must be an object"));
+    }
+    Ok(object)
+}
+
+/// JSON.
+///
+/// # Errors
+/// 400 for what cannot be read.
+pub fn json(bytes: &[u8]) -> Result<Value> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        ApiError::bad_request(format!(
+            "the object provided is unrecognized (must be of type Object): {error}"
+        ))
+    })
+}
+
+/// YAML, which JSON is a form of.
+///
+/// # Errors
+/// 400 for what cannot be read.
+pub fn yaml(bytes: &[u8]) -> Result<Value> {
+    if let Ok(value) = serde_json::from_slice(bytes) {
+        return Ok(value);
+    }
+    // `y` and `on` are names, too.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_slice_with_options(bytes, options)
+        .map_err(|error| ApiError::bad_request(format!("error decoding YAML: {error}")))
+}

@@ -1,0 +1,198 @@
+//! What is filled into built-in objects, what updates may not change, and what is wrong with them.
+
+use base64::Engine as _;
+use serde_json::{Map, Value, json};
+
+use super::Nature;
+use crate::crd;
+use crate::error::FieldError;
+use crate::object;
+use crate::request::Caller;
+
+/// Fills in what a server fills in, when the object is created (`old` is nothing) and when it is changed.
+pub fn complete(nature: Nature, object: &mut Value, old: Option<&Value>, caller: &Caller) {
+    match nature {
+        Nature::Namespace => complete_namespace(object, old),
+        Nature::Secret => complete_secret(object),
+        Nature::SigningRequest if old.is_none() => {
+            let spec = object::member_mut(object, "spec");
+            spec.insert("username".into(), caller.name.clone().into());
+            spec.insert("groups".into(), caller.groups.clone().into());
+            if !caller.uid.is_empty() {
+                spec.insert("uid".into(), caller.uid.clone().into());
+            }
+        }
+        Nature::Definition => {
+            crd::complete(object);
+            if old.is_none() {
+                let finalizers = object::metadata_mut(object)
+                    .entry("finalizers")
+                    .or_insert_with(|| json!([]));
+                if let Some(finalizers) = finalizers.as_array_mut()
+                    && !finalizers.iter().any(|name| name == crd::CLEANUP)
+                {
+                    finalizers.push(crd::CLEANUP.into());
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn complete_namespace(object: &mut Value, old: Option<&Value>) {
+    let name = object::name(object).to_owned();
+    let labels = object::member_mut(object::metadata_value(object), "labels");
+    labels.insert("kubernetes.io/metadata.name".into(), name.into());
+    match old {
+        None => {
+            object["spec"] = json!({"finalizers": ["kubernetes"]});
+            object["status"] = json!({"phase": "Active"});
+        }
+        // Only `/finalize` changes it.
+        Some(old) => {
+            let spec = old.get("spec").cloned();
+            object::set_member(object, "spec", spec);
+        }
+    }
+}
+
+fn complete_secret(object: &mut Value) {
+    let plain = object
+        .get("stringData")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    object::set_member(object, "stringData", None);
+    if !plain.is_empty() {
+        let data = object::member_mut(object, "data");
+        for (name, text) in plain {
+            let text = text.as_str().unwrap_or_default();
+            data.insert(
+                name,
+                base64::engine::general_purpose::STANDARD.encode(text).into(),
+            );
+        }
+    }
+    if object
+        .get("type")
+        .and_then(Value::as_str)
+        .is_none_or(str::is_empty)
+    {
+        object["type"] = "Opaque".into();
+    }
+}
+
+/// Members of the main resource that an update leaves as they are (status is dealt with apart).
+pub fn keep_on_update(nature: Nature, object: &mut Value, old: &Value) {
+    if nature == Nature::SigningRequest {
+        object::set_member(object, "spec", old.get("spec").cloned());
+    }
+}
+
+/// What is wrong with a built-in object.
+pub fn validate(nature: Nature, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    match nature {
+        Nature::Secret => {
+            check_keys(object, "data", &mut errors);
+            check_secret_type(object, &mut errors);
+            check_immutable(object, old, &["data"], &mut errors);
+            if let Some(old) = old
+                && old.get("type") != object.get("type")
+            {
+                errors.push(FieldError::invalid("type", &object["type"], "field is immutable"));
+            }
+        }
+        Nature::ConfigMap => {
+            check_keys(object, "data", &mut errors);
+            check_keys(object, "binaryData", &mut errors);
+            check_immutable(object, old, &["data", "binaryData"], &mut errors);
+        }
+        Nature::SigningRequest => {
+            for member in ["request", "signerName"] {
+                if object["spec"][member].as_str().is_none_or(str::is_empty) {
+                    errors.push(FieldError::required(format!("spec.{member}"), ""));
+                }
+            }
+        }
+        Nature::Event => {
+            let involved = object["involvedObject"]["namespace"].as_str().unwrap_or_default();
+            let home = if involved.is_empty() { "default" } else { involved };
+            if old.is_none() && object::namespace(object) != home {
+                let detail = "does not match event.namespace";
+                errors.push(FieldError::invalid(
+                    "involvedObject.namespace",
+                    &involved.into(),
+                    detail,
+                ));
+            }
+        }
+        Nature::Definition => errors.extend(crd::validate(object)),
+        Nature::Custom
+        | Nature::Namespace
+        | Nature::GroupedEvent
+        | Nature::Lease
+        | Nature::ServiceAccount
+        | Nature::Node
+        | Nature::Identity
+        | Nature::Access => {}
+    }
+    errors
+}
+
+fn check_keys(object: &Value, member: &str, errors: &mut Vec<FieldError>) {
+    let entries = object.get(member).and_then(Value::as_object);
+    for key in entries.into_iter().flat_map(Map::keys) {
+        let is_good = !key.is_empty()
+            && key.len() <= 253
+            && !matches!(key.as_str(), "." | "..")
+            && key
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
+        if !is_good {
+            let detail = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
+                 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+            errors.push(FieldError::invalid(
+                format!("{member}[{key}]"),
+                &key.as_str().into(),
+                detail,
+            ));
+        }
+    }
+}
+
+/// Types whose content is known. Source: `ValidateSecret`.
+fn check_secret_type(object: &Value, errors: &mut Vec<FieldError>) {
+    let wanted: &[&str] = match object["type"].as_str().unwrap_or_default() {
+        "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
+        "kubernetes.io/dockercfg" => &[".dockercfg"],
+        "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
+        "kubernetes.io/tls" => &["tls.crt", "tls.key"],
+        _ => &[],
+    };
+    for key in wanted {
+        if object["data"].get(key).is_none() {
+            errors.push(FieldError::required(format!("data[{key}]"), ""));
+        }
+    }
+}
+
+fn check_immutable(object: &Value, old: Option<&Value>, members: &[&str], errors: &mut Vec<FieldError>) {
+    let Some(old) = old.filter(|old| old["immutable"] == true) else {
+        return;
+    };
+    if object["immutable"] != true {
+        errors.push(FieldError::forbidden(
+            "immutable",
+            "field is immutable when `immutable` is set",
+        ));
+    }
+    for member in members {
+        if object.get(member) != old.get(member) {
+            errors.push(FieldError::forbidden(
+                *member,
+                "field is immutable when `immutable` is set",
+            ));
+        }
+    }
+}

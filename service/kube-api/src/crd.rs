@@ -1,0 +1,251 @@
+//! CustomResourceDefinitions: from the object to the resources that it declares, and what is filled into it.
+
+use std::sync::{Arc, LazyLock};
+
+use serde_json::{Value, json};
+
+use crate::builtin::{self, Nature};
+use crate::error::FieldError;
+use crate::jsonpath::Path;
+use crate::object;
+use crate::resource::{Resource, Scale};
+use crate::schema::Schema;
+use crate::table::{Column, Columns};
+
+/// Holds a CRD until its objects are gone.
+pub const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Where CRDs are kept.
+pub const STORAGE_NAME: &str = "customresourcedefinitions.apiextensions.k8s.io";
+
+static METADATA: LazyLock<Arc<Schema>> =
+    LazyLock::new(|| builtin::schema("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
+
+/// The resources of a CRD, one a served version.
+///
+/// # Errors
+/// What is wrong with it, in the words of a validation error.
+pub fn resources(definition: &Value) -> Result<Vec<Resource>, FieldError> {
+    let spec = &definition["spec"];
+    let versions = spec["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let storage = versions.iter().find(|version| version["storage"] == true);
+    let storage = storage
+        .and_then(|version| version["name"].as_str())
+        .ok_or_else(|| {
+            FieldError::invalid(
+                "spec.versions",
+                &"".into(),
+                "must have exactly one version marked as storage version",
+            )
+        })?;
+    let served = versions
+        .iter()
+        .enumerate()
+        .filter(|(_, version)| version["served"] == true);
+    served
+        .map(|(index, version)| resource(spec, version, storage, index, versions.len() == 1))
+        .collect()
+}
+
+fn resource(
+    spec: &Value,
+    version: &Value,
+    storage: &str,
+    index: usize,
+    is_only: bool,
+) -> Result<Resource, FieldError> {
+    let path = format!("spec.versions[{index}]");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let texts = |value: &Value| -> Vec<String> { value.as_array().into_iter().flatten().map(text).collect() };
+    let names = &spec["names"];
+    let group = text(&spec["group"]);
+    let document = &version["schema"]["openAPIV3Schema"];
+    if !document.is_object() {
+        return Err(FieldError::required(
+            format!("{path}.schema.openAPIV3Schema"),
+            "schemas are required",
+        ));
+    }
+    let mut schema = Schema::of_crd(document).map_err(|error| {
+        let field = format!("{path}.schema.openAPIV3Schema.{}", error.path);
+        FieldError::invalid(field, &"".into(), error.reason)
+    })?;
+    let string = Arc::new(Schema {
+        kind: Some(crate::schema::Type::String),
+        ..Schema::default()
+    });
+    schema.properties.insert("metadata".into(), METADATA.clone());
+    schema
+        .properties
+        .entry("apiVersion".into())
+        .or_insert_with(|| string.clone());
+    schema.properties.entry("kind".into()).or_insert(string);
+    let path_of = |value: &Value, field: &str| {
+        Path::parse(value.as_str().unwrap_or_default())
+            .map_err(|error| FieldError::invalid(format!("{path}.{field}"), value, error))
+    };
+    let columns = version["additionalPrinterColumns"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let columns = columns.iter().map(|column| {
+        Ok(Column {
+            name: text(&column["name"]),
+            kind: text(&column["type"]),
+            format: text(&column["format"]),
+            description: text(&column["description"]),
+            priority: column["priority"].as_i64().unwrap_or(0),
+            path: path_of(&column["jsonPath"], "additionalPrinterColumns.jsonPath")?,
+        })
+    });
+    let selectable = version["selectableFields"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let selectable = selectable
+        .iter()
+        .map(|field| path_of(&field["jsonPath"], "selectableFields.jsonPath"));
+    let scale = &version["subresources"]["scale"];
+    let scale = if scale.is_object() {
+        let selector = &scale["labelSelectorPath"];
+        Some(Scale {
+            spec_replicas: path_of(&scale["specReplicasPath"], "subresources.scale.specReplicasPath")?,
+            status_replicas: path_of(
+                &scale["statusReplicasPath"],
+                "subresources.scale.statusReplicasPath",
+            )?,
+            label_selector: selector
+                .is_string()
+                .then(|| path_of(selector, "subresources.scale.labelSelectorPath"))
+                .transpose()?,
+        })
+    } else {
+        None
+    };
+    let kind = text(&names["kind"]);
+    let or = |value: &Value, default: String| value.as_str().map_or(default, str::to_owned);
+    let name = text(&version["name"]);
+    let deprecation = (version["deprecated"] == true).then(|| {
+        or(
+            &version["deprecationWarning"],
+            format!("{group}/{name} {kind} is deprecated"),
+        )
+    });
+    let plural = text(&names["plural"]);
+    Ok(Resource {
+        storage_name: format!("{plural}.{group}").into(),
+        storage_api_version: object::api_version(&group, storage),
+        is_stored_as_served: is_only,
+        singular: or(&names["singular"], kind.to_lowercase()),
+        list_kind: or(&names["listKind"], format!("{kind}List")),
+        short_names: texts(&names["shortNames"]),
+        categories: texts(&names["categories"]),
+        namespaced: spec["scope"] == "Namespaced",
+        nature: Nature::Custom,
+        schema: Arc::new(schema),
+        open_api: open_api(document, &group, &name, &kind),
+        columns: Columns::declared(columns.collect::<Result<_, FieldError>>()?),
+        has_status: version["subresources"]["status"].is_object(),
+        scale,
+        selectable: selectable.collect::<Result<_, _>>()?,
+        deprecation,
+        version: name,
+        group,
+        plural,
+        kind,
+    })
+}
+
+/// The schema for clients: with typed metadata, and saying which kind it is.
+fn open_api(document: &Value, group: &str, version: &str, kind: &str) -> Value {
+    let mut document = document.clone();
+    object::set_member(
+        &mut document,
+        "x-kubernetes-group-version-kind",
+        Some(json!([{"group": group, "version": version, "kind": kind}])),
+    );
+    let properties = object::member_mut(&mut document, "properties");
+    properties
+        .entry("apiVersion")
+        .or_insert_with(|| json!({"type": "string"}));
+    properties
+        .entry("kind")
+        .or_insert_with(|| json!({"type": "string"}));
+    properties.insert(
+        "metadata".into(),
+        json!({"allOf": [{"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}],
+            "description": "Standard object's metadata."}),
+    );
+    document
+}
+
+/// Fills in what a server fills in, and says in `status` that the resource is served.
+pub fn complete(definition: &mut Value) {
+    let kind = definition["spec"]["names"]["kind"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let spec = object::member_mut(definition, "spec");
+    spec.entry("conversion")
+        .or_insert_with(|| json!({"strategy": "None"}));
+    let mut spec_value = Value::Object(std::mem::take(spec));
+    let names = object::member_mut(&mut spec_value, "names");
+    names
+        .entry("singular")
+        .or_insert_with(|| kind.to_lowercase().into());
+    names
+        .entry("listKind")
+        .or_insert_with(|| format!("{kind}List").into());
+    let names = Value::Object(names.clone());
+    let storage = spec_value["versions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|version| version["storage"] == true);
+    let storage = storage.map(|version| version["name"].clone()).unwrap_or_default();
+    definition["spec"] = spec_value;
+    let status = object::member_mut(definition, "status");
+    status.insert("acceptedNames".into(), names);
+    let stored = status.entry("storedVersions").or_insert_with(|| json!([]));
+    if let Some(stored) = stored.as_array_mut()
+        && !stored.contains(&storage)
+    {
+        stored.push(storage);
+    }
+    let conditions = status.entry("conditions").or_insert_with(|| json!([]));
+    if conditions.as_array().is_none_or(Vec::is_empty) {
+        let condition = |kind: &str, reason: &str, message: &str| json!({"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": object::now()});
+        *conditions = json!([
+            condition("NamesAccepted", "NoConflicts", "no conflicts found"),
+            condition(
+                "Established",
+                "InitialNamesAccepted",
+                "the initial names have been accepted"
+            ),
+        ]);
+    }
+}
+
+/// What is wrong with a CRD.
+pub fn validate(definition: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let spec = &definition["spec"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let expected = format!("{}.{}", text(&spec["names"]["plural"]), text(&spec["group"]));
+    if object::name(definition) != expected {
+        let detail = "must be spec.names.plural+\".\"+spec.group";
+        errors.push(FieldError::invalid(
+            "metadata.name",
+            &object::name(definition).into(),
+            detail,
+        ));
+    }
+    if spec["conversion"]["strategy"] == "Webhook" {
+        let detail = "this server converts between versions by their name only (strategy None)";
+        errors.push(FieldError::forbidden("spec.conversion.strategy", detail));
+    }
+    if let Err(error) = resources(definition) {
+        errors.push(error);
+    }
+    errors
+}

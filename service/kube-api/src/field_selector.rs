@@ -1,0 +1,98 @@
+//! Field selectors.
+
+use serde_json::Value;
+
+use crate::error::{ApiError, Result};
+use crate::object;
+use crate::resource::Resource;
+
+/// What fields of an object must be; all of it.
+#[derive(Debug, Clone, Default)]
+pub struct FieldSelector(Vec<Term>);
+
+#[derive(Debug, Clone)]
+struct Term {
+    field: String,
+    value: String,
+    equal: bool,
+}
+
+impl FieldSelector {
+    /// Reads `metadata.name=a,spec.b!=c`; only fields that the resource offers.
+    ///
+    /// # Errors
+    /// 400 for something else.
+    pub fn parse(text: &str, resource: &Resource) -> Result<Self> {
+        let mut terms = Vec::new();
+        for part in split_unescaped(text).into_iter().filter(|part| !part.is_empty()) {
+            let (field, value, equal) = if let Some((field, value)) = part.split_once("!=") {
+                (field, value, false)
+            } else if let Some((field, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
+                (field, value, true)
+            } else {
+                return Err(ApiError::bad_request(format!(
+                    "invalid field selector: {part:?}; can't understand it"
+                )));
+            };
+            let field = field.trim();
+            if !resource.selects_by(field) {
+                return Err(ApiError::bad_request(format!(
+                    "field label not supported: {field}"
+                )));
+            }
+            terms.push(Term {
+                field: field.to_owned(),
+                value: value.replace('\\', ""),
+                equal,
+            });
+        }
+        Ok(Self(terms))
+    }
+
+    /// Whether an object fulfils it.
+    pub fn matches(&self, object: &Value, resource: &Resource) -> bool {
+        self.0.iter().all(|term| {
+            let value = match term.field.as_str() {
+                "metadata.name" => object::name(object).to_owned(),
+                "metadata.namespace" => object::namespace(object).to_owned(),
+                field => resource.selectable_value(field, object),
+            };
+            (value == term.value) == term.equal
+        })
+    }
+
+    /// The name that it asks for, if it asks for one.
+    pub fn name(&self) -> Option<&str> {
+        let term = self
+            .0
+            .iter()
+            .find(|term| term.equal && term.field == "metadata.name")?;
+        Some(&term.value)
+    }
+
+    /// Whether it asks for more than name and namespace.
+    pub fn looks_into_content(&self) -> bool {
+        self.0
+            .iter()
+            .any(|term| !matches!(term.field.as_str(), "metadata.name" | "metadata.namespace"))
+    }
+
+    /// Whether everything fulfils it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// At commas without a backslash before them.
+fn split_unescaped(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut escaped) = (Vec::new(), 0, false);
+    for (index, character) in text.char_indices() {
+        if character == ',' && !escaped {
+            parts.push(&text[start..index]);
+            start = index + 1;
+        }
+        escaped = character == '\\' && !escaped;
+    }
+    parts.push(&text[start..]);
+    parts
+}

@@ -1,0 +1,374 @@
+//! `metadata.managedFields`: who set which field, kept up to date with every write, and what that means for an apply.
+
+use serde_json::{Value, json};
+
+use super::set::FieldSet;
+use super::structure::{Comparison, compare, fields_of, merged, without};
+use crate::object;
+use crate::schema::Schema;
+
+/// How a manager writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    /// By server-side apply: says all that it wants.
+    Apply,
+    /// By anything else: says what shall be different.
+    Update,
+}
+
+impl Operation {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Apply => "Apply",
+            Self::Update => "Update",
+        }
+    }
+}
+
+/// Who writes, and through what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manager {
+    /// Name.
+    pub name: String,
+    /// How.
+    pub operation: Operation,
+    /// `apiVersion` of what is written.
+    pub api_version: String,
+    /// Subresource, or nothing.
+    pub subresource: String,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    manager: Manager,
+    time: String,
+    fields: FieldSet,
+}
+
+/// Members of `metadata` that nobody owns.
+const UNOWNED: [&str; 9] = [
+    "f:name",
+    "f:namespace",
+    "f:creationTimestamp",
+    "f:selfLink",
+    "f:uid",
+    "f:clusterName",
+    "f:generation",
+    "f:managedFields",
+    "f:resourceVersion",
+];
+
+fn stripped(mut set: FieldSet) -> FieldSet {
+    for step in ["f:apiVersion", "f:kind"] {
+        set.remove(&[step]);
+    }
+    set.remove_itself("f:metadata");
+    for step in UNOWNED {
+        set.remove(&["f:metadata", step]);
+    }
+    set
+}
+
+fn decode(object: &Value) -> Vec<Entry> {
+    let entries = object::metadata(object).and_then(|metadata| metadata.get("managedFields")?.as_array());
+    let text = |entry: &Value, member: &str| entry[member].as_str().unwrap_or_default().to_owned();
+    let entries = entries.into_iter().flatten().map(|entry| Entry {
+        manager: Manager {
+            name: text(entry, "manager"),
+            operation: if entry["operation"] == "Apply" {
+                Operation::Apply
+            } else {
+                Operation::Update
+            },
+            api_version: text(entry, "apiVersion"),
+            subresource: text(entry, "subresource"),
+        },
+        time: text(entry, "time"),
+        fields: FieldSet::from_json(&entry["fieldsV1"]),
+    });
+    entries.collect()
+}
+
+fn encode(mut entries: Vec<Entry>, object: &mut Value) {
+    entries.retain(|entry| !entry.fields.is_empty());
+    entries.sort_by(|one, other| {
+        let key = |entry: &Entry| {
+            (
+                entry.manager.operation,
+                entry.time.clone(),
+                entry.manager.name.clone(),
+            )
+        };
+        key(one).cmp(&key(other))
+    });
+    let entries = entries.into_iter().map(
+        |Entry {
+             manager,
+             time,
+             fields,
+         }| {
+            let mut entry = json!({
+                "manager": manager.name,
+                "operation": manager.operation.name(),
+                "apiVersion": manager.api_version,
+                "time": time,
+                "fieldsType": "FieldsV1",
+                "fieldsV1": fields.to_json(),
+            });
+            if !manager.subresource.is_empty() {
+                entry["subresource"] = manager.subresource.into();
+            }
+            entry
+        },
+    );
+    let entries: Vec<Value> = entries.collect();
+    let metadata = object::metadata_mut(object);
+    if entries.is_empty() {
+        metadata.remove("managedFields");
+    } else {
+        metadata.insert("managedFields".into(), entries.into());
+    }
+}
+
+fn difference(schema: &Schema, old: &Value, new: &Value) -> Comparison {
+    let Comparison {
+        added,
+        modified,
+        removed,
+    } = compare(schema, old, new);
+    Comparison {
+        added: stripped(added),
+        modified: stripped(modified),
+        removed: stripped(removed),
+    }
+}
+
+/// Whether a client asks for the removal of all entries, by a list with one empty entry.
+fn is_reset(object: &Value) -> bool {
+    let entries = object::metadata(object).and_then(|metadata| metadata.get("managedFields")?.as_array());
+    entries.is_some_and(|entries| {
+        entries.len() == 1 && entries[0].as_object().is_some_and(serde_json::Map::is_empty)
+    })
+}
+
+/// Writes the entries of `new`, which replaces `old` (or is created): the manager owns what it changed, and nobody else does.
+pub fn on_update(schema: &Schema, old: Option<&Value>, new: &mut Value, manager: &Manager) {
+    if is_reset(new) {
+        object::metadata_mut(new).remove("managedFields");
+        return;
+    }
+    let nothing = json!({});
+    let old = old.unwrap_or(&nothing);
+    let mut entries = decode(old);
+    let comparison = difference(schema, old, new);
+    if !comparison.is_same() {
+        let changed = comparison.added.union(&comparison.modified);
+        for entry in &mut entries {
+            if entry.manager != *manager {
+                entry.fields = entry.fields.difference(&changed);
+            }
+            entry.fields = entry.fields.difference(&comparison.removed);
+        }
+        match entries.iter_mut().find(|entry| entry.manager == *manager) {
+            Some(entry) => {
+                let fields = entry.fields.union(&changed);
+                if fields != entry.fields || !changed.is_empty() {
+                    entry.time = object::now();
+                }
+                entry.fields = fields;
+            }
+            None => entries.push(Entry {
+                manager: manager.clone(),
+                time: object::now(),
+                fields: changed,
+            }),
+        }
+    }
+    encode(entries, new);
+}
+
+/// The object after an apply of `applied` by `manager`.
+///
+/// # Errors
+/// Pairs of manager and field that somebody else owns with another value, unless `force`.
+pub fn on_apply(
+    schema: &Schema,
+    live: Option<&Value>,
+    applied: &Value,
+    manager: &Manager,
+    force: bool,
+) -> Result<Value, Vec<(String, String)>> {
+    let nothing = json!({});
+    let live = live.unwrap_or(&nothing);
+    let mut entries = decode(live);
+    let wanted = stripped(fields_of(schema, applied));
+    let own = entries.iter().position(|entry| entry.manager == *manager);
+    let before = own.map(|index| entries.remove(index));
+    let last = before
+        .as_ref()
+        .map(|entry| entry.fields.clone())
+        .unwrap_or_default();
+
+    // What this manager had and wants no more goes, unless somebody else wants it.
+    let managed = entries
+        .iter()
+        .fold(wanted.clone(), |all, entry| all.union(&entry.fields));
+    let dropped = last.difference(&managed.with_parents());
+    let mut result = without(schema, &merged(schema, live, applied), &dropped);
+
+    let comparison = difference(schema, live, &result);
+    let changed = comparison.added.union(&comparison.modified);
+    let mut conflicts = Vec::new();
+    for entry in &mut entries {
+        let disputed = entry.fields.intersection(&changed);
+        if !disputed.is_empty() {
+            let who = shown(&entry.manager);
+            conflicts.extend(disputed.shown().into_iter().map(|field| (who.clone(), field)));
+            entry.fields = entry.fields.difference(&disputed);
+        }
+        entry.fields = entry.fields.difference(&comparison.removed);
+    }
+    if !conflicts.is_empty() && !force {
+        return Err(conflicts);
+    }
+    let time = match before {
+        Some(before) if before.fields == wanted && comparison.is_same() => before.time,
+        _ => object::now(),
+    };
+    entries.push(Entry {
+        manager: manager.clone(),
+        time,
+        fields: wanted,
+    });
+    encode(entries, &mut result);
+    Ok(result)
+}
+
+/// `"NAME" with subresource "status" using v1`, as conflicts name a manager.
+fn shown(manager: &Manager) -> String {
+    let mut text = format!("{:?}", manager.name);
+    if !manager.subresource.is_empty() {
+        text.push_str(&format!(" with subresource {:?}", manager.subresource));
+    }
+    if manager.operation == Operation::Update {
+        text.push_str(&format!(" using {}", manager.api_version));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> Schema {
+        Schema::of_crd(&json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+            "a": {"type": "string"}, "b": {"type": "string"},
+            "list": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["n"],
+                "items": {"type": "object", "properties": {"n": {"type": "string"}, "v": {"type": "integer"}}}},
+        }}}}))
+        .unwrap()
+    }
+
+    fn manager(name: &str, operation: Operation) -> Manager {
+        Manager {
+            name: name.into(),
+            operation,
+            api_version: "g/v1".into(),
+            subresource: String::new(),
+        }
+    }
+
+    fn fields(object: &Value, name: &str) -> Value {
+        let entries = object["metadata"]["managedFields"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        let found = entries.into_iter().find(|entry| entry["manager"] == name);
+        found.map(|entry| entry["fieldsV1"].clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn an_update_takes_fields_over_and_keeps_entries_when_nothing_changes() {
+        let mut one = json!({"spec": {"a": "1", "b": "1"}, "metadata": {"name": "x", "labels": {"l": "1"}}});
+        on_update(&schema(), None, &mut one, &manager("creator", Operation::Update));
+        assert_eq!(
+            fields(&one, "creator"),
+            json!({"f:metadata": {"f:labels": {".": {}, "f:l": {}}}, "f:spec": {".": {}, "f:a": {}, "f:b": {}}})
+        );
+        let mut two = one.clone();
+        two["spec"]["a"] = "2".into();
+        on_update(
+            &schema(),
+            Some(&one),
+            &mut two,
+            &manager("editor", Operation::Update),
+        );
+        assert_eq!(fields(&two, "editor"), json!({"f:spec": {"f:a": {}}}));
+        assert_eq!(fields(&two, "creator")["f:spec"], json!({".": {}, "f:b": {}}));
+        let mut same = two.clone();
+        on_update(
+            &schema(),
+            Some(&two),
+            &mut same,
+            &manager("third", Operation::Update),
+        );
+        assert_eq!(same, two);
+    }
+
+    #[test]
+    fn what_an_applier_no_longer_says_goes_unless_another_wants_it() {
+        let (a, b) = (manager("a", Operation::Apply), manager("b", Operation::Apply));
+        let first = on_apply(
+            &schema(),
+            None,
+            &json!({"spec": {"a": "1", "list": [{"n": "x", "v": 1}, {"n": "y"}]}}),
+            &a,
+            false,
+        )
+        .unwrap();
+        let second = on_apply(
+            &schema(),
+            Some(&first),
+            &json!({"spec": {"list": [{"n": "y"}], "b": "2"}}),
+            &b,
+            false,
+        )
+        .unwrap();
+        let third = on_apply(&schema(), Some(&second), &json!({"spec": {"a": "1"}}), &a, false).unwrap();
+        assert_eq!(third["spec"], json!({"a": "1", "b": "2", "list": [{"n": "y"}]}));
+        assert_eq!(fields(&third, "a"), json!({"f:spec": {"f:a": {}}}));
+        let again = on_apply(&schema(), Some(&third), &json!({"spec": {"a": "1"}}), &a, false).unwrap();
+        assert_eq!(again, third);
+    }
+
+    #[test]
+    fn another_managers_value_is_a_conflict_unless_forced() {
+        let mut live = json!({"spec": {"a": "1"}});
+        on_update(
+            &schema(),
+            None,
+            &mut live,
+            &manager("kubectl-edit", Operation::Update),
+        );
+        let applied = json!({"spec": {"a": "2"}});
+        let applier = manager("gitops", Operation::Apply);
+        let conflicts = on_apply(&schema(), Some(&live), &applied, &applier, false).unwrap_err();
+        assert_eq!(
+            conflicts,
+            [("\"kubectl-edit\" using g/v1".to_owned(), ".spec.a".to_owned())]
+        );
+        let forced = on_apply(&schema(), Some(&live), &applied, &applier, true).unwrap();
+        assert_eq!(forced["spec"], json!({"a": "2"}));
+        assert_eq!(fields(&forced, "kubectl-edit"), json!({"f:spec": {}}));
+        // The same value is shared.
+        let shared = on_apply(
+            &schema(),
+            Some(&live),
+            &json!({"spec": {"a": "1"}}),
+            &applier,
+            false,
+        )
+        .unwrap();
+        assert_eq!(fields(&shared, "gitops"), json!({"f:spec": {"f:a": {}}}));
+    }
+}

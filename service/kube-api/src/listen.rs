@@ -1,0 +1,105 @@
+//! The listener for programs outside: TLS, who asks, until told to stop.
+
+use std::future::Future;
+use std::io;
+use std::net::TcpListener;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::Extension;
+use axum::middleware::AddExtension;
+use axum_server::Handle;
+use axum_server::accept::Accept;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use rustls::ServerConfig;
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+use tower::Layer as _;
+use x509_parser::prelude::{FromDer as _, X509Certificate};
+
+use crate::auth::{Tokens, guarded};
+use crate::request::Caller;
+use crate::server::KubeApi;
+
+/// What running requests get when the server stops.
+const DRAIN: Duration = Duration::from_secs(5);
+/// A client that has not sent the head of a request by then is given up.
+const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+
+impl KubeApi {
+    /// Serves the API with TLS on a bound listener until `stop`. Callers show a token or a certificate of the authority that made
+    /// `tls`.
+    ///
+    /// # Errors
+    /// If the listener fails.
+    pub async fn listen(
+        &self,
+        listener: TcpListener,
+        tls: ServerConfig,
+        tokens: Tokens,
+        stop: CancellationToken,
+    ) -> io::Result<()> {
+        listener.set_nonblocking(true)?;
+        let handle = Handle::new();
+        let stopping = handle.clone();
+        let api = self.clone();
+        let stopper = tokio::spawn(async move {
+            stop.cancelled().await;
+            // Watches would last as long as they may.
+            api.stop();
+            stopping.graceful_shutdown(Some(DRAIN));
+        });
+        let acceptor = CallerAcceptor(RustlsAcceptor::new(RustlsConfig::from_config(Arc::new(tls))));
+        let mut server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle);
+        server
+            .http_builder()
+            .http1()
+            .timer(hyper_util::rt::TokioTimer::new())
+            .header_read_timeout(HEAD_PATIENCE);
+        let served = server
+            .serve(guarded(self.router(), tokens).into_make_service())
+            .await;
+        stopper.abort();
+        served
+    }
+}
+
+/// Finds out whose certificate a client shows.
+#[derive(Debug, Clone)]
+struct CallerAcceptor(RustlsAcceptor);
+
+type TlsStream<S> = <RustlsAcceptor as Accept<TcpStream, S>>::Stream;
+
+impl<S: Send + 'static> Accept<TcpStream, S> for CallerAcceptor {
+    type Stream = TlsStream<S>;
+    type Service = AddExtension<S, Option<Caller>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, Self::Service)>> + Send>>;
+
+    fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
+        let acceptor = self.0.clone();
+        Box::pin(async move {
+            stream.set_nodelay(true)?;
+            let (stream, service) = acceptor.accept(stream, service).await?;
+            let certificates = stream.get_ref().1.peer_certificates();
+            let caller = certificates.and_then(|certificates| caller(certificates.first()?));
+            Ok((stream, Extension(caller).layer(service)))
+        })
+    }
+}
+
+/// The name is the user's, organizations are groups.
+fn caller(certificate: &[u8]) -> Option<Caller> {
+    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+    let subject = certificate.subject();
+    let name = subject.iter_common_name().next()?.as_str().ok()?.to_owned();
+    let groups = subject
+        .iter_organization()
+        .filter_map(|organization| organization.as_str().ok().map(str::to_owned));
+    let groups = groups.chain(std::iter::once("system:authenticated".to_owned()));
+    Some(Caller {
+        name,
+        uid: String::new(),
+        groups: groups.collect(),
+    })
+}

@@ -1,0 +1,134 @@
+//! Members that every Kubernetes object has, read from and written to its JSON.
+
+use chrono::{SecondsFormat, Utc};
+use serde_json::{Map, Value};
+
+use crate::storage::Revision;
+
+/// `metadata`, if it is an object.
+pub fn metadata(object: &Value) -> Option<&Map<String, Value>> {
+    object.get("metadata")?.as_object()
+}
+
+/// `metadata`, made if it is missing or something else.
+pub fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
+    member_mut(object, "metadata")
+}
+
+/// `metadata` as a value, made if it is missing.
+pub fn metadata_value(object: &mut Value) -> &mut Value {
+    metadata_mut(object);
+    &mut object["metadata"]
+}
+
+/// A member that is an object, made if it is missing or something else.
+pub fn member_mut<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
+    if !object.is_object() {
+        *object = Value::Object(Map::new());
+    }
+    let members = object.as_object_mut().expect("it was made an object");
+    let member = members.entry(name).or_insert_with(|| Value::Object(Map::new()));
+    if !member.is_object() {
+        *member = Value::Object(Map::new());
+    }
+    member.as_object_mut().expect("it was made an object")
+}
+
+/// A text of `metadata`; empty when it is not there.
+pub fn metadata_text<'a>(object: &'a Value, member: &str) -> &'a str {
+    metadata(object)
+        .and_then(|metadata| metadata.get(member)?.as_str())
+        .unwrap_or_default()
+}
+
+/// `metadata.name`, or nothing.
+pub fn name(object: &Value) -> &str {
+    metadata_text(object, "name")
+}
+
+/// `metadata.namespace`, or nothing.
+pub fn namespace(object: &Value) -> &str {
+    metadata_text(object, "namespace")
+}
+
+/// `metadata.uid`, or nothing.
+pub fn uid(object: &Value) -> &str {
+    metadata_text(object, "uid")
+}
+
+/// `metadata.resourceVersion`, or nothing.
+pub fn resource_version(object: &Value) -> &str {
+    metadata_text(object, "resourceVersion")
+}
+
+/// Writes `metadata.resourceVersion`.
+pub fn set_resource_version(object: &mut Value, revision: Revision) {
+    metadata_mut(object).insert("resourceVersion".into(), revision.to_string().into());
+}
+
+/// Whether its deletion has been asked for.
+pub fn is_terminating(object: &Value) -> bool {
+    metadata(object).is_some_and(|metadata| metadata.get("deletionTimestamp").is_some_and(|at| !at.is_null()))
+}
+
+/// `metadata.finalizers`.
+pub fn finalizers(object: &Value) -> Vec<&str> {
+    let finalizers = metadata(object).and_then(|metadata| metadata.get("finalizers")?.as_array());
+    finalizers
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// `metadata.ownerReferences`.
+pub fn owner_references(object: &Value) -> impl Iterator<Item = &Map<String, Value>> {
+    let owners = metadata(object).and_then(|metadata| metadata.get("ownerReferences")?.as_array());
+    owners.into_iter().flatten().filter_map(Value::as_object)
+}
+
+/// `metadata.labels`.
+pub fn labels(object: &Value) -> Option<&Map<String, Value>> {
+    metadata(object)?.get("labels")?.as_object()
+}
+
+/// `metadata.generation`; 0 when it has none.
+pub fn generation(object: &Value) -> i64 {
+    metadata(object)
+        .and_then(|metadata| metadata.get("generation")?.as_i64())
+        .unwrap_or(0)
+}
+
+/// The value at a path of member names.
+pub fn at<'a>(object: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(object, |value, name| value.get(name))
+}
+
+/// Sets (or removes, with `None`) a top-level member.
+pub fn set_member(object: &mut Value, name: &str, value: Option<Value>) {
+    let Some(members) = object.as_object_mut() else {
+        return;
+    };
+    match value {
+        Some(value) => members.insert(name.to_owned(), value),
+        None => members.remove(name),
+    };
+}
+
+/// Now, as Kubernetes writes it: UTC, whole seconds.
+pub fn now() -> String {
+    Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// Group and version of an `apiVersion`.
+pub fn split_api_version(api_version: &str) -> (&str, &str) {
+    api_version.split_once('/').unwrap_or(("", api_version))
+}
+
+/// The reverse of [`split_api_version`].
+pub fn api_version(group: &str, version: &str) -> String {
+    match group {
+        "" => version.to_owned(),
+        group => format!("{group}/{version}"),
+    }
+}

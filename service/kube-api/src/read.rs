@@ -1,0 +1,332 @@
+//! GET: one object, or a list.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{ApiError, FieldError, Result};
+use crate::field_selector::FieldSelector;
+use crate::object;
+use crate::request::invalid_options;
+use crate::resource::Resource;
+use crate::selector::LabelSelector;
+use crate::server::Server;
+use crate::storage::{ListQuery, Revision, Stored};
+use crate::write::Ask;
+
+/// Which objects of a resource are meant.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// Only in this namespace; empty for all.
+    pub namespace: String,
+    /// Only with such labels.
+    pub labels: LabelSelector,
+    /// Only with such fields.
+    pub fields: FieldSelector,
+}
+
+impl Selection {
+    /// From the path and query of a request.
+    ///
+    /// # Errors
+    /// 400 for selectors that cannot be read.
+    pub fn of(ask: &Ask) -> Result<Self> {
+        let labels = LabelSelector::parse(&ask.options.label_selector).map_err(ApiError::bad_request)?;
+        let mut fields = ask.options.field_selector.clone();
+        if !ask.name.is_empty() {
+            // A watch of one object.
+            fields = format!(
+                "metadata.name={}{}{fields}",
+                ask.name,
+                if fields.is_empty() { "" } else { "," }
+            );
+        }
+        Ok(Self {
+            namespace: ask.namespace.clone(),
+            labels,
+            fields: FieldSelector::parse(&fields, &ask.resource)?,
+        })
+    }
+
+    /// Whether it takes everything of a namespace (or of all).
+    pub fn is_everything(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    /// Whether it takes more than metadata to tell.
+    pub fn looks_into_content(&self) -> bool {
+        self.fields.looks_into_content()
+    }
+
+    /// Whether an object (as served) is meant.
+    pub fn matches(&self, object: &Value, resource: &Resource) -> bool {
+        (self.namespace.is_empty() || self.namespace == object::namespace(object))
+            && self.labels.matches(object::labels(object))
+            && self.fields.matches(object, resource)
+    }
+}
+
+/// Where a list goes on. Clients take it as it is.
+#[derive(Debug, Serialize, Deserialize)]
+struct Continuation {
+    /// The revision of the first part.
+    rv: Revision,
+    /// Namespace and name of the last object that was sent.
+    after: (String, String),
+}
+
+impl Continuation {
+    fn encode(&self) -> String {
+        let json = serde_json::to_vec(self).expect("numbers and texts can be written as JSON");
+        base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(json)
+    }
+
+    fn decode(token: &str) -> Result<Self> {
+        let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD
+            .decode(token)
+            .ok();
+        let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        read.ok_or_else(|| {
+            ApiError::bad_request("continue key is not valid: it must be what a list answered")
+        })
+    }
+}
+
+/// What a list found.
+#[derive(Debug)]
+pub struct Found {
+    /// The revision that it is of.
+    pub revision: Revision,
+    /// The objects as served; empty when `documents` is filled.
+    pub objects: Vec<Value>,
+    /// The documents as stored, when they can be sent as they are and nobody looks into them.
+    pub documents: Vec<Arc<str>>,
+    /// Where it goes on, if it does.
+    pub continue_token: String,
+    /// How many are left, where that is known.
+    pub remaining: Option<usize>,
+}
+
+/// How a list may be answered without looking into the objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Raw {
+    /// Documents are good.
+    Allowed,
+    /// Objects are needed.
+    No,
+}
+
+/// Objects that are read from the database at once.
+const CHUNK: usize = 500;
+
+impl Server {
+    /// Reads one object.
+    ///
+    /// # Errors
+    /// 404.
+    pub async fn get(&self, ask: &Ask) -> Result<Value> {
+        let present = self.present(ask).await?;
+        let present = present.ok_or_else(|| ApiError::not_found(ask.resource.subject(), &ask.name))?;
+        if !ask.options.resource_version.is_empty() && ask.options.resource_version != "0" {
+            self.check_not_future(&ask.options.resource_version).await?;
+        }
+        Ok(present.object)
+    }
+
+    /// All that is selected, in one piece.
+    ///
+    /// # Errors
+    /// 400 for selectors, 503 when the database does not answer.
+    pub async fn selected(&self, ask: &Ask, raw: Raw) -> Result<Found> {
+        let selection = Selection::of(ask)?;
+        self.read(&ask.resource, &selection, None, None, usize::MAX, raw)
+            .await
+    }
+
+    /// Lists what is selected, as the query says.
+    ///
+    /// # Errors
+    /// 400 for the query, 410 when the revision is gone, 504 when it is not there yet.
+    pub async fn list(&self, ask: &Ask, raw: Raw) -> Result<Found> {
+        let options = &ask.options;
+        let selection = Selection::of(ask)?;
+        let limit = if options.limit == 0 {
+            usize::MAX
+        } else {
+            options.limit
+        };
+        if options.send_initial_events.is_some() {
+            return Err(forbidden(
+                "sendInitialEvents",
+                "sendInitialEvents is forbidden for list",
+            ));
+        }
+        let wanted = &options.resource_version;
+        if !options.continue_token.is_empty() {
+            if !wanted.is_empty() && wanted != "0" {
+                return Err(ApiError::bad_request(
+                    "specifying resource version is not allowed when using continue",
+                ));
+            }
+            let Continuation { rv, after } = Continuation::decode(&options.continue_token)?;
+            return self
+                .read(&ask.resource, &selection, Some(rv), Some(after), limit, raw)
+                .await;
+        }
+        let matching = options.resource_version_match.as_str();
+        let at = match (matching, wanted.as_str()) {
+            ("", "" | "0") | ("NotOlderThan", "0") => None,
+            ("Exact" | "NotOlderThan", "") => {
+                let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+                return Err(forbidden("resourceVersionMatch", why));
+            }
+            ("Exact", "0") => {
+                let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+                return Err(forbidden("resourceVersionMatch", why));
+            }
+            ("Exact", text) => Some(self.check_not_future(text).await?),
+            ("" | "NotOlderThan", text) => {
+                let revision = self.check_not_future(text).await?;
+                // A limit without a match means exactly that version.
+                (matching.is_empty() && options.limit > 0).then_some(revision)
+            }
+            (other, _) => {
+                let supported = ["Exact", "NotOlderThan", ""].map(Value::from);
+                let error = FieldError::unsupported("resourceVersionMatch", &other.into(), &supported);
+                return Err(invalid_options("ListOptions", &error));
+            }
+        };
+        self.read(&ask.resource, &selection, at, None, limit, raw).await
+    }
+
+    /// A revision from a client, which must exist already.
+    pub(crate) async fn check_not_future(&self, text: &str) -> Result<Revision> {
+        let revision = parse_revision(text)?;
+        if revision > self.log.latest() {
+            let (current, _) = self.storage.revisions().await?;
+            if revision > current {
+                return Err(ApiError::revision_too_large(revision, current));
+            }
+        }
+        Ok(revision)
+    }
+
+    async fn read(
+        &self,
+        resource: &Arc<Resource>,
+        selection: &Selection,
+        at: Option<Revision>,
+        after: Option<(String, String)>,
+        limit: usize,
+        raw: Raw,
+    ) -> Result<Found> {
+        let takes_all = selection.is_everything();
+        let is_raw = raw == Raw::Allowed && takes_all && resource.is_stored_as_served;
+        let mut found = Found {
+            revision: 0,
+            objects: Vec::new(),
+            documents: Vec::new(),
+            continue_token: String::new(),
+            remaining: None,
+        };
+        let is_continued = after.is_some();
+        let (mut at, mut after) = (at, after);
+        let mut last: Option<(String, String)> = None;
+        loop {
+            // One more than wanted tells whether it goes on.
+            let wanted = if takes_all {
+                limit.saturating_add(1)
+            } else {
+                CHUNK.max(limit.saturating_add(1))
+            };
+            let chunk = if limit == usize::MAX { None } else { Some(wanted) };
+            let page = self
+                .storage
+                .list(ListQuery {
+                    resource: resource.storage_name.clone(),
+                    namespace: (!selection.namespace.is_empty()).then(|| selection.namespace.clone()),
+                    name: selection.fields.name().map(str::to_owned),
+                    after: after.clone(),
+                    limit: chunk,
+                    at,
+                })
+                .await?;
+            if let Some(at) = at {
+                if at < page.compacted {
+                    let message = if is_continued {
+                        "The provided continue parameter is too old to display a consistent list result. You can start a new list \
+                         without the continue parameter."
+                            .to_owned()
+                    } else {
+                        format!(
+                            "The resourceVersion for the provided list is too old ({at}); {} is the oldest",
+                            page.compacted
+                        )
+                    };
+                    return Err(ApiError::expired(message));
+                }
+                if at > page.revision {
+                    return Err(ApiError::revision_too_large(at, page.revision));
+                }
+            }
+            found.revision = page.revision;
+            at = Some(page.revision);
+            let is_end = chunk.is_none_or(|chunk| page.objects.len() < chunk);
+            for stored in page.objects {
+                let place = (stored.key.namespace.clone(), stored.key.name.clone());
+                if found.objects.len() + found.documents.len() == limit
+                    && self.would_take(resource, selection, &stored)?
+                {
+                    let after = last.unwrap_or_default();
+                    found.continue_token = Continuation {
+                        rv: found.revision,
+                        after,
+                    }
+                    .encode();
+                    return Ok(found);
+                }
+                if is_raw {
+                    found.documents.push(stored.document);
+                } else {
+                    let object = resource.served(stored.object()?);
+                    if takes_all || selection.matches(&object, resource) {
+                        found.objects.push(object);
+                    } else {
+                        after = Some(place);
+                        continue;
+                    }
+                }
+                last = Some(place.clone());
+                after = Some(place);
+            }
+            if is_end {
+                return Ok(found);
+            }
+        }
+    }
+
+    fn would_take(&self, resource: &Resource, selection: &Selection, stored: &Stored) -> Result<bool> {
+        if selection.is_everything() {
+            return Ok(true);
+        }
+        Ok(selection.matches(&resource.served(stored.object()?), resource))
+    }
+}
+
+fn forbidden(option: &str, why: &str) -> ApiError {
+    invalid_options("ListOptions", &FieldError::forbidden(option, why))
+}
+
+/// A revision that a client sends.
+///
+/// # Errors
+/// 400 when it is none.
+pub fn parse_revision(text: &str) -> Result<Revision> {
+    text.parse().map_err(|_| {
+        ApiError::bad_request(format!(
+            "resourceVersion: Invalid value: {text:?}: it must be what this server answered"
+        ))
+    })
+}

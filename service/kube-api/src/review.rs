@@ -1,0 +1,24 @@
+//! Questions that are answered and not kept: who am I, may I?
+
+use serde_json::{Value, json};
+
+use crate::builtin::Nature;
+use crate::object;
+use crate::write::Ask;
+
+/// The question with its answer in `status`. Whoever gets here may do everything: others are refused before.
+pub fn answered(ask: &Ask, mut question: Value) -> Value {
+    let resource = &ask.resource;
+    object::set_member(&mut question, "apiVersion", Some(resource.api_version().into()));
+    object::set_member(&mut question, "kind", Some(resource.kind.clone().into()));
+    object::metadata_mut(&mut question);
+    let status = match resource.nature {
+        Nature::Identity => {
+            let caller = &ask.caller;
+            json!({"userInfo": {"username": caller.name, "uid": caller.uid, "groups": caller.groups}})
+        }
+        _ => json!({"allowed": true, "reason": "every caller of this server is an administrator"}),
+    };
+    object::set_member(&mut question, "status", Some(status));
+    question
+}

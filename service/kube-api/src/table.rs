@@ -1,0 +1,287 @@
+//! Tables: what `kubectl get` prints, computed here so that any client can show any resource.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Map, Value, json};
+
+use crate::jsonpath::Path;
+use crate::object;
+
+/// A column of a CRD (`additionalPrinterColumns`).
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// Heading.
+    pub name: String,
+    /// `string`, `integer`, `number`, `boolean` or `date`.
+    pub kind: String,
+    /// OpenAPI format.
+    pub format: String,
+    /// For `kubectl explain`.
+    pub description: String,
+    /// 0 is always shown, more in wide tables.
+    pub priority: i64,
+    /// Where its value is.
+    pub path: Path,
+}
+
+/// The columns of a built-in kind.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltInColumns {
+    /// Heading and priority.
+    pub columns: &'static [(&'static str, i64)],
+    /// A row.
+    pub cells: fn(&Value) -> Vec<Value>,
+}
+
+/// What a table shows of a resource.
+#[derive(Debug, Clone)]
+pub enum Columns {
+    /// Of a CRD; after the name.
+    Declared(Vec<Column>),
+    /// Of a built-in kind.
+    BuiltIn(BuiltInColumns),
+}
+
+impl Columns {
+    /// Columns of a CRD; without any it is the age.
+    pub fn declared(columns: Vec<Column>) -> Self {
+        if !columns.is_empty() {
+            return Self::Declared(columns);
+        }
+        let path = Path::parse(".metadata.creationTimestamp").expect("a path that tests parse");
+        Self::Declared(vec![Column {
+            name: "Age".into(),
+            kind: "date".into(),
+            format: String::new(),
+            description:
+                "CreationTimestamp is a timestamp representing the server time when this object was created."
+                    .into(),
+            priority: 0,
+            path,
+        }])
+    }
+
+    fn definitions(&self) -> Vec<Value> {
+        let definition = |name: &str, kind: &str, format: &str, description: &str, priority: i64| json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority});
+        match self {
+            Self::Declared(columns) => {
+                let name = definition(
+                    "Name",
+                    "string",
+                    "name",
+                    "Name must be unique within a namespace.",
+                    0,
+                );
+                let rest = columns.iter().map(|column| {
+                    definition(
+                        &column.name,
+                        &column.kind,
+                        &column.format,
+                        &column.description,
+                        column.priority,
+                    )
+                });
+                std::iter::once(name).chain(rest).collect()
+            }
+            Self::BuiltIn(built_in) => {
+                let columns = built_in.columns.iter().map(|(name, priority)| {
+                    let format = if *name == "Name" { "name" } else { "" };
+                    let kind = if matches!(*name, "Data" | "Secrets" | "Count") {
+                        "integer"
+                    } else {
+                        "string"
+                    };
+                    definition(name, kind, format, "", *priority)
+                });
+                columns.collect()
+            }
+        }
+    }
+
+    fn cells(&self, object: &Value) -> Vec<Value> {
+        match self {
+            Self::Declared(columns) => {
+                let cells = columns.iter().map(|column| cell(column, object));
+                std::iter::once(Value::from(object::name(object)))
+                    .chain(cells)
+                    .collect()
+            }
+            Self::BuiltIn(built_in) => (built_in.cells)(object),
+        }
+    }
+}
+
+fn cell(column: &Column, object: &Value) -> Value {
+    let found = column.path.find(object);
+    let Some(first) = found.first() else {
+        return Value::Null;
+    };
+    match (column.kind.as_str(), first) {
+        ("string", _) => {
+            let texts = found.iter().map(|value| match value {
+                Value::String(text) => text.clone(),
+                Value::Null => String::new(),
+                other => other.to_string(),
+            });
+            texts.collect::<Vec<_>>().join(" ").into()
+        }
+        ("integer", Value::Number(number)) => number
+            .as_f64()
+            .map_or(Value::Null, |number| (number as i64).into()),
+        ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => (*first).clone(),
+        ("date", Value::String(moment)) => age_since(moment),
+        _ => Value::Null,
+    }
+}
+
+/// How much of each object a row carries along (`includeObject`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IncludeObject {
+    /// Nothing.
+    None,
+    /// Its metadata.
+    #[default]
+    Metadata,
+    /// All.
+    Object,
+}
+
+/// A table of these objects. `metadata` is that of the list.
+pub fn table(
+    columns: &Columns,
+    objects: &[Value],
+    metadata: Value,
+    include: IncludeObject,
+    with_headings: bool,
+) -> Value {
+    let rows = objects.iter().map(|object| {
+        let mut row = json!({"cells": columns.cells(object)});
+        match include {
+            IncludeObject::None => {}
+            IncludeObject::Metadata => row["object"] = partial_object(object),
+            IncludeObject::Object => row["object"] = object.clone(),
+        }
+        row
+    });
+    let rows: Vec<Value> = rows.collect();
+    let definitions = if with_headings {
+        columns.definitions()
+    } else {
+        Vec::new()
+    };
+    json!({
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": metadata,
+        "columnDefinitions": definitions,
+        "rows": rows,
+    })
+}
+
+/// Only the metadata of an object.
+pub fn partial_object(object: &Value) -> Value {
+    let metadata = object::metadata(object).cloned().unwrap_or_else(Map::new);
+    json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
+}
+
+/// How old an object is.
+pub fn age(object: &Value) -> Value {
+    age_since(object::metadata_text(object, "creationTimestamp"))
+}
+
+/// How long ago a moment was.
+pub fn age_since(moment: &str) -> Value {
+    if moment.is_empty() {
+        return "<unknown>".into();
+    }
+    match DateTime::parse_from_rfc3339(moment) {
+        Ok(moment) => human_duration(Utc::now().signed_duration_since(moment)).into(),
+        Err(_) => "<invalid>".into(),
+    }
+}
+
+/// A duration with two or three digits of meaning. Source: `k8s.io/apimachinery/pkg/util/duration.HumanDuration`.
+pub fn human_duration(duration: TimeDelta) -> String {
+    let (seconds, minutes, hours) = (
+        duration.num_seconds(),
+        duration.num_minutes(),
+        duration.num_hours(),
+    );
+    let two = |large: i64, large_unit: &str, small: i64, small_unit: &str| match small {
+        0 => format!("{large}{large_unit}"),
+        small => format!("{large}{large_unit}{small}{small_unit}"),
+    };
+    const YEAR: i64 = 365 * 24;
+    match () {
+        () if seconds < -1 => "<invalid>".into(),
+        () if seconds < 0 => "0s".into(),
+        () if seconds < 120 => format!("{seconds}s"),
+        () if minutes < 10 => two(minutes, "m", seconds % 60, "s"),
+        () if minutes < 180 => format!("{minutes}m"),
+        () if hours < 8 => two(hours, "h", minutes % 60, "m"),
+        () if hours < 48 => format!("{hours}h"),
+        () if hours < 192 => two(hours / 24, "d", hours % 24, "h"),
+        () if hours < 2 * YEAR => format!("{}d", hours / 24),
+        () if hours < 8 * YEAR => two(hours / YEAR, "y", (hours / 24) % 365, "d"),
+        () => format!("{}y", hours / YEAR),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_told_as_kubectl_users_know_them() {
+        let cases = [
+            (-5, "<invalid>"),
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (130, "2m10s"),
+            (3600, "60m"),
+            (3 * 3600, "3h"),
+            (3 * 3600 + 120, "3h2m"),
+            (30 * 3600, "30h"),
+            (49 * 3600, "2d1h"),
+            (200 * 3600, "8d"),
+            (800 * 24 * 3600, "2y70d"),
+        ];
+        for (seconds, expected) in cases {
+            assert_eq!(human_duration(TimeDelta::seconds(seconds)), expected);
+        }
+    }
+
+    #[test]
+    fn declared_columns_show_values_by_their_type() {
+        let column = |name: &str, kind: &str, path: &str| Column {
+            name: name.into(),
+            kind: kind.into(),
+            format: String::new(),
+            description: String::new(),
+            priority: 0,
+            path: Path::parse(path).unwrap(),
+        };
+        let columns = Columns::declared(vec![
+            column("Cluster", "string", ".spec.cluster.name"),
+            column("Approved", "boolean", ".spec.approved"),
+            column(
+                "Ready",
+                "string",
+                ".status.conditions[?(@.type==\"Ready\")].status",
+            ),
+            column("Count", "integer", ".spec.count"),
+        ]);
+        let object = json!({"metadata": {"name": "a"}, "spec": {"approved": false, "count": 3},
+            "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+        let table = table(
+            &columns,
+            &[object],
+            json!({"resourceVersion": "5"}),
+            IncludeObject::None,
+            true,
+        );
+        assert_eq!(table["rows"][0]["cells"], json!(["a", null, false, "True", 3]));
+        assert_eq!(table["columnDefinitions"][0]["name"], "Name");
+        assert_eq!(Columns::declared(vec![]).definitions()[1]["name"], "Age");
+    }
+}

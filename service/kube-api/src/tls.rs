@@ -1,0 +1,283 @@
+//! A certificate authority of its own, what it signs, and the kubeconfig that makes clients trust it.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::net::IpAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use chrono::{Datelike as _, Utc};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use serde_json::{Value, json};
+
+use crate::request::Caller;
+
+/// How the authority is called. It must stay so: what it signs names it.
+const NAME: &str = "muster-kube-api-ca";
+/// Years that certificates are good for.
+const YEARS: i32 = 10;
+
+/// Something about certificates cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A certificate cannot be made.
+    #[error("a certificate cannot be made")]
+    Make(#[from] rcgen::Error),
+    /// What is in the files is no certificate and key.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+/// The authority: signs the server's certificate at each start, and those of clients.
+pub struct Authority {
+    certificate_pem: String,
+    key: KeyPair,
+}
+
+impl std::fmt::Debug for Authority {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Authority").finish_non_exhaustive()
+    }
+}
+
+/// A certificate with its key, in PEM.
+pub struct Identity {
+    /// The certificate.
+    pub certificate_pem: String,
+    /// Its key: a secret.
+    pub key_pem: String,
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Identity").finish_non_exhaustive()
+    }
+}
+
+impl Authority {
+    /// The authority of a folder: `kube-ca.crt` and `kube-ca.key` (readable to the owner only), made if they are not there.
+    ///
+    /// # Errors
+    /// If the files cannot be read, written or used.
+    pub fn open(folder: &Path) -> Result<Self, TlsError> {
+        let (certificate_path, key_path) = (folder.join("kube-ca.crt"), folder.join("kube-ca.key"));
+        if certificate_path.exists() && key_path.exists() {
+            let read = |path: &Path| fs::read_to_string(path).map_err(|source| file_error(path, source));
+            let key = KeyPair::from_pem(&read(&key_path)?)
+                .map_err(|error| TlsError::Unusable(format!("{}: {error}", key_path.display())))?;
+            return Ok(Self {
+                certificate_pem: read(&certificate_path)?,
+                key,
+            });
+        }
+        let key = KeyPair::generate()?;
+        let certificate_pem = authority_parameters()?.self_signed(&key)?.pem();
+        write_private(&key_path, key.serialize_pem().as_bytes())?;
+        write_private(&certificate_path, certificate_pem.as_bytes())?;
+        Ok(Self { certificate_pem, key })
+    }
+
+    /// What clients must trust.
+    pub fn certificate_pem(&self) -> &str {
+        &self.certificate_pem
+    }
+
+    /// A client certificate: the name is the user's, the organization its group.
+    ///
+    /// # Errors
+    /// If it cannot be made, and for more than one group besides `system:authenticated`.
+    pub fn client(&self, caller: &Caller) -> Result<Identity, TlsError> {
+        let mut parameters = leaf_parameters(Vec::new(), &caller.name)?;
+        // Everybody with a certificate is in this one.
+        let groups: Vec<&String> = caller
+            .groups
+            .iter()
+            .filter(|group| *group != "system:authenticated")
+            .collect();
+        match groups.as_slice() {
+            [] => {}
+            [group] => parameters
+                .distinguished_name
+                .push(DnType::OrganizationName, group.as_str()),
+            _ => {
+                return Err(TlsError::Unusable(
+                    "a client certificate of this authority carries one group".into(),
+                ));
+            }
+        }
+        parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        self.sign(parameters)
+    }
+
+    /// How the server listens under these names and addresses (besides those of loopback); clients may show a certificate of this
+    /// authority.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn server_config(&self, names: &[String]) -> Result<ServerConfig, TlsError> {
+        let mut all: Vec<String> = [
+            "localhost",
+            "127.0.0.1",
+            "::1",
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        all.extend(
+            names
+                .iter()
+                .filter(|name| {
+                    name.parse::<IpAddr>()
+                        .map_or(!name.is_empty(), |ip| !ip.is_unspecified())
+                })
+                .cloned(),
+        );
+        let mut parameters = leaf_parameters(all, "kube-apiserver")?;
+        parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let identity = self.sign(parameters)?;
+        let unusable = |error: &dyn std::fmt::Display| TlsError::Unusable(error.to_string());
+        let read =
+            |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|error| unusable(&error));
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(read(&self.certificate_pem)?)
+            .map_err(|error| unusable(&error))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+            .allow_unauthenticated()
+            .build()
+            .map_err(|error| unusable(&error))?;
+        let key =
+            PrivateKeyDer::from_pem_slice(identity.key_pem.as_bytes()).map_err(|error| unusable(&error))?;
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| unusable(&error))?
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(vec![read(&identity.certificate_pem)?], key)
+            .map_err(|error| unusable(&error))?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(config)
+    }
+
+    fn sign(&self, parameters: CertificateParams) -> Result<Identity, TlsError> {
+        let key = KeyPair::generate()?;
+        let issuer = Issuer::new(authority_parameters()?, &self.key);
+        Ok(Identity {
+            certificate_pem: parameters.signed_by(&key, &issuer)?.pem(),
+            key_pem: key.serialize_pem(),
+        })
+    }
+}
+
+fn authority_parameters() -> Result<CertificateParams, TlsError> {
+    let mut parameters = CertificateParams::new(Vec::new())?;
+    parameters.distinguished_name.push(DnType::CommonName, NAME);
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    parameters.key_usages = vec![
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::CrlSign,
+        KeyUsagePurpose::DigitalSignature,
+    ];
+    set_validity(&mut parameters);
+    Ok(parameters)
+}
+
+fn leaf_parameters(names: Vec<String>, name: &str) -> Result<CertificateParams, TlsError> {
+    let mut parameters = CertificateParams::new(names)?;
+    parameters.distinguished_name = rcgen::DistinguishedName::new();
+    parameters.distinguished_name.push(DnType::CommonName, name);
+    parameters.key_usages = vec![
+        KeyUsagePurpose::DigitalSignature,
+        KeyUsagePurpose::KeyEncipherment,
+    ];
+    parameters.use_authority_key_identifier_extension = true;
+    set_validity(&mut parameters);
+    Ok(parameters)
+}
+
+fn set_validity(parameters: &mut CertificateParams) {
+    // Clocks of machines in a lab may be behind.
+    let year = Utc::now().year();
+    parameters.not_before = rcgen::date_time_ymd(year - 1, 1, 1);
+    parameters.not_after = rcgen::date_time_ymd(year + YEARS, 12, 31);
+}
+
+/// How a client proves who it is.
+#[derive(Debug)]
+pub enum Credentials<'a> {
+    /// By a token.
+    Token(&'a str),
+    /// By a certificate.
+    Certificate(&'a Identity),
+}
+
+/// A kubeconfig for a server (`https://HOST:PORT`) whose certificate this authority signed. It holds a secret.
+pub fn kubeconfig(server: &str, authority_pem: &str, credentials: &Credentials<'_>) -> String {
+    let encoded = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    let user: Value = match credentials {
+        Credentials::Token(token) => json!({"token": token}),
+        Credentials::Certificate(identity) => json!({
+            "client-certificate-data": encoded(&identity.certificate_pem),
+            "client-key-data": encoded(&identity.key_pem),
+        }),
+    };
+    let name = "muster";
+    let config = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": server, "certificate-authority-data": encoded(authority_pem)}}],
+        "users": [{"name": name, "user": user}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name, "namespace": "default"}}],
+        "current-context": name,
+    });
+    // JSON is YAML; the YAML form is nicer to read.
+    serde_saphyr::to_string(&config).unwrap_or_else(|_| config.to_string())
+}
+
+/// Writes a file that only its owner can read, all of it or nothing.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_private(path: &Path, content: &[u8]) -> Result<(), TlsError> {
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(format!(".{}", std::process::id()));
+    let unfinished = Path::new(&unfinished);
+    let write = || {
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(unfinished)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(unfinished, path)
+    };
+    write().map_err(|source| file_error(path, source))
+}
+
+fn file_error(path: &Path, source: io::Error) -> TlsError {
+    TlsError::File {
+        path: path.display().to_string(),
+        source,
+    }
+}

@@ -1,0 +1,131 @@
+//! POST: a new object.
+
+use serde_json::Value;
+
+use super::{Ask, Outcome, check, check_place, complete, prune, revision_of, tidy_metadata};
+use crate::builtin::Nature;
+use crate::error::{ApiError, Result, Subject};
+use crate::fields::{Operation, managers};
+use crate::metadata;
+use crate::object;
+use crate::server::Server;
+
+/// How many names are tried for `generateName`. Source: `maxNameGenerationCreateAttempts`.
+const NAME_ATTEMPTS: usize = 8;
+
+impl Server {
+    /// Creates an object.
+    ///
+    /// # Errors
+    /// 400 and 422 for what breaks rules, 404 for a missing namespace, 409 for a name that is taken.
+    pub async fn create(&self, ask: &Ask, object: Value) -> Result<Outcome> {
+        let mut attempts = NAME_ATTEMPTS;
+        loop {
+            let mut new = object.clone();
+            check_place(ask, &mut new)?;
+            let is_generated = name_it(&mut new);
+            let warnings = prune(ask, &mut new)?;
+            let prepared = prepare(ask, new)?;
+            match self.store_new(ask, prepared).await {
+                Ok(object) => {
+                    return Ok(Outcome {
+                        created: true,
+                        object,
+                        warnings,
+                    });
+                }
+                Err(error) if is_generated && error.code() == 409 && attempts > 1 => attempts -= 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Stores an object that [`prepare`] made, or one that an apply made.
+    pub(super) async fn store_new(&self, ask: &Ask, mut object: Value) -> Result<Value> {
+        if object::metadata(&object).is_none_or(|metadata| !metadata.contains_key("managedFields")) {
+            managers::on_update(
+                &ask.resource.schema,
+                None,
+                &mut object,
+                &ask.manager(Operation::Update),
+            );
+        }
+        check(ask, &object, None)?;
+        self.check_namespace(ask).await?;
+        let name = object::name(&object).to_owned();
+        if ask.options.dry_run {
+            let key = ask.resource.key(&ask.namespace, &name);
+            return match self.storage.get(&key).await? {
+                Some(_) => Err(ApiError::already_exists(ask.resource.subject(), &name)),
+                None => Ok(object),
+            };
+        }
+        let written = self.commit(ask, object, None, false).await?;
+        written.ok_or_else(|| ApiError::already_exists(ask.resource.subject(), &name))
+    }
+
+    /// Objects are created in namespaces that are there to stay.
+    async fn check_namespace(&self, ask: &Ask) -> Result<()> {
+        if !ask.resource.namespaced {
+            return Ok(());
+        }
+        let namespaces = Subject {
+            group: "",
+            word: "namespaces",
+        };
+        match self.namespace_is_terminating(&ask.namespace).await? {
+            None => Err(ApiError::not_found(namespaces, &ask.namespace)),
+            Some(false) => Ok(()),
+            Some(true) => Err(ApiError::forbidden(
+                ask.resource.subject(),
+                &ask.name,
+                format!(
+                    "unable to create new content in namespace {} because it is being terminated",
+                    ask.namespace
+                ),
+            )),
+        }
+    }
+}
+
+/// Gives an object a name if it wants one; says whether it did.
+fn name_it(object: &mut Value) -> bool {
+    if !object::name(object).is_empty() {
+        return false;
+    }
+    let base = object::metadata_text(object, "generateName");
+    if base.is_empty() {
+        return false;
+    }
+    let name = metadata::generated_name(base);
+    object::metadata_mut(object).insert("name".into(), name.into());
+    true
+}
+
+/// The object as it begins.
+pub(super) fn prepare(ask: &Ask, mut object: Value) -> Result<Value> {
+    if revision_of(&object)?.is_some() {
+        return Err(ApiError::revision_on_create());
+    }
+    if ask.resource.has_status && ask.resource.nature != Nature::Node {
+        object::set_member(&mut object, "status", None);
+    }
+    let metadata = object::metadata_mut(&mut object);
+    for member in [
+        "resourceVersion",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+        "managedFields",
+    ] {
+        metadata.remove(member);
+    }
+    metadata.insert("uid".into(), uuid::Uuid::new_v4().to_string().into());
+    metadata.insert("creationTimestamp".into(), object::now().into());
+    if ask.resource.has_generation() {
+        metadata.insert("generation".into(), 1.into());
+    }
+    tidy_metadata(&mut object);
+    complete(ask, &mut object, None);
+    Ok(object)
+}

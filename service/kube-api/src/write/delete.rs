@@ -1,0 +1,209 @@
+//! DELETE: one object, or a collection. Finalizers hold an object until those who set them are done.
+
+use serde_json::{Value, json};
+
+use super::update::is_held;
+use super::{ATTEMPTS, Ask, Outcome, Present};
+use crate::builtin::Nature;
+use crate::error::{ApiError, Result};
+use crate::object;
+use crate::read::Raw;
+use crate::request::Propagation;
+use crate::server::Server;
+
+/// Holds an owner until what it owns is gone.
+pub const FOREGROUND: &str = "foregroundDeletion";
+/// Holds an owner until what it owned is let go.
+pub const ORPHAN: &str = "orphan";
+
+/// `DeleteOptions`
+#[derive(Debug, Clone, Default)]
+pub struct Deletion {
+    /// What becomes of what it owns.
+    pub propagation: Option<Propagation>,
+    /// Only the object with this uid.
+    pub uid: Option<String>,
+    /// Only this version.
+    pub resource_version: Option<String>,
+    /// Change nothing.
+    pub dry_run: bool,
+}
+
+impl Deletion {
+    /// From the body of a request (or nothing) and its query, of which the body counts more.
+    ///
+    /// # Errors
+    /// 400 for values that cannot be read.
+    pub fn parse(body: &Value, ask: &Ask) -> Result<Self> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let dry_run = body["dryRun"]
+            .as_array()
+            .is_some_and(|values| values.iter().any(|value| value == "All"));
+        let mut propagation = ask.options.propagation;
+        if let Some(policy) = body["propagationPolicy"].as_str() {
+            propagation = Some(Propagation::parse(policy)?);
+        } else if body["orphanDependents"] == true {
+            propagation = Some(Propagation::Orphan);
+        }
+        Ok(Self {
+            propagation,
+            uid: text(&body["preconditions"]["uid"]),
+            resource_version: text(&body["preconditions"]["resourceVersion"]),
+            dry_run: dry_run || ask.options.dry_run,
+        })
+    }
+}
+
+/// What a deletion does now.
+enum Step {
+    /// It is gone.
+    Remove(Value),
+    /// It waits for finalizers.
+    Mark(Value),
+    /// It waits already.
+    Nothing,
+}
+
+impl Server {
+    /// Deletes an object, or marks it for deletion while finalizers hold it.
+    ///
+    /// # Errors
+    /// 404, and 409 for another uid or version than asked for.
+    pub async fn delete(&self, ask: &Ask, deletion: &Deletion) -> Result<Outcome> {
+        for _ in 0..ATTEMPTS {
+            let present = self.present(ask).await?.ok_or_else(|| ask.not_found())?;
+            check_preconditions(ask, &present, deletion)?;
+            let old = present.object.clone();
+            let (new, deletes) = match step(ask, &old, deletion.propagation.unwrap_or_default()) {
+                Step::Nothing => return Ok(outcome(old)),
+                Step::Mark(new) => (new, false),
+                Step::Remove(last) => (last, true),
+            };
+            if deletion.dry_run {
+                return Ok(outcome(if deletes { success(ask, &old) } else { new }));
+            }
+            if let Some(object) = self.commit(ask, new, Some(present), deletes).await? {
+                return Ok(outcome(if deletes { success(ask, &object) } else { object }));
+            }
+            if deletion.resource_version.is_some() {
+                return Err(ApiError::modified_meanwhile(ask.resource.subject(), &ask.name));
+            }
+        }
+        Err(ApiError::modified_meanwhile(ask.resource.subject(), &ask.name))
+    }
+
+    /// Deletes what is selected; answers the list of it.
+    ///
+    /// # Errors
+    /// As of lists and deletions.
+    pub async fn delete_collection(&self, ask: &Ask, deletion: &Deletion) -> Result<Outcome> {
+        let found = self.selected(ask, Raw::No).await?;
+        for object in &found.objects {
+            let one = Ask {
+                namespace: object::namespace(object).to_owned(),
+                name: object::name(object).to_owned(),
+                ..ask.clone()
+            };
+            match self.delete(&one, deletion).await {
+                Err(error) if error.code() == 404 => {}
+                outcome => drop(outcome?),
+            }
+        }
+        let list = json!({
+            "apiVersion": ask.resource.api_version(),
+            "kind": ask.resource.list_kind,
+            "metadata": {"resourceVersion": found.revision.to_string()},
+            "items": found.objects,
+        });
+        Ok(outcome(list))
+    }
+}
+
+fn outcome(object: Value) -> Outcome {
+    Outcome {
+        created: false,
+        object,
+        warnings: Vec::new(),
+    }
+}
+
+fn success(ask: &Ask, object: &Value) -> Value {
+    let mut details =
+        json!({"name": object::name(object), "kind": ask.resource.plural, "uid": object::uid(object)});
+    if !ask.resource.group.is_empty() {
+        details["group"] = ask.resource.group.clone().into();
+    }
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
+}
+
+fn check_preconditions(ask: &Ask, present: &Present, deletion: &Deletion) -> Result<()> {
+    let found = [
+        (
+            "UID",
+            "deleted and then recreated",
+            &deletion.uid,
+            object::uid(&present.object),
+        ),
+        (
+            "ResourceVersion",
+            "modified",
+            &deletion.resource_version,
+            object::resource_version(&present.object),
+        ),
+    ];
+    for (what, happened, wanted, present) in found {
+        if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != present) {
+            let why = format!(
+                "the {what} in the precondition ({wanted}) does not match the {what} in record ({present}). The object might have \
+                 been {happened}"
+            );
+            return Err(ApiError::conflict(ask.resource.kind_subject(), &ask.name, why));
+        }
+    }
+    Ok(())
+}
+
+fn step(ask: &Ask, old: &Value, propagation: Propagation) -> Step {
+    let mut finalizers: Vec<&str> = object::finalizers(old);
+    let is_terminating = object::is_terminating(old);
+    if !is_terminating {
+        finalizers.retain(|name| !matches!(*name, FOREGROUND | ORPHAN));
+    }
+    let wanted = match propagation {
+        Propagation::Background => None,
+        Propagation::Foreground => Some(FOREGROUND),
+        Propagation::Orphan => Some(ORPHAN),
+    };
+    if let Some(wanted) = wanted.filter(|wanted| !finalizers.contains(wanted)) {
+        finalizers.push(wanted);
+    }
+    let is_held = is_held(ask, old);
+    let mut new = old.clone();
+    let metadata = object::metadata_mut(&mut new);
+    if finalizers.is_empty() && !is_held {
+        metadata.remove("finalizers");
+        return Step::Remove(new);
+    }
+    if is_terminating && finalizers == object::finalizers(old) {
+        return Step::Nothing;
+    }
+    if finalizers.is_empty() {
+        metadata.remove("finalizers");
+    } else {
+        metadata.insert("finalizers".into(), json!(finalizers));
+    }
+    if !is_terminating {
+        metadata.insert("deletionTimestamp".into(), object::now().into());
+        if ask.resource.nature != Nature::Namespace {
+            metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
+        }
+        let generation = object::generation(old);
+        if generation > 0 {
+            object::metadata_mut(&mut new).insert("generation".into(), (generation + 1).into());
+        }
+        if ask.resource.nature == Nature::Namespace {
+            object::member_mut(&mut new, "status").insert("phase".into(), "Terminating".into());
+        }
+    }
+    Step::Mark(new)
+}

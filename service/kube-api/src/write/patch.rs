@@ -1,0 +1,120 @@
+//! PATCH: JSON patch, merge patch, strategic merge patch. Apply is in its own file.
+
+use json_patch::Patch;
+use serde_json::Value;
+
+use super::{Ask, Outcome, strategic};
+use crate::builtin::Nature;
+use crate::error::{ApiError, FieldError, Result};
+use crate::server::Server;
+use crate::{body, object};
+
+/// How a patch is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// RFC 6902
+    Json,
+    /// RFC 7386
+    Merge,
+    /// Kubernetes' own, for built-in kinds
+    Strategic,
+    /// Server-side apply
+    Apply,
+}
+
+impl Form {
+    /// By media type.
+    ///
+    /// # Errors
+    /// 415 for another one, and for strategic patches of custom resources.
+    pub fn of(media_type: &str, ask: &Ask) -> Result<Self> {
+        let is_custom = ask.resource.nature == Nature::Custom;
+        match media_type {
+            "application/json-patch+json" => Ok(Self::Json),
+            "application/merge-patch+json" => Ok(Self::Merge),
+            "application/strategic-merge-patch+json" if !is_custom => Ok(Self::Strategic),
+            "application/apply-patch+yaml" => Ok(Self::Apply),
+            _ if is_custom => Err(ApiError::unsupported_media_type(
+                "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+            )),
+            _ => Err(ApiError::unsupported_media_type(
+                "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, \
+                 application/apply-patch+yaml",
+            )),
+        }
+    }
+}
+
+impl Server {
+    /// Patches an object.
+    ///
+    /// # Errors
+    /// As an update, and 400 or 422 for patches that cannot be read or do not fit.
+    pub async fn patch(&self, ask: &Ask, form: Form, bytes: &[u8]) -> Result<Outcome> {
+        match form {
+            Form::Apply => self.apply(ask, body::yaml(bytes)?).await,
+            Form::Json => {
+                let patch: Value = serde_json::from_slice(bytes)
+                    .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
+                let patch: Patch = serde_json::from_value(patch).map_err(|_| ApiError::unfitting_patch())?;
+                self.change(ask, |present| patched(ask, present, &patch)).await
+            }
+            Form::Merge => {
+                let patch = read(bytes)?;
+                self.change(ask, |present| {
+                    let mut object = present.clone();
+                    json_patch::merge(&mut object, &patch);
+                    unmanaged(ask, object, present)
+                })
+                .await
+            }
+            Form::Strategic => {
+                let patch = read(bytes)?;
+                self.change(ask, |present| {
+                    let object = strategic::merged(&ask.resource.schema, present, &patch)
+                        .map_err(ApiError::bad_request)?;
+                    unmanaged(ask, object, present)
+                })
+                .await
+            }
+        }
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<Value> {
+    let patch = body::json(bytes)?;
+    if !patch.is_object() {
+        return Err(ApiError::bad_request(
+            "error decoding patch: an object is expected",
+        ));
+    }
+    Ok(patch)
+}
+
+fn patched(ask: &Ask, present: &Value, patch: &Patch) -> Result<Value> {
+    let mut object = present.clone();
+    // A Kubernetes server does not say which operation it was, either.
+    json_patch::patch(&mut object, patch).map_err(|error| {
+        tracing::debug!(%error, "a JSON patch does not fit");
+        ApiError::unfitting_patch()
+    })?;
+    unmanaged(ask, object, present)
+}
+
+/// A patch may leave out what an update must say, and may not change who the object is.
+fn unmanaged(ask: &Ask, mut object: Value, present: &Value) -> Result<Value> {
+    if object::resource_version(&object).is_empty() {
+        let revision = object::resource_version(present).to_owned();
+        object::metadata_mut(&mut object).insert("resourceVersion".into(), revision.into());
+    }
+    let uid = object::uid(&object);
+    if !uid.is_empty() && uid != object::uid(present) {
+        let error = FieldError::invalid("metadata.uid", &uid.into(), "field is immutable");
+        return Err(ApiError::invalid(
+            ask.resource.kind_subject(),
+            &ask.name,
+            &[error],
+        ));
+    }
+    Ok(object)
+}

@@ -1,0 +1,126 @@
+//! Server-side apply.
+
+on_both! {
+    an_apply_creates_changes_and_takes_back,
+    another_managers_field_is_a_conflict_until_it_is_forced,
+    a_status_is_applied_through_its_subresource,
+}
+
+mod cases {
+    use kube::api::{Patch, PatchParams};
+    use serde_json::{Value, json};
+
+    use crate::world::{BOOKS, World, a_book};
+
+    fn managers(object: &Value) -> Vec<(String, String)> {
+        let text = |entry: &Value, member: &str| entry[member].as_str().unwrap_or_default().to_owned();
+        let entries = object["metadata"]["managedFields"].as_array().unwrap().iter();
+        entries
+            .map(|entry| (text(entry, "manager"), text(entry, "operation")))
+            .collect()
+    }
+
+    pub async fn an_apply_creates_changes_and_takes_back(world: World) {
+        let books = world.books();
+        let params = PatchParams::apply("gitops");
+        let mut wanted = a_book("a", 10);
+        wanted["spec"]["chapters"] = json!([{"name": "one", "pages": 5}, {"name": "two"}]);
+        books.patch("a", &params, &Patch::Apply(&wanted)).await.unwrap();
+        let created = world.get(&format!("{BOOKS}/a")).await;
+        assert_eq!(managers(&created), [("gitops".into(), "Apply".into())]);
+        assert_eq!(created["spec"]["lent"], false);
+        // Again: nothing is written.
+        books.patch("a", &params, &Patch::Apply(&wanted)).await.unwrap();
+        assert_eq!(world.get(&format!("{BOOKS}/a")).await, created);
+        // Somebody else adds a chapter; the applier drops one of its own, and its label.
+        let chapters =
+            json!({"spec": {"chapters": [{"name": "one", "pages": 5}, {"name": "two"}, {"name": "three"}]}});
+        world
+            .merge(&format!("{BOOKS}/a?fieldManager=editor"), chapters)
+            .await;
+        wanted["spec"]["chapters"] = json!([{"name": "one", "pages": 6}]);
+        wanted["metadata"] = json!({"name": "a"});
+        books.patch("a", &params, &Patch::Apply(&wanted)).await.unwrap();
+        let object = world.get(&format!("{BOOKS}/a")).await;
+        assert_eq!(
+            object["spec"]["chapters"],
+            json!([{"name": "one", "pages": 6}, {"name": "three"}])
+        );
+        assert_eq!(object["metadata"].get("labels"), None);
+        assert_eq!(object["metadata"]["generation"], 3);
+    }
+
+    pub async fn another_managers_field_is_a_conflict_until_it_is_forced(world: World) {
+        world
+            .post(&format!("{BOOKS}?fieldManager=creator"), a_book("a", 10))
+            .await;
+        let wanted = json!({"apiVersion": "library.example.com/v1", "kind": "Book", "metadata": {"name": "a"}, "spec": {"title": "About a", "pages": 11}});
+        let path = format!("{BOOKS}/a?fieldManager=gitops");
+        let (status, body) = world
+            .send("PATCH", &path, "application/apply-patch+yaml", wanted.to_string())
+            .await;
+        assert_eq!(
+            (status.as_u16(), &body["reason"]),
+            (409, &json!("Conflict")),
+            "{body}"
+        );
+        assert_eq!(
+            body["message"],
+            "Apply failed with 1 conflict: conflict with \"creator\" using library.example.com/v1: .spec.pages"
+        );
+        assert_eq!(body["details"]["causes"][0]["reason"], "FieldManagerConflict");
+        let (status, body) = world
+            .send(
+                "PATCH",
+                &format!("{path}&force=true"),
+                "application/apply-patch+yaml",
+                wanted.to_string(),
+            )
+            .await;
+        assert_eq!(
+            (status.as_u16(), &body["spec"]["pages"]),
+            (200, &json!(11)),
+            "{body}"
+        );
+        assert_eq!(
+            managers(&body),
+            [
+                ("gitops".into(), "Apply".into()),
+                ("creator".into(), "Update".into())
+            ]
+        );
+    }
+
+    pub async fn a_status_is_applied_through_its_subresource(world: World) {
+        world.post(BOOKS, a_book("a", 10)).await;
+        let books = world.books();
+        let status = json!({"apiVersion": "library.example.com/v1", "kind": "Book", "metadata": {"name": "a"}, "status": {"readers": 2}});
+        books
+            .patch_status(
+                "a",
+                &PatchParams::apply("controller").force(),
+                &Patch::Apply(&status),
+            )
+            .await
+            .unwrap();
+        let object = world.get(&format!("{BOOKS}/a")).await;
+        assert_eq!(
+            (&object["status"], &object["spec"]["pages"]),
+            (&json!({"readers": 2}), &json!(10))
+        );
+        let entry = &object["metadata"]["managedFields"][0];
+        assert_eq!(
+            (&entry["subresource"], &entry["fieldsV1"]),
+            (&json!("status"), &json!({"f:status": {"f:readers": {}}}))
+        );
+        books
+            .patch_status(
+                "a",
+                &PatchParams::apply("controller").force(),
+                &Patch::Apply(&status),
+            )
+            .await
+            .unwrap();
+        assert_eq!(world.get(&format!("{BOOKS}/a")).await, object);
+    }
+}

@@ -1,0 +1,34 @@
+//! The API as clients see it. Every test here runs on SQLite and on PostgreSQL, with `kube::Client` in the same process.
+
+#![expect(clippy::unwrap_used, reason = "all of it is tests")]
+
+mod world;
+
+/// Makes of each `async fn(World)` two tests: `NAME::sqlite` and `NAME::postgres`.
+macro_rules! on_both {
+    ($($name:ident),* $(,)?) => {$(
+        mod $name {
+            use muster_kube_api::Database;
+            use crate::world::World;
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                super::cases::$name(World::new(Database::Sqlite).await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                super::cases::$name(World::new(Database::Postgres).await).await;
+            }
+        }
+    )*};
+}
+
+mod applying;
+mod deleting;
+mod kubectl;
+mod reading;
+mod refusing;
+mod securing;
+mod watching;
+mod writing;

@@ -1,0 +1,347 @@
+//! What is refused, with the code and reason of a Kubernetes API server.
+
+on_both! {
+    requests_that_break_rules_are_refused,
+    a_stale_version_is_a_conflict,
+    unknown_fields_are_refused_warned_of_or_dropped,
+    bodies_of_other_forms_are_refused,
+    oversize_is_refused,
+}
+
+mod cases {
+    use http::{Request, StatusCode};
+    use serde_json::{Value, json};
+    use tower::ServiceExt as _;
+
+    use crate::world::{BOOKS, World, a_book};
+
+    pub async fn requests_that_break_rules_are_refused(world: World) {
+        world.post(BOOKS, a_book("a", 1)).await;
+        let with = |name: &str, spec: Value| {
+            let mut object = a_book(name, 1);
+            object["spec"] = spec;
+            object
+        };
+        let mut nameless = a_book("x", 1);
+        nameless["metadata"] = json!({});
+        let mut versioned = a_book("x", 1);
+        versioned["metadata"]["resourceVersion"] = "1".into();
+        let mut elsewhere = a_book("x", 1);
+        elsewhere["metadata"]["namespace"] = "other".into();
+        let a = format!("{BOOKS}/a");
+        let cases = [
+            (
+                "POST",
+                BOOKS,
+                a_book("a", 1),
+                409,
+                "AlreadyExists",
+                r#"books.library.example.com "a" already exists"#,
+            ),
+            (
+                "POST",
+                BOOKS,
+                with("x", json!({})),
+                422,
+                "Invalid",
+                r#"Book.library.example.com "x" is invalid: [spec.title: Required value, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
+            ),
+            (
+                "POST",
+                BOOKS,
+                with("x", json!({"title": "t", "genre": "poem"})),
+                422,
+                "Invalid",
+                r#"Book.library.example.com "x" is invalid: [spec.genre: Unsupported value: "poem": supported values: "novel", "manual", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
+            ),
+            (
+                "POST",
+                BOOKS,
+                with("x", json!({"title": 5})),
+                422,
+                "Invalid",
+                r#"Book.library.example.com "x" is invalid: [spec.title: Invalid value: "integer": spec.title in body must be of type string: "integer", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
+            ),
+            (
+                "POST",
+                BOOKS,
+                with("x", json!({"title": "t", "pages": 0})),
+                422,
+                "Invalid",
+                r#"Book.library.example.com "x" is invalid: [spec.pages: Invalid value: 0: spec.pages in body should be greater than or equal to 1, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
+            ),
+            (
+                "POST",
+                BOOKS,
+                nameless,
+                422,
+                "Invalid",
+                r#"Book.library.example.com "" is invalid: metadata.name: Required value: name or generateName is required"#,
+            ),
+            (
+                "POST",
+                BOOKS,
+                versioned,
+                500,
+                "",
+                "resourceVersion should not be set on objects to be created",
+            ),
+            (
+                "POST",
+                BOOKS,
+                elsewhere,
+                400,
+                "BadRequest",
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ),
+            (
+                "POST",
+                "/apis/library.example.com/v1/namespaces/none/books",
+                a_book("x", 1),
+                404,
+                "NotFound",
+                r#"namespaces "none" not found"#,
+            ),
+            (
+                "PUT",
+                &a,
+                a_book("a", 2),
+                422,
+                "Invalid",
+                r#"books.library.example.com "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update"#,
+            ),
+            (
+                "PUT",
+                &a,
+                a_book("b", 2),
+                400,
+                "BadRequest",
+                "the name of the object (b) does not match the name on the URL (a)",
+            ),
+            (
+                "GET",
+                &format!("{BOOKS}/x"),
+                Value::Null,
+                404,
+                "NotFound",
+                r#"books.library.example.com "x" not found"#,
+            ),
+            (
+                "DELETE",
+                &format!("{BOOKS}/x"),
+                Value::Null,
+                404,
+                "NotFound",
+                r#"books.library.example.com "x" not found"#,
+            ),
+            (
+                "GET",
+                &format!("{a}/log"),
+                Value::Null,
+                404,
+                "NotFound",
+                "the server could not find the requested resource",
+            ),
+            (
+                "POST",
+                &a,
+                a_book("a", 1),
+                405,
+                "MethodNotAllowed",
+                "the server does not allow this method on the requested resource",
+            ),
+        ];
+        for (method, path, body, code, reason, message) in cases {
+            let body = if body.is_null() { json!({}) } else { body };
+            let refused = world.refused(method, path, body).await;
+            assert_eq!(
+                refused,
+                (code, reason.to_owned(), message.to_owned()),
+                "{method} {path}"
+            );
+        }
+        let (status, body) = world
+            .send(
+                "PATCH",
+                &a,
+                "application/merge-patch+json",
+                r#"{"spec": {"title": "other"}}"#,
+            )
+            .await;
+        assert_eq!(
+            (status.as_u16(), &body["details"]["causes"][0]["field"]),
+            (422, &json!("spec")),
+            "{body}"
+        );
+        assert!(
+            body["message"].as_str().unwrap().ends_with("a title stays"),
+            "{body}"
+        );
+        let (status, text) = world
+            .send(
+                "GET",
+                "/apis/library.example.com/v1/namespaces/shelf/shelves",
+                "",
+                "",
+            )
+            .await;
+        assert_eq!(
+            (status, text),
+            (StatusCode::NOT_FOUND, json!("404 page not found\n"))
+        );
+    }
+
+    pub async fn a_stale_version_is_a_conflict(world: World) {
+        let mut old = world.post(BOOKS, a_book("a", 1)).await;
+        world
+            .merge(&format!("{BOOKS}/a"), json!({"spec": {"pages": 2}}))
+            .await;
+        old["spec"]["pages"] = 3.into();
+        let (code, reason, message) = world.refused("PUT", &format!("{BOOKS}/a"), old.clone()).await;
+        assert_eq!((code, reason.as_str()), (409, "Conflict"));
+        assert_eq!(
+            message,
+            "Operation cannot be fulfilled on books.library.example.com \"a\": the object has been modified; please apply your changes to \
+             the latest version and try again"
+        );
+        // The same inside a patch.
+        let patch = json!({"metadata": {"resourceVersion": old["metadata"]["resourceVersion"]}, "spec": {"pages": 4}});
+        let (status, _) = world
+            .send(
+                "PATCH",
+                &format!("{BOOKS}/a"),
+                "application/merge-patch+json",
+                patch.to_string(),
+            )
+            .await;
+        assert_eq!(status, StatusCode::CONFLICT);
+        let patch = json!({"metadata": {"uid": "other"}, "spec": {"pages": 4}});
+        let (status, _) = world
+            .send(
+                "PATCH",
+                &format!("{BOOKS}/a"),
+                "application/merge-patch+json",
+                patch.to_string(),
+            )
+            .await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    }
+
+    pub async fn unknown_fields_are_refused_warned_of_or_dropped(world: World) {
+        let mut object = a_book("a", 1);
+        object["spec"]["weight"] = 3.into();
+        let (code, reason, message) = world
+            .refused("POST", &format!("{BOOKS}?fieldValidation=Strict"), object.clone())
+            .await;
+        assert_eq!((code, reason.as_str()), (400, "BadRequest"));
+        assert_eq!(
+            message,
+            r#"Book in version "v1" cannot be handled as a Book: strict decoding error: unknown field "spec.weight""#
+        );
+        let mut strange = a_book("b", 1);
+        strange["metadata"]["colour"] = "red".into();
+        let (code, _, message) = world
+            .refused("POST", &format!("{BOOKS}?fieldValidation=Strict"), strange)
+            .await;
+        assert!(
+            code == 400 && message.ends_with(r#"unknown field "metadata.colour""#),
+            "{message}"
+        );
+        let request = Request::post(BOOKS).header("content-type", "application/json");
+        let request = request.body(axum::body::Body::from(object.to_string())).unwrap();
+        let response = world.api.service().oneshot(request).await.unwrap();
+        assert_eq!(
+            response.headers()["warning"],
+            r#"299 - "unknown field \"spec.weight\"""#
+        );
+        assert_eq!(world.get(&format!("{BOOKS}/a")).await["spec"].get("weight"), None);
+        let patch = r#"{"spec": {"weight": 1}}"#;
+        let path = format!("{BOOKS}/a?fieldValidation=Strict");
+        let (status, body) = world
+            .send("PATCH", &path, "application/merge-patch+json", patch)
+            .await;
+        assert_eq!(
+            (status.as_u16(), &body["reason"]),
+            (422, &json!("Invalid")),
+            "{body}"
+        );
+        let (status, body) = world
+            .send(
+                "PATCH",
+                &format!("{BOOKS}/a?fieldManager=x"),
+                "application/apply-patch+yaml",
+                object.to_string(),
+            )
+            .await;
+        assert_eq!(status.as_u16(), 500, "{body}");
+        assert!(
+            body["message"]
+                .as_str()
+                .unwrap()
+                .ends_with(".spec.weight: field not declared in schema"),
+            "{body}"
+        );
+    }
+
+    pub async fn bodies_of_other_forms_are_refused(world: World) {
+        world.post(BOOKS, a_book("a", 1)).await;
+        let a = format!("{BOOKS}/a");
+        let cases = [
+            (
+                "PATCH",
+                a.as_str(),
+                "application/strategic-merge-patch+json",
+                "{}",
+                415,
+            ),
+            ("PATCH", &a, "application/json", "{}", 415),
+            ("PATCH", &a, "application/merge-patch+json", "[]", 400),
+            ("PATCH", &a, "application/json-patch+json", "{", 400),
+            (
+                "PATCH",
+                &a,
+                "application/json-patch+json",
+                r#"[{"op": "remove", "path": "/spec/none"}]"#,
+                422,
+            ),
+            ("PATCH", &a, "application/apply-patch+yaml", "{}", 422),
+            ("POST", BOOKS, "text/plain", "x", 415),
+            ("POST", BOOKS, "application/json", "{", 400),
+            ("POST", BOOKS, "application/yaml", "a: [", 400),
+            ("POST", BOOKS, "application/vnd.kubernetes.protobuf", "{}", 400),
+        ];
+        for (method, path, media_type, body, code) in cases {
+            let (status, answer) = world.send(method, path, media_type, body).await;
+            assert_eq!(
+                (status.as_u16(), &answer["kind"]),
+                (code, &json!("Status")),
+                "{method} {media_type} {body}: {answer}"
+            );
+        }
+        let yaml =
+            "apiVersion: library.example.com/v1\nkind: Book\nmetadata:\n  name: y\nspec:\n  title: in YAML\n";
+        let (status, created) = world.send("POST", BOOKS, "application/yaml", yaml).await;
+        assert_eq!(
+            (status, &created["spec"]["title"]),
+            (StatusCode::CREATED, &json!("in YAML"))
+        );
+    }
+
+    pub async fn oversize_is_refused(world: World) {
+        let of_size = |bytes: usize| {
+            let mut object = a_book("large", 1);
+            object["spec"]["keywords"] = json!({"k": "x".repeat(bytes)});
+            object
+        };
+        assert_eq!(world.refused("POST", BOOKS, of_size(4 << 20)).await.0, 413);
+        let (code, _, message) = world.refused("POST", BOOKS, of_size(2 << 20)).await;
+        assert_eq!(
+            (code, message.as_str()),
+            (500, "etcdserver: request is too large")
+        );
+        world.post(BOOKS, of_size(1 << 20)).await;
+        let mut object = a_book("b", 1);
+        object["metadata"]["annotations"] = json!({"a": "x".repeat(300 << 10)});
+        assert_eq!(world.refused("POST", BOOKS, object).await.0, 422);
+    }
+}

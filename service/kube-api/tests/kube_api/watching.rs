@@ -1,0 +1,249 @@
+//! Watches.
+
+on_both! {
+    a_watcher_sees_what_is_there_and_what_changes,
+    a_selected_watch_sees_objects_come_and_go,
+    a_streaming_list_ends_with_a_bookmark,
+    an_expired_version_is_told_in_the_stream,
+    a_watch_that_is_far_behind_reads_on_from_the_database,
+    a_watch_ends_after_its_time,
+    changes_of_another_replica_are_seen,
+}
+
+mod cases {
+    use std::pin::Pin;
+    use std::time::Duration;
+
+    use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
+    use http::Request;
+    use kube::runtime::{WatchStreamExt as _, reflector, watcher};
+    use muster_kube_api::KubeApi;
+    use serde_json::{Value, json};
+    use tower::ServiceExt as _;
+
+    use crate::world::{BOOKS, World, a_book, book};
+
+    type Lines = Pin<Box<dyn Stream<Item = Value> + Send>>;
+
+    /// The events of a watch.
+    async fn watch(api: &KubeApi, path: &str) -> Lines {
+        let request = Request::get(path).body(axum::body::Body::empty()).unwrap();
+        let response = api.service().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 200);
+        let chunks = response.into_body().into_data_stream();
+        let lines = chunks.flat_map(|chunk| {
+            let text = String::from_utf8(chunk.unwrap().to_vec()).unwrap();
+            let lines: Vec<Value> = text
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect();
+            futures_util::stream::iter(lines)
+        });
+        Box::pin(lines)
+    }
+
+    /// The next event: its type and the object's name.
+    async fn next(lines: &mut Lines) -> (String, String) {
+        let event = tokio::time::timeout(Duration::from_secs(20), lines.next())
+            .await
+            .expect("an event in time")
+            .expect("an event");
+        let name = event["object"]["metadata"]["name"].as_str().unwrap_or_default();
+        (event["type"].as_str().unwrap().to_owned(), name.to_owned())
+    }
+
+    fn event(kind: &str, name: &str) -> (String, String) {
+        (kind.to_owned(), name.to_owned())
+    }
+
+    pub async fn a_watcher_sees_what_is_there_and_what_changes(world: World) {
+        world.post(BOOKS, a_book("a", 1)).await;
+        for config in [
+            watcher::Config::default(),
+            watcher::Config::default().streaming_lists(),
+        ] {
+            let writer = reflector::store::Writer::new(book());
+            let store = writer.as_reader();
+            let books: kube::Api<kube::api::DynamicObject> = world.books();
+            let mut seen = Box::pin(reflector(writer, watcher(books, config)).applied_objects());
+            let one = tokio::time::timeout(Duration::from_secs(20), seen.try_next())
+                .await
+                .unwrap()
+                .unwrap()
+                .unwrap();
+            assert_eq!(one.metadata.name.as_deref(), Some("a"));
+            world.post(BOOKS, a_book("b", 2)).await;
+            let two = tokio::time::timeout(Duration::from_secs(20), seen.try_next())
+                .await
+                .unwrap()
+                .unwrap()
+                .unwrap();
+            assert_eq!(two.metadata.name.as_deref(), Some("b"));
+            assert_eq!(store.state().len(), 2);
+            world
+                .send("DELETE", &format!("{BOOKS}/b"), "application/json", "")
+                .await;
+            world.merge(&format!("{BOOKS}/a"), json!({"metadata": {"labels": {"x": world.get(BOOKS).await["metadata"]["resourceVersion"]}}})).await;
+            let three = tokio::time::timeout(Duration::from_secs(20), seen.try_next())
+                .await
+                .unwrap()
+                .unwrap()
+                .unwrap();
+            assert_eq!(
+                (three.metadata.name.as_deref(), store.state().len()),
+                (Some("a"), 1)
+            );
+        }
+    }
+
+    pub async fn a_selected_watch_sees_objects_come_and_go(world: World) {
+        world.post(BOOKS, a_book("a", 1)).await;
+        let mut lines = watch(
+            &world.api,
+            &format!("{BOOKS}?watch=true&labelSelector=size%3Dlarge"),
+        )
+        .await;
+        let relabel = |size: &'static str| json!({"metadata": {"labels": {"size": size}}});
+        world.merge(&format!("{BOOKS}/a"), relabel("large")).await;
+        assert_eq!(next(&mut lines).await, event("ADDED", "a"));
+        world
+            .merge(&format!("{BOOKS}/a"), json!({"spec": {"pages": 7}}))
+            .await;
+        assert_eq!(next(&mut lines).await, event("MODIFIED", "a"));
+        world.merge(&format!("{BOOKS}/a"), relabel("small")).await;
+        assert_eq!(next(&mut lines).await, event("DELETED", "a"));
+        world
+            .merge(&format!("{BOOKS}/a"), json!({"spec": {"pages": 8}}))
+            .await;
+        world.post(BOOKS, a_book("b", 200)).await;
+        assert_eq!(next(&mut lines).await, event("ADDED", "b"));
+        world
+            .send("DELETE", &format!("{BOOKS}/b"), "application/json", "")
+            .await;
+        assert_eq!(next(&mut lines).await, event("DELETED", "b"));
+    }
+
+    pub async fn a_streaming_list_ends_with_a_bookmark(world: World) {
+        for name in ["a", "b"] {
+            world.post(BOOKS, a_book(name, 1)).await;
+        }
+        let query =
+            "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+        let mut lines = watch(&world.api, &format!("{BOOKS}?{query}")).await;
+        assert_eq!(
+            (next(&mut lines).await, next(&mut lines).await),
+            (event("ADDED", "a"), event("ADDED", "b"))
+        );
+        let bookmark = lines.next().await.unwrap();
+        assert_eq!(bookmark["type"], "BOOKMARK");
+        assert_eq!(
+            bookmark["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"],
+            "true"
+        );
+        world.post(BOOKS, a_book("c", 1)).await;
+        assert_eq!(next(&mut lines).await, event("ADDED", "c"));
+        let (code, reason, _) = world
+            .refused(
+                "GET",
+                &format!("{BOOKS}?watch=true&sendInitialEvents=true"),
+                Value::Null,
+            )
+            .await;
+        assert_eq!((code, reason.as_str()), (422, "Invalid"));
+    }
+
+    pub async fn an_expired_version_is_told_in_the_stream(world: World) {
+        let old = world.post(BOOKS, a_book("a", 1)).await["metadata"]["resourceVersion"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        world
+            .merge(&format!("{BOOKS}/a"), json!({"spec": {"pages": 7}}))
+            .await;
+        world
+            .merge(&format!("{BOOKS}/a"), json!({"spec": {"pages": 8}}))
+            .await;
+        let compacted = world.api.compact().await.unwrap();
+        // This replica has none of it in memory.
+        let fresh = world.another().await;
+        let mut lines = watch(&fresh, &format!("{BOOKS}?watch=true&resourceVersion={old}")).await;
+        let told = lines.next().await.unwrap();
+        assert_eq!(
+            (&told["type"], &told["object"]["code"], &told["object"]["reason"]),
+            (&json!("ERROR"), &json!(410), &json!("Expired"))
+        );
+        assert!(lines.next().await.is_none());
+        let mut lines = watch(&fresh, &format!("{BOOKS}?watch=true&resourceVersion={compacted}")).await;
+        let (status, body) = crate::world::send(
+            &fresh,
+            "POST",
+            BOOKS,
+            "application/json",
+            a_book("b", 1).to_string().into_bytes(),
+        )
+        .await;
+        assert_eq!(status, 201, "{body}");
+        assert_eq!(next(&mut lines).await, event("ADDED", "b"));
+    }
+
+    pub async fn a_watch_that_is_far_behind_reads_on_from_the_database(world: World) {
+        let start = world.post(BOOKS, a_book("a", 1)).await["metadata"]["resourceVersion"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        for pages in 2..6 {
+            world
+                .merge(&format!("{BOOKS}/a"), json!({"spec": {"pages": pages}}))
+                .await;
+        }
+        let fresh = world.another().await;
+        let mut lines = watch(&fresh, &format!("{BOOKS}?watch=true&resourceVersion={start}")).await;
+        for pages in 2..6 {
+            let told = tokio::time::timeout(Duration::from_secs(20), lines.next())
+                .await
+                .unwrap()
+                .unwrap();
+            assert_eq!(
+                (&told["type"], &told["object"]["spec"]["pages"]),
+                (&json!("MODIFIED"), &json!(pages))
+            );
+        }
+    }
+
+    pub async fn a_watch_ends_after_its_time(world: World) {
+        let mut lines = watch(&world.api, &format!("{BOOKS}?watch=true&timeoutSeconds=1")).await;
+        let end = tokio::time::timeout(Duration::from_secs(20), lines.next())
+            .await
+            .expect("the watch ends");
+        assert!(end.is_none());
+        let mut lines = watch(&world.api, &format!("{BOOKS}?watch=true")).await;
+        world.api.stop();
+        let end = tokio::time::timeout(Duration::from_secs(20), lines.next())
+            .await
+            .expect("the watch ends");
+        assert!(end.is_none());
+    }
+
+    pub async fn changes_of_another_replica_are_seen(world: World) {
+        if world.database == muster_kube_api::Database::Sqlite {
+            // One process only: there are no other replicas.
+            return;
+        }
+        let other = world.another().await;
+        let mut lines = watch(&world.api, &format!("{BOOKS}?watch=true")).await;
+        let (status, body) = crate::world::send(
+            &other,
+            "POST",
+            BOOKS,
+            "application/json",
+            a_book("a", 1).to_string().into_bytes(),
+        )
+        .await;
+        assert_eq!(status, 201, "{body}");
+        assert_eq!(next(&mut lines).await, event("ADDED", "a"));
+        world
+            .merge(&format!("{BOOKS}/a"), json!({"spec": {"pages": 3}}))
+            .await;
+        assert_eq!(next(&mut lines).await, event("MODIFIED", "a"));
+    }
+}

@@ -1,0 +1,192 @@
+//! An API on a database of its own, with a small CRD.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, StatusCode};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::{Api, Client};
+use muster_kube_api::{Database, KubeApi, SqlStorage};
+use muster_store::Store;
+use muster_tests::postgres::Postgres;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tower::ServiceExt as _;
+
+/// The API and what keeps it alive.
+pub struct World {
+    pub api: KubeApi,
+    pub client: Client,
+    pub database: Database,
+    store: Store,
+    _folder: Option<TempDir>,
+    _cluster: Option<Arc<Postgres>>,
+}
+
+/// Where tests put their objects.
+pub const NAMESPACE: &str = "shelf";
+
+impl World {
+    pub async fn new(database: Database) -> Self {
+        let (url, folder, cluster) = match database {
+            Database::Sqlite => {
+                let folder = tempfile::tempdir().unwrap();
+                (
+                    format!("sqlite://{}/kube.db", folder.path().display()),
+                    Some(folder),
+                    None,
+                )
+            }
+            Database::Postgres => {
+                let cluster = Postgres::shared();
+                (cluster.create_database(), None, Some(cluster))
+            }
+        };
+        let store = Store::open(&url).await.unwrap();
+        let api = open(&store, database).await;
+        let client = Client::new(api.service(), "default");
+        let world = Self {
+            api,
+            client,
+            database,
+            store,
+            _folder: folder,
+            _cluster: cluster,
+        };
+        world
+            .post("/api/v1/namespaces", json!({"metadata": {"name": NAMESPACE}}))
+            .await;
+        world
+    }
+
+    /// Another replica on the same database.
+    pub async fn another(&self) -> KubeApi {
+        open(&self.store, self.database).await
+    }
+
+    /// Books of the test's namespace.
+    pub fn books(&self) -> Api<DynamicObject> {
+        Api::namespaced_with(self.client.clone(), NAMESPACE, &book())
+    }
+
+    /// Sends a request; answers status and body.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        media_type: &str,
+        body: impl Into<Vec<u8>>,
+    ) -> (StatusCode, Value) {
+        send(&self.api, method, path, media_type, body.into()).await
+    }
+
+    pub async fn get(&self, path: &str) -> Value {
+        let (status, body) = self.send("GET", path, "application/json", "").await;
+        assert_eq!(status, StatusCode::OK, "{path}: {body}");
+        body
+    }
+
+    pub async fn post(&self, path: &str, object: Value) -> Value {
+        let (status, body) = self
+            .send("POST", path, "application/json", object.to_string())
+            .await;
+        assert_eq!(status, StatusCode::CREATED, "{path}: {body}");
+        body
+    }
+
+    pub async fn put(&self, path: &str, object: &Value) -> Value {
+        let (status, body) = self
+            .send("PUT", path, "application/json", object.to_string())
+            .await;
+        assert_eq!(status, StatusCode::OK, "{path}: {body}");
+        body
+    }
+
+    pub async fn merge(&self, path: &str, patch: Value) -> Value {
+        let (status, body) = self
+            .send("PATCH", path, "application/merge-patch+json", patch.to_string())
+            .await;
+        assert_eq!(status, StatusCode::OK, "{path}: {body}");
+        body
+    }
+
+    /// What a refused request is answered: code, reason, message.
+    pub async fn refused(&self, method: &str, path: &str, body: Value) -> (u16, String, String) {
+        let (status, body) = self
+            .send(method, path, "application/json", body.to_string())
+            .await;
+        let text = |member: &str| body[member].as_str().unwrap_or_default().to_owned();
+        assert_eq!(body["kind"], "Status", "{body}");
+        (status.as_u16(), text("reason"), text("message"))
+    }
+
+    /// Waits until `path` answers something that fits; prints the last answer if it never does.
+    pub async fn await_that(&self, path: &str, fits: impl Fn(StatusCode, &Value) -> bool) -> Value {
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+        loop {
+            let (status, body) = self.send("GET", path, "application/json", "").await;
+            if fits(status, &body) {
+                return body;
+            }
+            assert!(
+                tokio::time::Instant::now() < deadline,
+                "{path} is still {status}: {body}"
+            );
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+async fn open(store: &Store, database: Database) -> KubeApi {
+    let (readers, writers) = store.pools();
+    KubeApi::open(SqlStorage::new(database, readers, writers), vec![crd()])
+        .await
+        .unwrap()
+}
+
+pub async fn send(
+    api: &KubeApi,
+    method: &str,
+    path: &str,
+    media_type: &str,
+    body: Vec<u8>,
+) -> (StatusCode, Value) {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", media_type)
+        .header("user-agent", "tests/1")
+        .body(axum::body::Body::from(body))
+        .unwrap();
+    let response = api.service().oneshot(request).await.unwrap();
+    let status = response.status();
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
+        .await
+        .unwrap();
+    let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into());
+    (status, body)
+}
+
+pub const BOOKS: &str = "/apis/library.example.com/v1/namespaces/shelf/books";
+
+pub fn book() -> ApiResource {
+    ApiResource::from_gvk_with_plural(
+        &GroupVersionKind::gvk("library.example.com", "v1", "Book"),
+        "books",
+    )
+}
+
+/// A book as tests create it.
+pub fn a_book(name: &str, pages: u32) -> Value {
+    json!({
+        "apiVersion": "library.example.com/v1",
+        "kind": "Book",
+        "metadata": {"name": name, "labels": {"size": if pages > 100 { "large" } else { "small" }}},
+        "spec": {"title": format!("About {name}"), "pages": pages},
+    })
+}
+
+/// The CRD of books.
+pub fn crd() -> Value {
+    serde_saphyr::from_str(include_str!("book.yaml")).unwrap()
+}
