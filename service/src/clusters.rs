@@ -8,6 +8,7 @@ use muster_api::ids::{ClusterId, HostId};
 use muster_core::cluster::{Cluster, ignored, news, update};
 use muster_core::event::NewEvent;
 use muster_core::host::{ClusterFacts, Peer};
+use muster_core::kube::KubeRef;
 use muster_store::{ClusterDeletion, ClusterVersions, Store, StoreError, StoredCluster};
 
 use crate::app::{App, now};
@@ -106,6 +107,11 @@ impl Clusters {
         found
             .filter(|found| deleted || found.deleted_at.is_none())
             .ok_or_else(|| gone(id))
+    }
+
+    /// The living cluster that belongs to this custom resource.
+    pub async fn find_by_kube(&self, kube: &KubeRef) -> Result<Option<Cluster>, StoreError> {
+        self.store.find_cluster_by_kube(kube).await
     }
 
     /// All, with `deleted` also the deleted ones.

@@ -10,6 +10,7 @@ use muster_core::host::agent_version::OWN_PREFIX;
 use muster_core::secret::Secret;
 use muster_store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +19,7 @@ use crate::auth::{Auth, Keys, keys};
 use crate::background;
 use crate::check_ins::CheckIns;
 use crate::clusters::Clusters;
+use crate::controllers::BridgeState;
 use crate::hosts::Hosts;
 use crate::http::{router, status};
 use crate::images::{Downloads, LiveImages};
@@ -65,6 +67,8 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         agent_image: args.agent_image.clone(),
         openshift_versions: args.openshift_versions.clone(),
         listening_since: now(),
+        effects_wait: Notify::new(),
+        bridge: BridgeState::new(false),
         metrics: PrometheusBuilder::new()
             .install_recorder()
             .context("metrics cannot be recorded")?,

@@ -1,0 +1,1 @@
+//! Whether the API server knows the kinds that the controllers watch.
