@@ -51,3 +51,6 @@ pub use reference::{ClusterReference, LocalReference, NameReference, NamespacedR
 pub use validation::{ValidationResult, ValidationsInfo};
 
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, Time};
+
+#[cfg(test)]
+mod tests;
