@@ -4,6 +4,11 @@
 //! `kubectl explain`. What is not required is an `Option`, or a list or map that is left out when empty. Optional members of
 //! references are empty strings when absent.
 
+#![expect(
+    clippy::duplicated_attributes,
+    reason = "columns of different names have the same type"
+)]
+
 mod absent;
 mod agent;
 mod agent_classification;
