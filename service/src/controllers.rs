@@ -2,13 +2,17 @@
 //!
 //! One controller a kind, each a file here with a folder beside it: pure `status` and `desired`, and `reconcile`, which does the talking.
 //! All of them talk through [`kube::Client`], to a real API server or to the built-in one in this process. They run in the replica that
-//! leads; what changed in the database reaches them through [`pushed`]. On start each looks at everything anew, so that nothing
+//! leads ([`lead`]); what changed in the database reaches them through [`pushed`]. On start each looks at everything anew, so that nothing
 //! depends on what was pushed before.
 
+pub mod bridge;
 pub mod conditions;
 pub mod context;
 pub mod drive;
 pub mod error;
+pub mod kinds;
+pub mod lead;
+pub mod lease;
 pub mod pushed;
 pub mod state;
 
