@@ -1,104 +1,92 @@
 //! Lists of conditions, one of a type.
 
+use muster_api::time::Timestamp;
 use muster_resources::{Condition, HiveCondition, Time};
 
-/// What a list of conditions needs to know of one; both shapes of the field have it.
+/// What a list of conditions needs to know of one.
 pub trait Listed {
-    /// What it tells about.
-    fn type_(&self) -> &str;
-    /// `True`, `False` or `Unknown`.
-    fn status(&self) -> &str;
-    /// When the status became what it is.
-    fn transition(&mut self) -> &mut Option<Time>;
-}
-
-impl Listed for Condition {
-    fn type_(&self) -> &str {
-        &self.type_
-    }
-
-    fn status(&self) -> &str {
-        &self.status
-    }
-
-    fn transition(&mut self) -> &mut Option<Time> {
-        &mut self.last_transition_time
-    }
-}
-
-impl Listed for HiveCondition {
-    fn type_(&self) -> &str {
-        &self.type_
-    }
-
-    fn status(&self) -> &str {
-        &self.status
-    }
-
-    fn transition(&mut self) -> &mut Option<Time> {
-        &mut self.last_transition_time
-    }
+    /// Whether both are of the same type.
+    fn is_type_of(&self, other: &Self) -> bool;
+    /// Whether both have the same status.
+    fn has_status_of(&self, other: &Self) -> bool;
+    /// Takes the moment of the last transition from the one before.
+    fn keep_transition_of(&mut self, before: &Self);
 }
 
 /// Puts `condition` where the one of its type is, or at the end. The moment of its last transition stays unless its status is another.
 pub fn set<C: Listed>(list: &mut Vec<C>, mut condition: C) {
-    let Some(before) = list.iter_mut().find(|before| before.type_() == condition.type_()) else {
+    let Some(before) = list.iter_mut().find(|before| before.is_type_of(&condition)) else {
         list.push(condition);
         return;
     };
-    if before.status() == condition.status()
-        && let Some(since) = before.transition().take()
-    {
-        *condition.transition() = Some(since);
+    if before.has_status_of(&condition) {
+        condition.keep_transition_of(before);
     }
     *before = condition;
+}
+
+macro_rules! listed {
+    ($condition:ty) => {
+        impl Listed for $condition {
+            fn is_type_of(&self, other: &Self) -> bool {
+                self.type_ == other.type_
+            }
+
+            fn has_status_of(&self, other: &Self) -> bool {
+                self.status == other.status
+            }
+
+            fn keep_transition_of(&mut self, before: &Self) {
+                self.last_transition_time = before.last_transition_time.clone();
+            }
+        }
+    };
+}
+
+listed!(Condition);
+listed!(HiveCondition);
+
+/// A moment as Kubernetes writes it: to the second.
+pub fn time(at: Timestamp) -> Time {
+    let at = k8s_openapi::jiff::Timestamp::from_second(at.timestamp());
+    Time(at.expect("the service's time is within ten thousand years"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use k8s_openapi::jiff::Timestamp;
 
-    fn condition(type_: &str, status: &str, reason: &str, at: i64) -> Condition {
+    fn at(seconds: i64) -> Time {
+        time(Timestamp::from_timestamp(1_795_000_000 + seconds, 999_000_000).unwrap())
+    }
+
+    fn condition(type_: &str, status: &str, seconds: i64) -> Condition {
         Condition {
             type_: type_.into(),
             status: status.into(),
-            reason: Some(reason.into()),
-            last_transition_time: Some(Time(Timestamp::from_second(at).unwrap())),
+            last_transition_time: Some(at(seconds)),
             ..Condition::default()
         }
     }
 
     #[test]
-    fn a_transition_is_a_change_of_status_and_nothing_else() {
-        let mut list = vec![condition("Bound", "False", "Unbound", 1)];
-        set(&mut list, condition("Connected", "True", "AgentIsConnected", 2));
-        set(&mut list, condition("Connected", "True", "Again", 3));
-        assert_eq!(
-            list,
-            [
-                condition("Bound", "False", "Unbound", 1),
-                condition("Connected", "True", "Again", 2)
-            ]
-        );
-        set(&mut list, condition("Connected", "False", "Silent", 4));
-        assert_eq!(list[1], condition("Connected", "False", "Silent", 4));
-        assert_eq!(list.len(), 2);
+    fn the_moment_of_the_last_transition_stays_unless_the_status_changes() {
+        let mut list = vec![condition("A", "True", 0), condition("B", "True", 0)];
+        set(&mut list, condition("A", "True", 5));
+        set(&mut list, condition("B", "False", 5));
+        set(&mut list, condition("C", "Unknown", 5));
+        let times: Vec<_> = list
+            .iter()
+            .map(|one| (one.type_.as_str(), one.last_transition_time.clone().unwrap()))
+            .collect();
+        assert_eq!(times, [("A", at(0)), ("B", at(5)), ("C", at(5))]);
     }
 
     #[test]
-    fn a_condition_without_a_moment_takes_the_new_one() {
-        let mut list = vec![HiveCondition {
-            type_: "Completed".into(),
-            status: "Unknown".into(),
-            ..HiveCondition::default()
-        }];
-        let since = Some(Time(Timestamp::from_second(5).unwrap()));
-        let now = HiveCondition {
-            last_transition_time: since.clone(),
-            ..list[0].clone()
-        };
-        set(&mut list, now);
-        assert_eq!(list[0].last_transition_time, since);
+    fn times_have_no_parts_of_seconds() {
+        assert_eq!(
+            serde_json::to_value(at(0)).unwrap(),
+            serde_json::json!("2026-11-18T10:26:40Z")
+        );
     }
 }
