@@ -31,6 +31,7 @@ mod host_api;
 mod hostile_input;
 mod hostile_requests;
 mod hosts_table;
+mod infra_env_placeholder;
 mod infra_env_api;
 mod polling;
 mod power_on_to_inventory;
