@@ -41,7 +41,12 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let boot = listen::bind(args.boot_listen, "--boot-listen")?;
     let kube_source = args.kube_source()?;
     let kube_listener = match kube_source {
-        Source::Builtin => Some(listen::bind(args.kube_listen, "--kube-listen")?),
+        Source::Builtin => {
+            let bound = listen::bind(args.kube_listen, "--kube-listen");
+            Some(bound.context(
+                "the built-in Kubernetes API needs a port: choose another one, or say --kube-api off",
+            )?)
+        }
         Source::Cluster(_) | Source::Off => None,
     };
     let (api_address, boot_address) = (api.local_addr()?, boot.local_addr()?);

@@ -56,7 +56,9 @@ fn the_kubeconfig_that_serve_writes_outlives_restarts(database: Database) {
     let log = service.log();
     let named = format!("export KUBECONFIG={}", file.display());
     assert!(log.contains(&named), "it says what to do next: {log}");
-    let secret = service.kubectl().run(&["config", "view", "--raw", "-o", "jsonpath={.users[0].user.token}"]);
+    let secret = service
+        .kubectl()
+        .run(&["config", "view", "--raw", "-o", "jsonpath={.users[0].user.token}"]);
     assert!(secret.len() > 40 && !log.contains(&secret));
 
     // As somebody has it who copied it once.
@@ -76,9 +78,17 @@ fn the_kubeconfig_that_serve_writes_outlives_restarts(database: Database) {
         assert!(namespaces(&kubectl).contains("namespace/kept"));
         await_standing(&service, SOON, "ok, leading");
     }
-    for kind in ["agents", "infraenvs", "agentclusterinstalls", "clusterdeployments"] {
+    for kind in [
+        "agents",
+        "infraenvs",
+        "agentclusterinstalls",
+        "clusterdeployments",
+    ] {
         let said = kubectl.try_run(&["get", kind]);
-        assert!(said.is_good && said.err.contains("No resources found"), "{said:?}");
+        assert!(
+            said.is_good && said.err.contains("No resources found"),
+            "{said:?}"
+        );
     }
     // Nobody else is let in.
     let token = format!("--token={}x", &secret[1..]);
@@ -94,7 +104,15 @@ fn a_taken_port_of_the_kubernetes_api_is_told_with_its_flag() {
     let taken = format!("127.0.0.1:{}", service.kube_port());
     let folder = tempfile::tempdir().unwrap();
     let mut serve = command(muster_program());
-    serve.args(["serve", "--listen", "127.0.0.1:0", "--boot-listen", "127.0.0.1:0", "--kube-listen", &taken]);
+    serve.args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--boot-listen",
+        "127.0.0.1:0",
+        "--kube-listen",
+        &taken,
+    ]);
     serve.arg("--data-dir").arg(folder.path());
     let output = output_within(&mut serve, b"", SOON);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -139,7 +157,11 @@ fn of_two_replicas_one_leads_and_the_other_takes_over() {
     services[first].kubectl().run(&["create", "namespace", "shared"]);
     await_condition("the other replica to see it", SOON, || {
         let seen = namespaces(&services[second].kubectl());
-        if seen.contains("shared") { Ok(()) } else { Err(seen) }
+        if seen.contains("shared") {
+            Ok(())
+        } else {
+            Err(seen)
+        }
     });
 
     services[first].kill();
@@ -152,14 +174,20 @@ fn of_two_replicas_one_leads_and_the_other_takes_over() {
 
     // It does not take the lease back.
     services[first].start_again();
-    assert_eq!(await_condition("one of two to lead", SOON, || find(&services)), second);
+    assert_eq!(
+        await_condition("one of two to lead", SOON, || find(&services)),
+        second
+    );
 
     // Who ends in order gives the lease back.
     let ended = Instant::now();
     assert!(services[second].terminate().success());
     await_standing(&services[first], SOON, "ok, leading");
     let took = ended.elapsed();
-    println!("a leader that ended was followed after {:.1} s", took.as_secs_f64());
+    println!(
+        "a leader that ended was followed after {:.1} s",
+        took.as_secs_f64()
+    );
     assert!(took < Duration::from_secs(8), "{took:?}");
 }
 
