@@ -2,14 +2,21 @@
 //!
 //! One controller a kind, each a file here with a folder beside it: pure `status` and `desired`, and `reconcile`, which does the talking.
 //! All of them talk through [`kube::Client`], to a real API server or to the built-in one in this process. They run in the replica that
-//! leads; what changed in the database reaches them through [`pushed`]. On start each looks at everything anew, so that nothing
+//! leads ([`lead`]); what changed in the database reaches them through [`pushed`]. On start each looks at everything anew, so that nothing
 //! depends on what was pushed before.
 
+pub mod bridge;
 pub mod conditions;
 pub mod context;
 pub mod drive;
 pub mod error;
+pub mod finalizers;
+pub mod infra_env;
+pub mod kinds;
+pub mod lead;
+pub mod lease;
 pub mod pushed;
+pub mod secrets;
 pub mod state;
 
 use std::sync::Arc;
@@ -27,8 +34,11 @@ pub use state::BridgeState;
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
     // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
-    let idle = stop.clone();
-    start(&mut running, "idle", async move { idle.cancelled().await });
+    start(
+        &mut running,
+        "infra_env",
+        infra_env::run(context.clone(), stop.clone()),
+    );
     drop(context);
     while let Some(ended) = running.join_next().await {
         if stop.is_cancelled() {
