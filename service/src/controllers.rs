@@ -5,6 +5,8 @@
 //! leads; what changed in the database reaches them through [`pushed`]. On start each looks at everything anew, so that nothing
 //! depends on what was pushed before.
 
+pub mod agent_cluster_install;
+pub mod cluster_deployment;
 pub mod conditions;
 pub mod context;
 pub mod drive;
