@@ -5,6 +5,8 @@
 //! leads ([`lead`]); what changed in the database reaches them through [`pushed`]. On start each looks at everything anew, so that nothing
 //! depends on what was pushed before.
 
+pub mod agent_cluster_install;
+pub mod cluster_deployment;
 pub mod bridge;
 pub mod conditions;
 pub mod context;
@@ -34,6 +36,16 @@ pub use state::BridgeState;
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
     // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
+    start(
+        &mut running,
+        "agent_cluster_install",
+        agent_cluster_install::run(context.clone(), stop.clone()),
+    );
+    start(
+        &mut running,
+        "cluster_deployment",
+        cluster_deployment::run(context.clone(), stop.clone()),
+    );
     start(
         &mut running,
         "infra_env",
