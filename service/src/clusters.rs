@@ -146,7 +146,8 @@ impl Clusters {
         .await
     }
 
-    async fn change(
+    /// Applies what `decide` makes of the newest state, again when others were faster; `None`: nothing is to be changed.
+    pub(crate) async fn change(
         &self,
         id: ClusterId,
         decide: impl Fn(&Cluster) -> Result<Option<(Cluster, Vec<NewEvent>)>, Problem>,

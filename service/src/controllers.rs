@@ -9,7 +9,10 @@ pub mod conditions;
 pub mod context;
 pub mod drive;
 pub mod error;
+pub mod finalizers;
+pub mod infra_env;
 pub mod pushed;
+pub mod secrets;
 pub mod state;
 
 use std::sync::Arc;
@@ -27,8 +30,11 @@ pub use state::BridgeState;
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
     // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
-    let idle = stop.clone();
-    start(&mut running, "idle", async move { idle.cancelled().await });
+    start(
+        &mut running,
+        "infra_env",
+        infra_env::run(context.clone(), stop.clone()),
+    );
     drop(context);
     while let Some(ended) = running.join_next().await {
         if stop.is_cancelled() {

@@ -169,7 +169,8 @@ impl InfraEnvs {
         .await
     }
 
-    async fn change(
+    /// Applies what `decide` makes of the newest state, again when others were faster; `None`: nothing is to be changed.
+    pub(crate) async fn change(
         &self,
         id: InfraEnvId,
         decide: impl Fn(&InfraEnv) -> Result<Option<(InfraEnv, Vec<muster_core::event::NewEvent>)>, Problem>,

@@ -15,10 +15,11 @@ use muster_api::infra_env::{CpuArchitecture, HostStaticNetworkConfig, ImageType,
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+pub use check::static_network as check_static_network;
 pub use create::create;
 pub use invalid::Invalid;
-pub use live::{live_config, unapplied_by_live_image};
-pub use update::{Update, update};
+pub use live::{Unapplied, live_config, unapplied_by_live_image};
+pub use update::{Update, replace, update};
 pub use view::view;
 
 use crate::kube::KubeRef;
