@@ -329,7 +329,7 @@ mod cases {
         assert!(kubectl.run(&["describe", "book", "a"]).await.contains("Title:"));
         assert_eq!(
             kubectl.run(&["delete", "book", "a"]).await.trim(),
-            "book.library.example.com \"a\" deleted"
+            "book.library.example.com \"a\" deleted from shelf namespace"
         );
         kubectl
             .run(&["wait", "--for=delete", "--timeout=30s", "book/a"])

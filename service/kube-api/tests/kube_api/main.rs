@@ -1,4 +1,5 @@
-//! The API as clients see it. Every test here runs on SQLite and on PostgreSQL, with `kube::Client` in the same process.
+//! The API as clients see it. Nearly every test here runs on SQLite and on PostgreSQL, with `kube::Client` in the
+//! same process; `parity` and `runtime` do the same on a real Kubernetes API server.
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests")]
 
@@ -27,8 +28,11 @@ macro_rules! on_both {
 mod applying;
 mod deleting;
 mod kubectl;
+mod parity;
+mod peers;
 mod reading;
 mod refusing;
+mod runtime;
 mod securing;
 mod watching;
 mod writing;
