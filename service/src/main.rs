@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use muster::cli::output::print;
-use muster::cli::{hosts, infra_env, token};
+use muster::cli::{crds, hosts, infra_env, token};
 use muster::http::router;
 use muster::serve;
 use muster::settings::ServeArgs;
@@ -31,6 +31,8 @@ enum Command {
     InfraEnv(infra_env::InfraEnvCommand),
     /// Show the hosts of a running service
     Hosts(hosts::HostsArgs),
+    /// Print the CustomResourceDefinitions
+    Crds(crds::CrdsArgs),
     /// Print the description of the REST API
     Openapi,
 }
@@ -46,6 +48,7 @@ fn main() -> Result<()> {
             Command::Token(args) => token::run(args).await,
             Command::InfraEnv(command) => infra_env::run(command).await,
             Command::Hosts(args) => hosts::run(args).await,
+            Command::Crds(args) => crds::run(&args),
             Command::Openapi => {
                 print(&format!("{}\n", router::openapi().to_pretty_json()?));
                 Ok(())

@@ -1,1 +1,61 @@
-//! The custom resources that Muster owns or reads. `api-spec/crds/*.yaml` is generated from these types.
+//! The custom resources that Muster owns or reads, and the CustomResourceDefinitions that are made from them.
+//!
+//! Field names on the wire, types, defaults and rules are those of the field (crd-fields.json); doc comments become the text of
+//! `kubectl explain`. What is not required is an `Option`, or a list or map that is left out when empty. Optional members of
+//! references are empty strings when absent.
+
+#![expect(
+    clippy::duplicated_attributes,
+    reason = "columns of different names have the same type"
+)]
+
+mod absent;
+mod agent;
+mod agent_classification;
+mod agent_cluster_install;
+mod cluster_deployment;
+mod cluster_image_set;
+mod condition;
+pub mod crds;
+mod infra_env;
+pub mod names;
+mod nm_state_config;
+mod proxy;
+mod reference;
+mod schema;
+mod selector;
+mod validation;
+
+pub use agent::{
+    Agent, AgentDebugInfo, AgentSpec, AgentStatus, ApprovedCsr, CsrStatus, DeprovisionInfo, HostProgress,
+    NtpSource, inventory,
+};
+pub use agent_classification::{AgentClassification, AgentClassificationSpec, AgentClassificationStatus};
+pub use agent_cluster_install::{
+    AgentClusterInstall, AgentClusterInstallDebugInfo, AgentClusterInstallSpec, AgentClusterInstallStatus,
+    ClusterMetadata, ClusterMetadataPlatform, ClusterProgress, IgnitionEndpoint, LoadBalancer,
+    LoadBalancerType, ProvisionRequirements,
+    machine_pool::{DiskEncryption, DiskEncryptionMode, DiskEncryptionRoles, Hyperthreading, MachinePool},
+    networking::{ClusterNetwork, MachineNetwork, NetworkType, Networking},
+    platform::{ExternalPlatform, PlatformType},
+};
+pub use cluster_deployment::{
+    AdditionalCertificate, AgentBareMetalPlatform, ClusterDeployment, ClusterDeploymentMetadata,
+    ClusterDeploymentPlatform, ClusterDeploymentSpec, ClusterDeploymentStatus, ClusterInstallReference,
+    ControlPlaneConfig, OptionalLocalReference, Others, ServingCertificates,
+};
+pub use cluster_image_set::{ClusterImageSet, ClusterImageSetSpec, ClusterImageSetStatus};
+pub use condition::{Condition, HiveCondition};
+pub use infra_env::{
+    AgentApproval, BootArtifacts, InfraEnv, InfraEnvDebugInfo, InfraEnvSpec, InfraEnvStatus, IpxeScriptType,
+    KernelArgument, KernelArgumentOperation,
+};
+pub use nm_state_config::{NMStateConfig, NMStateConfigInterface, NMStateConfigSpec};
+pub use proxy::Proxy;
+pub use reference::{ClusterReference, LocalReference, NameReference, NamespacedReference};
+pub use validation::{ValidationResult, ValidationsInfo};
+
+pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, Time};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! An Agent: one host (kube-controllers.md §3-4).
+
+pub mod inventory;
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::absent::absent_is_default;
+use crate::{ClusterReference, Condition, NamespacedReference, ValidationsInfo};
+
+/// What is wanted of the host.
+#[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", rename_all = "camelCase")]
+#[schemars(rename = "AgentSpec")]
+#[kube(
+    group = "agent-install.openshift.io",
+    version = "v1beta1",
+    kind = "Agent",
+    plural = "agents",
+    namespaced,
+    status = "AgentStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A machine that booted the discovery image of an InfraEnv. It appears by itself, named by the machine's id; people or programs approve it and say what becomes of it.",
+    printcolumn(
+        name = "Cluster",
+        json_path = ".spec.clusterDeploymentName.name",
+        type_ = "string",
+        description = "The cluster that the host belongs to"
+    ),
+    printcolumn(
+        name = "Approved",
+        json_path = ".spec.approved",
+        type_ = "boolean",
+        description = "Whether the host may join a cluster"
+    ),
+    printcolumn(
+        name = "Role",
+        json_path = ".status.role",
+        type_ = "string",
+        description = "The role of the host in its cluster"
+    ),
+    printcolumn(
+        name = "Stage",
+        json_path = ".status.progress.currentStage",
+        type_ = "string",
+        description = "How far the installation is"
+    ),
+    printcolumn(
+        name = "Hostname",
+        json_path = ".status.inventory.hostname",
+        type_ = "string",
+        description = "The name that the host reports",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Requested Hostname",
+        json_path = ".spec.hostname",
+        type_ = "string",
+        description = "The name that the host shall have",
+        priority = 1
+    )
+)]
+pub struct AgentSpec {
+    /// The cluster that the host belongs to, or shall join. Without it the host is unbound; taking it away unbinds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_deployment_name: Option<ClusterReference>,
+    /// `auto-assign`, `master`, `arbiter` or `worker`. Empty leaves the choice to the service.
+    pub role: String,
+    /// Name that the host gets. Empty keeps the name that the host reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hostname: Option<String>,
+    /// Name of the MachineConfigPool that the host joins as a node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_config_pool: Option<String>,
+    /// Whether the host may join a cluster. Nothing is installed on a host that is not approved.
+    pub approved: bool,
+    /// The disk to install to: `id` of one in `status.inventory.disks`. Not together with `installation_disk_path`.
+    #[serde(rename = "installation_disk_id", skip_serializing_if = "Option::is_none")]
+    pub installation_disk_id: Option<String>,
+    /// The disk to install to, by path: its `byPath`, or `/dev/` and its name. Not together with `installation_disk_id`.
+    #[serde(rename = "installation_disk_path", skip_serializing_if = "Option::is_none")]
+    pub installation_disk_path: Option<String>,
+    /// Arguments for the program that writes the disk: a JSON array of strings, as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub installer_args: Option<String>,
+    /// Ignition (JSON) that is merged over what the installed host would have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignition_config_overrides: Option<String>,
+    /// Secret with the token for the cluster's Ignition endpoint, under the key `ignition-token`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignition_endpoint_token_reference: Option<NamespacedReference>,
+    /// HTTP headers that the host sends when it asks the cluster's Ignition endpoint.
+    #[serde(
+        rename = "ignitionEndpointHTTPHeaders",
+        default,
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub ignition_endpoint_http_headers: BTreeMap<String, String>,
+    /// Labels that the node gets when it has joined. All labels that are wanted stand here: what is absent is taken away.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_labels: BTreeMap<String, String>,
+    /// Name of a Secret in the Agent's namespace with the management controller's `address`, `username`, `password` and,
+    /// if wanted, `certificateVerification`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fencing_credentials_secret_ref: Option<String>,
+}
+absent_is_default!(AgentSpec);
+
+/// What is known of the host.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentStatus {
+    /// Whether the host carries the cluster's bootstrap while it is installed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bootstrap: Option<bool>,
+    /// The host's role: the one asked for, or the one that the service suggests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// What the host reports of its hardware and network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inventory: Option<inventory::HostInventory>,
+    /// How far the installation is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<HostProgress>,
+    /// The time servers that the host knows, and how they answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ntp_sources: Vec<NtpSource>,
+    /// `SpecSynced`, `Connected`, `RequirementsMet`, `Validated`, `Installed`, `Bound`; `Cleanup` when a deletion is stuck.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// The host's state, and where to look when something is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debug_info: Option<AgentDebugInfo>,
+    /// What each check found, by category.
+    #[serde(default, skip_serializing_if = "ValidationsInfo::is_empty")]
+    pub validations_info: ValidationsInfo,
+    /// The disk that will be installed to: `id` of one in `inventory.disks`.
+    #[serde(rename = "installation_disk_id", skip_serializing_if = "Option::is_none")]
+    pub installation_disk_id: Option<String>,
+    /// `Host` for one that a new cluster is made of, `AddToExistingClusterHost` for one that joins a cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Certificate requests of the node that were approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub csr_status: Option<CsrStatus>,
+    /// What is still to be taken away from the cluster that the host left.
+    #[serde(rename = "deprovision_info", skip_serializing_if = "Option::is_none")]
+    pub deprovision_info: Option<DeprovisionInfo>,
+}
+
+/// How far an installation is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HostProgress {
+    /// The stage that the host is in, such as `Writing image to disk`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_stage: Option<String>,
+    /// Details of the stage, such as a percentage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress_info: Option<String>,
+    /// How much of the installation is done, 0 to 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub installation_percentage: Option<i64>,
+    /// When the stage began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage_start_time: Option<Time>,
+    /// When the host last told something of the stage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage_update_time: Option<Time>,
+    /// The stages of this host, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub progress_stages: Vec<String>,
+}
+
+/// A time server as the host sees it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NtpSource {
+    /// Name or address of the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_name: Option<String>,
+    /// `synced`, `combined`, `not_combined`, `error`, `variable` or `unreachable`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_state: Option<String>,
+}
+
+/// The host's state, and where to look when something is wrong.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentDebugInfo {
+    /// URL of the events of the host (JSON). Only while it is bound.
+    #[serde(rename = "eventsURL", skip_serializing_if = "Option::is_none")]
+    pub events_url: Option<String>,
+    /// URL of the host's logs.
+    #[serde(rename = "logsURL", skip_serializing_if = "Option::is_none")]
+    pub logs_url: Option<String>,
+    /// State of the host, such as `known-unbound` or `installing-in-progress`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// Why it is in that state, as a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_info: Option<String>,
+}
+
+/// Certificate requests of the node that were approved.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CsrStatus {
+    /// The approved requests.
+    #[serde(rename = "approvedCSRs", default, skip_serializing_if = "Vec::is_empty")]
+    pub approved_csrs: Vec<ApprovedCsr>,
+    /// When requests were last looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_approval_attempt: Option<Time>,
+}
+
+/// A certificate request that was approved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovedCsr {
+    /// Name of the CertificateSigningRequest.
+    pub name: String,
+    /// `client` or `serving`.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// When it was approved.
+    pub approved_at: Time,
+}
+
+/// What is still to be taken away from the cluster that the host left.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeprovisionInfo {
+    /// Name of the ClusterDeployment that the host left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_name: Option<String>,
+    /// Namespace of that ClusterDeployment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_namespace: Option<String>,
+    /// Name that the host had as a node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_name: Option<String>,
+    /// How the removal stands, as a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}

@@ -1,0 +1,53 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Networks of a cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Networking {
+    /// Networks that the hosts are in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machine_network: Vec<MachineNetwork>,
+    /// Networks that pods get their addresses from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cluster_network: Vec<ClusterNetwork>,
+    /// Networks that services get their addresses from, as CIDRs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub service_network: Vec<String>,
+    /// What connects the pods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_type: Option<NetworkType>,
+    /// Whether the network around the cluster (addresses of API and ingress, names, load balancers) is somebody else's work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_managed_networking: Option<bool>,
+}
+
+/// A network that hosts are in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineNetwork {
+    /// The network, such as `192.0.2.0/24`.
+    pub cidr: String,
+}
+
+/// A network that pods get their addresses from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterNetwork {
+    /// The network, such as `10.128.0.0/14`.
+    pub cidr: String,
+    /// Prefix length of the part that each node gets, such as 23.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_prefix: Option<i32>,
+}
+
+/// What connects the pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs, reason = "names of products")]
+pub enum NetworkType {
+    OpenShiftSDN,
+    OVNKubernetes,
+    CiscoACI,
+    Cilium,
+    Calico,
+    None,
+}

@@ -1,0 +1,106 @@
+//! The CustomResourceDefinitions, made from the types of this crate.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceSubresourceStatus, CustomResourceSubresources,
+    CustomResourceValidation, JSONSchemaProps,
+};
+use kube::CustomResourceExt;
+use schemars::JsonSchema;
+use serde_json::{Value, json};
+
+use crate::{
+    Agent, AgentClassification, AgentClusterInstall, ClusterDeployment, ClusterImageSet, InfraEnv,
+    NMStateConfig, schema,
+};
+
+/// The kinds that Muster answers for.
+pub fn own() -> Vec<CustomResourceDefinition> {
+    vec![
+        definition::<Agent>(Spec::Optional),
+        definition::<AgentClassification>(Spec::Optional),
+        definition::<AgentClusterInstall>(Spec::Required),
+        definition::<InfraEnv>(Spec::Optional),
+        definition::<NMStateConfig>(Spec::Optional),
+    ]
+}
+
+/// Kinds of others that Muster reads, for clusters whose owners are not installed.
+pub fn foreign() -> Vec<CustomResourceDefinition> {
+    vec![
+        definition::<ClusterDeployment>(Spec::Optional),
+        definition::<ClusterImageSet>(Spec::Optional),
+    ]
+}
+
+/// Whether an object without `spec` is refused.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Spec {
+    Required,
+    Optional,
+}
+
+/// What `kube` derives, with the schema that [`schema::of`] makes.
+fn definition<K: CustomResourceExt + JsonSchema>(spec: Spec) -> CustomResourceDefinition {
+    let mut definition = K::crd();
+    let names = &mut definition.spec.names;
+    names.list_kind = Some(format!("{}List", names.kind));
+    let mut schema = schema::of::<K>();
+    if spec == Spec::Optional
+        && let Some(object) = schema.as_object_mut()
+    {
+        object.remove("required");
+    }
+    let schema: JSONSchemaProps =
+        serde_json::from_value(schema).expect("what a schema is made of is known at compile time");
+    for version in &mut definition.spec.versions {
+        version.schema = Some(CustomResourceValidation {
+            open_api_v3_schema: Some(schema.clone()),
+        });
+        // NMStateConfigs have the subresource without a status.
+        version
+            .subresources
+            .get_or_insert_with(|| CustomResourceSubresources {
+                scale: None,
+                status: Some(CustomResourceSubresourceStatus(json!({}))),
+            });
+        for column in version.additional_printer_columns.iter_mut().flatten() {
+            column.priority = column.priority.filter(|priority| *priority != 0);
+        }
+    }
+    definition
+}
+
+/// A definition as one YAML document.
+pub fn to_yaml(definition: &CustomResourceDefinition) -> String {
+    let mut value = serde_json::to_value(definition).expect("definitions are plain data");
+    whole_numbers(&mut value);
+    serde_saphyr::to_string(&value).expect("JSON can be written as YAML")
+}
+
+/// Bounds of integers are floating-point numbers in Kubernetes' types; they are written as people write them.
+fn whole_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            if let Some(float) = number
+                .as_f64()
+                .filter(|float| float.fract() == 0.0 && float.abs() < 1e15)
+            {
+                #[allow(clippy::cast_possible_truncation, reason = "a whole number below 10^15")]
+                {
+                    *value = json!(float as i64);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
+        Value::Object(members) => members.values_mut().for_each(whole_numbers),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+/// The file that a definition is kept in: `<group>_<plural>.yaml`.
+pub fn file_name(definition: &CustomResourceDefinition) -> String {
+    format!("{}_{}.yaml", definition.spec.group, definition.spec.names.plural)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,204 @@
+//! An InfraEnv: what hosts boot, and the hosts that booted it (kube-controllers.md §1).
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::absent::absent_is_default;
+use crate::{ClusterReference, Condition, LocalReference, NamespacedReference, Proxy, selector};
+
+/// What the image holds and how hosts that boot it are treated.
+#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", rename_all = "camelCase")]
+#[schemars(rename = "InfraEnvSpec")]
+#[kube(
+    group = "agent-install.openshift.io",
+    version = "v1beta1",
+    kind = "InfraEnv",
+    plural = "infraenvs",
+    namespaced,
+    status = "InfraEnvStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A discovery image and the settings that it carries. A machine that boots it registers, and appears as an Agent in the namespace of its InfraEnv.",
+    printcolumn(name = "ISO Created At", json_path = ".status.createdTime", type_ = "string"),
+    printcolumn(
+        name = "ISO URL",
+        json_path = ".status.isoDownloadURL",
+        type_ = "string",
+        priority = 1
+    )
+)]
+pub struct InfraEnvSpec {
+    /// The cluster that hosts of this image belong to from the start. Without it they wait, unbound, until their Agent names a cluster. Cannot be changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_ref: Option<ClusterReference>,
+    /// Secret in the same namespace with the registries' credentials, under the key `.dockerconfigjson`.
+    pub pull_secret_ref: LocalReference,
+    /// Public SSH keys, one a line, that may log in to a host while it runs the discovery image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ssh_authorized_key: Option<String>,
+    /// Proxy that hosts use while they run the discovery image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Proxy>,
+    /// Time servers that hosts use beside those that DHCP tells them: names or addresses.
+    #[serde(
+        rename = "additionalNTPSources",
+        default,
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub additional_ntp_sources: Vec<String>,
+    /// Time servers that hosts use: names or addresses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ntp_sources: Vec<String>,
+    /// Certificates in PEM that hosts trust beside the system's own, one after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub additional_trust_bundle: Option<String>,
+    /// Ignition (JSON) that is merged over what the image would have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignition_config_override: Option<String>,
+    /// Arguments of the kernel, in the order in which they are applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernel_arguments: Vec<KernelArgument>,
+    /// Selects the NMStateConfigs whose network settings the image carries. Empty selects none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "selector::schema")]
+    pub nm_state_config_label_selector: Option<LabelSelector>,
+    /// Labels that Agents get when they are created. Later changes reach new Agents only.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agent_labels: BTreeMap<String, String>,
+    /// Whether Agents must be approved by hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_approval: Option<AgentApproval>,
+    /// Processor architecture of the image, such as `x86_64` or `aarch64`. Cannot be changed.
+    #[serde(default = "x86_64")]
+    pub cpu_architecture: String,
+    /// `full-iso` or `minimal-iso`. Without it the service chooses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_type: Option<String>,
+    /// Version of the operating system in the image. Not together with `clusterRef`: there the cluster's version tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub os_image_version: Option<String>,
+    /// What the iPXE script does when a host that is already known boots it.
+    #[serde(default)]
+    pub ipxe_script_type: IpxeScriptType,
+    /// ConfigMap with registries to be used in place of others: `registries.conf`, and `ca-bundle.crt` for their certificates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mirror_registry_ref: Option<NamespacedReference>,
+    /// Seconds that a host waits after boot before it looks at its network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub network_discovery_delay_seconds: Option<i64>,
+}
+absent_is_default!(InfraEnvSpec);
+
+fn x86_64() -> String {
+    "x86_64".to_owned()
+}
+
+/// A change of the kernel's arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KernelArgument {
+    /// What is done with the value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<KernelArgumentOperation>,
+    /// The argument: text without blanks, which may stand in double quotes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = r#"^(?:(?:[^ \t\n\r"]+)|(?:"[^"]*"))+$"#))]
+    pub value: Option<String>,
+}
+
+/// What is done with a kernel argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum KernelArgumentOperation {
+    /// Added at the end.
+    Append,
+    /// Put in place of the argument with the same key.
+    Replace,
+    /// Taken away.
+    Delete,
+}
+
+/// What an iPXE script does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum IpxeScriptType {
+    /// Nothing was chosen: as `DiscoveryImageAlways`.
+    #[serde(rename = "")]
+    Unset,
+    /// The script boots the discovery image each time.
+    #[default]
+    DiscoveryImageAlways,
+    /// The script asks the service whether the host shall boot the image or its disk.
+    BootOrderControl,
+}
+
+/// Who approves Agents.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentApproval {
+    /// Approve each Agent of this InfraEnv, without anybody looking at it.
+    #[serde(default)]
+    pub auto_approve: bool,
+}
+
+/// What became of the image.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InfraEnvStatus {
+    /// Where the ISO is downloaded. It may hold a token: whoever has the URL gets the image.
+    #[serde(rename = "isoDownloadURL", skip_serializing_if = "Option::is_none")]
+    pub iso_download_url: Option<String>,
+    /// When `isoDownloadURL` became what it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_time: Option<Time>,
+    /// `ImageCreated`: whether the image can be downloaded, and if not, why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// Selects the Agents of this InfraEnv.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "selector::schema")]
+    pub agent_label_selector: Option<LabelSelector>,
+    /// Where to look when something is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debug_info: Option<InfraEnvDebugInfo>,
+    /// URLs for machines that boot from the network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boot_artifacts: Option<BootArtifacts>,
+}
+
+/// Where to look when something is wrong with an InfraEnv.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InfraEnvDebugInfo {
+    /// URL of the events of the InfraEnv (JSON).
+    #[serde(rename = "eventsURL", skip_serializing_if = "Option::is_none")]
+    pub events_url: Option<String>,
+    /// URL of the network settings that the image carries, where there are some.
+    #[serde(rename = "staticNetworkDownloadURL", skip_serializing_if = "Option::is_none")]
+    pub static_network_download_url: Option<String>,
+}
+
+/// What a machine needs to boot from the network. Each URL may hold a token.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BootArtifacts {
+    /// URL of the kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// URL of the initial RAM disk, with the settings of this InfraEnv in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initrd: Option<String>,
+    /// URL of the root file system, which the initial RAM disk downloads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rootfs: Option<String>,
+    /// URL of an iPXE script that boots the three.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ipxe_script: Option<String>,
+    /// URL of the Ignition that the image carries.
+    #[serde(rename = "discoveryIgnitionURL", skip_serializing_if = "Option::is_none")]
+    pub discovery_ignition_url: Option<String>,
+}

@@ -1,0 +1,18 @@
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Results by category: `hardware`, `network`, `operators`, `platform` and the like.
+pub type ValidationsInfo = BTreeMap<String, Vec<ValidationResult>>;
+
+/// What one check found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ValidationResult {
+    /// Which check, such as `has-min-memory`.
+    pub id: String,
+    /// What was found, as a sentence.
+    pub message: String,
+    /// `success`, `failure`, `pending`, `error` or `disabled`.
+    pub status: String,
+}
