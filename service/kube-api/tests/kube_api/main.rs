@@ -25,6 +25,31 @@ macro_rules! on_both {
     )*};
 }
 
+/// Makes of `async fn(Peer)` three tests: on both databases, and on a real server.
+macro_rules! on_each_server {
+    ($($name:ident),* $(,)?) => {$(
+        mod $name {
+            use crate::peers::Peer;
+            use muster_kube_api::Database;
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                super::$name(Peer::built_in(Database::Sqlite).await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                super::$name(Peer::built_in(Database::Postgres).await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn real_server() {
+                super::$name(Peer::real().await).await;
+            }
+        }
+    )*};
+}
+
 mod applying;
 mod deleting;
 mod kubectl;
