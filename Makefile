@@ -55,12 +55,14 @@ programs-under-test:
 	@.ci/deps rust build
 	cargo build --workspace --bins --tests
 
-test: image programs-under-test ## Run all tests: SQLite, PostgreSQL, machines booting under QEMU
+test: image programs-under-test ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
 	@.ci/deps test
+	@.ci/kube
 	cargo test --workspace --no-fail-fast
 
 bench: build image ## Measure image downloads beside nginx, idle polls, and fleets of 3,000 and 10,000 hosts; prints tables
 	@.ci/deps bench
+	@.ci/kube
 	cargo run --release -p muster-tests --bin bench
 
 ci: lint programs-under-test generated test ## What CI runs: lint, generated files, tests
@@ -82,7 +84,8 @@ generated: programs-under-test
 
 deps: ## Install what all targets need
 	@.ci/deps rust build image test bench
+	@.ci/kube
 
-clean: ## Remove what was built (not the data, not downloaded packages)
+clean: ## Remove what was built (not the data, downloaded packages, Kubernetes)
 	cargo clean
 	rm -rf dist

@@ -4,10 +4,12 @@ use muster_api::time::Timestamp;
 use muster_core::host::reply::Limits;
 use muster_core::host::requirements::Requirements;
 use muster_store::Store;
+use tokio::sync::Notify;
 
 use crate::auth::Auth;
 use crate::check_ins::CheckIns;
 use crate::clusters::Clusters;
+use crate::controllers::BridgeState;
 use crate::hosts::Hosts;
 use crate::images::{Downloads, LiveImages};
 use crate::infra_envs::InfraEnvs;
@@ -47,6 +49,10 @@ pub struct App {
     pub openshift_versions: Vec<String>,
     /// Since when polls are heard.
     pub listening_since: Timestamp,
+    /// Rung when an InfraEnv or a cluster changed: the outbox is looked into.
+    pub effects_wait: Notify,
+    /// How the custom-resource bridge is.
+    pub bridge: BridgeState,
     /// Renders `/metrics`.
     pub metrics: metrics_exporter_prometheus::PrometheusHandle,
 }

@@ -14,6 +14,7 @@ pub use token::{Claims, TokenError};
 
 use std::time::Duration;
 
+use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 use muster_core::infra_env::InfraEnv;
 
@@ -76,6 +77,41 @@ impl Auth {
             })),
             expires_at,
         }
+    }
+
+    /// A token for URLs of a cluster; `None` when no tokens are asked for.
+    pub fn cluster_token(&self, cluster_id: ClusterId) -> Option<String> {
+        self.asks_for_tokens()
+            .then(|| self.keys.sign(&Claims::Cluster { cluster_id }))
+    }
+
+    /// Whether `token` is one that [`Self::url_token`] gave for the InfraEnv as it is now, and at least half of its lifetime is left.
+    /// Who has handed it out may leave it as it is.
+    pub fn is_fresh(&self, infra_env: &InfraEnv, token: &str, now: Timestamp) -> bool {
+        let Ok(Claims::InfraEnvUrl {
+            infra_env_id,
+            url_key,
+            exp,
+        }) = self.verify(token)
+        else {
+            return false;
+        };
+        let time_left = match (exp, self.url_lifetime) {
+            (None, None) => true,
+            (Some(exp), Some(lifetime)) => {
+                let left = exp.saturating_sub(now.timestamp());
+                left >= i64::try_from(lifetime.as_secs() / 2).unwrap_or(i64::MAX)
+                    && left <= i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX)
+            }
+            // The option was changed since.
+            (None, Some(_)) | (Some(_), None) => false,
+        };
+        time_left && infra_env_id == infra_env.id && url_key == token::url_key(&infra_env.boot_id)
+    }
+
+    /// How long URLs of InfraEnvs are good; `None`: until they are revoked, or nobody asks for tokens.
+    pub fn url_lifetime(&self) -> Option<Duration> {
+        self.url_lifetime.filter(|_| self.asks_for_tokens())
     }
 
     /// Reads a token and checks its signature.

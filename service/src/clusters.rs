@@ -8,6 +8,7 @@ use muster_api::ids::{ClusterId, HostId};
 use muster_core::cluster::{Cluster, ignored, news, update};
 use muster_core::event::NewEvent;
 use muster_core::host::{ClusterFacts, Peer};
+use muster_core::kube::KubeRef;
 use muster_store::{ClusterDeletion, ClusterVersions, Store, StoreError, StoredCluster};
 
 use crate::app::{App, now};
@@ -108,6 +109,11 @@ impl Clusters {
             .ok_or_else(|| gone(id))
     }
 
+    /// The living cluster that belongs to this custom resource.
+    pub async fn find_by_kube(&self, kube: &KubeRef) -> Result<Option<Cluster>, StoreError> {
+        self.store.find_cluster_by_kube(kube).await
+    }
+
     /// All, with `deleted` also the deleted ones.
     pub async fn list(&self, deleted: bool) -> Result<Vec<StoredCluster>, StoreError> {
         self.store.list_clusters(deleted).await
@@ -140,7 +146,8 @@ impl Clusters {
         .await
     }
 
-    async fn change(
+    /// Applies what `decide` makes of the newest state, again when others were faster; `None`: nothing is to be changed.
+    pub(crate) async fn change(
         &self,
         id: ClusterId,
         decide: impl Fn(&Cluster) -> Result<Option<(Cluster, Vec<NewEvent>)>, Problem>,

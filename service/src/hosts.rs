@@ -447,7 +447,7 @@ fn facts<'a>(
         listening_since: Some(app.listening_since),
         agent_version: &app.agent_version,
         agent_image: app.agent_image.as_deref(),
-        kube: false,
+        kube: infra_env.kube.is_some(),
         images: host::InstallImages::default(),
         boot_artifacts: None,
     }

@@ -8,6 +8,7 @@ use chrono::TimeDelta;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::infra_env::InfraEnvUpdateParams;
 use muster_core::infra_env::{InfraEnv, news, update};
+use muster_core::kube::KubeRef;
 use muster_store::{Deletion, Store, StoreError};
 
 use crate::app::now;
@@ -28,6 +29,8 @@ type Entry = (Instant, Option<Arc<InfraEnv>>);
 pub struct InfraEnvs {
     store: Store,
     cache: Mutex<HashMap<InfraEnvId, Entry>>,
+    /// Of custom resources that were asked for and have one.
+    by_kube: Mutex<HashMap<KubeRef, InfraEnvId>>,
 }
 
 impl InfraEnvs {
@@ -36,6 +39,7 @@ impl InfraEnvs {
         Self {
             store,
             cache: Mutex::default(),
+            by_kube: Mutex::default(),
         }
     }
 
@@ -43,6 +47,12 @@ impl InfraEnvs {
         self.cache
             .lock()
             .expect("no code panics while it holds the cache")
+    }
+
+    fn by_kube(&self) -> std::sync::MutexGuard<'_, HashMap<KubeRef, InfraEnvId>> {
+        self.by_kube
+            .lock()
+            .expect("no code panics while it holds the names")
     }
 
     /// Keeps what was read or written, unless something newer is known: a slow read must not undo a quick change.
@@ -90,6 +100,33 @@ impl InfraEnvs {
         self.store.find_infra_env_by_boot_id(boot_id).await
     }
 
+    /// The InfraEnv that belongs to this custom resource, at most [`FRESH`] old when another replica changed it.
+    pub async fn find_by_kube(&self, kube: &KubeRef) -> Result<Option<Arc<InfraEnv>>, StoreError> {
+        let known = self.by_kube().get(kube).copied();
+        if let Some(id) = known {
+            if let Some(found) = self.find(id).await? {
+                return Ok(Some(found));
+            }
+            // A resource that was deleted and made again has another one.
+            self.by_kube().remove(kube);
+        }
+        let Some(found) = self.store.find_infra_env_by_kube(kube).await? else {
+            return Ok(None);
+        };
+        self.by_kube().insert(kube.clone(), found.id);
+        Ok(self.keep(found))
+    }
+
+    /// Whether it belongs to a custom resource, which never changes; false when there is no such InfraEnv.
+    pub async fn belongs_to_kube(&self, id: InfraEnvId) -> Result<bool, StoreError> {
+        let cached = self.cache().get(&id).and_then(|(_, found)| found.clone());
+        let found = match cached {
+            Some(found) => Some(found),
+            None => self.find(id).await?,
+        };
+        Ok(found.is_some_and(|found| found.kube.is_some()))
+    }
+
     /// All, or those of a cluster.
     pub async fn list(&self, cluster_id: Option<ClusterId>) -> Result<Vec<InfraEnv>, StoreError> {
         self.store.list_infra_envs(cluster_id).await
@@ -132,7 +169,8 @@ impl InfraEnvs {
         .await
     }
 
-    async fn change(
+    /// Applies what `decide` makes of the newest state, again when others were faster; `None`: nothing is to be changed.
+    pub(crate) async fn change(
         &self,
         id: InfraEnvId,
         decide: impl Fn(&InfraEnv) -> Result<Option<(InfraEnv, Vec<muster_core::event::NewEvent>)>, Problem>,

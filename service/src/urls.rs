@@ -28,6 +28,30 @@ impl Urls {
         self.artifact(infra_env, "initrd.img")
     }
 
+    /// Where others find a root file system. The live image needs none, and whoever asks is told so.
+    pub fn rootfs(&self, infra_env: &InfraEnv) -> String {
+        let query = Serializer::new(String::new())
+            .append_pair("arch", infra_env.settings.cpu_architecture.name())
+            .append_pair("version", &infra_env.settings.openshift_version)
+            .finish();
+        format!("{}/boot-artifacts/rootfs?{query}", self.boot)
+    }
+
+    /// Events about one thing: `filter` is `infra_env_id`, `cluster_id` or `host_id`.
+    pub fn events(&self, filter: &str, id: impl std::fmt::Display, token: Option<&str>) -> String {
+        let mut query = Serializer::new(String::new());
+        if let Some(token) = token {
+            query.append_pair("api_key", token);
+        }
+        query.append_pair(filter, &id.to_string());
+        format!(
+            "{}{}/events?{}",
+            self.public,
+            muster_api::BASE_PATH,
+            query.finish()
+        )
+    }
+
     fn artifact(&self, infra_env: &InfraEnv, file: &str) -> String {
         format!("{}/boot/{}/{file}", self.boot, infra_env.boot_id)
     }

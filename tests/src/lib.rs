@@ -1,4 +1,4 @@
-//! The lab: machines under QEMU, network segments, PostgreSQL clusters and Muster services that a test owns for as
+//! The lab: machines under QEMU, network segments, PostgreSQL clusters, Kubernetes control planes and Muster services that a test owns for as
 //! long as it runs.
 //!
 //! Rules that everything here keeps:
@@ -14,6 +14,7 @@ pub mod artifacts;
 pub mod condition;
 pub mod fleet;
 pub mod initramfs;
+pub mod kube;
 pub mod ports;
 pub mod postgres;
 pub mod process;

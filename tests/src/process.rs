@@ -1,17 +1,21 @@
 //! A program that a test started: logged, found dead when it dies, killed by its id when dropped.
 
 use std::ffi::OsStr;
+use std::io::{Read, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::condition::await_condition;
 use crate::transcript::{Silence, Transcript};
+
+/// How often it is looked whether a short command has ended.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// A running program whose standard output and error are followed.
 pub struct Program {
@@ -195,4 +199,61 @@ pub fn run(command: &mut Command) -> String {
         String::from_utf8_lossy(&output.stderr)
     );
     stdout
+}
+
+/// Runs a command to its end, with `input` on its standard input; answers what it said, whatever came of it.
+///
+/// # Panics
+/// If it cannot be started, or runs longer than `limit`; shows what it said until then.
+#[track_caller]
+pub fn output_within(command: &mut Command, input: &[u8], limit: Duration) -> Output {
+    let pipes = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = pipes.spawn();
+    let mut child =
+        child.unwrap_or_else(|error| panic!("{command:?}: {error}; `make deps` installs what tests need"));
+    let mut stdin = child.stdin.take().expect("stdin is piped");
+    let (mut out, mut err) = (
+        child.stdout.take().expect("stdout is piped"),
+        child.stderr.take().expect("stderr is piped"),
+    );
+    let (input, end) = (input.to_owned(), Instant::now() + limit);
+    let everything = |stream: &mut dyn Read| {
+        let mut bytes = Vec::new();
+        // What came until a broken pipe is what there is.
+        let _ = stream.read_to_end(&mut bytes);
+        bytes
+    };
+    std::thread::scope(|scope| {
+        // Who does not read its input gets none.
+        scope.spawn(move || drop(stdin.write_all(&input)));
+        let out = scope.spawn(move || everything(&mut out));
+        let err = scope.spawn(move || everything(&mut err));
+        let (status, is_late) = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break (status, false),
+                Ok(None) if Instant::now() < end => std::thread::sleep(LOOK),
+                _ => {
+                    let _ = child.kill();
+                    break (child.wait().expect("a child can be waited for"), true);
+                }
+            }
+        };
+        let said = "reading a pipe does not panic";
+        let output = Output {
+            status,
+            stdout: out.join().expect(said),
+            stderr: err.join().expect(said),
+        };
+        assert!(
+            !is_late,
+            "{command:?} runs for more than {} s; it said:\n{}{}",
+            limit.as_secs(),
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        output
+    })
 }

@@ -26,6 +26,7 @@ pub use import::import;
 pub use update::{Update, update};
 pub use view::{Shape, view};
 
+use crate::kube::KubeRef;
 use crate::secret::Secret;
 
 /// A cluster as it is remembered. `version` belongs to the store, as with hosts.
@@ -33,6 +34,8 @@ use crate::secret::Secret;
 pub struct Cluster {
     /// Its id.
     pub id: ClusterId,
+    /// The custom resource (ClusterDeployment) that it belongs to; `None`: made by REST.
+    pub kube: Option<KubeRef>,
     /// Number of writes so far.
     pub version: i64,
     /// When it was made.

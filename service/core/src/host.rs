@@ -2,6 +2,7 @@
 
 pub mod advance;
 pub mod agent_version;
+mod approval;
 mod bind;
 pub mod deadline;
 pub mod disks;
@@ -156,6 +157,9 @@ pub struct HostData {
     /// service's own reasons, which are worked out anew each time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agent_disk_reasons: Vec<Vec<String>>,
+    /// Its Agent is approved. Only of hosts whose InfraEnv belongs to a custom resource.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approved: bool,
     /// Only day-1: the host that starts a new cluster.
     #[serde(default)]
     pub bootstrap: bool,
@@ -231,6 +235,7 @@ impl HostData {
             ignition_endpoint_token: Secret::default(),
             ignition_endpoint_http_headers: Vec::new(),
             agent_disk_reasons: Vec::new(),
+            approved: false,
             bootstrap: false,
             progress: None,
             logs: LogsState::default(),

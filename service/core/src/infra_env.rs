@@ -15,12 +15,14 @@ use muster_api::infra_env::{CpuArchitecture, HostStaticNetworkConfig, ImageType,
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+pub use check::static_network as check_static_network;
 pub use create::create;
 pub use invalid::Invalid;
-pub use live::{live_config, unapplied_by_live_image};
-pub use update::{Update, update};
+pub use live::{Unapplied, live_config, unapplied_by_live_image};
+pub use update::{Update, replace, update};
 pub use view::view;
 
+use crate::kube::KubeRef;
 use crate::secret::Secret;
 
 /// An InfraEnv as it is remembered. `version` belongs to the store, as with hosts.
@@ -32,6 +34,8 @@ pub struct InfraEnv {
     pub name: String,
     /// The cluster that its hosts are bound to from the start.
     pub cluster_id: Option<ClusterId>,
+    /// The custom resource that it belongs to; `None`: made by REST.
+    pub kube: Option<KubeRef>,
     /// The random part of `/boot/<id>/...` URLs: 22 letters and digits. Replaced to revoke them.
     pub boot_id: String,
     /// Number of writes so far.

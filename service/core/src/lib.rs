@@ -11,6 +11,7 @@ pub mod findings;
 pub mod host;
 pub mod ignition;
 pub mod infra_env;
+pub mod kube;
 pub mod secret;
 pub mod text;
 pub mod validate;

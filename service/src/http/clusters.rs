@@ -59,16 +59,24 @@ pub fn open_routes() -> OpenApiRouter<Arc<App>> {
 }
 
 /// The cluster with `hosts`.
-fn view(app: &App, found: &StoredCluster, shape: Shape, hosts: &[Host]) -> ClusterView {
-    let views = hosts.iter().map(|host| super::hosts::view(app, host)).collect();
-    muster_core::cluster::view(
+async fn view(
+    app: &App,
+    found: &StoredCluster,
+    shape: Shape,
+    hosts: &[Host],
+) -> Result<ClusterView, Problem> {
+    let mut views = Vec::with_capacity(hosts.len());
+    for host in hosts {
+        views.push(super::hosts::view(app, host).await?);
+    }
+    Ok(muster_core::cluster::view(
         &found.cluster,
         shape,
         views,
         host_networks(hosts),
         found.deleted_at,
         USER,
-    )
+    ))
 }
 
 /// Whether `caller` may see this cluster, and if so the hosts of which InfraEnv alone; `None`: all.

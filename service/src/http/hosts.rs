@@ -75,25 +75,26 @@ pub fn agent_routes() -> OpenApiRouter<Arc<App>> {
 }
 
 /// The host as `GET` answers it.
-pub fn view(app: &App, found: &Host) -> HostView {
+pub async fn view(app: &App, found: &Host) -> Result<HostView, Problem> {
+    let kube = app.infra_envs.belongs_to_kube(found.infra_env_id).await?;
     let seen = app.check_ins.last((found.infra_env_id, found.id));
-    host::view::view(
+    Ok(host::view::view(
         found,
         Shown {
             last_seen: seen.as_ref().map(|seen| seen.at),
             host_clock: seen.as_ref().and_then(|seen| seen.host_clock),
             user: USER,
-            kube: false,
+            kube,
         },
-    )
+    ))
 }
 
 /// The host as actions answer it: the protocol's first implementation does not work out its stages there.
-fn acted_on(app: &App, found: &Host) -> HostView {
-    HostView {
+async fn acted_on(app: &App, found: &Host) -> Result<HostView, Problem> {
+    Ok(HostView {
         progress_stages: None,
-        ..view(app, found)
-    }
+        ..view(app, found).await?
+    })
 }
 
 fn unknown(infra_env_id: InfraEnvId, host_id: HostId) -> Problem {

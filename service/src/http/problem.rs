@@ -53,6 +53,13 @@ impl Problem {
         Self::Handler(StatusCode::SERVICE_UNAVAILABLE, reason.into())
     }
 
+    /// Its words.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Handler(_, reason) | Self::Framework(_, reason) => reason,
+        }
+    }
+
     /// Its HTTP status.
     pub fn status(&self) -> StatusCode {
         match self {

@@ -92,6 +92,7 @@ fn infra_env(id: InfraEnvId) -> InfraEnv {
         id,
         name: "bench".into(),
         cluster_id: None,
+        kube: None,
         boot_id: id.to_string(),
         version: 0,
         created_at: at(0),

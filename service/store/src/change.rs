@@ -10,6 +10,7 @@ use crate::error::{StoreError, failed};
 use crate::outbox::Subject;
 use crate::row::{document, micros, storable};
 use crate::store::{Kind, Store};
+use crate::told::Noted;
 
 /// A new id that sorts after those made before it.
 pub(crate) fn new_id() -> String {
@@ -91,18 +92,20 @@ async fn within_limits<'a>(
     }
     Ok(kept)
 }
-/// Where PostgreSQL tells all replicas which hosts change, after the commit.
+
+/// Where PostgreSQL tells all replicas what changes, after the commit.
 pub(crate) const CHANNEL: &str = "muster_changes";
 
 /// Notes that `subject` has a new version. A claim on an older one is void: the record must be looked at once more.
 pub(crate) async fn note_change(
     transaction: &mut Transaction<'static, Any>,
+    noted: &mut Noted,
     subject: Subject,
     version: i64,
     at: Timestamp,
 ) -> Result<()> {
     let (kind, key) = subject.columns();
-    let told = matches!(subject, Subject::Host { .. }) && transaction.backend_name() == "PostgreSQL";
+    let told = transaction.backend_name() == "PostgreSQL";
     let telling = if told {
         " RETURNING CAST(pg_notify($6, $7) AS TEXT)"
     } else {
@@ -112,7 +115,7 @@ pub(crate) async fn note_change(
         "INSERT INTO outbox (kind, key, id, version, created_at, claimed_until) VALUES ($1, $2, $3, $4, $5, 0)
          ON CONFLICT (kind, key) DO UPDATE SET id = excluded.id, version = excluded.version, claimed_until = 0{telling}"
     );
-    let text = format!("{kind} {key}");
+    let text = format!("{kind} {key} {version}");
     let mut query = sqlx::query(sqlx::AssertSqlSafe(sql))
         .bind(kind)
         .bind(key)
@@ -126,6 +129,7 @@ pub(crate) async fn note_change(
         .execute(&mut **transaction)
         .await
         .map_err(failed("noting a change in the outbox"))?;
+    noted.add(subject, version);
     Ok(())
 }
 

@@ -6,16 +6,18 @@ use muster_api::time::Timestamp;
 use muster_core::cluster::Cluster;
 use muster_core::event::NewEvent;
 use muster_core::host::{Host, Peer};
+use muster_core::kube::KubeRef;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
 use crate::Result;
-use crate::change::{commit, insert_events, note_change};
+use crate::change::{insert_events, note_change};
 use crate::error::{StoreError, failed};
 use crate::host::{HOST_COLUMNS, HOST_KEY, host_from};
 use crate::outbox::Subject;
-use crate::row::{Reading, document, micros, storable};
+use crate::row::{Reading, document, kube_from, micros, storable};
 use crate::store::Store;
+use crate::told::Noted;
 
 /// What tells whether a cluster kept in memory is still as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,25 +57,28 @@ pub const HOLDS_CLUSTER: [HostStatus; 5] = [
     HostStatus::InstallingPendingUserAction,
 ];
 
-const COLUMNS: &str = "id, version, data, created_at, updated_at, deleted_at";
+const COLUMNS: &str = "id, version, data, created_at, updated_at, deleted_at, kube_namespace, kube_name";
 
 impl Store {
     /// Stores a new cluster with its events and answers its first version, 1.
     ///
     /// # Errors
-    /// `Conflict` when its id is taken.
+    /// `Conflict` when its id or its custom resource is taken.
     pub async fn insert_cluster(&self, cluster: &Cluster, events: &[NewEvent]) -> Result<i64> {
         let data = document("cluster data", &cluster.data)?;
         let mut transaction = self.writer().await?;
         let inserted = sqlx::query(
-            "INSERT INTO clusters (id, name, version, members_version, data, created_at, updated_at, deleted_at)
-             VALUES ($1, $2, 1, 0, $3, $4, $5, NULL) ON CONFLICT DO NOTHING",
+            "INSERT INTO clusters (id, name, version, members_version, data, created_at, updated_at, deleted_at,
+                                   kube_namespace, kube_name)
+             VALUES ($1, $2, 1, 0, $3, $4, $5, NULL, $6, $7) ON CONFLICT DO NOTHING",
         )
         .bind(cluster.id.to_string())
         .bind(storable(&cluster.data.name))
         .bind(data)
         .bind(micros(cluster.created_at))
         .bind(micros(cluster.updated_at))
+        .bind(cluster.kube.as_ref().map(|kube| storable(&kube.namespace)))
+        .bind(cluster.kube.as_ref().map(|kube| storable(&kube.name)))
         .execute(&mut *transaction)
         .await
         .map_err(failed("storing a new cluster"))?;
@@ -81,14 +86,16 @@ impl Store {
             return Err(conflict(cluster.id));
         }
         insert_events(&mut transaction, self, events).await?;
+        let mut noted = Noted::default();
         note_change(
             &mut transaction,
+            &mut noted,
             Subject::Cluster(cluster.id),
             1,
             cluster.created_at,
         )
         .await?;
-        commit(transaction).await?;
+        noted.commit(transaction, self).await?;
         Ok(1)
     }
 
@@ -105,6 +112,28 @@ impl Store {
             .await
             .map_err(failed("reading a cluster"))?;
         row.as_ref().map(cluster_from).transpose()
+    }
+
+    /// The living cluster that belongs to this custom resource.
+    ///
+    /// # Errors
+    /// `Corrupt` when its row cannot be read.
+    pub async fn find_cluster_by_kube(&self, kube: &KubeRef) -> Result<Option<Cluster>> {
+        let mut connection = self.reader().await?;
+        let sql = format!(
+            "SELECT {COLUMNS} FROM clusters WHERE kube_namespace = $1 AND kube_name = $2 AND deleted_at IS NULL"
+        );
+        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(storable(&kube.namespace))
+            .bind(storable(&kube.name))
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(failed("reading the cluster of a custom resource"))?;
+        Ok(row
+            .as_ref()
+            .map(cluster_from)
+            .transpose()?
+            .map(|found| found.cluster))
     }
 
     /// All clusters, oldest first; with `deleted` those that are deleted, too.
@@ -210,7 +239,7 @@ impl Store {
             .collect()
     }
 
-    /// Writes a cluster that was read as `cluster.version` and answers its new version. `created_at` stays.
+    /// Writes a cluster that was read as `cluster.version` and answers its new version. `created_at` and `kube` stay.
     ///
     /// # Errors
     /// `Conflict` when another write came first, or it is gone.
@@ -234,14 +263,16 @@ impl Store {
         }
         let version = cluster.version + 1;
         insert_events(&mut transaction, self, events).await?;
+        let mut noted = Noted::default();
         note_change(
             &mut transaction,
+            &mut noted,
             Subject::Cluster(cluster.id),
             version,
             cluster.updated_at,
         )
         .await?;
-        commit(transaction).await?;
+        noted.commit(transaction, self).await?;
         Ok(version)
     }
 
@@ -294,8 +325,9 @@ impl Store {
             .await
             .map_err(failed("deleting a cluster"))?;
         insert_events(&mut transaction, self, events).await?;
-        note_change(&mut transaction, Subject::Cluster(id), version, at).await?;
-        commit(transaction).await?;
+        let mut noted = Noted::default();
+        note_change(&mut transaction, &mut noted, Subject::Cluster(id), version, at).await?;
+        noted.commit(transaction, self).await?;
         Ok(ClusterDeletion::Deleted)
     }
 }
@@ -315,6 +347,7 @@ fn cluster_from(row: &AnyRow) -> Result<StoredCluster> {
             version: reading.number("version")?,
             created_at: reading.moment("created_at")?,
             updated_at: reading.moment("updated_at")?,
+            kube: kube_from(&reading)?,
             data: reading.document("data")?,
         },
         deleted_at: reading.moment_or_none("deleted_at")?,

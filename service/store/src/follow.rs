@@ -13,6 +13,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use crate::change::{CHANNEL, new_id};
 use crate::outbox::Subject;
 use crate::store::Store;
+use crate::told::Told;
 
 /// Between two beats.
 const BEAT: Duration = Duration::from_secs(15);
@@ -68,10 +69,11 @@ impl Store {
                     *awaited = None;
                     self.polled().trust();
                 }
-            } else if let Some((kind, key)) = text.split_once(' ')
-                && let Some(Subject::Host { infra_env_id, id }) = Subject::from_columns(kind, key)
-            {
-                self.polled().changed((infra_env_id, id));
+            } else if let Some(told) = told(text) {
+                if let Subject::Host { infra_env_id, id } = told.subject {
+                    self.polled().changed((infra_env_id, id));
+                }
+                self.listeners().tell(told);
             }
         }
         Ok(())
@@ -104,4 +106,12 @@ impl Store {
             .await
             .map(drop)
     }
+}
+
+/// `KIND KEY VERSION`, as [`note_change`](crate::change::note_change) writes it.
+fn told(text: &str) -> Option<Told> {
+    let mut words = text.split(' ');
+    let subject = Subject::from_columns(words.next()?, words.next()?)?;
+    let version = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    Some(Told { subject, version })
 }

@@ -3,6 +3,7 @@
 mod columns;
 mod documents;
 mod history;
+mod kube;
 mod membership;
 
 use muster_api::host::HostStatus;
@@ -13,11 +14,12 @@ use muster_core::host::{Host, HostData, HostState};
 use sqlx::Row;
 
 use crate::Result;
-use crate::change::{commit, insert_events, note_change};
+use crate::change::{insert_events, note_change};
 use crate::error::{StoreError, failed};
 use crate::outbox::Subject;
 use crate::row::{Reading, micros};
 use crate::store::Store;
+use crate::told::Noted;
 use columns::{BRIEF_COLUMNS, Columns, brief_from};
 pub(crate) use columns::{HOST_COLUMNS, HOST_KEY, host_from};
 pub use history::{HistoryEntry, HistoryRecord};
@@ -122,18 +124,28 @@ impl Store {
             .write(&mut transaction, &id, &infra_env_id, columns.reports)
             .await?;
         let at = host.data.updated_at;
-        membership::write(&mut transaction, &id, &infra_env_id, Membership::of(host), at).await?;
+        let mut noted = Noted::default();
+        membership::write(
+            &mut transaction,
+            &mut noted,
+            &id,
+            &infra_env_id,
+            Membership::of(host),
+            at,
+        )
+        .await?;
         history::insert(&mut transaction, host.id, host.infra_env_id, version, history).await?;
         insert_events(&mut transaction, self, events).await?;
         note_change(
             &mut transaction,
+            &mut noted,
             subject(host.infra_env_id, host.id),
             version,
             host.data.updated_at,
         )
         .await?;
         let change = self.polled().changing((host.infra_env_id, host.id));
-        commit(transaction).await?;
+        noted.commit(transaction, self).await?;
         change.done();
         Ok(version)
     }
@@ -315,15 +327,31 @@ impl Store {
             .write(&mut transaction, &id, &infra_env_id, columns.reports)
             .await?;
         let at = host.data.updated_at;
-        membership::write(&mut transaction, &id, &infra_env_id, Membership::of(host), at).await?;
+        let mut noted = Noted::default();
+        membership::write(
+            &mut transaction,
+            &mut noted,
+            &id,
+            &infra_env_id,
+            Membership::of(host),
+            at,
+        )
+        .await?;
         let version = columns.version + 1;
         if let Some(entry) = history {
             history::insert(&mut transaction, host.id, host.infra_env_id, version, entry).await?;
         }
         insert_events(&mut transaction, self, events).await?;
-        note_change(&mut transaction, subject(host.infra_env_id, host.id), version, at).await?;
+        note_change(
+            &mut transaction,
+            &mut noted,
+            subject(host.infra_env_id, host.id),
+            version,
+            at,
+        )
+        .await?;
         let change = self.polled().changing((host.infra_env_id, host.id));
-        commit(transaction).await?;
+        noted.commit(transaction, self).await?;
         change.done();
         Ok(version)
     }
@@ -352,8 +380,10 @@ impl Store {
         .map_err(failed("deleting a host"))?;
         let Some(row) = row else { return Ok(false) };
         let version = row.try_get::<i64, _>(0).map_err(failed("reading a version"))?;
+        let mut noted = Noted::default();
         membership::write(
             &mut transaction,
+            &mut noted,
             &id.to_string(),
             &infra_env_id.to_string(),
             None,
@@ -361,9 +391,16 @@ impl Store {
         )
         .await?;
         insert_events(&mut transaction, self, events).await?;
-        note_change(&mut transaction, subject(infra_env_id, id), version, at).await?;
+        note_change(
+            &mut transaction,
+            &mut noted,
+            subject(infra_env_id, id),
+            version,
+            at,
+        )
+        .await?;
         let change = self.polled().changing((infra_env_id, id));
-        commit(transaction).await?;
+        noted.commit(transaction, self).await?;
         change.done();
         Ok(true)
     }

@@ -4,15 +4,17 @@ use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::event::NewEvent;
 use muster_core::infra_env::InfraEnv;
+use muster_core::kube::KubeRef;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
 use crate::Result;
-use crate::change::{commit, insert_events, note_change};
+use crate::change::{insert_events, note_change};
 use crate::error::{StoreError, failed};
 use crate::outbox::Subject;
-use crate::row::{Reading, document, micros, storable};
+use crate::row::{Reading, document, kube_from, micros, storable};
 use crate::store::Store;
+use crate::told::Noted;
 
 /// What became of a request to delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,19 +27,21 @@ pub enum Deletion {
     Inhabited(i64),
 }
 
-const COLUMNS: &str = "id, name, cluster_id, boot_id, version, settings, created_at, updated_at";
+const COLUMNS: &str =
+    "id, name, cluster_id, boot_id, version, settings, created_at, updated_at, kube_namespace, kube_name";
 
 impl Store {
     /// Stores a new InfraEnv with its events and answers its first version, 1.
     ///
     /// # Errors
-    /// `Conflict` when its id or boot id is taken.
+    /// `Conflict` when its id, its boot id or its custom resource is taken.
     pub async fn insert_infra_env(&self, infra_env: &InfraEnv, events: &[NewEvent]) -> Result<i64> {
         let settings = document("InfraEnv settings", &infra_env.settings)?;
         let mut transaction = self.writer().await?;
         let inserted = sqlx::query(
-            "INSERT INTO infra_envs (id, name, cluster_id, boot_id, version, settings, created_at, updated_at, deleted_at)
-             VALUES ($1, $2, $3, $4, 1, $5, $6, $7, NULL) ON CONFLICT DO NOTHING",
+            "INSERT INTO infra_envs (id, name, cluster_id, boot_id, version, settings, created_at, updated_at, deleted_at,
+                                     kube_namespace, kube_name)
+             VALUES ($1, $2, $3, $4, 1, $5, $6, $7, NULL, $8, $9) ON CONFLICT DO NOTHING",
         )
         .bind(infra_env.id.to_string())
         .bind(storable(&infra_env.name))
@@ -46,6 +50,8 @@ impl Store {
         .bind(settings)
         .bind(micros(infra_env.created_at))
         .bind(micros(infra_env.updated_at))
+        .bind(infra_env.kube.as_ref().map(|kube| storable(&kube.namespace)))
+        .bind(infra_env.kube.as_ref().map(|kube| storable(&kube.name)))
         .execute(&mut *transaction)
         .await
         .map_err(failed("storing a new InfraEnv"))?;
@@ -53,14 +59,16 @@ impl Store {
             return Err(conflict(infra_env.id));
         }
         insert_events(&mut transaction, self, events).await?;
+        let mut noted = Noted::default();
         note_change(
             &mut transaction,
+            &mut noted,
             Subject::InfraEnv(infra_env.id),
             1,
             infra_env.created_at,
         )
         .await?;
-        commit(transaction).await?;
+        noted.commit(transaction, self).await?;
         Ok(1)
     }
 
@@ -78,6 +86,24 @@ impl Store {
     /// `Corrupt` when its row cannot be read.
     pub async fn find_infra_env_by_boot_id(&self, boot_id: &str) -> Result<Option<InfraEnv>> {
         self.find_by("boot_id", storable(boot_id)).await
+    }
+
+    /// The InfraEnv that belongs to this custom resource.
+    ///
+    /// # Errors
+    /// `Corrupt` when its row cannot be read.
+    pub async fn find_infra_env_by_kube(&self, kube: &KubeRef) -> Result<Option<InfraEnv>> {
+        let mut connection = self.reader().await?;
+        let sql = format!(
+            "SELECT {COLUMNS} FROM infra_envs WHERE kube_namespace = $1 AND kube_name = $2 AND deleted_at IS NULL"
+        );
+        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(storable(&kube.namespace))
+            .bind(storable(&kube.name))
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(failed("reading the InfraEnv of a custom resource"))?;
+        row.as_ref().map(infra_env_from).transpose()
     }
 
     async fn find_by(&self, column: &'static str, value: String) -> Result<Option<InfraEnv>> {
@@ -116,7 +142,7 @@ impl Store {
         rows.iter().map(infra_env_from).collect()
     }
 
-    /// Writes an InfraEnv that was read as `infra_env.version` and answers its new version. `created_at` stays.
+    /// Writes an InfraEnv that was read as `infra_env.version` and answers its new version. `created_at` and `kube` stay.
     ///
     /// # Errors
     /// `Conflict` when another write came first, it is gone, or its new boot id is taken.
@@ -151,14 +177,16 @@ impl Store {
         }
         let version = infra_env.version + 1;
         insert_events(&mut transaction, self, events).await?;
+        let mut noted = Noted::default();
         note_change(
             &mut transaction,
+            &mut noted,
             Subject::InfraEnv(infra_env.id),
             version,
             infra_env.updated_at,
         )
         .await?;
-        commit(transaction).await?;
+        noted.commit(transaction, self).await?;
         Ok(version)
     }
 
@@ -204,8 +232,9 @@ impl Store {
             .await
             .map_err(failed("deleting an InfraEnv"))?;
         insert_events(&mut transaction, self, events).await?;
-        note_change(&mut transaction, Subject::InfraEnv(id), version, at).await?;
-        commit(transaction).await?;
+        let mut noted = Noted::default();
+        note_change(&mut transaction, &mut noted, Subject::InfraEnv(id), version, at).await?;
+        noted.commit(transaction, self).await?;
         Ok(Deletion::Deleted)
     }
 }
@@ -227,6 +256,7 @@ fn infra_env_from(row: &AnyRow) -> Result<InfraEnv> {
         version: reading.number("version")?,
         created_at: reading.moment("created_at")?,
         updated_at: reading.moment("updated_at")?,
+        kube: kube_from(&reading)?,
         settings: reading.document("settings")?,
     })
 }

@@ -28,6 +28,7 @@ mod polled;
 mod row;
 pub mod settings;
 mod store;
+mod told;
 
 pub use check_in::CheckIn;
 pub use cluster::{ClusterDeletion, ClusterVersions, StoredCluster};
@@ -37,8 +38,9 @@ pub use event::{EventPage, EventQuery, Order, StoredEvent};
 pub use host::{HistoryEntry, HistoryRecord, HostBrief};
 pub use infra_env::Deletion;
 pub use logs::{LogOwner, LogUpload, StoredLog};
-pub use outbox::{OutboxEntry, Subject};
+pub use outbox::{OutboxEntry, Subject, Whose};
 pub use store::{Kind, StatementCounts, Store};
+pub use told::Told;
 
 /// What most operations answer.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

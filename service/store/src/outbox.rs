@@ -53,6 +53,25 @@ impl Subject {
     }
 }
 
+/// Whose changes are taken from the outbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Everybody's.
+    All,
+    /// Those of InfraEnvs and clusters: changes of hosts are for another replica, which acts on them.
+    NotHosts,
+}
+
+impl Whose {
+    fn condition(self) -> &'static str {
+        match self {
+            Self::All => "",
+            // As a list, so that the primary key finds them among many hosts.
+            Self::NotHosts => " AND kind IN ('infra_env', 'cluster')",
+        }
+    }
+}
+
 /// A change that nobody has acted on yet. Several changes of one record are one entry, with the newest version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxEntry {
@@ -69,7 +88,7 @@ pub struct OutboxEntry {
 impl Store {
     /// Claims up to `limit` changes, oldest first, for the duration of `claim`: nobody else gets them before that has passed.
     /// A record that changes while it is claimed is given out anew. What cannot be read is told in the log, stays claimed for
-    /// that long, and keeps nobody else from being given out.
+    /// that long, and keeps nobody else from being given out. Of hosts only when `whose` says so.
     ///
     /// # Errors
     /// Those of the database.
@@ -78,12 +97,14 @@ impl Store {
         now: Timestamp,
         claim: Duration,
         limit: u32,
+        whose: Whose,
     ) -> Result<Vec<OutboxEntry>> {
         let until = micros(now).saturating_add(i64::try_from(claim.as_micros()).unwrap_or(i64::MAX));
         let sql = format!(
             "UPDATE outbox SET claimed_until = $1 WHERE id IN \
-             (SELECT id FROM outbox WHERE claimed_until <= $2 ORDER BY created_at, id LIMIT $3{}) \
+             (SELECT id FROM outbox WHERE claimed_until <= $2{} ORDER BY created_at, id LIMIT $3{}) \
              RETURNING id, kind, key, version, created_at",
+            whose.condition(),
             self.kind().skipping()
         );
         let mut transaction = self.writer().await?;
@@ -112,9 +133,13 @@ impl Store {
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn outbox_waits(&self, now: Timestamp) -> Result<bool> {
+    pub async fn outbox_waits(&self, now: Timestamp, whose: Whose) -> Result<bool> {
         let mut connection = self.reader().await?;
-        let row = sqlx::query("SELECT id FROM outbox WHERE claimed_until <= $1 LIMIT 1")
+        let sql = format!(
+            "SELECT id FROM outbox WHERE claimed_until <= $1{} LIMIT 1",
+            whose.condition()
+        );
+        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(micros(now))
             .fetch_optional(&mut *connection)
             .await

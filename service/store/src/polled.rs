@@ -106,6 +106,11 @@ impl Polled {
         inner.hosts.remove(&key);
     }
 
+    /// Whether all changes are heard of.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.inner().trusted
+    }
+
     /// All changes are heard of from now on.
     pub(crate) fn trust(&self) {
         self.inner().trusted = true;

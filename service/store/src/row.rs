@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use muster_api::time::Timestamp;
+use muster_core::kube::KubeRef;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::Row;
@@ -126,6 +127,15 @@ impl<'r> Reading<'r> {
             self.corrupt(column, format!("{what}, near character {}", error.column()))
         })
     }
+}
+
+/// The custom resource that a record belongs to.
+pub(crate) fn kube_from(reading: &Reading<'_>) -> Result<Option<KubeRef>, StoreError> {
+    let namespace = reading.text_or_none("kube_namespace")?;
+    let name = reading.text_or_none("kube_name")?;
+    Ok(namespace
+        .zip(name)
+        .map(|(namespace, name)| KubeRef { namespace, name }))
 }
 
 /// How a moment is stored.

@@ -11,6 +11,7 @@ use sqlx::{Any, AnyPool, Transaction};
 use crate::Result;
 use crate::error::failed;
 use crate::polled::Polled;
+use crate::told::Listeners;
 
 /// Which database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,7 @@ struct Shared {
     reads: AtomicU64,
     writes: AtomicU64,
     polled: Arc<Polled>,
+    listeners: Listeners,
     /// The URL of PostgreSQL, for a connection beside the pools.
     server: Option<String>,
 }
@@ -93,6 +95,7 @@ impl Store {
             reads: AtomicU64::new(0),
             writes: AtomicU64::new(0),
             polled: Arc::new(Polled::new(kind == Kind::Sqlite)),
+            listeners: Listeners::default(),
             server: (kind == Kind::Postgres).then(|| url.to_owned()),
         };
         Self {
@@ -162,6 +165,10 @@ impl Store {
 
     pub(crate) fn polled(&self) -> &Arc<Polled> {
         &self.shared.polled
+    }
+
+    pub(crate) fn listeners(&self) -> &Listeners {
+        &self.shared.listeners
     }
 
     /// The URL of the server, if there is one.

@@ -8,8 +8,8 @@ use super::facts::HostFacts;
 use super::refresh::refresh;
 use super::step::{Refused, Step};
 use super::{
-    Host, HostEvent, Phase, bind, deadline, edit, identity, install, logs, media, news, overrides, register,
-    reports,
+    Host, HostEvent, Phase, approval, bind, deadline, edit, identity, install, logs, media, news, overrides,
+    register, reports,
 };
 use crate::event::NewEvent;
 use crate::{findings, validate};
@@ -105,6 +105,7 @@ fn happens(
         }
         HostEvent::InstallerArgsSet(args) => overrides::set_installer_args(next, event, args, now, news),
         HostEvent::IgnitionOverrideSet(ignition) => overrides::set_ignition(next, event, ignition, now, news),
+        HostEvent::Approved(approved) => approval::set(next, event, *approved, facts, now, news),
         HostEvent::ValidationReset(id) => {
             overrides::reset_validation(next, event, id)?;
             refresh(next, facts, now);

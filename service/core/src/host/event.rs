@@ -87,6 +87,8 @@ pub enum HostEvent {
     InstallerArgsSet(Vec<String>),
     /// A user set what is merged into the host's ignition; empty removes it.
     IgnitionOverrideSet(Secret),
+    /// A user approves its Agent, or takes that back.
+    Approved(bool),
     /// A user wants a check made anew.
     ValidationReset(String),
     /// A user gives it to a cluster, which is the one in the facts.
@@ -150,6 +152,7 @@ impl HostEvent {
             Self::Edited(_) => "edit",
             Self::InstallerArgsSet(_) => "installer arguments",
             Self::IgnitionOverrideSet(_) => "ignition override",
+            Self::Approved(_) => "approval",
             Self::ValidationReset(_) => "reset of a validation",
             Self::Bound { .. } => "bind",
             Self::Unbound => "unbind",
@@ -193,6 +196,7 @@ impl HostEvent {
             Self::Edited(_)
             | Self::InstallerArgsSet(_)
             | Self::IgnitionOverrideSet(_)
+            | Self::Approved(_)
             | Self::ValidationReset(_)
             | Self::Bound { .. }
             | Self::Unbound

@@ -102,6 +102,17 @@ pub fn host_unbind_succeeded(host: &Host, now: Timestamp) -> NewEvent {
     about(host, "host_unbind_succeeded", Severity::Info, &message, now)
 }
 
+/// Its Agent was approved, or that was taken back; `host` is as it is from now on.
+pub(super) fn host_approved_updated(host: &Host, now: Timestamp) -> NewEvent {
+    let approved = if host.data.approved {
+        "approved"
+    } else {
+        "not approved any more"
+    };
+    let message = format!("Host {} is {approved}", hostname::display(host));
+    about(host, "host_approved_updated", Severity::Info, &message, now)
+}
+
 /// A user had the host installed.
 pub fn host_installation_started(host: &Host, now: Timestamp) -> NewEvent {
     let message = format!("The installation of host {} begins", hostname::display(host));

@@ -21,6 +21,6 @@ pub(crate) use proxy::proxy;
 pub(crate) use pull_secret::pull_secret;
 pub(crate) use rendezvous::rendezvous_ip;
 pub(crate) use ssh_keys::ssh_keys;
-pub(crate) use static_network::static_network;
+pub use static_network::static_network;
 pub(crate) use trust_bundle::trust_bundle;
 pub(crate) use version::openshift_version;

@@ -45,6 +45,7 @@ pub fn create(
         id,
         name: params.name,
         cluster_id: params.cluster_id,
+        kube: None,
         boot_id,
         version: 0,
         created_at: now,

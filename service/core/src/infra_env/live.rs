@@ -73,7 +73,8 @@ impl Unapplied {
         }
     }
 
-    pub(super) fn is_set(self, settings: &Settings) -> bool {
+    /// Whether `settings` ask for it.
+    pub fn is_set(self, settings: &Settings) -> bool {
         match self {
             Self::IgnitionOverride => !settings.ignition_config_override.is_empty(),
             Self::SshKeys => !settings.ssh_authorized_key.is_empty(),

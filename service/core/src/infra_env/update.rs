@@ -1,5 +1,6 @@
 //! Changes of an InfraEnv. Source: rest-behaviour.md §4.
 
+use muster_api::ids::ClusterId;
 use muster_api::infra_env::{ImageType, InfraEnvUpdateParams, Proxy};
 use muster_api::time::Timestamp;
 
@@ -30,6 +31,29 @@ pub struct Update {
 pub fn update(infra_env: &InfraEnv, params: InfraEnvUpdateParams, now: Timestamp) -> Result<Update, Invalid> {
     let mut next = infra_env.clone();
     apply(&mut next.settings, params)?;
+    changed_to(infra_env, next, now)
+}
+
+/// `infra_env` with these settings and this cluster and no others: for who says all of them at once, as a custom resource does.
+/// `settings` are those of an InfraEnv that [`create`](super::create()) accepted.
+///
+/// # Errors
+/// When the discovery ignition becomes too large.
+pub fn replace(
+    infra_env: &InfraEnv,
+    settings: Settings,
+    cluster_id: Option<ClusterId>,
+    now: Timestamp,
+) -> Result<Update, Invalid> {
+    let next = InfraEnv {
+        settings,
+        cluster_id,
+        ..infra_env.clone()
+    };
+    changed_to(infra_env, next, now)
+}
+
+fn changed_to(infra_env: &InfraEnv, mut next: InfraEnv, now: Timestamp) -> Result<Update, Invalid> {
     if next == *infra_env {
         return Ok(Update {
             infra_env: next,

@@ -184,6 +184,7 @@ impl World {
 pub fn cluster() -> Cluster {
     Cluster {
         id: ClusterId(Uuid::from_u128(0xc)),
+        kube: None,
         version: 1,
         created_at: start(),
         updated_at: start(),

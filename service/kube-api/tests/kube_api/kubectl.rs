@@ -1,30 +1,16 @@
 //! What people type, by the real `kubectl` over plain HTTP.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use muster_tests::kube::program;
 use tokio::process::Command;
 
 use crate::world::{NAMESPACE, World};
 
 on_both! {
     kubectl_does_what_people_type,
-}
-
-/// `KUBEBUILDER_ASSETS` is the convention of Kubernetes' own tests; else the one that is installed.
-fn program() -> PathBuf {
-    let folders = std::env::var_os("KUBEBUILDER_ASSETS")
-        .into_iter()
-        .chain(std::env::var_os("PATH"));
-    let folders: Vec<PathBuf> = folders
-        .flat_map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>())
-        .collect();
-    let found = folders
-        .into_iter()
-        .map(|folder| folder.join("kubectl"))
-        .find(|program| program.is_file());
-    found.expect("no kubectl: put one into PATH, or name its folder in KUBEBUILDER_ASSETS")
 }
 
 /// `kubectl` for one server.
@@ -54,7 +40,7 @@ impl Kubectl {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program());
+        let mut command = Command::new(program("kubectl"));
         command
             .args(&self.arguments)
             .args(arguments)

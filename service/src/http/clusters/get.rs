@@ -52,7 +52,7 @@ pub async fn get_cluster(
         app.store.list_cluster_hosts(id).await?
     };
     hosts.retain(|host| only.is_none_or(|only| host.infra_env_id == only));
-    Ok(Json(view(&app, &found, Shape::Alone, &hosts)))
+    Ok(Json(view(&app, &found, Shape::Alone, &hosts).await?))
 }
 
 /// The header `get_unregistered_clusters`.

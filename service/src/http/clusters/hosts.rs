@@ -56,12 +56,13 @@ pub async fn list_cluster_hosts(
                 .as_ref()
                 .is_none_or(|status| host.state.status().name() == status)
     });
-    let views = wanted.map(|host| {
+    let mut views = Vec::new();
+    for host in wanted {
         let mut view = Host {
             progress_stages: None,
             // Unlike elsewhere, only what a user chose.
             requested_hostname: host.data.requested_hostname.clone().unwrap_or_default(),
-            ..hosts::view(&app, host)
+            ..hosts::view(&app, host).await?
         };
         if !query.with_inventory {
             view.inventory.clear();
@@ -69,7 +70,7 @@ pub async fn list_cluster_hosts(
         if !query.with_connectivity {
             view.connectivity.clear();
         }
-        view
-    });
-    Ok(Json(views.collect()))
+        views.push(view);
+    }
+    Ok(Json(views))
 }

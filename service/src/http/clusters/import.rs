@@ -34,6 +34,6 @@ pub async fn import_cluster(
     };
     Ok((
         StatusCode::CREATED,
-        Json(view(&app, &stored, Shape::Imported, &[])),
+        Json(view(&app, &stored, Shape::Imported, &[]).await?),
     ))
 }

@@ -63,7 +63,7 @@ pub async fn list_clusters(
         } else {
             Vec::new()
         };
-        views.push(view(&app, &found, Shape::Listed, &hosts));
+        views.push(view(&app, &found, Shape::Listed, &hosts).await?);
     }
     Ok(Json(views))
 }

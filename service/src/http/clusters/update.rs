@@ -38,6 +38,6 @@ pub async fn update_cluster(
     let hosts = app.store.list_cluster_hosts(id).await?;
     Ok((
         StatusCode::CREATED,
-        Json(view(&app, &stored, Shape::Alone, &hosts)),
+        Json(view(&app, &stored, Shape::Alone, &hosts).await?),
     ))
 }

@@ -34,5 +34,5 @@ pub async fn bind_host(
         cluster_id: params.cluster_id,
     };
     let host = app.hosts.apply(&app, infra_env_id, host_id, event).await?;
-    Ok(Json(acted_on(&app, &host)))
+    Ok(Json(acted_on(&app, &host).await?))
 }

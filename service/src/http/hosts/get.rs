@@ -32,5 +32,5 @@ pub async fn get_host(
         .find(infra_env_id, host_id)
         .await?
         .ok_or_else(|| unknown(infra_env_id, host_id))?;
-    Ok(Json(view(&app, &found)))
+    Ok(Json(view(&app, &found).await?))
 }

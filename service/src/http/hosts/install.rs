@@ -31,5 +31,5 @@ pub async fn install_host(
         .hosts
         .apply(&app, infra_env_id, host_id, HostEvent::InstallRequested)
         .await?;
-    Ok((StatusCode::ACCEPTED, Json(acted_on(&app, &host))))
+    Ok((StatusCode::ACCEPTED, Json(acted_on(&app, &host).await?)))
 }

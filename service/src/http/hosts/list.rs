@@ -29,5 +29,9 @@ pub async fn list_hosts(
 ) -> Result<Json<Vec<Host>>, Problem> {
     app.infra_envs.get(infra_env_id).await?;
     let found = app.hosts.list(infra_env_id).await?;
-    Ok(Json(found.iter().map(|host| view(&app, host)).collect()))
+    let mut views = Vec::with_capacity(found.len());
+    for host in &found {
+        views.push(view(&app, host).await?);
+    }
+    Ok(Json(views))
 }

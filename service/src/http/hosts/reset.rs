@@ -30,5 +30,5 @@ pub async fn reset_host(
         .hosts
         .apply(&app, infra_env_id, host_id, HostEvent::ResetRequested)
         .await?;
-    Ok(Json(acted_on(&app, &host)))
+    Ok(Json(acted_on(&app, &host).await?))
 }

@@ -33,5 +33,5 @@ pub async fn reset_host_validation(
 ) -> Result<Json<Host>, Problem> {
     let event = HostEvent::ValidationReset(validation_id);
     let updated = app.hosts.apply(&app, infra_env_id, host_id, event).await?;
-    Ok(Json(view(&app, &updated)))
+    Ok(Json(view(&app, &updated).await?))
 }

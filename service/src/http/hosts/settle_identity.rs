@@ -29,5 +29,5 @@ pub async fn settle_identity(
         other: params.other_host_id,
     };
     let host = app.hosts.apply(&app, infra_env_id, host_id, event).await?;
-    Ok(Json(view(&app, &host)))
+    Ok(Json(view(&app, &host).await?))
 }

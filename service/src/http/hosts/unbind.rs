@@ -30,5 +30,5 @@ pub async fn unbind_host(
         .hosts
         .apply(&app, infra_env_id, host_id, HostEvent::Unbound)
         .await?;
-    Ok(Json(acted_on(&app, &host)))
+    Ok(Json(acted_on(&app, &host).await?))
 }

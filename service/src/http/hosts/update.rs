@@ -36,5 +36,5 @@ pub async fn update_host(
         .hosts
         .apply(&app, infra_env_id, host_id, HostEvent::Edited(params))
         .await?;
-    Ok((StatusCode::CREATED, Json(view(&app, &updated))))
+    Ok((StatusCode::CREATED, Json(view(&app, &updated).await?)))
 }

@@ -19,8 +19,11 @@ mod cases {
     use muster_api::infra_env::{CpuArchitecture, Proxy};
     use muster_core::cluster::{Cluster, ClusterData, ClusterTraits};
     use muster_core::host::{Host, HostState, Peer};
+    use muster_core::kube::KubeRef;
     use muster_core::secret::Secret;
-    use muster_store::{CheckIn, ClusterDeletion, ClusterVersions, StoreError, StoredCluster, Subject};
+    use muster_store::{
+        CheckIn, ClusterDeletion, ClusterVersions, StoreError, StoredCluster, Subject, Whose,
+    };
     use tokio::task::JoinSet;
 
     use crate::world::{World, at, cluster, cluster_event, event, host, inventory, registered};
@@ -35,6 +38,7 @@ mod cases {
 
     pub async fn every_field_of_a_cluster_comes_back(world: World) {
         let mut full = Cluster {
+            kube: Some(KubeRef::new("hw", "day2")),
             created_at: at(1),
             updated_at: at(2),
             data: ClusterData {
@@ -201,7 +205,7 @@ mod cases {
         assert_eq!(world.store.list_cluster_peers(cluster.id).await.unwrap(), []);
         let taken = world
             .store
-            .take_from_outbox(at(9), std::time::Duration::from_secs(1), 100)
+            .take_from_outbox(at(9), std::time::Duration::from_secs(1), 100, Whose::All)
             .await
             .unwrap();
         let told = taken
@@ -321,7 +325,7 @@ mod cases {
             // Whoever takes and acknowledges meanwhile stands in nobody's way.
             while store.cluster_versions(id).await.unwrap().unwrap().members_version < 60 {
                 let entries = store
-                    .take_from_outbox(at(0), std::time::Duration::ZERO, 100)
+                    .take_from_outbox(at(0), std::time::Duration::ZERO, 100, Whose::All)
                     .await
                     .unwrap();
                 let ids: Vec<String> = entries.into_iter().map(|entry| entry.id).collect();

@@ -12,7 +12,7 @@ mod cases {
     use std::collections::BTreeSet;
     use std::time::Duration;
 
-    use muster_store::{OutboxEntry, Subject};
+    use muster_store::{OutboxEntry, Subject, Whose};
 
     use crate::world::{World, at};
 
@@ -26,7 +26,11 @@ mod cases {
         let infra_env = world.infra_env().await;
         let mut host = world.host(infra_env.id).await;
         host.version = world.store.save_host(&host, None, &[]).await.unwrap();
-        let entries = world.store.take_from_outbox(at(0), CLAIM, 10).await.unwrap();
+        let entries = world
+            .store
+            .take_from_outbox(at(0), CLAIM, 10, Whose::All)
+            .await
+            .unwrap();
         let seen: Vec<_> = entries
             .iter()
             .map(|entry| (entry.subject, entry.version))
@@ -38,7 +42,11 @@ mod cases {
         assert_eq!(seen, [(Subject::InfraEnv(infra_env.id), 1), (subject, 2)]);
         assert_eq!(world.store.acknowledge(&ids(&entries)).await.unwrap(), 2);
         assert_eq!(
-            world.store.take_from_outbox(at(999), CLAIM, 10).await.unwrap(),
+            world
+                .store
+                .take_from_outbox(at(999), CLAIM, 10, Whose::All)
+                .await
+                .unwrap(),
             []
         );
         world
@@ -46,7 +54,11 @@ mod cases {
             .delete_host(infra_env.id, host.id, at(1), &[])
             .await
             .unwrap();
-        let entries = world.store.take_from_outbox(at(999), CLAIM, 10).await.unwrap();
+        let entries = world
+            .store
+            .take_from_outbox(at(999), CLAIM, 10, Whose::All)
+            .await
+            .unwrap();
         assert_eq!(
             entries
                 .iter()
@@ -58,11 +70,26 @@ mod cases {
 
     pub async fn a_claimed_change_is_nobody_elses_until_the_claim_ends(world: World) {
         world.infra_env().await;
-        let first = world.store.take_from_outbox(at(0), CLAIM, 10).await.unwrap();
+        let first = world
+            .store
+            .take_from_outbox(at(0), CLAIM, 10, Whose::All)
+            .await
+            .unwrap();
         assert_eq!(first.len(), 1);
-        assert_eq!(world.store.take_from_outbox(at(59), CLAIM, 10).await.unwrap(), []);
         assert_eq!(
-            world.store.take_from_outbox(at(60), CLAIM, 10).await.unwrap(),
+            world
+                .store
+                .take_from_outbox(at(59), CLAIM, 10, Whose::All)
+                .await
+                .unwrap(),
+            []
+        );
+        assert_eq!(
+            world
+                .store
+                .take_from_outbox(at(60), CLAIM, 10, Whose::All)
+                .await
+                .unwrap(),
             first,
             "the taker died"
         );
@@ -70,14 +97,22 @@ mod cases {
 
     pub async fn a_record_that_changes_while_it_is_claimed_is_given_out_anew(world: World) {
         let infra_env = world.infra_env().await;
-        let old = world.store.take_from_outbox(at(0), CLAIM, 10).await.unwrap();
+        let old = world
+            .store
+            .take_from_outbox(at(0), CLAIM, 10, Whose::All)
+            .await
+            .unwrap();
         world.store.update_infra_env(&infra_env, &[]).await.unwrap();
         assert_eq!(
             world.store.acknowledge(&ids(&old)).await.unwrap(),
             0,
             "the new change is not lost"
         );
-        let new = world.store.take_from_outbox(at(0), CLAIM, 10).await.unwrap();
+        let new = world
+            .store
+            .take_from_outbox(at(0), CLAIM, 10, Whose::All)
+            .await
+            .unwrap();
         assert_eq!(new.iter().map(|entry| entry.version).collect::<Vec<_>>(), [2]);
     }
 
@@ -91,7 +126,7 @@ mod cases {
             takers.spawn(async move {
                 let mut taken = Vec::new();
                 loop {
-                    let entries = store.take_from_outbox(at(0), CLAIM, 3).await.unwrap();
+                    let entries = store.take_from_outbox(at(0), CLAIM, 3, Whose::All).await.unwrap();
                     if entries.is_empty() {
                         store.close().await;
                         return taken;
@@ -110,7 +145,11 @@ mod cases {
         world
             .sql("INSERT INTO outbox (kind, key, id, version, created_at, claimed_until) VALUES ('comet', '1', '0', 1, 0, 0)")
             .await;
-        let entries = world.store.take_from_outbox(at(0), CLAIM, 10).await.unwrap();
+        let entries = world
+            .store
+            .take_from_outbox(at(0), CLAIM, 10, Whose::All)
+            .await
+            .unwrap();
         let subjects: Vec<_> = entries.iter().map(|entry| entry.subject).collect();
         assert_eq!(subjects, [Subject::InfraEnv(infra_env.id)]);
         assert_eq!(world.store.acknowledge(&ids(&entries)).await.unwrap(), 1);

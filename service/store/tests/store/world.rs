@@ -128,6 +128,7 @@ pub fn infra_env() -> InfraEnv {
         id,
         name: "hw".into(),
         cluster_id: None,
+        kube: None,
         boot_id: id.to_string().replace('-', "")[..22].to_owned(),
         version: 0,
         created_at: at(0),
@@ -139,6 +140,7 @@ pub fn infra_env() -> InfraEnv {
 pub fn cluster() -> Cluster {
     Cluster {
         id: ClusterId::random(),
+        kube: None,
         version: 0,
         created_at: at(0),
         updated_at: at(0),

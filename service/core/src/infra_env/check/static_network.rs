@@ -20,9 +20,10 @@ static PREDICTABLE: LazyLock<Regex> =
 
 /// Checks the list and returns it in its canonical order, so that the same configuration in another order is the same.
 /// A MAC may stand in one host only, whatever its case: it decides which configuration a machine takes.
-pub(crate) fn static_network(
-    list: &[HostStaticNetworkConfig],
-) -> Result<Vec<HostStaticNetworkConfig>, Invalid> {
+///
+/// # Errors
+/// The first host of the list that cannot be accepted.
+pub fn static_network(list: &[HostStaticNetworkConfig]) -> Result<Vec<HostStaticNetworkConfig>, Invalid> {
     let mut macs = BTreeSet::new();
     for (index, host) in list.iter().enumerate() {
         let wrong = |what: &str, reason: String| {

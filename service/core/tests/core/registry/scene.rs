@@ -141,6 +141,7 @@ fn cluster(day1: Option<Day1>, host: HostId) -> Cluster {
     });
     Cluster {
         id: ClusterId(Uuid::from_u128(9)),
+        kube: None,
         version: 1,
         created_at: start(),
         updated_at: start(),

@@ -1,0 +1,79 @@
+//! The custom-resource bridge: between objects of a Kubernetes API and the records of the service.
+//!
+//! One controller a kind, each a file here with a folder beside it: pure `status` and `desired`, and `reconcile`, which does the talking.
+//! All of them talk through [`kube::Client`], to a real API server or to the built-in one in this process. They run in the replica that
+//! leads ([`lead`]); what changed in the database reaches them through [`pushed`]. On start each looks at everything anew, so that nothing
+//! depends on what was pushed before.
+
+pub mod agent_cluster_install;
+pub mod cluster_deployment;
+pub mod bridge;
+pub mod conditions;
+pub mod context;
+pub mod drive;
+pub mod error;
+pub mod finalizers;
+pub mod infra_env;
+pub mod kinds;
+pub mod lead;
+pub mod lease;
+pub mod pushed;
+pub mod secrets;
+pub mod state;
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+pub use context::Context;
+pub use drive::drive;
+pub use error::Error;
+pub use pushed::Pushed;
+pub use state::BridgeState;
+
+/// Runs all controllers until `stop`. It ends early only when one of them ends, which none should.
+pub async fn run(context: Arc<Context>, stop: CancellationToken) {
+    let mut running: JoinSet<&'static str> = JoinSet::new();
+    // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
+    start(
+        &mut running,
+        "agent_cluster_install",
+        agent_cluster_install::run(context.clone(), stop.clone()),
+    );
+    start(
+        &mut running,
+        "cluster_deployment",
+        cluster_deployment::run(context.clone(), stop.clone()),
+    );
+    start(
+        &mut running,
+        "infra_env",
+        infra_env::run(context.clone(), stop.clone()),
+    );
+    drop(context);
+    while let Some(ended) = running.join_next().await {
+        if stop.is_cancelled() {
+            continue;
+        }
+        match ended {
+            Ok(name) => tracing::error!(
+                controller = name,
+                "a controller ended; all of them are started anew"
+            ),
+            Err(error) => tracing::error!(%error, "a controller broke; all of them are started anew"),
+        }
+        return;
+    }
+}
+
+fn start(
+    running: &mut JoinSet<&'static str>,
+    name: &'static str,
+    controller: impl Future<Output = ()> + Send + 'static,
+) {
+    running.spawn(async move {
+        controller.await;
+        name
+    });
+}

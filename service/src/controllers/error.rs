@@ -1,0 +1,113 @@
+//! Why a reconcile failed, sorted by what follows. Source: kube-controllers.md §0 (error classification).
+
+use muster_core::infra_env::Invalid;
+use muster_store::StoreError;
+
+use crate::http::problem::Problem;
+use crate::infra_envs::chain;
+
+/// A reconcile that did not do what it should. No text holds a secret value.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The Kubernetes API refused, or does not answer.
+    #[error("the Kubernetes API: {}", words(.0))]
+    Kube(#[from] kube::Error),
+    /// The service refused, as it refuses a REST call.
+    #[error("{}", .0.reason())]
+    Problem(Problem),
+    /// The database.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// What the object asks for cannot be done; in words for its writer.
+    #[error("{0}")]
+    Input(String),
+    /// Something that should not happen, and may pass.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl Error {
+    /// Whether the object asks for what cannot be done: its conditions say so, and nothing is tried again until something changes.
+    pub fn is_input(&self) -> bool {
+        match self {
+            Self::Input(_) => true,
+            Self::Problem(problem) => problem.status().is_client_error(),
+            Self::Kube(_) | Self::Store(_) | Self::Internal(_) => false,
+        }
+    }
+
+    /// Whether the object was written by another since it was read: look again at once.
+    pub fn is_conflict(&self) -> bool {
+        match self {
+            Self::Kube(kube::Error::Api(status)) => status.code == 409,
+            Self::Store(error) => error.is_conflict(),
+            Self::Kube(_) | Self::Problem(_) | Self::Input(_) | Self::Internal(_) => false,
+        }
+    }
+
+    /// Whether the Kubernetes API says that there is no such object.
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Kube(kube::Error::Api(status)) if status.code == 404)
+    }
+}
+
+/// What the API server said, or why it cannot be reached, on one line.
+pub fn words(error: &kube::Error) -> String {
+    match error {
+        // Its own text prints the whole answer twice.
+        kube::Error::Api(status) => format!("{} ({} {})", status.message, status.code, status.reason),
+        other => chain(other),
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<Invalid> for Error {
+    fn from(invalid: Invalid) -> Self {
+        Self::Input(invalid.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::core::Status;
+
+    fn answered(code: u16) -> Error {
+        Error::Kube(kube::Error::Api(Box::new(Status {
+            code,
+            ..Status::default()
+        })))
+    }
+
+    #[test]
+    fn what_the_writer_of_an_object_must_mend_is_input_and_all_else_is_tried_again() {
+        for input in [
+            Error::Input("x".into()),
+            Problem::invalid("x").into(),
+            Problem::not_found("x").into(),
+            Problem::conflict("x").into(),
+        ] {
+            assert!(input.is_input(), "{input:?}");
+        }
+        for passing in [
+            Problem::internal().into(),
+            Problem::unavailable("x").into(),
+            answered(409),
+            answered(404),
+            answered(500),
+        ] {
+            assert!(!passing.is_input(), "{passing:?}");
+        }
+    }
+
+    #[test]
+    fn a_conflict_and_an_absent_object_are_told_apart() {
+        assert!(answered(409).is_conflict() && !answered(409).is_absent());
+        assert!(answered(404).is_absent() && !answered(404).is_conflict());
+    }
+}

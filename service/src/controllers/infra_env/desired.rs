@@ -1,0 +1,179 @@
+//! What an InfraEnv resource asks for, in the words of the protocol. Source: kube-controllers.md §1, crd-fields.json.
+
+use muster_api::infra_env::{
+    CpuArchitecture, HostStaticNetworkConfig, ImageType, InfraEnvCreateParams, KernelArgument, Proxy,
+};
+use muster_core::cluster::Cluster;
+use muster_core::infra_env::{InfraEnv as Kept, Invalid};
+use muster_core::secret::Secret;
+use muster_resources::InfraEnvSpec;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// What was found beside the resource.
+#[derive(Debug)]
+pub struct World<'a> {
+    /// Of `spec.pullSecretRef`.
+    pub pull_secret: &'a Secret,
+    /// Of `spec.clusterRef`.
+    pub cluster: Option<&'a Cluster>,
+    /// Of the NMStateConfigs that match and can be accepted.
+    pub networks: &'a [HostStaticNetworkConfig],
+    /// The version of an InfraEnv that names none.
+    pub newest_version: Option<&'a str>,
+}
+
+/// Everything that the resource says of its InfraEnv; what it does not say is not set.
+///
+/// # Errors
+/// A word that is none of the known ones. All else is checked by whoever makes an InfraEnv of it.
+pub fn desired(name: &str, spec: &InfraEnvSpec, world: &World<'_>) -> Result<InfraEnvCreateParams, Invalid> {
+    let architecture: CpuArchitecture =
+        word("cpu_architecture", Some(&spec.cpu_architecture))?.unwrap_or_default();
+    if let Some(cluster) = world.cluster {
+        let wanted = cluster.data.cpu_architecture.unwrap_or(architecture).normalized();
+        if wanted != architecture.normalized() {
+            return Err(Invalid::new(
+                "cpu_architecture",
+                format!(
+                    "the cluster {} is made of {}, not of {}",
+                    cluster.data.name,
+                    wanted.name(),
+                    architecture.name()
+                ),
+            ));
+        }
+    }
+    let image_type: Option<ImageType> = word("image_type", spec.image_type.as_deref())?;
+    let proxy = spec.proxy.as_ref().map(|proxy| Proxy {
+        http_proxy: proxy.http_proxy.clone(),
+        https_proxy: proxy.https_proxy.clone(),
+        no_proxy: proxy.no_proxy.clone(),
+    });
+    Ok(InfraEnvCreateParams {
+        name: name.to_owned(),
+        pull_secret: world.pull_secret.reveal().to_owned(),
+        additional_ntp_sources: Some(spec.additional_ntp_sources.join(",")),
+        additional_trust_bundle: spec.additional_trust_bundle.clone(),
+        cluster_id: world.cluster.map(|cluster| cluster.id),
+        cpu_architecture: Some(architecture),
+        ignition_config_override: spec.ignition_config_override.clone(),
+        image_type,
+        kernel_arguments: kernel_arguments(spec)?,
+        network_discovery_delay_seconds: spec.network_discovery_delay_seconds,
+        ntp_sources: Some(spec.ntp_sources.join(",")),
+        openshift_version: Some(version(spec, world)),
+        proxy,
+        rendezvous_ip: None,
+        ssh_authorized_key: spec.ssh_authorized_key.clone(),
+        static_network_config: Some(world.networks.to_vec()),
+    })
+}
+
+/// Whether an InfraEnv that is there may become one like `wanted`, in what nobody may change.
+///
+/// # Errors
+/// Names what was changed, and what to do instead.
+pub fn check_unchangeable(
+    found: &Kept,
+    wanted: &InfraEnvCreateParams,
+    cluster_is_gone: bool,
+) -> Result<(), Invalid> {
+    let (old, new) = (
+        found.settings.cpu_architecture,
+        wanted.cpu_architecture.unwrap_or_default().normalized(),
+    );
+    if old != new {
+        return Err(Invalid::new(
+            "cpu_architecture",
+            format!(
+                "cannot be changed from {} to {}: make another InfraEnv for it",
+                old.name(),
+                new.name()
+            ),
+        ));
+    }
+    if found.cluster_id != wanted.cluster_id && !cluster_is_gone {
+        return Err(Invalid::new(
+            "cluster_id",
+            "cannot be changed: hosts of this InfraEnv belong to the one that it had first; make another InfraEnv, or bind single Agents with spec.clusterDeploymentName",
+        ));
+    }
+    Ok(())
+}
+
+/// As asked for, else the cluster's, else the newest.
+fn version(spec: &InfraEnvSpec, world: &World<'_>) -> String {
+    let asked = spec.os_image_version.as_deref().filter(|text| !text.is_empty());
+    let of_cluster = world
+        .cluster
+        .map(|cluster| cluster.data.openshift_version.as_str())
+        .filter(|text| !text.is_empty());
+    asked
+        .or(of_cluster)
+        .or(world.newest_version)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// `None` when there are none.
+fn kernel_arguments(spec: &InfraEnvSpec) -> Result<Option<Vec<KernelArgument>>, Invalid> {
+    let read = |(index, argument): (usize, &muster_resources::KernelArgument)| {
+        let operation = serde_json::from_value(json!(argument.operation)).map_err(|_| {
+            Invalid::new(
+                format!("kernel_arguments[{index}].operation"),
+                "is missing; only append is supported for discovery images",
+            )
+        })?;
+        Ok(KernelArgument {
+            operation,
+            value: argument.value.clone().unwrap_or_default(),
+        })
+    };
+    let list: Vec<_> = spec
+        .kernel_arguments
+        .iter()
+        .enumerate()
+        .map(read)
+        .collect::<Result<_, Invalid>>()?;
+    Ok((!list.is_empty()).then_some(list))
+}
+
+/// One of the words of an enumeration; `None` when the field is not set.
+fn word<T: DeserializeOwned>(field: &'static str, text: Option<&str>) -> Result<Option<T>, Invalid> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    // The words are listed by the error, so that nobody has to look them up.
+    serde_json::from_value(Value::String(text.to_owned()))
+        .map(Some)
+        .map_err(|error| Invalid::new(field, error.to_string()))
+}
+
+/// The name of a field in the resource. Errors of core use the names of REST.
+pub fn spec_field(field: &str) -> String {
+    let (first, rest) = match field.find(['.', '[']) {
+        Some(at) => field.split_at(at),
+        None => (field, ""),
+    };
+    let name = match first {
+        "pull_secret" => "pullSecretRef".to_owned(),
+        "openshift_version" => "osImageVersion".to_owned(),
+        "cluster_id" => "clusterRef".to_owned(),
+        "additional_ntp_sources" => "additionalNTPSources".to_owned(),
+        "name" => return "metadata.name".to_owned(),
+        other => camel(other),
+    };
+    format!("spec.{name}{}", camel(rest))
+}
+
+fn camel(text: &str) -> String {
+    let mut parts = text.split('_');
+    let mut name = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let mut letters = part.chars();
+        name.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+        name.push_str(letters.as_str());
+    }
+    name
+}

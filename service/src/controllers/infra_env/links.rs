@@ -1,0 +1,63 @@
+//! The addresses that an InfraEnv's status tells. They are those that REST answers.
+
+use muster_api::time::Timestamp;
+use muster_core::infra_env::InfraEnv as Kept;
+use muster_resources::InfraEnvStatus;
+use url::Url;
+
+use crate::app::App;
+
+/// Where the artifacts of an InfraEnv are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Links {
+    /// The discovery ISO.
+    pub iso: String,
+    /// Kernel of the live image.
+    pub kernel: String,
+    /// Initramfs with the InfraEnv's configuration.
+    pub initrd: String,
+    /// What others need beside these.
+    pub rootfs: String,
+    /// iPXE script.
+    pub ipxe_script: String,
+    /// Discovery ignition.
+    pub discovery_ignition: String,
+    /// Events.
+    pub events: String,
+    /// Static network configuration as files.
+    pub static_network: String,
+}
+
+/// As they are now. A token in the addresses of `before` is kept while it is good for long enough: a new one would look like a new image.
+pub fn links(
+    app: &App,
+    infra_env: &Kept,
+    boot_order_control: bool,
+    before: Option<&InfraEnvStatus>,
+    now: Timestamp,
+) -> Links {
+    let token = before
+        .and_then(|status| kept_token(app, infra_env, status, now))
+        .or_else(|| app.auth.url_token(infra_env, now).token);
+    let token = token.as_deref();
+    let file = |name: &str, kind: Option<&str>| app.urls.signed_file(infra_env, name, kind, token);
+    Links {
+        iso: app.urls.iso(infra_env),
+        kernel: app.urls.kernel(infra_env),
+        initrd: app.urls.initrd(infra_env),
+        rootfs: app.urls.rootfs(infra_env),
+        ipxe_script: file("ipxe-script", boot_order_control.then_some("boot-order-control")),
+        discovery_ignition: file("discovery.ign", None),
+        events: app.urls.events("infra_env_id", infra_env.id, token),
+        static_network: file("static-network-config", None),
+    }
+}
+
+fn kept_token(app: &App, infra_env: &Kept, before: &InfraEnvStatus, now: Timestamp) -> Option<String> {
+    let address = before.debug_info.as_ref()?.events_url.as_deref()?;
+    let address = Url::parse(address).ok()?;
+    let (_, token) = address.query_pairs().find(|(name, _)| name == "api_key")?;
+    app.auth
+        .is_fresh(infra_env, &token, now)
+        .then(|| token.into_owned())
+}

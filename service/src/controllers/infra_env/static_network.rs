@@ -1,0 +1,162 @@
+//! NMStateConfigs of an InfraEnv. Source: static-network.md §2 and §3, kube-controllers.md §2.
+
+use std::collections::BTreeMap;
+
+use kube::ResourceExt;
+use muster_api::infra_env::{HostStaticNetworkConfig, MacInterface};
+use muster_core::infra_env::check_static_network;
+use muster_resources::NMStateConfig;
+
+/// What became of the NMStateConfigs that an InfraEnv selects.
+#[derive(Debug, Default, PartialEq)]
+pub struct Networks {
+    /// What can be stored.
+    pub accepted: Vec<HostStaticNetworkConfig>,
+    /// The names of the others, and what is wrong with each.
+    pub refused: Vec<(String, String)>,
+}
+
+impl Networks {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.accepted.len() + self.refused.len()
+    }
+
+    /// True when none matched.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Sorts out what can be stored. One that cannot keeps no other from being stored; of two that claim the same MAC address, the
+/// first by name is taken.
+pub fn sorted_out(mut configs: Vec<NMStateConfig>) -> Networks {
+    configs.sort_by_key(ResourceExt::name_any);
+    let mut taken: BTreeMap<String, String> = BTreeMap::new();
+    let mut networks = Networks::default();
+    for config in &configs {
+        let name = config.name_any();
+        match accepted(config, &taken) {
+            Ok(host) => {
+                let macs = host
+                    .mac_interface_map
+                    .iter()
+                    .filter_map(|card| card.mac_address.as_deref());
+                taken.extend(macs.map(|mac| (mac.to_ascii_lowercase(), name.clone())));
+                networks.accepted.push(host);
+            }
+            Err(reason) => networks.refused.push((name, reason)),
+        }
+    }
+    networks
+}
+
+fn accepted(
+    config: &NMStateConfig,
+    taken: &BTreeMap<String, String>,
+) -> Result<HostStaticNetworkConfig, String> {
+    let host = host(config);
+    let mut checked = check_static_network(std::slice::from_ref(&host)).map_err(|invalid| {
+        let field = invalid.field.trim_start_matches("static_network_config[0]");
+        let field = match field {
+            ".network_yaml" => "spec.config",
+            _ => "spec.interfaces",
+        };
+        format!("{field}: {}", invalid.reason)
+    })?;
+    for card in &host.mac_interface_map {
+        let mac = card.mac_address.as_deref().unwrap_or_default();
+        if let Some(other) = taken.get(&mac.to_ascii_lowercase()) {
+            return Err(format!(
+                "spec.interfaces: the MAC address {mac} is also in the NMStateConfig {other}, which is taken"
+            ));
+        }
+    }
+    Ok(checked.pop().expect("a list of one stays one"))
+}
+
+fn host(config: &NMStateConfig) -> HostStaticNetworkConfig {
+    // As JSON, which is YAML, too. Keys are in one order, so that the same configuration is the same text.
+    let document = config.spec.config.as_ref();
+    let text = document.map(|document| serde_json::to_string(document).expect("a JSON object is JSON"));
+    HostStaticNetworkConfig {
+        network_yaml: text,
+        mac_interface_map: config
+            .spec
+            .interfaces
+            .iter()
+            .map(|card| MacInterface {
+                mac_address: Some(card.mac_address.clone()),
+                logical_nic_name: Some(card.name.clone()),
+            })
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn config(name: &str, interfaces: Value, document: Value) -> NMStateConfig {
+        serde_json::from_value(json!({
+            "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "NMStateConfig",
+            "metadata": {"name": name, "namespace": "lab"},
+            "spec": {"interfaces": interfaces, "config": document},
+        }))
+        .unwrap()
+    }
+
+    fn nic(mac: &str) -> Value {
+        json!([{"macAddress": mac, "name": "nic-a"}])
+    }
+
+    fn document() -> Value {
+        json!({"interfaces": [{"name": "nic-a", "type": "ethernet", "state": "up"}]})
+    }
+
+    #[test]
+    fn a_configuration_becomes_what_rest_would_have_been_sent() {
+        let found = sorted_out(vec![config("a", nic("02:00:00:AA:10:01"), document())]);
+        assert_eq!(found.refused, []);
+        assert_eq!(
+            serde_json::to_value(&found.accepted).unwrap(),
+            json!([{
+                "network_yaml": r#"{"interfaces":[{"name":"nic-a","state":"up","type":"ethernet"}]}"#,
+                "mac_interface_map": [{"mac_address": "02:00:00:AA:10:01", "logical_nic_name": "nic-a"}],
+            }])
+        );
+    }
+
+    #[test]
+    fn one_that_is_wrong_is_named_and_the_others_are_taken() {
+        let found = sorted_out(vec![
+            config(
+                "c",
+                nic("02:00:00:aa:10:03"),
+                json!({"interfaces": [{"type": "ethernet"}]}),
+            ),
+            config("b", nic("02:00:00:aa:10:02"), document()),
+            config("d", nic("02:00:00:aa:10:04"), json!(null)),
+        ]);
+        assert_eq!(found.accepted.len(), 1);
+        assert_eq!(found.len(), 3);
+        assert_eq!(found.refused[0].0, "c");
+        assert_eq!(found.refused[0].1, "spec.config: every interface needs a name");
+        assert_eq!(found.refused[1].0, "d");
+        assert!(found.refused[1].1.starts_with("spec.config: must not be empty"));
+    }
+
+    #[test]
+    fn two_that_claim_a_card_are_told_apart_by_name_whatever_the_case() {
+        let found = sorted_out(vec![
+            config("second", nic("02:00:00:aa:10:01"), document()),
+            config("first", nic("02:00:00:AA:10:01"), document()),
+        ]);
+        assert_eq!(found.accepted.len(), 1);
+        assert_eq!(found.refused.len(), 1);
+        assert_eq!(found.refused[0].0, "second");
+        assert!(found.refused[0].1.contains("NMStateConfig first"));
+    }
+}

@@ -1,0 +1,265 @@
+//! Secrets and ConfigMaps that custom resources refer to. Source: kube-controllers.md §0.
+//!
+//! They are read by name, one at a time: nobody watches all Secrets of a cluster. What was read gets two labels, and only what has the
+//! first of them is watched, without its content: so a changed one is noticed. No error and no log line holds a value.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret as KubeSecret};
+use kube::api::{Patch, PatchParams};
+use kube::runtime::watcher;
+use kube::{Api, Client, Resource, ResourceExt};
+use muster_core::secret::Secret;
+use muster_resources::names;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+/// Why a value that an object refers to is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ReferenceError {
+    /// No such object.
+    #[error(
+        "the {kind} {namespace}/{name} does not exist; create it, it is looked for again every few seconds"
+    )]
+    Missing {
+        /// `Secret` or `ConfigMap`.
+        kind: &'static str,
+        /// Where it was looked for.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+    /// The reference names nothing.
+    #[error("the reference has no name of a {0}; set it")]
+    Nameless(&'static str),
+    /// It is there, the key is not.
+    #[error("the {kind} {namespace}/{name} has no key {key:?}; it has {}", listed(.keys))]
+    NoKey {
+        /// `Secret` or `ConfigMap`.
+        kind: &'static str,
+        /// Where it is.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// What was looked for.
+        key: String,
+        /// What is there.
+        keys: Vec<String>,
+    },
+    /// Binary data where text is needed.
+    #[error("the key {key:?} of the {kind} {namespace}/{name} is not text (UTF-8)")]
+    NotText {
+        /// `Secret` or `ConfigMap`.
+        kind: &'static str,
+        /// Where it is.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// Which key.
+        key: String,
+    },
+    /// The API server did not answer what was asked.
+    #[error("reading the {kind} {namespace}/{name} failed")]
+    Api {
+        /// `Secret` or `ConfigMap`.
+        kind: &'static str,
+        /// Where it was looked for.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// Why.
+        #[source]
+        source: kube::Error,
+    },
+}
+
+impl ReferenceError {
+    /// True when only a user can mend it; otherwise it may be better at the next try.
+    pub fn is_input(&self) -> bool {
+        match self {
+            Self::Missing { .. } | Self::Nameless(_) | Self::NoKey { .. } | Self::NotText { .. } => true,
+            Self::Api { .. } => false,
+        }
+    }
+}
+
+fn listed(keys: &[String]) -> String {
+    if keys.is_empty() {
+        return "no keys".into();
+    }
+    keys.join(", ")
+}
+
+/// What to watch, of Secrets and ConfigMaps: those that were read once. Use it with `PartialObjectMeta`.
+pub fn watched() -> watcher::Config {
+    watcher::Config::default().labels(&format!("{}=true", names::label::WATCH))
+}
+
+/// The value of `key` in a Secret. Labels the Secret, so that its changes are noticed.
+///
+/// # Errors
+/// Those of [`ReferenceError`].
+pub async fn read_secret(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    key: &str,
+) -> Result<Secret, ReferenceError> {
+    let secret: KubeSecret = get(client, "Secret", namespace, name).await?;
+    let data = secret.data.unwrap_or_default();
+    let text = value("Secret", namespace, name, key, &data, |bytes| {
+        String::from_utf8(bytes.0.clone()).ok()
+    })?;
+    Ok(Secret::new(text))
+}
+
+/// All texts in a ConfigMap. Labels it, so that its changes are noticed.
+///
+/// # Errors
+/// Those of [`ReferenceError`].
+pub async fn read_config_map(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+) -> Result<BTreeMap<String, String>, ReferenceError> {
+    let map: ConfigMap = get(client, "ConfigMap", namespace, name).await?;
+    Ok(map.data.unwrap_or_default())
+}
+
+/// Whether a Secret with this key is there. It is not read for its value, and not labelled.
+///
+/// # Errors
+/// As with [`read_secret`].
+pub async fn has_secret(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    key: &str,
+) -> Result<(), ReferenceError> {
+    let secret: KubeSecret = find(client, "Secret", namespace, name).await?;
+    let data = secret.data.unwrap_or_default();
+    value("Secret", namespace, name, key, &data, |_| Some(())).map(drop)
+}
+
+fn value<V, T>(
+    kind: &'static str,
+    namespace: &str,
+    name: &str,
+    key: &str,
+    data: &BTreeMap<String, V>,
+    read: impl Fn(&V) -> Option<T>,
+) -> Result<T, ReferenceError> {
+    let (namespace, name) = (namespace.to_owned(), name.to_owned());
+    let Some(found) = data.get(key) else {
+        return Err(ReferenceError::NoKey {
+            kind,
+            namespace,
+            name,
+            key: key.to_owned(),
+            keys: data.keys().cloned().collect(),
+        });
+    };
+    read(found).ok_or_else(|| ReferenceError::NotText {
+        kind,
+        namespace,
+        name,
+        key: key.to_owned(),
+    })
+}
+
+async fn get<K>(client: &Client, kind: &'static str, namespace: &str, name: &str) -> Result<K, ReferenceError>
+where
+    K: Resource<Scope = kube::core::NamespaceResourceScope> + Clone + Debug + DeserializeOwned,
+    K::DynamicType: Default,
+{
+    let found: K = find(client, kind, namespace, name).await?;
+    if let Some(labels) = missing_labels(found.labels()) {
+        let api = Api::<K>::namespaced(client.clone(), namespace);
+        let patch = Patch::Merge(json!({"metadata": {"labels": labels}}));
+        // Without the labels it is still good; its changes are noticed when its user is looked at next.
+        if let Err(error) = api.patch_metadata(name, &PatchParams::default(), &patch).await {
+            tracing::warn!(%error, kind, namespace, name, "it could not be labelled, so changes of it may go unnoticed");
+        }
+    }
+    Ok(found)
+}
+
+async fn find<K>(
+    client: &Client,
+    kind: &'static str,
+    namespace: &str,
+    name: &str,
+) -> Result<K, ReferenceError>
+where
+    K: Resource<Scope = kube::core::NamespaceResourceScope> + Clone + Debug + DeserializeOwned,
+    K::DynamicType: Default,
+{
+    if name.is_empty() {
+        return Err(ReferenceError::Nameless(kind));
+    }
+    let api = Api::<K>::namespaced(client.clone(), namespace);
+    let found = api.get_opt(name).await.map_err(|source| ReferenceError::Api {
+        kind,
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        source,
+    })?;
+    found.ok_or_else(|| ReferenceError::Missing {
+        kind,
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    })
+}
+
+/// The labels that are still to be set; `None` when they are there.
+fn missing_labels(labels: &BTreeMap<String, String>) -> Option<BTreeMap<&'static str, &'static str>> {
+    let missing: BTreeMap<_, _> = [names::label::WATCH, names::label::BACKUP]
+        .into_iter()
+        .filter(|label| labels.get(*label).is_none_or(|value| value != "true"))
+        .map(|label| (label, "true"))
+        .collect();
+    (!missing.is_empty()).then_some(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn only_labels_that_are_missing_are_set() {
+        assert_eq!(missing_labels(&labels(&[])).unwrap().len(), 2);
+        let half = labels(&[(names::label::WATCH, "true"), ("mine", "x")]);
+        assert_eq!(
+            missing_labels(&half).unwrap().into_keys().collect::<Vec<_>>(),
+            [names::label::BACKUP]
+        );
+        let whole = labels(&[(names::label::WATCH, "true"), (names::label::BACKUP, "true")]);
+        assert_eq!(missing_labels(&whole), None);
+        let wrong = labels(&[(names::label::WATCH, "false"), (names::label::BACKUP, "true")]);
+        assert!(missing_labels(&wrong).is_some());
+    }
+
+    #[test]
+    fn an_error_names_the_keys_and_never_a_value() {
+        let data = labels(&[("config.json", "hunter2"), ("other", "hunter3")]);
+        let error = value("Secret", "lab", "pull", names::key::PULL_SECRET, &data, |_| {
+            Some(())
+        })
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the Secret lab/pull has no key \".dockerconfigjson\"; it has config.json, other"
+        );
+        assert!(!format!("{error:?}").contains("hunter"));
+        let error = value("Secret", "lab", "pull", "other", &data, |_| None::<()>).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("hunter"));
+    }
+}

@@ -1,0 +1,416 @@
+//! etcd, kube-apiserver and kube-controller-manager, owned by a test.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+use serde_json::json;
+use tempfile::TempDir;
+use ureq::Agent;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+use crate::condition::await_condition;
+use crate::ports::ReservedPort;
+use crate::process::{Program, command};
+
+use super::kubectl::Kubectl;
+use super::programs::program;
+
+/// Measured 2.7 s for the API server on an idle machine; a test shares two cores with emulated ones.
+const START_LIMIT: Duration = Duration::from_secs(120);
+/// What the administrator shows instead of a certificate, for clients that know no certificates. The server ends with the test.
+const TOKEN: &str = "token-of-the-labs-administrator";
+/// What production has that tests want: certificates are signed, owners' objects and namespaces' content go.
+const CONTROLLERS: &str = "csrsigning,csrcleaner,garbagecollector,namespace,nodelifecycle";
+
+/// How a control plane is to run.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    more: Vec<String>,
+    is_without_controllers: bool,
+}
+
+impl Settings {
+    /// With one more argument of kube-apiserver.
+    #[must_use]
+    pub fn server_argument(mut self, argument: &str) -> Self {
+        self.more.push(argument.to_owned());
+        self
+    }
+
+    /// Without kube-controller-manager: nothing is collected, no certificate is signed.
+    #[must_use]
+    pub fn without_controllers(mut self) -> Self {
+        self.is_without_controllers = true;
+        self
+    }
+
+    /// Starts etcd, the API server and the controller manager, and waits until the server is ready.
+    #[track_caller]
+    pub fn start(self) -> ControlPlane {
+        ControlPlane::start_with(self)
+    }
+}
+
+/// A running control plane with a data folder of its own. Dropping it kills it; if the test fails, its logs are shown.
+pub struct ControlPlane {
+    // Whoever needs the other ends first.
+    controllers: Option<Program>,
+    server: Program,
+    etcd: Program,
+    settings: Settings,
+    ports: Ports,
+    agent: Agent,
+    folder: TempDir,
+}
+
+struct Ports {
+    server: ReservedPort,
+    etcd: ReservedPort,
+    etcd_peers: ReservedPort,
+}
+
+impl ControlPlane {
+    /// Starts one as production has it.
+    ///
+    /// # Panics
+    /// If the programs are missing or do not start.
+    #[track_caller]
+    pub fn start() -> Self {
+        Settings::default().start()
+    }
+
+    /// The one that tests of this program share, each in namespaces of its own; started for the first, stopped after the last that
+    /// holds it. For tests that neither run Muster on it nor disturb it.
+    #[track_caller]
+    pub fn shared() -> Arc<Self> {
+        static RUNNING: Mutex<Weak<ControlPlane>> = Mutex::new(Weak::new());
+        // A start that panicked left nothing behind; the next may try again.
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        running.upgrade().unwrap_or_else(|| {
+            let started = Arc::new(Self::start());
+            *running = Arc::downgrade(&started);
+            started
+        })
+    }
+
+    #[track_caller]
+    fn start_with(settings: Settings) -> Self {
+        let folder = tempfile::Builder::new().prefix("muster-kubernetes-").tempdir();
+        let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
+        let ports = Ports {
+            server: ReservedPort::reserve(),
+            etcd: ReservedPort::reserve(),
+            etcd_peers: ReservedPort::reserve(),
+        };
+        let url = format!("https://127.0.0.1:{}", ports.server.number());
+        let authority = write_identities(folder.path(), &url)
+            .unwrap_or_else(|error| panic!("the lab's certificates: {error}"));
+        let etcd = launch_etcd(&ports, folder.path());
+        let server = launch_server(&settings, &ports, folder.path());
+        let mut plane = Self {
+            controllers: None,
+            server,
+            etcd,
+            settings,
+            ports,
+            agent: agent(&authority),
+            folder,
+        };
+        plane.await_ready();
+        if !plane.settings.is_without_controllers {
+            plane.controllers = Some(launch_controllers(plane.folder.path()));
+        }
+        plane
+    }
+
+    #[track_caller]
+    fn await_ready(&mut self) {
+        let url = self.url();
+        let Self {
+            server, etcd, agent, ..
+        } = self;
+        let mut ask = |path: &str| {
+            for program in [&mut *server, &mut *etcd] {
+                assert!(
+                    program.is_running(),
+                    "a part of the control plane ended:\n{}",
+                    program.transcript().tail()
+                );
+            }
+            let request = agent.get(format!("{url}{path}"));
+            let mut answer = request
+                .header("Authorization", format!("Bearer {TOKEN}"))
+                .call()
+                .map_err(|error| error.to_string())?;
+            match answer.status().as_u16() {
+                200 => Ok(()),
+                status => Err(format!(
+                    "{path}: {status} {}",
+                    answer.body_mut().read_to_string().unwrap_or_default()
+                )),
+            }
+        };
+        // The namespace is made a moment after the server is ready.
+        await_condition("kube-apiserver to be ready", START_LIMIT, || {
+            ask("/readyz").and_then(|()| ask("/api/v1/namespaces/default"))
+        });
+    }
+
+    /// Where the API server is.
+    pub fn url(&self) -> String {
+        format!("https://127.0.0.1:{}", self.ports.server.number())
+    }
+
+    /// The administrator's kubeconfig: the server is verified by its authority, the administrator shows a certificate.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("admin.kubeconfig")
+    }
+
+    /// The certificate of the authority that signed the server's.
+    pub fn authority(&self) -> PathBuf {
+        self.folder.path().join("ca.crt")
+    }
+
+    /// A token with the administrator's rights.
+    pub fn token(&self) -> &'static str {
+        TOKEN
+    }
+
+    /// The administrator's `kubectl`.
+    pub fn kubectl(&self) -> Kubectl {
+        Kubectl::new(&self.kubeconfig())
+    }
+
+    /// The process id of kube-apiserver.
+    pub fn server_id(&self) -> u32 {
+        self.server.id()
+    }
+
+    /// The process id of etcd.
+    pub fn etcd_id(&self) -> u32 {
+        self.etcd.id()
+    }
+
+    /// Ends the API server as a power cut would; etcd keeps what it has.
+    pub fn kill_server(&mut self) {
+        self.server.kill();
+    }
+
+    /// Stops the API server in its tracks, as a network that swallows everything would; `Signal::SIGCONT` lets it go on.
+    pub fn signal_server(&self, signal: Signal) {
+        self.server.signal(signal);
+    }
+
+    /// Starts the API server again, on the same port, after [`kill_server`](Self::kill_server), and waits until it is ready.
+    #[track_caller]
+    pub fn start_server_again(&mut self) {
+        self.server = launch_server(&self.settings, &self.ports, self.folder.path());
+        self.await_ready();
+    }
+}
+
+fn launch_etcd(ports: &Ports, folder: &Path) -> Program {
+    let client = format!("http://127.0.0.1:{}", ports.etcd.number());
+    let peer = format!("http://127.0.0.1:{}", ports.etcd_peers.number());
+    let mut etcd = command(program("etcd"));
+    etcd.arg("--data-dir").arg(folder.join("etcd"));
+    etcd.args([
+        "--listen-client-urls",
+        &client,
+        "--advertise-client-urls",
+        &client,
+    ]);
+    etcd.args([
+        "--listen-peer-urls",
+        &peer,
+        "--initial-advertise-peer-urls",
+        &peer,
+    ]);
+    etcd.args(["--initial-cluster", &format!("default={peer}")]);
+    // A test's data need not survive the computer.
+    etcd.args(["--unsafe-no-fsync", "--log-level", "warn"]);
+    Program::start_shared("etcd", etcd, &folder.join("etcd.log"))
+}
+
+fn launch_server(settings: &Settings, ports: &Ports, folder: &Path) -> Program {
+    let mut server = command(program("kube-apiserver"));
+    server.args(["--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1"]);
+    server.args(["--secure-port", &ports.server.number().to_string()]);
+    server.args([
+        "--etcd-servers",
+        &format!("http://127.0.0.1:{}", ports.etcd.number()),
+    ]);
+    server.args(["--service-cluster-ip-range", "10.0.0.0/24", "--allow-privileged"]);
+    server.args([
+        "--authorization-mode",
+        "Node,RBAC",
+        "--enable-bootstrap-token-auth",
+    ]);
+    server.args(["--disable-admission-plugins", "ServiceAccount"]);
+    server.args(["--service-account-issuer", "https://kubernetes.default.svc"]);
+    let mut file = |flag: &str, name: &str| {
+        server.arg(flag).arg(folder.join(name));
+    };
+    file("--cert-dir", "made");
+    file("--tls-cert-file", "server.crt");
+    file("--tls-private-key-file", "server.key");
+    file("--client-ca-file", "ca.crt");
+    file("--token-auth-file", "tokens.csv");
+    file("--service-account-key-file", "accounts.pub");
+    file("--service-account-signing-key-file", "accounts.key");
+    server.args(&settings.more);
+    Program::start_shared("kube-apiserver", server, &folder.join("server.log"))
+}
+
+fn launch_controllers(folder: &Path) -> Program {
+    let mut controllers = command(program("kube-controller-manager"));
+    controllers.args([
+        "--secure-port",
+        "0",
+        "--leader-elect=false",
+        "--controllers",
+        CONTROLLERS,
+    ]);
+    let mut file = |flag: &str, name: &str| {
+        controllers.arg(flag).arg(folder.join(name));
+    };
+    file("--kubeconfig", "admin.kubeconfig");
+    file("--cluster-signing-cert-file", "ca.crt");
+    file("--cluster-signing-key-file", "ca.key");
+    file("--service-account-private-key-file", "accounts.key");
+    Program::start_shared(
+        "kube-controller-manager",
+        controllers,
+        &folder.join("controllers.log"),
+    )
+}
+
+/// Somebody who trusts that authority alone.
+fn agent(authority: &str) -> Agent {
+    let certificate =
+        Certificate::from_pem(authority.as_bytes()).expect("the lab's authority is a certificate");
+    let tls = TlsConfig::builder()
+        .root_certs(RootCerts::Specific(Arc::new(vec![certificate])))
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .build();
+    let config = Agent::config_builder()
+        .tls_config(tls)
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(20)))
+        .proxy(None);
+    config.build().into()
+}
+
+/// Writes keys, certificates, the token and the kubeconfig; answers the authority's certificate.
+fn write_identities(folder: &Path, url: &str) -> Result<String, Box<dyn std::error::Error>> {
+    let authority_key = KeyPair::generate()?;
+    let mut parameters = CertificateParams::new(Vec::<String>::new())?;
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    parameters
+        .distinguished_name
+        .push(DnType::CommonName, "lab-kubernetes-ca");
+    let authority = parameters.self_signed(&authority_key)?.pem();
+    fs::write(folder.join("ca.crt"), &authority)?;
+    fs::write(folder.join("ca.key"), authority_key.serialize_pem())?;
+    let issuer = Issuer::new(parameters, authority_key);
+
+    let names = ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default.svc"];
+    let mut server = CertificateParams::new(names.map(str::to_owned))?;
+    server
+        .distinguished_name
+        .push(DnType::CommonName, "kube-apiserver");
+    server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let server_key = KeyPair::generate()?;
+    fs::write(
+        folder.join("server.crt"),
+        server.signed_by(&server_key, &issuer)?.pem(),
+    )?;
+    fs::write(folder.join("server.key"), server_key.serialize_pem())?;
+
+    let mut admin = CertificateParams::new(Vec::<String>::new())?;
+    admin
+        .distinguished_name
+        .push(DnType::OrganizationName, "system:masters");
+    admin.distinguished_name.push(DnType::CommonName, "lab-admin");
+    admin.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let admin_key = KeyPair::generate()?;
+    fs::write(
+        folder.join("admin.crt"),
+        admin.signed_by(&admin_key, &issuer)?.pem(),
+    )?;
+    fs::write(folder.join("admin.key"), admin_key.serialize_pem())?;
+
+    let accounts = KeyPair::generate()?;
+    fs::write(folder.join("accounts.key"), accounts.serialize_pem())?;
+    fs::write(folder.join("accounts.pub"), accounts.public_key_pem())?;
+    fs::write(
+        folder.join("tokens.csv"),
+        format!("{TOKEN},lab-admin,lab-admin,\"system:masters\"\n"),
+    )?;
+    fs::write(folder.join("admin.kubeconfig"), kubeconfig(folder, url)?)?;
+    Ok(authority)
+}
+
+/// JSON is YAML. Everything is inside, so that the file can be a Secret.
+fn kubeconfig(folder: &Path, url: &str) -> std::io::Result<String> {
+    let inside = |name: &str| fs::read(folder.join(name)).map(|bytes| base64(&bytes));
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "lab",
+        "clusters": [{"name": "lab", "cluster": {"server": url, "certificate-authority-data": inside("ca.crt")?}}],
+        "users": [{"name": "admin", "user": {"client-certificate-data": inside("admin.crt")?, "client-key-data": inside("admin.key")?}}],
+        "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "admin", "namespace": "default"}}],
+    });
+    Ok(config.to_string())
+}
+
+fn base64(bytes: &[u8]) -> String {
+    use ::base64::Engine as _;
+    ::base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connects(port: u16) -> bool {
+        std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+    }
+
+    #[test]
+    fn a_control_plane_serves_collects_and_ends_with_its_value() {
+        let mut plane = ControlPlane::start();
+        let kubectl = plane.kubectl().namespace("shelf");
+        assert!(kubectl.run(&["version"]).contains("Server Version: v1."));
+        kubectl.run(&["create", "namespace", "shelf"]);
+        kubectl.run(&["create", "configmap", "owner"]);
+        let uid = kubectl.run(&["get", "configmap", "owner", "-o", "jsonpath={.metadata.uid}"]);
+        let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}]);
+        kubectl.apply(&[
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": owner}}),
+        ]);
+        kubectl.run(&["delete", "configmap", "owner"]);
+        kubectl.run(&["wait", "--for=delete", "configmap/owned", "--timeout=60s"]);
+
+        plane.kill_server();
+        assert!(!kubectl.try_run(&["get", "namespaces"]).is_good);
+        plane.start_server_again();
+        assert!(
+            kubectl
+                .run(&["get", "namespaces", "-o", "name"])
+                .contains("namespace/shelf")
+        );
+
+        let ports = [plane.ports.server.number(), plane.ports.etcd.number()];
+        assert!(ports.iter().all(|port| connects(*port)));
+        drop(plane);
+        assert!(!ports.iter().any(|port| connects(*port)));
+    }
+}

@@ -1,0 +1,218 @@
+//! `kubectl`, as people type it.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::condition::await_condition;
+use crate::process::{Program, command, output_within};
+
+use super::programs::program;
+
+/// How long one command may take. Everything that waits says so itself (`--timeout`), and for less.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What a command said.
+#[derive(Debug, Clone)]
+pub struct Said {
+    /// Whether it succeeded.
+    pub is_good: bool,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+/// `kubectl` for one kubeconfig (and namespace), with a home of its own.
+#[derive(Debug, Clone)]
+pub struct Kubectl {
+    kubeconfig: PathBuf,
+    namespace: Option<String>,
+    home: Arc<TempDir>,
+}
+
+impl Kubectl {
+    /// As somebody with that kubeconfig.
+    pub fn new(kubeconfig: &Path) -> Self {
+        let home = tempfile::Builder::new().prefix("muster-kubectl-").tempdir();
+        let home = home.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
+        Self {
+            kubeconfig: kubeconfig.to_owned(),
+            namespace: None,
+            home: Arc::new(home),
+        }
+    }
+
+    /// The same in a namespace, as `--namespace` says it.
+    #[must_use]
+    pub fn namespace(&self, name: &str) -> Self {
+        Self {
+            namespace: Some(name.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// The kubeconfig.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// The command with these arguments; the caller starts it. It sees no proxy.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut kubectl = command(program("kubectl"));
+        for (variable, _) in std::env::vars_os() {
+            let name = variable.to_string_lossy().to_ascii_lowercase();
+            if name.ends_with("_proxy") || name.starts_with("kube") {
+                kubectl.env_remove(variable);
+            }
+        }
+        kubectl
+            .env("HOME", self.home.path())
+            .env("KUBECONFIG", &self.kubeconfig);
+        if let Some(namespace) = &self.namespace {
+            kubectl.args(["--namespace", namespace]);
+        }
+        kubectl.args(arguments).current_dir(self.home.path());
+        kubectl
+    }
+
+    /// Runs it; answers what it printed.
+    ///
+    /// # Panics
+    /// If it fails; shows what it said.
+    #[track_caller]
+    pub fn run(&self, arguments: &[&str]) -> String {
+        let said = self.try_run(arguments);
+        assert!(
+            said.is_good,
+            "kubectl {}: {}{}",
+            arguments.join(" "),
+            said.out,
+            said.err
+        );
+        said.out
+    }
+
+    /// Runs it, whatever comes of it.
+    ///
+    /// # Panics
+    /// If it does not end in time.
+    #[track_caller]
+    pub fn try_run(&self, arguments: &[&str]) -> Said {
+        said_by(&mut self.command(arguments), b"")
+    }
+
+    /// Runs it with these arguments and text on standard input, e.g. `apply -f -`.
+    ///
+    /// # Panics
+    /// If it fails; shows what it said.
+    #[track_caller]
+    pub fn run_with(&self, arguments: &[&str], input: &str) -> String {
+        let said = said_by(&mut self.command(arguments), input.as_bytes());
+        assert!(
+            said.is_good,
+            "kubectl {}: {}{}\n{input}",
+            arguments.join(" "),
+            said.out,
+            said.err
+        );
+        said.out
+    }
+
+    /// Applies objects as `kubectl apply` does.
+    ///
+    /// # Panics
+    /// If the server refuses.
+    #[track_caller]
+    pub fn apply(&self, objects: &[Value]) -> String {
+        let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": objects});
+        self.run_with(&["apply", "-f", "-"], &list.to_string())
+    }
+
+    /// What `get -o json` with these arguments answers.
+    ///
+    /// # Panics
+    /// If it fails.
+    #[track_caller]
+    pub fn get(&self, arguments: &[&str]) -> Value {
+        let text = self.run(&[&["get", "-o", "json"], arguments].concat());
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("kubectl get: {error} in {text}"))
+    }
+
+    /// Waits until `get -o json` with these arguments answers something in which `look` finds what it wants.
+    ///
+    /// # Panics
+    /// After `limit`, with the last thing seen.
+    #[track_caller]
+    pub fn await_that<T>(
+        &self,
+        what: &str,
+        arguments: &[&str],
+        limit: Duration,
+        mut look: impl FnMut(&Value) -> Option<T>,
+    ) -> T {
+        await_condition(what, limit, || {
+            let said = self.try_run(&[&["get", "-o", "json"], arguments].concat());
+            let seen: Value = serde_json::from_str(&said.out).unwrap_or_default();
+            look(&seen).ok_or_else(|| format!("{}{}", said.out, said.err))
+        })
+    }
+
+    /// Edits an object as a person would: `script` is the editor, a shell command that gets the file's name as its last word.
+    ///
+    /// # Panics
+    /// If it fails.
+    #[track_caller]
+    pub fn edit(&self, arguments: &[&str], script: &str) -> String {
+        let mut edit = self.command(&[&["edit"], arguments].concat());
+        let said = said_by(edit.env("EDITOR", script), b"");
+        assert!(
+            said.is_good,
+            "kubectl edit {}: {}{}",
+            arguments.join(" "),
+            said.out,
+            said.err
+        );
+        said.out
+    }
+
+    /// Starts it, e.g. `get -w`; what it says is followed.
+    #[track_caller]
+    pub fn start(&self, arguments: &[&str]) -> Program {
+        let log = tempfile::Builder::new()
+            .prefix("said-")
+            .tempfile_in(self.home.path())
+            .and_then(|file| Ok(file.into_temp_path().keep()?));
+        let log = log.unwrap_or_else(|error| panic!("{}: {error}", self.home.path().display()));
+        let name = format!("kubectl {}", arguments.join(" "));
+        Program::start(&name, &mut self.command(arguments), &log)
+    }
+
+    /// Writes a file that commands can name; answers its path.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    #[track_caller]
+    pub fn file(&self, name: &str, content: &str) -> String {
+        let path = self.home.path().join(name);
+        let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(content.as_bytes()));
+        written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        path.display().to_string()
+    }
+}
+
+#[track_caller]
+fn said_by(command: &mut Command, input: &[u8]) -> Said {
+    let output = output_within(command.stdin(Stdio::piped()), input, LIMIT);
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Said {
+        is_good: output.status.success(),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
+}

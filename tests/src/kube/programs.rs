@@ -1,0 +1,63 @@
+//! Where Kubernetes' programs are.
+
+use std::path::{Path, PathBuf};
+
+use crate::artifacts::project_root;
+
+const MODULE: &str = include_str!("../../kube/go.mod");
+const ETCD_MODULE: &str = include_str!("../../kube/etcd/go.mod");
+
+/// One of `etcd`, `kubectl`, `kube-apiserver`, `kube-controller-manager`: that of `KUBEBUILDER_ASSETS` (the convention of
+/// Kubernetes' own tests), else the one that `.ci/kube` built.
+///
+/// # Panics
+/// If there is none; says how to have it built.
+pub fn program(name: &str) -> PathBuf {
+    let given = std::env::var_os("KUBEBUILDER_ASSETS").map(|folder| Path::new(&folder).join(name));
+    let built = project_root()
+        .join(".cache/kube")
+        .join(release())
+        .join("bin")
+        .join(name);
+    let found = given
+        .into_iter()
+        .chain([built.clone()])
+        .find(|path| path.is_file());
+    found.unwrap_or_else(|| {
+        panic!(
+            "{} is missing: run `.ci/kube` (`make test` does; five minutes, once), or set KUBEBUILDER_ASSETS",
+            built.display()
+        )
+    })
+}
+
+/// The folder of what is built from these modules, as `.ci/kube` names it.
+fn release() -> String {
+    let kubernetes = required("k8s.io/kubernetes", MODULE);
+    let etcd = required("go.etcd.io/etcd/server/v3", ETCD_MODULE);
+    format!("kubernetes-{kubernetes}-etcd-{etcd}")
+}
+
+/// The version of a module that a `go.mod` requires.
+fn required<'a>(module: &str, file: &'a str) -> &'a str {
+    let versions = file.lines().filter_map(|line| {
+        let line = line.trim().trim_start_matches("require ");
+        line.strip_prefix(module)?.strip_prefix(' ')?.split(' ').next()
+    });
+    let version = versions.into_iter().find(|version| version.starts_with('v'));
+    version.unwrap_or_else(|| panic!("go.mod does not require {module}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_those_of_the_modules() {
+        let file =
+            "require a/b v1.2.3 // indirect\nrequire (\n\tc v4.5.6\n\tc/d v7.8.9\n)\nreplace c => c v0.0.1\n";
+        assert_eq!(required("a/b", file), "v1.2.3");
+        assert_eq!(required("c", file), "v4.5.6");
+        assert_eq!(required("c/d", file), "v7.8.9");
+    }
+}
