@@ -6,8 +6,8 @@
 //! depends on what was pushed before.
 
 pub mod agent_cluster_install;
-pub mod cluster_deployment;
 pub mod bridge;
+pub mod cluster_deployment;
 pub mod conditions;
 pub mod context;
 pub mod drive;
@@ -18,6 +18,8 @@ pub mod kinds;
 pub mod lead;
 pub mod lease;
 pub mod pushed;
+#[cfg(test)]
+mod recorded;
 pub mod secrets;
 pub mod state;
 
