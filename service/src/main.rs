@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use muster::cli::output::print;
 use muster::cli::{hosts, infra_env, token};
+use muster::controllers::agent_labels;
 use muster::http::router;
 use muster::serve;
 use muster::settings::ServeArgs;
@@ -33,10 +34,16 @@ enum Command {
     Hosts(hosts::HostsArgs),
     /// Print the description of the REST API
     Openapi,
+    /// The service's own: queries of AgentClassifications are asked in a process of their own
+    #[command(hide = true, name = agent_labels::worker::COMMAND)]
+    AskQueries,
 }
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
+    if matches!(cli.command, Command::AskQueries) {
+        return Ok(agent_labels::worker::answer()?);
+    }
     // Fails only when a provider is installed already, which nobody does.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -50,6 +57,7 @@ fn main() -> Result<()> {
                 print(&format!("{}\n", router::openapi().to_pretty_json()?));
                 Ok(())
             }
+            Command::AskQueries => Ok(()),
         }
     })
 }
