@@ -78,6 +78,9 @@ lint: ## Check formatting and clippy's advice
 generated: programs-under-test
 	@$(TARGET)/debug/muster openapi | diff -u api-spec/openapi.json - || { \
 	  echo "api-spec/openapi.json is stale: $(TARGET)/debug/muster openapi > api-spec/openapi.json" >&2; exit 1; }
+	@rm -rf $(TARGET)/crds && $(TARGET)/debug/muster crds --all --dir $(TARGET)/crds
+	@diff -ru api-spec/crds $(TARGET)/crds || { \
+	  echo "api-spec/crds is stale: $(TARGET)/debug/muster crds --all --dir api-spec/crds" >&2; exit 1; }
 
 deps: ## Install what all targets need
 	@.ci/deps rust build image test bench

@@ -2,18 +2,24 @@
 //!
 //! One controller a kind, each a file here with a folder beside it: pure `status` and `desired`, and `reconcile`, which does the talking.
 //! All of them talk through [`kube::Client`], to a real API server or to the built-in one in this process. They run in the replica that
-//! leads; what changed in the database reaches them through [`pushed`]. On start each looks at everything anew, so that nothing
+//! leads ([`lead`]); what changed in the database reaches them through [`pushed`]. On start each looks at everything anew, so that nothing
 //! depends on what was pushed before.
 
 pub mod agent;
 pub mod agent_classification;
+pub mod agent_cluster_install;
 pub mod agent_labels;
+pub mod bridge;
+pub mod cluster_deployment;
 pub mod conditions;
 pub mod context;
 pub mod drive;
 pub mod error;
 pub mod finalizers;
 pub mod infra_env;
+pub mod kinds;
+pub mod lead;
+pub mod lease;
 pub mod pushed;
 pub mod secrets;
 pub mod state;
@@ -34,6 +40,16 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
     // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
     start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
+    start(
+        &mut running,
+        "agent_cluster_install",
+        agent_cluster_install::run(context.clone(), stop.clone()),
+    );
+    start(
+        &mut running,
+        "cluster_deployment",
+        cluster_deployment::run(context.clone(), stop.clone()),
+    );
     start(
         &mut running,
         "infra_env",

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use muster::cli::output::print;
-use muster::cli::{hosts, infra_env, token};
+use muster::cli::{crds, hosts, infra_env, token};
 use muster::controllers::agent_labels;
 use muster::http::router;
 use muster::serve;
@@ -32,11 +32,13 @@ enum Command {
     InfraEnv(infra_env::InfraEnvCommand),
     /// Show the hosts of a running service
     Hosts(hosts::HostsArgs),
-    /// Print the description of the REST API
-    Openapi,
+    /// Print the CustomResourceDefinitions
+    Crds(crds::CrdsArgs),
     /// The service's own: queries of AgentClassifications are asked in a process of their own
     #[command(hide = true, name = agent_labels::worker::COMMAND)]
     AskQueries,
+    /// Print the description of the REST API
+    Openapi,
 }
 
 fn main() -> Result<()> {
@@ -53,11 +55,12 @@ fn main() -> Result<()> {
             Command::Token(args) => token::run(args).await,
             Command::InfraEnv(command) => infra_env::run(command).await,
             Command::Hosts(args) => hosts::run(args).await,
+            Command::Crds(args) => crds::run(&args),
+            Command::AskQueries => Ok(()),
             Command::Openapi => {
                 print(&format!("{}\n", router::openapi().to_pretty_json()?));
                 Ok(())
             }
-            Command::AskQueries => Ok(()),
         }
     })
 }

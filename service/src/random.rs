@@ -5,7 +5,21 @@ const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
 /// The random part of boot URLs: 22 characters of 32, so 110 bits.
 pub fn boot_id() -> String {
-    let mut bytes = [0u8; 22];
+    letters::<22>()
+}
+
+/// A token of the built-in Kubernetes API: 52 characters of 32, so 260 bits.
+pub fn token() -> String {
+    letters::<52>()
+}
+
+/// What tells replicas apart: 8 characters of 32.
+pub fn short_id() -> String {
+    letters::<8>()
+}
+
+fn letters<const N: usize>() -> String {
+    let mut bytes = [0u8; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     bytes
         .iter()

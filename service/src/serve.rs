@@ -24,6 +24,7 @@ use crate::hosts::Hosts;
 use crate::http::{router, status};
 use crate::images::{Downloads, LiveImages};
 use crate::infra_envs::InfraEnvs;
+use crate::kubernetes::{Kubernetes, Running, Source};
 use crate::settings::{AuthMode, ServeArgs};
 use crate::urls::Urls;
 use crate::{listen, logging};
@@ -38,6 +39,16 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     prepare_data_dir(&args.data_dir)?;
     let api = listen::bind(args.listen, "--listen")?;
     let boot = listen::bind(args.boot_listen, "--boot-listen")?;
+    let kube_source = args.kube_source()?;
+    let kube_listener = match kube_source {
+        Source::Builtin => {
+            let bound = listen::bind(args.kube_listen, "--kube-listen");
+            Some(bound.context(
+                "the built-in Kubernetes API needs a port: choose another one, or say --kube-api off",
+            )?)
+        }
+        Source::Cluster(_) | Source::Off => None,
+    };
     let (api_address, boot_address) = (api.local_addr()?, boot.local_addr()?);
     let urls = Urls {
         public: args.public_url(api_address)?,
@@ -68,13 +79,15 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         openshift_versions: args.openshift_versions.clone(),
         listening_since: now(),
         effects_wait: Notify::new(),
-        bridge: BridgeState::new(false),
+        bridge: BridgeState::new(&kube_source),
         metrics: PrometheusBuilder::new()
             .install_recorder()
             .context("metrics cannot be recorded")?,
         urls,
         store,
     });
+
+    let kube = Kubernetes::open(&args, kube_source, &app.store, kube_listener).await?;
 
     // Before anybody can connect: from here on a signal means "finish what was begun".
     let mut signals = Signals::new()?;
@@ -103,7 +116,9 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     background.spawn(background::deadlines::run(app.clone(), jobs.clone()));
     background.spawn(background::outbox::run(app.clone(), jobs.clone()));
     background.spawn(background::upkeep::run(app.clone(), jobs.clone()));
-    greet(&app, &args, api_address, boot_address).await;
+    // Kept until the end: with it the API ends.
+    let kube = kube.start(&app, &mut tasks, &mut background, &stop);
+    greet(&app, &args, api_address, boot_address, &kube).await;
 
     let outcome = until_stopped(&mut signals, &mut tasks, &mut background).await;
     tracing::info!(
@@ -241,12 +256,15 @@ fn live_image_candidates(args: &ServeArgs) -> Vec<PathBuf> {
 const EXAMPLE_PULL_SECRET: &str = r#"{"auths":{"registry.example":{"auth":"dXNlcjpwYXNz"}}}"#;
 
 /// Tells people, and tests, where the service is. The first two lines are stable.
-async fn greet(app: &App, args: &ServeArgs, api: SocketAddr, boot: SocketAddr) {
+async fn greet(app: &App, args: &ServeArgs, api: SocketAddr, boot: SocketAddr, kube: &Running) {
     let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
     println!("listening on {scheme}://{api}");
     println!("boot artifacts on http://{boot}");
     println!("hosts are told to report to {}", app.urls.public);
     println!("live image: {}", status::live_image(app).await);
+    if let Running::Builtin { address, .. } = kube {
+        println!("kubernetes API on https://{address}");
+    }
     let local = format!("{scheme}://{api}");
     // As it was called, so that the lines below can be typed as they stand.
     let muster = std::env::args().next().unwrap_or_else(|| "muster".into());
@@ -275,6 +293,13 @@ async fn greet(app: &App, args: &ServeArgs, api: SocketAddr, boot: SocketAddr) {
         "  echo '{EXAMPLE_PULL_SECRET}' | {muster} infra-env create --name lab --pull-secret -{flags}   # prints the ISO's URL; boot machines from it"
     );
     println!("  {muster} hosts --watch{flags}");
+    if let Running::Builtin { kubeconfig, .. } = kube {
+        println!("or the same by custom resources:");
+        println!("  export KUBECONFIG={}", kubeconfig.display());
+        println!(
+            "  kubectl apply -f infraenv.yaml   # then: kubectl get infraenv,agents; kubectl explain infraenv.spec"
+        );
+    }
     if api.ip().is_loopback() {
         println!("\nOnly this machine reaches the service. For machines elsewhere:");
         println!(

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use muster_core::event::EventLimits;
 use url::Url;
 
+use crate::kubernetes::{self, KubeApiChoice, Source};
 use crate::requirements::RequirementArgs;
 
 /// Who may call the API.
@@ -125,6 +126,27 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_AGENT_IMAGE", value_name = "IMAGE")]
     pub agent_image: Option<String>,
 
+    /// The Kubernetes API whose custom resources are looked after
+    #[arg(long, env = "MUSTER_KUBE_API", default_value = "auto", value_name = "WHICH")]
+    pub kube_api: KubeApiChoice,
+
+    /// Kubeconfig of an API server, in place of the built-in one
+    #[arg(long, env = "MUSTER_KUBECONFIG", value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// Address of the built-in Kubernetes API (TLS); its kubeconfig is written to the data dir
+    #[arg(
+        long,
+        env = "MUSTER_KUBE_LISTEN",
+        default_value = "127.0.0.1:6443",
+        value_name = "ADDR:PORT"
+    )]
+    pub kube_listen: SocketAddr,
+
+    /// Namespace of the Lease by which replicas agree who runs the controllers [default: that of the pod or of the kubeconfig]
+    #[arg(long, env = "MUSTER_KUBE_NAMESPACE", value_name = "NAMESPACE")]
+    pub kube_namespace: Option<String>,
+
     /// Seconds that running requests get to finish after SIGTERM
     #[arg(long, env = "MUSTER_DRAIN_TIMEOUT", default_value = "30", value_name = "SECONDS", value_parser = seconds)]
     pub drain_timeout: Duration,
@@ -173,6 +195,11 @@ impl ServeArgs {
         let loopback = self.listen.ip().is_loopback() && self.boot_listen.ip().is_loopback();
         self.auth
             .unwrap_or(if loopback { AuthMode::None } else { AuthMode::Local })
+    }
+
+    /// Which Kubernetes API it is.
+    pub fn kube_source(&self) -> Result<Source> {
+        kubernetes::source(self.kube_api, self.kubeconfig.as_deref(), kubernetes::in_pod())
     }
 
     /// The URL that hosts are told, once the listener is bound to `bound`.

@@ -260,6 +260,8 @@ fn mistakes_are_told_with_what_to_do(database: Database) {
             "127.0.0.1:0",
             "--boot-listen",
             "127.0.0.1:0",
+            "--kube-listen",
+            "127.0.0.1:0",
         ];
         arguments.extend(more);
         fails(&arguments, None, words);
@@ -288,6 +290,8 @@ fn mistakes_are_told_with_what_to_do(database: Database) {
             "127.0.0.1:0",
             "--boot-listen",
             "127.0.0.1:0",
+            "--kube-listen",
+            "127.0.0.1:0",
         ],
         None,
         &["--data-dir", &below_a_file],
@@ -315,6 +319,8 @@ fn beyond_loopback_a_service_asks_for_tokens_unless_told_otherwise() {
             "--listen",
             address,
             "--boot-listen",
+            "127.0.0.1:0",
+            "--kube-listen",
             "127.0.0.1:0",
             "--public-url",
             "http://192.0.2.1:8090",

@@ -32,6 +32,7 @@ mod hostile_input;
 mod hostile_requests;
 mod hosts_table;
 mod infra_env_api;
+mod kube_bridge;
 mod polling;
 mod power_on_to_inventory;
 mod reference_machine;

@@ -60,7 +60,15 @@ impl Identity {
     /// Starts a service with it; returns its two ports.
     fn serve(&self, more: &[&str]) -> (Program, u16, u16) {
         let mut serve = command(muster_program());
-        serve.args(["serve", "--listen", "127.0.0.1:0", "--boot-listen", "127.0.0.1:0"]);
+        serve.args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--boot-listen",
+            "127.0.0.1:0",
+            "--kube-listen",
+            "127.0.0.1:0",
+        ]);
         serve.arg("--data-dir").arg(self.path("data"));
         serve
             .arg("--tls-cert")
@@ -212,7 +220,15 @@ fn bad_certificate_files_are_told_at_the_start() {
         (&key, &cert, ["--tls-cert", "--tls-key"]),
     ] {
         let mut serve = Command::new(muster_program());
-        serve.args(["serve", "--listen", "127.0.0.1:0", "--boot-listen", "127.0.0.1:0"]);
+        serve.args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--boot-listen",
+            "127.0.0.1:0",
+            "--kube-listen",
+            "127.0.0.1:0",
+        ]);
         serve.arg("--data-dir").arg(identity.path("data"));
         serve
             .arg("--tls-cert")

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use crate::artifacts;
 use crate::condition::await_condition;
+use crate::kube::Kubectl;
 use crate::ports::ReservedPort;
 use crate::process::{Program, command, run};
 use crate::rest::Client;
@@ -29,6 +30,7 @@ pub struct Settings {
     database_url: Option<String>,
     auth: &'static str,
     live_image: Option<PathBuf>,
+    kubeconfig: Option<PathBuf>,
     more: Vec<String>,
 }
 
@@ -43,6 +45,7 @@ impl Settings {
             database_url: None,
             auth: "none",
             live_image: Some(artifacts::live_image()),
+            kubeconfig: None,
             more: Vec::new(),
         }
     }
@@ -98,6 +101,13 @@ impl Settings {
         self
     }
 
+    /// With the API server of that kubeconfig in place of the built-in Kubernetes API.
+    #[must_use]
+    pub fn kubeconfig(mut self, file: &Path) -> Self {
+        self.kubeconfig = Some(file.to_owned());
+        self
+    }
+
     /// With one more argument of `muster serve`.
     #[must_use]
     pub fn argument(mut self, argument: &str) -> Self {
@@ -118,6 +128,7 @@ pub struct Service {
     settings: Settings,
     port: ReservedPort,
     boot_port: ReservedPort,
+    kube_port: ReservedPort,
     client: Client,
     folder: TempDir,
 }
@@ -127,14 +138,16 @@ impl Service {
     fn start(settings: Settings) -> Self {
         let folder = tempfile::Builder::new().prefix("muster-service-").tempdir();
         let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
-        let (port, boot_port) = (ReservedPort::reserve(), ReservedPort::reserve());
+        let [port, boot_port, kube_port] = std::array::from_fn(|_| ReservedPort::reserve());
         let client = Client::new(&format!("http://{}:{}", settings.address, port.number()));
-        let program = launch(&settings, &port, &boot_port, folder.path());
+        let ports = [&port, &boot_port, &kube_port].map(ReservedPort::number);
+        let program = launch(&settings, ports, folder.path());
         let mut service = Self {
             program,
             settings,
             port,
             boot_port,
+            kube_port,
             client,
             folder,
         };
@@ -184,6 +197,17 @@ impl Service {
         self.boot_port.number()
     }
 
+    /// The port of the built-in Kubernetes API.
+    pub fn kube_port(&self) -> u16 {
+        self.kube_port.number()
+    }
+
+    /// `kubectl` for the Kubernetes API that it works with.
+    pub fn kubectl(&self) -> Kubectl {
+        let builtin = self.data_dir().join("kubeconfig");
+        Kubectl::new(self.settings.kubeconfig.as_deref().unwrap_or(&builtin))
+    }
+
     /// Where its data is.
     pub fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")
@@ -224,30 +248,36 @@ impl Service {
     /// Starts it again, with the same data and ports, after [`kill`](Self::kill) or [`terminate`](Self::terminate).
     #[track_caller]
     pub fn start_again(&mut self) {
-        self.program = launch(&self.settings, &self.port, &self.boot_port, self.folder.path());
+        let ports = [&self.port, &self.boot_port, &self.kube_port].map(ReservedPort::number);
+        self.program = launch(&self.settings, ports, self.folder.path());
         self.await_ready();
     }
 }
 
-fn launch(settings: &Settings, port: &ReservedPort, boot_port: &ReservedPort, folder: &Path) -> Program {
+/// On these ports: of REST, of boot artifacts, of the built-in Kubernetes API.
+fn launch(settings: &Settings, [port, boot_port, kube_port]: [u16; 3], folder: &Path) -> Program {
     let Settings { address, seen_as, .. } = settings;
-    let public_port = settings.public_port.unwrap_or(port.number());
+    let public_port = settings.public_port.unwrap_or(port);
     let mut serve = command(&settings.program);
     // Settings of the surrounding shell are not the test's.
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_")) {
         serve.env_remove(name);
     }
     serve.arg("serve").arg("--data-dir").arg(folder.join("data"));
-    serve.arg("--listen").arg(format!("{address}:{}", port.number()));
-    serve
-        .arg("--boot-listen")
-        .arg(format!("{address}:{}", boot_port.number()));
+    serve.arg("--listen").arg(format!("{address}:{port}"));
+    serve.arg("--boot-listen").arg(format!("{address}:{boot_port}"));
     serve
         .arg("--public-url")
         .arg(format!("http://{seen_as}:{public_port}"));
     serve
         .arg("--boot-url")
-        .arg(format!("http://{seen_as}:{}", boot_port.number()));
+        .arg(format!("http://{seen_as}:{boot_port}"));
+    match &settings.kubeconfig {
+        Some(file) => serve.args(["--kube-api", "cluster", "--kubeconfig"]).arg(file),
+        None => serve
+            .args(["--kube-api", "builtin", "--kube-listen"])
+            .arg(format!("127.0.0.1:{kube_port}")),
+    };
     serve.args(["--auth", settings.auth]);
     if let Some(url) = &settings.database_url {
         serve.arg("--database-url").arg(url);

@@ -96,3 +96,11 @@ fn whole_numbers(value: &mut Value) {
         Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
 }
+
+/// The file that a definition is kept in: `<group>_<plural>.yaml`.
+pub fn file_name(definition: &CustomResourceDefinition) -> String {
+    format!("{}_{}.yaml", definition.spec.group, definition.spec.names.plural)
+}
+
+#[cfg(test)]
+mod tests;

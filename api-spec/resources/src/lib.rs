@@ -4,6 +4,11 @@
 //! `kubectl explain`. What is not required is an `Option`, or a list or map that is left out when empty. Optional members of
 //! references are empty strings when absent.
 
+#![expect(
+    clippy::duplicated_attributes,
+    reason = "columns of different names have the same type"
+)]
+
 mod absent;
 mod agent;
 mod agent_classification;
@@ -51,3 +56,6 @@ pub use reference::{ClusterReference, LocalReference, NameReference, NamespacedR
 pub use validation::{ValidationResult, ValidationsInfo};
 
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, Time};
+
+#[cfg(test)]
+mod tests;

@@ -43,6 +43,11 @@ impl Transform for Structural {
             return;
         };
         object.remove("title");
+        // Doc comments are wrapped where the source's lines end; readers' lines are others.
+        if let Some(Value::String(words)) = object.get_mut("description") {
+            let paragraphs = words.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+            *words = paragraphs.collect::<Vec<_>>().join("\n\n");
+        }
         // A default that is a list or an object is only "nothing is there": saying so would make the API server write it.
         if object
             .get("default")

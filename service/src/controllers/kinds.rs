@@ -1,1 +1,105 @@
 //! Whether the API server knows the kinds that the controllers watch.
+
+use kube::{Client, Resource};
+use muster_resources::{
+    Agent, AgentClassification, AgentClusterInstall, ClusterDeployment, InfraEnv, NMStateConfig,
+};
+
+/// A kind that is watched.
+struct Kind {
+    group_version: String,
+    plural: String,
+    group: String,
+    /// Hive's, which `muster crds` prints with `--all` only.
+    foreign: bool,
+}
+
+fn kind<K: Resource<DynamicType = ()>>(foreign: bool) -> Kind {
+    let group = K::group(&()).into_owned();
+    Kind {
+        group_version: format!("{group}/{}", K::version(&())),
+        plural: K::plural(&()).into_owned(),
+        group,
+        foreign,
+    }
+}
+
+fn watched() -> [Kind; 6] {
+    [
+        kind::<Agent>(false),
+        kind::<AgentClassification>(false),
+        kind::<InfraEnv>(false),
+        kind::<NMStateConfig>(false),
+        kind::<AgentClusterInstall>(false),
+        kind::<ClusterDeployment>(true),
+    ]
+}
+
+/// What the API server lacks and what to do; `None` when it knows all kinds.
+///
+/// # Errors
+/// If it does not answer.
+pub async fn lacking(client: &Client) -> kube::Result<Option<String>> {
+    let kinds = watched();
+    let mut served: Vec<(String, String)> = Vec::new();
+    let mut asked = Vec::new();
+    for kind in &kinds {
+        if asked.contains(&&kind.group_version) {
+            continue;
+        }
+        asked.push(&kind.group_version);
+        match client.list_api_group_resources(&kind.group_version).await {
+            Ok(list) => served.extend(
+                list.resources
+                    .into_iter()
+                    .map(|resource| (kind.group_version.clone(), resource.name)),
+            ),
+            // Nobody has declared anything of that group.
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let is_served = |kind: &&Kind| {
+        served
+            .iter()
+            .any(|(group, name)| *group == kind.group_version && *name == kind.plural)
+    };
+    let missing: Vec<&Kind> = kinds.iter().filter(|kind| !is_served(kind)).collect();
+    Ok((!missing.is_empty()).then(|| words(&missing)))
+}
+
+fn words(missing: &[&Kind]) -> String {
+    let names: Vec<String> = missing
+        .iter()
+        .map(|kind| format!("{}.{}", kind.plural, kind.group))
+        .collect();
+    let all = if missing.iter().any(|kind| kind.foreign) {
+        " --all"
+    } else {
+        ""
+    };
+    format!(
+        "the API server does not know {}: run `muster crds{all} | kubectl apply -f -`; it is looked for every few seconds",
+        names.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_the_command_that_makes_it() {
+        let kinds = watched();
+        let own = words(&[&kinds[0]]);
+        assert!(
+            own.contains("agents.agent-install.openshift.io: run `muster crds | kubectl"),
+            "{own}"
+        );
+        let foreign = words(&[&kinds[0], &kinds[5]]);
+        assert!(
+            foreign.contains("clusterdeployments.hive.openshift.io: run `muster crds --all |"),
+            "{foreign}"
+        );
+    }
+}

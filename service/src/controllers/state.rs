@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use muster_api::time::Timestamp;
 
 use super::Pushed;
+use crate::kubernetes::Source;
 
 /// What the bridge is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,16 +50,27 @@ impl fmt::Display for Standing {
 /// Shared between the bridge and the rest of the service.
 pub struct BridgeState {
     standing: Mutex<Standing>,
+    in_database: bool,
     pushed: Pushed,
 }
 
 impl BridgeState {
-    /// Of a service with or without a bridge.
-    pub fn new(on: bool) -> Self {
+    /// Of a service that reaches its Kubernetes API so.
+    pub fn new(source: &Source) -> Self {
+        let standing = match source {
+            Source::Off => Standing::Off,
+            Source::Builtin | Source::Cluster(_) => Standing::Starting,
+        };
         Self {
-            standing: Mutex::new(if on { Standing::Starting } else { Standing::Off }),
+            standing: Mutex::new(standing),
+            in_database: *source == Source::Builtin,
             pushed: Pushed::default(),
         }
+    }
+
+    /// Whether the Kubernetes API is kept in the service's database, and is away with it.
+    pub fn is_in_database(&self) -> bool {
+        self.in_database
     }
 
     /// How it is.
@@ -101,7 +113,7 @@ mod tests {
 
     #[test]
     fn silence_counts_from_its_beginning() {
-        let state = BridgeState::new(true);
+        let state = BridgeState::new(&Source::Cluster(None));
         let at = |seconds: i64| Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap();
         state.unheard(at(0), "refused".into());
         state.unheard(at(9), "timed out".into());

@@ -23,6 +23,7 @@ pub struct Readiness {
     status: &'static str,
     database: String,
     live_image: String,
+    kubernetes: String,
 }
 
 /// 200 while REST works; 503 while the database is away. The body says which part is not well, also with 200.
@@ -32,8 +33,14 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Readiness>)
         Ok(()) => (StatusCode::OK, "ready"),
         Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
     };
+    let kubernetes = if database.is_err() && app.bridge.is_in_database() {
+        "waits for the database, which it is kept in".to_owned()
+    } else {
+        app.bridge.standing().to_string()
+    };
     let readiness = Readiness {
         status,
+        kubernetes,
         database: database.map_or_else(|error| error.to_string(), |()| "ok".into()),
         live_image: live_image(&app).await,
     };

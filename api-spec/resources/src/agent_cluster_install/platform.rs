@@ -1,11 +1,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the nodes run on.
+/// What the nodes run on. `Unset`, the empty text, is nobody's choice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs, reason = "names of platforms")]
 pub enum PlatformType {
-    /// Nothing was chosen.
     #[default]
     #[serde(rename = "")]
     Unset,

@@ -18,7 +18,7 @@ pub(super) fn set(
     now: Timestamp,
     told: &mut Vec<NewEvent>,
 ) -> Result<(), Refused> {
-    if facts.infra_env.kube.is_none() {
+    if !facts.kube {
         let why = "only hosts of an InfraEnv custom resource are approved; this one was made by REST";
         return Err(Refused::by_state(host, event, RefusalClass::UserConflict, why));
     }

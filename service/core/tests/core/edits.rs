@@ -148,3 +148,19 @@ fn an_empty_edit_writes_nothing() {
         .unwrap();
     assert!(!step.changed);
 }
+
+#[test]
+fn hosts_of_custom_resources_are_approved_and_others_are_not() {
+    let mut world = World::new();
+    let host = world.known_host();
+    let refused = world.step(&host, &HostEvent::Approved(true)).unwrap_err();
+    assert_eq!(refused.class, RefusalClass::UserConflict);
+    world.kube = true;
+    let step = world.step(&host, &HostEvent::Approved(true)).unwrap();
+    assert!(step.host.data.approved);
+    assert_eq!(step.events[0].name, "host_approved_updated");
+    let again = world.step(&step.host, &HostEvent::Approved(true)).unwrap();
+    assert!(!again.changed, "nothing new is told");
+    let taken_back = world.step(&step.host, &HostEvent::Approved(false)).unwrap();
+    assert!(!taken_back.host.data.approved && taken_back.changed);
+}

@@ -107,6 +107,7 @@ fn happening() -> impl Strategy<Value = HostEvent> {
         Just(HostEvent::BootArtifactsDownloaded),
         Just(HostEvent::DeadlinePassed),
         edit().prop_map(HostEvent::Edited),
+        any::<bool>().prop_map(HostEvent::Approved),
         Just(HostEvent::FactsChanged),
         in_a_cluster(),
         in_a_cluster(),

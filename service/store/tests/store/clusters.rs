@@ -19,6 +19,7 @@ mod cases {
     use muster_api::infra_env::{CpuArchitecture, Proxy};
     use muster_core::cluster::{Cluster, ClusterData, ClusterTraits};
     use muster_core::host::{Host, HostState, Peer};
+    use muster_core::kube::KubeRef;
     use muster_core::secret::Secret;
     use muster_store::{
         CheckIn, ClusterDeletion, ClusterVersions, StoreError, StoredCluster, Subject, Whose,
@@ -37,6 +38,7 @@ mod cases {
 
     pub async fn every_field_of_a_cluster_comes_back(world: World) {
         let mut full = Cluster {
+            kube: Some(KubeRef::new("hw", "day2")),
             created_at: at(1),
             updated_at: at(2),
             data: ClusterData {

@@ -68,6 +68,7 @@ mod cases {
                 installation_disk_path: "/dev/sda".into(),
                 disks_to_be_formatted: vec!["a".into()],
                 skip_formatting_disks: vec!["b".into(), "c".into()],
+                approved: true,
                 ntp_sources: Some(vec![NtpSource {
                     source_name: "ntp.example.com".into(),
                     source_state: None,

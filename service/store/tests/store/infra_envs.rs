@@ -15,6 +15,7 @@ mod cases {
         MacInterface, Proxy,
     };
     use muster_core::infra_env::{InfraEnv, Settings};
+    use muster_core::kube::KubeRef;
     use muster_core::secret::Secret;
     use muster_store::{Deletion, StoreError};
 
@@ -28,6 +29,7 @@ mod cases {
         let mut full = InfraEnv {
             name: "Größe ☃".into(),
             cluster_id: Some(ClusterId::random()),
+            kube: Some(KubeRef::new("hw", "größe")),
             created_at: at(1),
             updated_at: at(2),
             settings: Settings {
@@ -84,6 +86,7 @@ mod cases {
             id: full.id,
             version: 1,
             created_at: full.created_at,
+            kube: full.kube.clone(),
             ..infra_env()
         };
         emptied.version = world

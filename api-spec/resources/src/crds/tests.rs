@@ -1,0 +1,315 @@
+//! The definitions beside the facts, and the checked-in files beside the definitions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::*;
+
+const CLUSTER_DEPLOYMENTS: &str = "clusterdeployments.hive.openshift.io";
+
+/// Where a definition differs from the facts on purpose: its name, path, attribute, reason.
+const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
+    (
+        CLUSTER_DEPLOYMENTS,
+        "spec",
+        "preserveUnknownFields",
+        "Hive has more fields than the facts list; none must be dropped",
+    ),
+    (
+        CLUSTER_DEPLOYMENTS,
+        "spec.platform",
+        "preserveUnknownFields",
+        "platforms other than agentBareMetal are Hive's",
+    ),
+    (
+        CLUSTER_DEPLOYMENTS,
+        "spec.clusterMetadata",
+        "preserveUnknownFields",
+        "Hive has more fields",
+    ),
+    (
+        CLUSTER_DEPLOYMENTS,
+        "spec.clusterPoolRef",
+        "preserveUnknownFields",
+        "its fields are not listed",
+    ),
+    (
+        CLUSTER_DEPLOYMENTS,
+        "spec.controlPlaneConfig",
+        "preserveUnknownFields",
+        "Hive has more fields",
+    ),
+    (
+        CLUSTER_DEPLOYMENTS,
+        "spec.provisioning",
+        "preserveUnknownFields",
+        "its fields are not listed",
+    ),
+    (
+        CLUSTER_DEPLOYMENTS,
+        "status",
+        "preserveUnknownFields",
+        "Hive has more fields",
+    ),
+    (
+        CLUSTER_DEPLOYMENTS,
+        "status.platformStatus",
+        "preserveUnknownFields",
+        "its fields are not listed",
+    ),
+];
+
+/// Keywords of schemas, and what the facts call them.
+const ATTRIBUTES: [(&str, &str); 15] = [
+    ("type", "type"),
+    ("format", "format"),
+    ("default", "default"),
+    ("enum", "enum"),
+    ("pattern", "pattern"),
+    ("minimum", "minimum"),
+    ("maximum", "maximum"),
+    ("minItems", "minItems"),
+    ("maxItems", "maxItems"),
+    ("minLength", "minLength"),
+    ("maxLength", "maxLength"),
+    ("nullable", "nullable"),
+    ("x-kubernetes-map-type", "mapType"),
+    ("x-kubernetes-list-type", "listType"),
+    ("x-kubernetes-preserve-unknown-fields", "preserveUnknownFields"),
+];
+
+/// Path to what is declared there, in the conventions of the facts.
+type Fields = BTreeMap<String, Map<String, Value>>;
+
+fn facts() -> Vec<Value> {
+    let facts: Value = serde_json::from_str(include_str!("../../facts/crd-fields.json")).unwrap();
+    facts["crds"].as_array().unwrap().clone()
+}
+
+fn generated() -> Vec<Value> {
+    let all = own().into_iter().chain(foreign());
+    all.map(|definition| {
+        let mut value = serde_json::to_value(definition).unwrap();
+        whole_numbers(&mut value);
+        value
+    })
+    .collect()
+}
+
+/// Writes down `schema` and what is below it. `required`: whether its parent requires it.
+fn collect(schema: &Value, path: &str, required: bool, fields: &mut Fields) {
+    let mut field = Map::new();
+    for (keyword, value) in schema.as_object().unwrap() {
+        match keyword.as_str() {
+            "description" | "required" => {}
+            "properties" => {
+                let required = schema["required"].as_array().into_iter().flatten();
+                let required: BTreeSet<&str> = required.filter_map(Value::as_str).collect();
+                for (member, schema) in value.as_object().unwrap() {
+                    let path = if path.is_empty() {
+                        member.clone()
+                    } else {
+                        format!("{path}.{member}")
+                    };
+                    collect(schema, &path, required.contains(member.as_str()), fields);
+                }
+            }
+            "items" => elements(value, "items", &format!("{path}[]"), &mut field, fields),
+            "additionalProperties" => elements(value, "mapOf", &format!("{path}{{}}"), &mut field, fields),
+            "x-kubernetes-validations" => {
+                field.insert("celRules".into(), value.as_array().unwrap().len().into());
+            }
+            _ => {
+                let attribute = ATTRIBUTES.iter().find(|(of_schema, _)| of_schema == keyword);
+                let (_, attribute) =
+                    attribute.unwrap_or_else(|| panic!("{path}: the facts have no word for {keyword}"));
+                field.insert((*attribute).to_owned(), value.clone());
+            }
+        }
+    }
+    if required {
+        field.insert("required".into(), true.into());
+    }
+    if !path.is_empty() {
+        fields.insert(path.to_owned(), field);
+    }
+}
+
+/// Elements of lists and maps: scalars are an attribute of the field, everything else is a field itself.
+fn elements(
+    schema: &Value,
+    attribute: &str,
+    path: &str,
+    field: &mut Map<String, Value>,
+    fields: &mut Fields,
+) {
+    let is_scalar = !matches!(schema["type"].as_str(), Some("object" | "array"));
+    if is_scalar || attribute == "mapOf" {
+        field.insert(attribute.into(), schema["type"].clone());
+    }
+    if !is_scalar {
+        collect(schema, path, false, fields);
+    }
+}
+
+/// Each difference of two objects by attribute, as (path, attribute, expected, found).
+fn differences(expected: &Fields, found: &Fields) -> Vec<(String, String, Value, Value)> {
+    let paths: BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
+    let mut differences = Vec::new();
+    for path in paths {
+        let (Some(expected), Some(found)) = (expected.get(path), found.get(path)) else {
+            let is_expected = expected.contains_key(path);
+            differences.push((
+                path.clone(),
+                "field".into(),
+                is_expected.into(),
+                (!is_expected).into(),
+            ));
+            continue;
+        };
+        let attributes: BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
+        for attribute in attributes {
+            let (expected, found) = (expected.get(attribute), found.get(attribute));
+            if expected != found {
+                let value = |value: Option<&Value>| value.cloned().unwrap_or_default();
+                differences.push((path.clone(), attribute.clone(), value(expected), value(found)));
+            }
+        }
+    }
+    differences
+}
+
+#[test]
+fn every_field_of_each_definition_is_as_the_facts_have_it_and_no_other_is_there() {
+    let facts = facts();
+    let mut unused: BTreeSet<_> = DEVIATIONS
+        .iter()
+        .map(|(name, path, what, _)| (*name, *path, *what))
+        .collect();
+    let mut wrong = Vec::new();
+    for definition in generated() {
+        let name = definition["metadata"]["name"].as_str().unwrap();
+        let fact = facts.iter().find(|fact| fact["name"] == name).unwrap();
+        let expected: Fields = serde_json::from_value(fact["versions"][0]["fields"].clone()).unwrap();
+        let mut found = Fields::new();
+        let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        collect(schema, "", false, &mut found);
+        assert!(
+            found.len() >= expected.len().min(3),
+            "{name}: fields were collected"
+        );
+        for (path, attribute, expected, found) in differences(&expected, &found) {
+            let known = unused
+                .iter()
+                .find(|(of, at, what)| *of == name && *at == path && *what == attribute)
+                .copied();
+            match known {
+                Some(known) => drop(unused.remove(&known)),
+                None => wrong.push(format!(
+                    "{name} {path} {attribute}: {expected} in the facts, {found} here"
+                )),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(unused.is_empty(), "deviations that are none: {unused:?}");
+}
+
+#[test]
+fn names_scope_subresources_and_columns_are_those_of_the_facts() {
+    let facts = facts();
+    let definitions = generated();
+    assert_eq!(definitions.len(), facts.len());
+    for definition in definitions {
+        let name = definition["metadata"]["name"].as_str().unwrap();
+        let fact = facts.iter().find(|fact| fact["name"] == name).unwrap();
+        let (spec, names) = (&definition["spec"], &definition["spec"]["names"]);
+        let listed = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        assert_eq!(spec["group"], fact["group"], "{name}");
+        assert_eq!(spec["scope"], fact["scope"], "{name}");
+        for key in ["kind", "listKind", "plural", "singular"] {
+            assert_eq!(names[key], fact[key], "{name} {key}");
+        }
+        for key in ["shortNames", "categories"] {
+            assert_eq!(listed(&names[key]), listed(&fact[key]), "{name} {key}");
+        }
+        let (versions, expected) = (listed(&spec["versions"]), listed(&fact["versions"]));
+        assert_eq!(versions.len(), expected.len(), "{name}");
+        for (version, expected) in versions.iter().zip(&expected) {
+            for key in ["name", "served", "storage", "subresources", "deprecated"] {
+                assert_eq!(version[key], expected[key], "{name} {key}");
+            }
+            let columns = listed(&version["additionalPrinterColumns"]);
+            let columns: Vec<Value> = columns.into_iter().map(column).collect();
+            let expected = listed(&expected["additionalPrinterColumns"]);
+            assert_eq!(columns, expected, "{name}");
+        }
+    }
+}
+
+/// A column as the facts have it: without words, with its priority.
+fn column(mut column: Value) -> Value {
+    let members = column.as_object_mut().unwrap();
+    members.remove("description");
+    members.entry("priority").or_insert(0.into());
+    column
+}
+
+#[test]
+fn every_field_is_explained() {
+    fn walk(schema: &Value, path: &str, silent: &mut Vec<String>) {
+        for (member, schema) in schema["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{member}");
+            if schema["description"].as_str().is_none_or(str::is_empty) {
+                silent.push(path.clone());
+            }
+            walk(schema, &path, silent);
+        }
+        for below in ["items", "additionalProperties"] {
+            if schema[below].is_object() {
+                walk(&schema[below], &format!("{path}[]"), silent);
+            }
+        }
+    }
+    let mut silent = Vec::new();
+    for definition in generated() {
+        let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        let kind = definition["spec"]["names"]["kind"].as_str().unwrap();
+        assert!(schema["description"].is_string(), "{kind}");
+        walk(schema, kind, &mut silent);
+    }
+    assert!(silent.is_empty(), "{silent:#?}");
+}
+
+#[test]
+fn what_is_checked_in_is_what_is_generated() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crds");
+    for (definitions, folder) in [(own(), folder.clone()), (foreign(), folder.join("foreign"))] {
+        let mut expected = BTreeSet::new();
+        for definition in definitions {
+            let name = file_name(&definition);
+            let text = std::fs::read_to_string(folder.join(&name)).unwrap_or_default();
+            assert!(
+                text == to_yaml(&definition),
+                "{name} is stale: muster crds --all --dir api-spec/crds"
+            );
+            expected.insert(name);
+        }
+        let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
+        let files = files.filter(|entry| entry.file_type().unwrap().is_file());
+        let files: BTreeSet<String> = files
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect();
+        assert_eq!(files, expected);
+    }
+}
+
+#[test]
+fn a_definition_reads_from_its_yaml_as_it_was() {
+    for definition in own().into_iter().chain(foreign()) {
+        let read: CustomResourceDefinition = serde_saphyr::from_str(&to_yaml(&definition)).unwrap();
+        assert_eq!(read, definition);
+    }
+}

@@ -1,0 +1,123 @@
+//! The built-in Kubernetes API of this process: opened on the service's database, for controllers in the process and for `kubectl`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use kube::Client;
+use muster_core::secret::Secret;
+use muster_kube_api::{
+    Authority, Caller, Credentials, Database, KubeApi, SqlStorage, Tokens, kubeconfig, write_private,
+};
+use muster_resources::crds;
+use muster_store::{Kind, Store};
+use rustls::ServerConfig;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::now;
+use crate::random;
+
+/// Where the administrator's token is kept, so that all replicas know it and a kubeconfig outlives them.
+const TOKEN_SETTING: &str = "kube_api_token";
+
+/// Namespace of the client in the process.
+const NAMESPACE: &str = "default";
+
+/// The API, ready to be listened to.
+pub struct BuiltinApi {
+    api: KubeApi,
+    listener: TcpListener,
+    tls: ServerConfig,
+    tokens: Tokens,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The file that `kubectl` needs.
+    pub kubeconfig: PathBuf,
+}
+
+impl BuiltinApi {
+    /// Opens it on the database of `store` with our custom resources, and writes the administrator's kubeconfig into `folder`, where
+    /// the authority's key is, too.
+    pub async fn open(store: &Store, listener: TcpListener, folder: &Path) -> Result<Self> {
+        let address = listener.local_addr()?;
+        let database = match store.kind() {
+            Kind::Sqlite => Database::Sqlite,
+            Kind::Postgres => Database::Postgres,
+        };
+        let (readers, writers) = store.pools();
+        let definitions = crds::own().into_iter().chain(crds::foreign());
+        let definitions = definitions
+            .map(|definition| serde_json::to_value(definition))
+            .collect::<Result<_, _>>()?;
+        let api = KubeApi::open(SqlStorage::new(database, readers, writers), definitions)
+            .await
+            .context("the built-in Kubernetes API cannot be opened")?;
+
+        let authority = Authority::open(folder).context("the authority of the built-in Kubernetes API")?;
+        let tls = authority
+            .server_config(&[address.ip().to_string()])
+            .context("the certificate of the built-in Kubernetes API")?;
+        let token = store
+            .setting_or_insert(TOKEN_SETTING, now(), || Secret::new(random::token()))
+            .await?;
+        let text = kubeconfig(
+            &format!("https://{}", seen_from_here(address)),
+            authority.certificate_pem(),
+            &Credentials::Token(token.reveal()),
+        );
+        let path = folder.join("kubeconfig");
+        write_private(&path, text.as_bytes()).context("the kubeconfig")?;
+        Ok(Self {
+            api,
+            listener,
+            tls,
+            tokens: Tokens::default().with(token.reveal(), Caller::administrator()),
+            address,
+            kubeconfig: path,
+        })
+    }
+
+    /// A client in this process: nothing of it passes the listener.
+    pub fn client(&self) -> Client {
+        Client::new(self.api.service(), NAMESPACE)
+    }
+
+    /// Listens in `tasks` until `stop`. The API works on for the client in the process as long as what this answers is kept.
+    pub fn listen(self, tasks: &mut JoinSet<Result<()>>, stop: CancellationToken) -> KubeApi {
+        let api = self.api.clone();
+        tasks.spawn(async move {
+            self.api
+                .listen(self.listener, self.tls, self.tokens, stop)
+                .await
+                .context("the listener of the built-in Kubernetes API failed")
+        });
+        api
+    }
+}
+
+/// How programs on this machine reach what listens on `address`.
+fn seen_from_here(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_on_every_address_is_reached_on_loopback() {
+        for (bound, seen) in [
+            ("0.0.0.0:6443", "127.0.0.1:6443"),
+            ("[::]:6443", "[::1]:6443"),
+            ("192.0.2.7:1", "192.0.2.7:1"),
+        ] {
+            assert_eq!(seen_from_here(bound.parse().unwrap()).to_string(), seen);
+        }
+    }
+}

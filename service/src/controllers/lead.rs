@@ -1,0 +1,269 @@
+//! One replica leads: it holds the lease and its controllers run. It stops them at once when it loses the lease.
+
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::jiff::Timestamp;
+use kube::Client;
+use kube::api::{Api, ObjectMeta, PostParams};
+use muster_resources::names::LEASE;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::error::words;
+use super::lease::{Move, Observer, Terms};
+use super::state::{BridgeState, Standing};
+use crate::app::now;
+
+/// An API server that does not answer for so long is taken for gone.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What controllers get to finish when the service stops.
+const FINISHING: Duration = Duration::from_secs(5);
+
+/// The lease, as one replica sees it.
+pub struct Lead {
+    api: Api<Lease>,
+    observer: Observer,
+    terms: Terms,
+    /// As we wrote it last: it is written again without a look, until somebody else has written it.
+    ours: Option<Lease>,
+}
+
+/// Whose the lease is.
+#[derive(Debug, PartialEq)]
+enum Turn {
+    /// Ours.
+    Mine,
+    /// That replica's.
+    Of(String),
+    /// Somebody wrote it at the same time.
+    Contested,
+}
+
+impl Lead {
+    /// The lease in `namespace`, for the replica that is called `me`.
+    pub fn new(client: Client, namespace: &str, me: String, terms: Terms) -> Self {
+        Self {
+            api: Api::namespaced(client, namespace),
+            observer: Observer::new(me, terms),
+            terms,
+            ours: None,
+        }
+    }
+
+    /// Takes or renews the lease if it is to be had.
+    async fn attempt(&mut self) -> kube::Result<Turn> {
+        let found = match self.ours.take() {
+            Some(lease) => Some(lease),
+            None => self.api.get_opt(LEASE).await?,
+        };
+        let spec = found.as_ref().map(|lease| lease.spec.clone().unwrap_or_default());
+        let spec = match self
+            .observer
+            .look(spec.as_ref(), Instant::now(), Timestamp::now())
+        {
+            Move::Write(spec) => spec,
+            Move::Wait(holder) => return Ok(Turn::Of(holder)),
+        };
+        let written = match found {
+            Some(found) => {
+                let lease = Lease {
+                    spec: Some(spec),
+                    ..found
+                };
+                // It names the version that it is based on.
+                self.api.replace(LEASE, &PostParams::default(), &lease).await
+            }
+            None => {
+                let metadata = ObjectMeta {
+                    name: Some(LEASE.to_owned()),
+                    ..ObjectMeta::default()
+                };
+                let lease = Lease {
+                    metadata,
+                    spec: Some(spec),
+                };
+                self.api.create(&PostParams::default(), &lease).await
+            }
+        };
+        match written {
+            Ok(lease) => {
+                self.ours = Some(lease);
+                Ok(Turn::Mine)
+            }
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Turn::Contested),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives the lease back, so that another replica leads at once.
+    async fn give_back(&mut self) {
+        let Some(lease) = self.ours.take() else {
+            return;
+        };
+        let spec = lease.spec.clone().unwrap_or_default();
+        let Some(spec) = self.observer.given_back(&spec, Timestamp::now()) else {
+            return;
+        };
+        let lease = Lease {
+            spec: Some(spec),
+            ..lease
+        };
+        let how = PostParams::default();
+        match timeout(PATIENCE, self.api.replace(LEASE, &how, &lease)).await {
+            Ok(Ok(_)) => tracing::info!("the lease is given back"),
+            Ok(Err(error)) => {
+                tracing::warn!(
+                    error = words(&error),
+                    "the lease could not be given back; it runs out by itself"
+                )
+            }
+            Err(_) => tracing::warn!("the lease could not be given back in time; it runs out by itself"),
+        }
+    }
+
+    /// Does `work` whenever the lease is ours, until `stop`; then gives it back.
+    pub async fn run<W, F>(mut self, state: &BridgeState, stop: CancellationToken, work: W)
+    where
+        W: Fn(CancellationToken) -> F,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut working = Working::new(state);
+        let mut renewed = Instant::now();
+        loop {
+            let began = Instant::now();
+            let patience = working.until(renewed, self.terms, began).min(PATIENCE);
+            let turn = tokio::select! {
+                turn = timeout(patience, self.attempt()) => turn,
+                () = stop.cancelled() => break,
+            };
+            match turn {
+                Ok(Ok(Turn::Mine)) => {
+                    renewed = began;
+                    state.set(Standing::Leading);
+                    if !working.is_begun() {
+                        tracing::info!("this replica leads: its controllers run");
+                        working.begin(&work);
+                    }
+                }
+                Ok(Ok(Turn::Of(leader))) => {
+                    if working.is_begun() {
+                        tracing::warn!(leader, "the lease is another's; the controllers here are stopped");
+                        working.cut_off().await;
+                    }
+                    state.set(Standing::Following(leader));
+                }
+                Ok(Ok(Turn::Contested)) => {}
+                Ok(Err(error)) => unheard(state, words(&error)),
+                Err(_) => unheard(state, format!("silence for {} s", patience.as_secs())),
+            }
+            if working.is_begun() && renewed.elapsed() >= self.terms.give_up {
+                tracing::warn!("the lease could not be renewed in time; the controllers here are stopped");
+                working.cut_off().await;
+            }
+            let pause = working
+                .until(renewed, self.terms, Instant::now())
+                .min(self.terms.retry);
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = working.ended() => {}
+                () = stop.cancelled() => break,
+            }
+        }
+        working.finish().await;
+        self.give_back().await;
+    }
+}
+
+/// Does `work` until `stop`, where no other replica can be.
+pub async fn alone<W, F>(state: &BridgeState, stop: CancellationToken, work: W)
+where
+    W: Fn(CancellationToken) -> F,
+    F: Future<Output = ()> + Send + 'static,
+{
+    let mut working = Working::new(state);
+    state.set(Standing::Leading);
+    while !stop.is_cancelled() {
+        working.begin(&work);
+        tokio::select! {
+            () = working.ended() => {}
+            () = stop.cancelled() => {}
+        }
+    }
+    working.finish().await;
+}
+
+fn unheard(state: &BridgeState, why: String) {
+    if !matches!(state.standing(), Standing::Unheard { .. }) {
+        tracing::warn!(why, "the Kubernetes API does not answer; trying again");
+    }
+    state.unheard(now(), why);
+}
+
+/// The work of the one who leads, as one task.
+struct Working<'a> {
+    state: &'a BridgeState,
+    task: JoinSet<()>,
+    stop: CancellationToken,
+}
+
+impl<'a> Working<'a> {
+    fn new(state: &'a BridgeState) -> Self {
+        Self {
+            state,
+            task: JoinSet::new(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    fn is_begun(&self) -> bool {
+        !self.task.is_empty()
+    }
+
+    fn begin<W, F>(&mut self, work: &W)
+    where
+        W: Fn(CancellationToken) -> F,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.stop = CancellationToken::new();
+        // Before anything is looked at: what changes from now on is told.
+        self.state.pushed().listened_to(true);
+        self.task.spawn(work(self.stop.clone()));
+    }
+
+    /// How long it may go on without the lease being renewed; long when nothing goes on.
+    fn until(&self, renewed: Instant, terms: Terms, now: Instant) -> Duration {
+        if self.is_begun() {
+            (renewed + terms.give_up).saturating_duration_since(now)
+        } else {
+            Duration::from_secs(3600)
+        }
+    }
+
+    /// It ended by itself; waits for ever when it is not begun.
+    async fn ended(&mut self) {
+        match self.task.join_next().await {
+            Some(Ok(())) => {}
+            Some(Err(error)) => tracing::error!(%error, "the controllers broke; they are started anew"),
+            None => std::future::pending().await,
+        }
+        self.state.pushed().listened_to(false);
+        // What ends at once is not begun again at once.
+        tokio::time::sleep(Terms::default().retry).await;
+    }
+
+    async fn cut_off(&mut self) {
+        self.state.pushed().listened_to(false);
+        self.task.shutdown().await;
+    }
+
+    async fn finish(&mut self) {
+        self.stop.cancel();
+        if self.is_begun() && timeout(FINISHING, self.task.join_next()).await.is_err() {
+            tracing::warn!("controllers did not end in time; they are cut off");
+        }
+        self.cut_off().await;
+    }
+}

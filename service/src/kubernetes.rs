@@ -1,0 +1,271 @@
+//! Which Kubernetes API the custom-resource bridge talks to, and how this replica is called there.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use muster_kube_api::KubeApi;
+use muster_store::{Kind, Store};
+use rustix::fs::{FlockOperation, flock};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::builtin_api::BuiltinApi;
+use crate::controllers::bridge::{self, Bridge};
+use crate::random;
+use crate::settings::ServeArgs;
+
+/// Which Kubernetes API, as `--kube-api` says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum KubeApiChoice {
+    /// That of --kubeconfig or of the pod's cluster; the built-in one where there is neither.
+    Auto,
+    /// The one in this process.
+    Builtin,
+    /// That of --kubeconfig or of the pod's cluster.
+    Cluster,
+    /// None: no custom resources.
+    Off,
+}
+
+/// Which Kubernetes API it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// None.
+    Off,
+    /// The one in this process.
+    Builtin,
+    /// A server, with this file; `None`: that of the cluster whose pod this is.
+    Cluster(Option<PathBuf>),
+}
+
+/// What `choice` means here; `in_pod`: Kubernetes runs this process.
+pub fn source(choice: KubeApiChoice, kubeconfig: Option<&Path>, in_pod: bool) -> Result<Source> {
+    let file = kubeconfig.map(Path::to_owned);
+    Ok(match (choice, file) {
+        (KubeApiChoice::Off | KubeApiChoice::Builtin, Some(_)) => {
+            bail!("--kubeconfig names an API server: leave it out, or say --kube-api cluster")
+        }
+        (KubeApiChoice::Off, None) => Source::Off,
+        (KubeApiChoice::Builtin, None) => Source::Builtin,
+        (KubeApiChoice::Auto | KubeApiChoice::Cluster, Some(file)) => Source::Cluster(Some(file)),
+        (KubeApiChoice::Auto | KubeApiChoice::Cluster, None) if in_pod => Source::Cluster(None),
+        (KubeApiChoice::Auto, None) => Source::Builtin,
+        (KubeApiChoice::Cluster, None) => {
+            bail!("--kube-api cluster: this is no pod of a cluster; give --kubeconfig FILE")
+        }
+    })
+}
+
+/// What the service needs of Kubernetes, opened and not yet started.
+pub enum Kubernetes {
+    /// Nothing.
+    Off,
+    /// The API in this process.
+    Builtin {
+        /// Itself.
+        api: BuiltinApi,
+        /// As in [`Bridge`].
+        lease: Option<(String, String)>,
+        /// Keeps the replica's name.
+        name: Option<File>,
+    },
+    /// An API server.
+    Cluster {
+        /// To it.
+        client: Client,
+        /// As in [`Bridge`].
+        lease: Option<(String, String)>,
+        /// Keeps the replica's name.
+        name: Option<File>,
+    },
+}
+
+/// What has to be kept while the service runs.
+pub enum Running {
+    /// No custom resources.
+    Off,
+    /// The API in this process.
+    Builtin {
+        /// Ends when it is dropped.
+        api: KubeApi,
+        /// Where it listens.
+        address: SocketAddr,
+        /// The file that `kubectl` needs.
+        kubeconfig: PathBuf,
+        /// Keeps the replica's name.
+        name: Option<File>,
+    },
+    /// An API server.
+    Cluster {
+        /// Keeps the replica's name.
+        name: Option<File>,
+    },
+}
+
+impl Kubernetes {
+    /// Opens what `source` says; `listener` is there when that is the built-in API.
+    pub async fn open(
+        args: &ServeArgs,
+        source: Source,
+        store: &Store,
+        listener: Option<TcpListener>,
+    ) -> Result<Self> {
+        let given = args.kube_namespace.as_deref();
+        match (source, listener) {
+            (Source::Off, _) | (Source::Builtin, None) => Ok(Self::Off),
+            (Source::Builtin, Some(listener)) => {
+                let api = BuiltinApi::open(store, listener, &args.data_dir).await?;
+                // One process writes to SQLite, so nobody else can lead.
+                let (lease, name) = match store.kind() {
+                    Kind::Sqlite => (None, None),
+                    Kind::Postgres => {
+                        let (name, held) = replica_name(&args.data_dir)?;
+                        (Some((given.unwrap_or("default").to_owned(), name)), held)
+                    }
+                };
+                Ok(Self::Builtin { api, lease, name })
+            }
+            (Source::Cluster(file), _) => {
+                let client = client(file.as_deref()).await?;
+                let (name, held) = replica_name(&args.data_dir)?;
+                let namespace = given.unwrap_or(client.default_namespace()).to_owned();
+                Ok(Self::Cluster {
+                    client,
+                    lease: Some((namespace, name)),
+                    name: held,
+                })
+            }
+        }
+    }
+
+    /// Listens in `tasks` and runs the bridge in `background`, until `stop`.
+    pub fn start(
+        self,
+        app: &Arc<App>,
+        tasks: &mut JoinSet<Result<()>>,
+        background: &mut JoinSet<()>,
+        stop: &CancellationToken,
+    ) -> Running {
+        match self {
+            Self::Off => Running::Off,
+            Self::Builtin { api, lease, name } => {
+                let client = api.client();
+                background.spawn(bridge::run(app.clone(), Bridge { client, lease }, stop.clone()));
+                let (address, kubeconfig) = (api.address, api.kubeconfig.clone());
+                Running::Builtin {
+                    api: api.listen(tasks, stop.clone()),
+                    address,
+                    kubeconfig,
+                    name,
+                }
+            }
+            Self::Cluster { client, lease, name } => {
+                background.spawn(bridge::run(app.clone(), Bridge { client, lease }, stop.clone()));
+                Running::Cluster { name }
+            }
+        }
+    }
+}
+
+/// Whether Kubernetes runs this process, with a service account.
+pub fn in_pod() -> bool {
+    std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
+        && Path::new("/var/run/secrets/kubernetes.io/serviceaccount/token").exists()
+}
+
+/// A client for a server. It connects when it is used, so the server may be away.
+pub async fn client(kubeconfig: Option<&Path>) -> Result<Client> {
+    let config = match kubeconfig {
+        Some(path) => {
+            let file = Kubeconfig::read_from(path)
+                .with_context(|| format!("--kubeconfig {} cannot be used", path.display()))?;
+            Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+                .await
+                .with_context(|| format!("--kubeconfig {} cannot be used", path.display()))?
+        }
+        None => Config::incluster().context("the configuration of this pod cannot be used")?,
+    };
+    Ok(Client::try_from(config)?)
+}
+
+/// How this replica is called in the lease: the machine's (or pod's) name and an id that stays with `folder`, so that a replica that was
+/// killed goes on at once. The file that is answered must be kept open: while it is, no other process is called so.
+pub fn replica_name(folder: &Path) -> Result<(String, Option<File>)> {
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let path = folder.join("replica-id");
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .with_context(|| path.display().to_string())?;
+    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        // Another process lives in the same folder.
+        return Ok((format!("{machine}_{}", random::short_id()), None));
+    }
+    let mut id = String::new();
+    file.read_to_string(&mut id)
+        .with_context(|| path.display().to_string())?;
+    if id.trim().is_empty() {
+        id = random::short_id();
+        file.rewind()?;
+        file.write_all(id.as_bytes())?;
+        file.sync_all()?;
+    }
+    Ok((format!("{machine}_{}", id.trim()), Some(file)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_api_serves_where_no_other_is_named() {
+        let file = Path::new("/tmp/kubeconfig");
+        let of = |choice, kubeconfig, in_pod| source(choice, kubeconfig, in_pod).ok();
+        use KubeApiChoice::{Auto, Builtin, Cluster, Off};
+        for (choice, kubeconfig, in_pod, wanted) in [
+            (Auto, None, false, Some(Source::Builtin)),
+            (Auto, None, true, Some(Source::Cluster(None))),
+            (Auto, Some(file), true, Some(Source::Cluster(Some(file.into())))),
+            (Builtin, None, true, Some(Source::Builtin)),
+            (Builtin, Some(file), false, None),
+            (Cluster, None, true, Some(Source::Cluster(None))),
+            (
+                Cluster,
+                Some(file),
+                false,
+                Some(Source::Cluster(Some(file.into()))),
+            ),
+            (Cluster, None, false, None),
+            (Off, None, true, Some(Source::Off)),
+            (Off, Some(file), false, None),
+        ] {
+            assert_eq!(
+                of(choice, kubeconfig, in_pod),
+                wanted,
+                "{choice:?} {kubeconfig:?} {in_pod}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_replica_keeps_its_name_and_two_processes_never_share_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (name, held) = replica_name(folder.path()).unwrap();
+        let (other, none) = replica_name(folder.path()).unwrap();
+        assert_ne!(name, other);
+        assert!(none.is_none());
+        drop(held);
+        assert_eq!(replica_name(folder.path()).unwrap().0, name);
+    }
+}

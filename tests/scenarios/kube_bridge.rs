@@ -1,0 +1,231 @@
+//! The Kubernetes API of a service: the built-in one and a real one, who leads, what `/ready` says of it.
+
+use std::fs;
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use muster_tests::artifacts::muster_program;
+use muster_tests::condition::await_condition;
+use muster_tests::kube::{ControlPlane, Kubectl};
+use muster_tests::postgres::Postgres;
+use muster_tests::process::{command, output_within};
+use muster_tests::service::{Service, Settings};
+use nix::sys::signal::Signal;
+
+use crate::ask::Asker;
+use crate::database::{Database, on_each_database};
+
+on_each_database!(the_kubeconfig_that_serve_writes_outlives_restarts);
+
+/// How long a lease lasts after its last renewal.
+const LEASE: Duration = Duration::from_secs(15);
+
+/// For what takes milliseconds on an idle machine.
+const SOON: Duration = Duration::from_secs(30);
+
+fn settings() -> Settings {
+    Settings::on_address("127.0.0.1").without_live_image()
+}
+
+/// What `/ready` says of the Kubernetes API; it answers 200.
+fn standing(service: &Service) -> String {
+    let ready = Asker::of(service).ask("GET", "/ready", None).expect(200).json();
+    ready["kubernetes"].as_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn await_standing(service: &Service, limit: Duration, words: &str) {
+    await_condition(&format!("/ready to say {words:?}"), limit, || {
+        let said = standing(service);
+        if said.contains(words) { Ok(()) } else { Err(said) }
+    });
+}
+
+/// Namespaces that `kubectl` sees.
+#[track_caller]
+fn namespaces(kubectl: &Kubectl) -> String {
+    kubectl.run(&["get", "namespaces", "-o", "name"])
+}
+
+fn the_kubeconfig_that_serve_writes_outlives_restarts(database: Database) {
+    let mut service = database.serve();
+    await_standing(&service, SOON, "ok, leading");
+    let file = service.data_dir().join("kubeconfig");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let log = service.log();
+    let named = format!("export KUBECONFIG={}", file.display());
+    assert!(log.contains(&named), "it says what to do next: {log}");
+    let secret = service
+        .kubectl()
+        .run(&["config", "view", "--raw", "-o", "jsonpath={.users[0].user.token}"]);
+    assert!(secret.len() > 40 && !log.contains(&secret));
+
+    // As somebody has it who copied it once.
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy");
+    fs::copy(&file, &copy).unwrap();
+    let kubectl = Kubectl::new(&copy);
+    assert!(namespaces(&kubectl).contains("namespace/default"));
+    kubectl.run(&["create", "namespace", "kept"]);
+    for kill in [true, false] {
+        if kill {
+            service.kill();
+        } else {
+            assert!(service.terminate().success());
+        }
+        service.start_again();
+        assert!(namespaces(&kubectl).contains("namespace/kept"));
+        await_standing(&service, SOON, "ok, leading");
+    }
+    for kind in [
+        "agents",
+        "infraenvs",
+        "agentclusterinstalls",
+        "clusterdeployments",
+    ] {
+        let said = kubectl.try_run(&["get", kind]);
+        assert!(
+            said.is_good && said.err.contains("No resources found"),
+            "{said:?}"
+        );
+    }
+    // Nobody else is let in.
+    let token = format!("--token={}x", &secret[1..]);
+    let server = format!("--server=https://127.0.0.1:{}", service.kube_port());
+    let nobody = Kubectl::new(&folder.path().join("none"));
+    let said = nobody.try_run(&["get", "namespaces", &server, &token, "--insecure-skip-tls-verify"]);
+    assert!(!said.is_good && said.err.contains("Unauthorized"), "{said:?}");
+}
+
+#[test]
+fn a_taken_port_of_the_kubernetes_api_is_told_with_its_flag() {
+    let service = settings().start();
+    let taken = format!("127.0.0.1:{}", service.kube_port());
+    let folder = tempfile::tempdir().unwrap();
+    let mut serve = command(muster_program());
+    serve.args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--boot-listen",
+        "127.0.0.1:0",
+        "--kube-listen",
+        &taken,
+    ]);
+    serve.arg("--data-dir").arg(folder.path());
+    let output = output_within(&mut serve, b"", SOON);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    for word in ["--kube-listen", &taken, "--kube-api off"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}
+
+#[test]
+fn without_the_bridge_nothing_listens_and_ready_says_so() {
+    let service = settings().argument("--kube-api").argument("off").start();
+    assert_eq!(standing(&service), "off");
+    assert!(TcpStream::connect(("127.0.0.1", service.kube_port())).is_err());
+    assert!(!service.data_dir().join("kubeconfig").exists());
+}
+
+/// Which of them leads; the others say its name.
+fn leader(services: &[&Service]) -> Result<usize, String> {
+    let said: Vec<String> = services.iter().map(|service| standing(service)).collect();
+    let leading = |said: &String| said == "ok, leading";
+    let following = |said: &String| said.starts_with("ok, ") && said.ends_with(" leads");
+    match said.iter().position(leading) {
+        Some(index) if said.iter().filter(|said| following(said)).count() == said.len() - 1 => Ok(index),
+        _ => Err(format!("{said:?}")),
+    }
+}
+
+#[test]
+fn of_two_replicas_one_leads_and_the_other_takes_over() {
+    let cluster = Postgres::shared();
+    let url = cluster.create_database();
+    let mut services = [
+        settings().database(&url).start(),
+        settings().database(&url).start(),
+    ];
+    let find = |services: &[Service; 2]| leader(&[&services[0], &services[1]]);
+    let first = await_condition("one of two to lead", SOON, || find(&services));
+    let second = 1 - first;
+
+    // What is written through one is seen through the other.
+    services[first].kubectl().run(&["create", "namespace", "shared"]);
+    await_condition("the other replica to see it", SOON, || {
+        let seen = namespaces(&services[second].kubectl());
+        if seen.contains("shared") {
+            Ok(())
+        } else {
+            Err(seen)
+        }
+    });
+
+    services[first].kill();
+    let killed = Instant::now();
+    await_standing(&services[second], LEASE + SOON, "ok, leading");
+    let took = killed.elapsed();
+    println!("a killed leader was followed after {:.1} s", took.as_secs_f64());
+    // Two looks, and what a busy machine adds.
+    assert!(took < LEASE + Duration::from_secs(8), "{took:?}");
+
+    // It does not take the lease back.
+    services[first].start_again();
+    assert_eq!(
+        await_condition("one of two to lead", SOON, || find(&services)),
+        second
+    );
+
+    // Who ends in order gives the lease back.
+    let ended = Instant::now();
+    assert!(services[second].terminate().success());
+    await_standing(&services[first], SOON, "ok, leading");
+    let took = ended.elapsed();
+    println!(
+        "a leader that ended was followed after {:.1} s",
+        took.as_secs_f64()
+    );
+    assert!(took < Duration::from_secs(8), "{took:?}");
+}
+
+#[test]
+fn a_real_api_server_may_lack_kinds_and_go_away_and_rest_works_on() {
+    let mut plane = ControlPlane::start();
+    let service = settings().kubeconfig(&plane.kubeconfig()).start();
+    await_standing(&service, SOON, "does not know agents.agent-install.openshift.io");
+    assert!(standing(&service).contains("muster crds --all | kubectl apply -f -"));
+    plane
+        .kubectl()
+        .run_with(&["apply", "-f", "-"], &service.muster(&["crds", "--all"]));
+    await_standing(&service, SOON, "ok, leading");
+    let lease = "77190dcb.agent-install.openshift.io";
+    let holder = plane
+        .kubectl()
+        .run(&["get", "lease", lease, "-o", "jsonpath={.spec.holderIdentity}"]);
+    assert!(!holder.is_empty());
+
+    let asker = Asker::of(&service);
+    for hang in [false, true] {
+        if hang {
+            plane.signal_server(Signal::SIGSTOP);
+        } else {
+            plane.kill_server();
+        }
+        await_standing(&service, SOON, "no answer since");
+        let path = crate::database::infra_env(&asker);
+        asker.get(&path).expect(200);
+        if hang {
+            plane.signal_server(Signal::SIGCONT);
+        } else {
+            plane.start_server_again();
+        }
+        await_standing(&service, SOON, "ok, leading");
+    }
+
+    // A second service on the same server follows, whatever its database.
+    let other = settings().kubeconfig(&plane.kubeconfig()).start();
+    await_standing(&other, SOON, &format!("ok, {holder} leads"));
+}
