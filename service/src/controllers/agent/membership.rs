@@ -65,7 +65,9 @@ pub fn next(spec: &AgentSpec, host: &Host, clusters: &Clusters<'_>) -> Move {
 
 fn unknown(wanted: &KubeRef, exists: Option<bool>) -> String {
     if exists == Some(false) {
-        format!("clusterDeploymentName: there is no ClusterDeployment {wanted}; create it, or correct the name")
+        format!(
+            "clusterDeploymentName: there is no ClusterDeployment {wanted}; create it, or correct the name"
+        )
     } else {
         format!(
             "clusterDeploymentName: the ClusterDeployment {wanted} has not become a cluster of this service yet; see the conditions of its AgentClusterInstall"
