@@ -6,8 +6,8 @@
 //! depends on what was pushed before.
 
 pub mod agent_cluster_install;
-pub mod cluster_deployment;
 pub mod bridge;
+pub mod cluster_deployment;
 pub mod conditions;
 pub mod context;
 pub mod drive;

@@ -9,6 +9,7 @@ mod agents;
 mod ask;
 mod clock;
 mod database;
+mod kube_world;
 mod pool;
 
 mod authorization;
@@ -33,6 +34,9 @@ mod hostile_requests;
 mod hosts_table;
 mod infra_env_api;
 mod kube_bridge;
+mod kube_faults;
+mod kube_secrets;
+mod kube_walk;
 mod polling;
 mod power_on_to_inventory;
 mod reference_machine;
