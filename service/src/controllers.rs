@@ -5,7 +5,9 @@
 //! leads ([`lead`]); what changed in the database reaches them through [`pushed`]. On start each looks at everything anew, so that nothing
 //! depends on what was pushed before.
 
+pub mod agent_cluster_install;
 pub mod bridge;
+pub mod cluster_deployment;
 pub mod conditions;
 pub mod context;
 pub mod drive;
@@ -16,6 +18,8 @@ pub mod kinds;
 pub mod lead;
 pub mod lease;
 pub mod pushed;
+#[cfg(test)]
+mod recorded;
 pub mod secrets;
 pub mod state;
 
@@ -34,6 +38,16 @@ pub use state::BridgeState;
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
     // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
+    start(
+        &mut running,
+        "agent_cluster_install",
+        agent_cluster_install::run(context.clone(), stop.clone()),
+    );
+    start(
+        &mut running,
+        "cluster_deployment",
+        cluster_deployment::run(context.clone(), stop.clone()),
+    );
     start(
         &mut running,
         "infra_env",

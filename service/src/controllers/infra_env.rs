@@ -8,6 +8,8 @@ pub mod links;
 pub mod reconcile;
 pub mod static_network;
 pub mod status;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -108,12 +110,12 @@ fn object_ref(kube: &KubeRef) -> ObjectRef<InfraEnv> {
 }
 
 /// The name of an object.
-pub(super) fn kube_ref<K: Resource>(object: &K) -> KubeRef {
+pub(in crate::controllers) fn kube_ref<K: Resource>(object: &K) -> KubeRef {
     KubeRef::new(object.namespace().unwrap_or_default(), object.name_any())
 }
 
 /// The ClusterDeployment of `spec.clusterRef`; without a namespace, in the InfraEnv's own.
-pub(super) fn cluster_ref(infra_env: &InfraEnv) -> Option<KubeRef> {
+pub(in crate::controllers) fn cluster_ref(infra_env: &InfraEnv) -> Option<KubeRef> {
     let reference = infra_env.spec.cluster_ref.as_ref()?;
     if reference.name.is_empty() {
         return None;

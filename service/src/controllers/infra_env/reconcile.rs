@@ -223,7 +223,10 @@ fn selector(infra_env: &InfraEnv) -> Result<Option<Selector>, Invalid> {
         return Ok(None);
     };
     let selector = Selector::try_from(selector)
-        .map_err(|error| Invalid::new("nmStateConfigLabelSelector", error.to_string()))?;
+        .map_err(|error| {
+            let why = format!("{error}; the operators are In and NotIn, with values, Exists and DoesNotExist, without");
+            Invalid::new("nmStateConfigLabelSelector", why)
+        })?;
     Ok((!selector.selects_all()).then_some(selector))
 }
 

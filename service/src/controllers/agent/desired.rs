@@ -1,0 +1,174 @@
+//! Agents as they are made for hosts, and what else of them than the status is ours: pure functions. Source: kube-controllers.md §3.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::core::ObjectMeta;
+use kube::{Resource, ResourceExt};
+use muster_core::host::Host;
+use muster_core::kube::KubeRef;
+use muster_resources::names::{annotation, finalizer, label};
+use muster_resources::{Agent, AgentSpec, ClusterReference, InfraEnv};
+use serde_json::{Map, Value, json};
+
+use super::known::short;
+use super::metadata;
+
+/// The InfraEnv's resource says that its Agents are approved without anybody's doing.
+pub fn approves(infra_env: &InfraEnv) -> bool {
+    let approval = infra_env.spec.agent_approval.as_ref();
+    approval.is_some_and(|approval| approval.auto_approve)
+}
+
+/// The Agent of a host that has none yet, as it is sent: with all that is known of the host by now, so that little is left to write.
+///
+/// `cluster`: the ClusterDeployment that the host is bound to from the start.
+pub fn agent(infra_env: &InfraEnv, host: &Host, cluster: Option<&KubeRef>) -> Agent {
+    let mut annotations: BTreeMap<String, String> = owned(metadata::annotations(host));
+    let mut labels = infra_env.spec.agent_labels.clone();
+    labels.insert(label::INFRA_ENV.to_owned(), infra_env.name_any());
+    labels.extend(owned(metadata::labels(host, cluster.map(|cluster| cluster.namespace.as_str()))));
+    let node_labels = inherited(infra_env);
+    if !node_labels.is_empty() {
+        // The keys of a map are sorted.
+        let keys: Vec<&str> = node_labels.keys().map(String::as_str).collect();
+        annotations.insert(annotation::AGENT_INHERITED_NODE_LABELS.to_owned(), keys.join(","));
+    }
+    Agent {
+        metadata: ObjectMeta {
+            name: Some(host.id.to_string()),
+            namespace: infra_env.namespace(),
+            annotations: Some(annotations),
+            labels: Some(labels),
+            finalizers: Some(vec![finalizer::AGENT.to_owned()]),
+            owner_references: Some(vec![owner(infra_env)]),
+            ..ObjectMeta::default()
+        },
+        spec: AgentSpec {
+            approved: approves(infra_env) || host.data.approved,
+            cluster_deployment_name: cluster.map(reference),
+            node_labels,
+            ..AgentSpec::default()
+        },
+        status: None,
+    }
+}
+
+/// How an Agent names a ClusterDeployment.
+pub fn reference(cluster: &KubeRef) -> ClusterReference {
+    ClusterReference {
+        name: cluster.name.clone(),
+        namespace: cluster.namespace.clone(),
+    }
+}
+
+fn owned(map: BTreeMap<&'static str, String>) -> BTreeMap<String, String> {
+    map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// Labels of the InfraEnv that its annotation wants on nodes.
+fn inherited(infra_env: &InfraEnv) -> BTreeMap<String, String> {
+    let annotations = infra_env.annotations();
+    let keys = annotations.get(annotation::INFRA_ENV_PROPAGATE_NODE_LABELS);
+    let keys = keys.map_or("", String::as_str).split(',').map(str::trim);
+    let labels = infra_env.labels();
+    keys.filter_map(|key| Some((key.to_owned(), labels.get(key)?.clone()))).collect()
+}
+
+/// With the InfraEnv goes the Agent. It is not its controller: others may be.
+fn owner(infra_env: &InfraEnv) -> OwnerReference {
+    OwnerReference {
+        api_version: InfraEnv::api_version(&()).into_owned(),
+        kind: InfraEnv::kind(&()).into_owned(),
+        name: infra_env.name_any(),
+        uid: infra_env.uid().unwrap_or_default(),
+        ..OwnerReference::default()
+    }
+}
+
+/// What an Agent that is there shall have beside its status.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Its host.
+    pub host: &'a Host,
+    /// The resource of the host's InfraEnv; `None`: it is not there (yet).
+    pub infra_env: Option<&'a InfraEnv>,
+    /// Namespace of the ClusterDeployment that the host is bound to.
+    pub cluster_namespace: Option<&'a str>,
+    /// Labels of AgentClassifications: value, or `None` to take one away.
+    pub classified: &'a BTreeMap<String, Option<String>>,
+    /// What of the spec is to be changed, as a merge patch.
+    pub spec: Option<&'a Value>,
+}
+
+/// The merge patch that gives `agent` (stripped, as in [`Known`](super::known::Known)) what is wanted; `None`: it has it.
+pub fn patch(agent: &Agent, wanted: &Wanted<'_>) -> Option<Value> {
+    let mut meta = Map::new();
+    let mut annotations = Map::new();
+    for (key, value) in metadata::annotations(wanted.host) {
+        if agent.annotations().get(key) != Some(&short(&value)) {
+            annotations.insert(key.to_owned(), Value::String(value));
+        }
+    }
+    let mut labels = Map::new();
+    let ours = metadata::labels(wanted.host, wanted.cluster_namespace);
+    let ours = ours.into_iter().map(|(key, value)| (key.to_owned(), Some(value)));
+    let classified = wanted.classified.iter().map(|(key, value)| (key.clone(), value.clone()));
+    let infra_env = wanted.infra_env.map(|infra_env| (label::INFRA_ENV.to_owned(), Some(infra_env.name_any())));
+    for (key, value) in ours.chain(classified).chain(infra_env) {
+        if agent.labels().get(&key) != value.as_ref() {
+            labels.insert(key, value.map_or(Value::Null, Value::String));
+        }
+    }
+    if !annotations.is_empty() {
+        meta.insert("annotations".to_owned(), Value::Object(annotations));
+    }
+    if !labels.is_empty() {
+        meta.insert("labels".to_owned(), Value::Object(labels));
+    }
+    // Lists are sent whole, so nobody may have changed them meanwhile.
+    let mut lists = false;
+    if !agent.finalizers().iter().any(|name| name == finalizer::AGENT) {
+        let mut finalizers = agent.finalizers().to_vec();
+        finalizers.push(finalizer::AGENT.to_owned());
+        meta.insert("finalizers".to_owned(), json!(finalizers));
+        lists = true;
+    }
+    if let Some(owners) = wanted.infra_env.and_then(|infra_env| owners(agent, infra_env)) {
+        meta.insert("ownerReferences".to_owned(), json!(owners));
+        lists = true;
+    }
+    if lists {
+        meta.insert("resourceVersion".to_owned(), json!(agent.resource_version()));
+    }
+    let mut patch = Map::new();
+    if !meta.is_empty() {
+        patch.insert("metadata".to_owned(), Value::Object(meta));
+    }
+    if let Some(spec) = wanted.spec {
+        patch.insert("spec".to_owned(), spec.clone());
+    }
+    (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+/// The owners with `infra_env` in the place of another InfraEnv; `None`: it is among them.
+fn owners(agent: &Agent, infra_env: &InfraEnv) -> Option<Vec<OwnerReference>> {
+    let wanted = owner(infra_env);
+    let is_ours = |owner: &OwnerReference| owner.kind == wanted.kind && owner.uid == wanted.uid;
+    let present = agent.owner_references();
+    if present.iter().any(is_ours) {
+        return None;
+    }
+    let others = present.iter().filter(|owner| owner.kind != wanted.kind).cloned();
+    Some(others.chain([wanted.clone()]).collect())
+}
+
+/// The patch that lets an Agent go.
+pub fn release(agent: &Agent) -> Value {
+    let others: Vec<&String> = agent
+        .finalizers()
+        .iter()
+        .filter(|name| *name != finalizer::AGENT)
+        .collect();
+    json!({"metadata": {"finalizers": others, "resourceVersion": agent.resource_version()}})
+}

@@ -1,0 +1,189 @@
+//! What is to be changed of a host so that it is as its Agent's spec wants it: a pure function. Source: kube-controllers.md §4.2.
+//!
+//! A setting that cannot be taken is told and left out; the others are made nevertheless. What a spec does not say stays as it is in the
+//! host, except for what a list or a text clears.
+
+use std::collections::BTreeMap;
+
+use muster_api::host::{DiskConfigParams, DiskRole, HostRole, HostRoleUpdate, HostUpdateParams, KeyValue};
+use muster_core::host::{Host, HostState, Phase, disks, hostname, labels};
+use muster_core::secret::Secret;
+use muster_resources::AgentSpec;
+
+/// The token of the cluster's Ignition endpoint, as the spec wants it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Token {
+    /// As the host has it: nothing changed since it was given, or it could not be read.
+    Same,
+    /// This one; empty: none.
+    Is(Secret),
+}
+
+/// What is to be changed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Edits {
+    /// In one event; `None`: nothing.
+    pub params: Option<HostUpdateParams>,
+    /// Words for coreos-installer.
+    pub installer_args: Option<Vec<String>>,
+    /// What is merged into its ignition.
+    pub ignition: Option<Secret>,
+    /// What cannot be taken, and what to do about it. No text holds a secret.
+    pub problems: Vec<String>,
+}
+
+/// Whether settings of the host still count. In other states changes of the spec wait.
+pub fn is_open(host: &Host) -> bool {
+    match host.state.phase() {
+        Phase::Pool | Phase::PreInstall => true,
+        Phase::Moving => host.state == HostState::Binding,
+        Phase::Installing | Phase::Ended => false,
+    }
+}
+
+/// The difference between `spec` and `host`.
+pub fn edits(spec: &AgentSpec, host: &Host, token: &Token) -> Edits {
+    let mut edits = Edits::default();
+    if !is_open(host) {
+        return edits;
+    }
+    let mut params = HostUpdateParams::default();
+    let problems = &mut edits.problems;
+    params.host_name = name(spec, host, problems);
+    params.host_role = role(spec, host, problems);
+    params.disks_selected_config = disk(spec, host, problems);
+    params.node_labels = node_labels(spec, host, problems);
+    params.machine_config_pool_name = given(&spec.machine_config_pool)
+        .filter(|pool| *pool != host.data.machine_config_pool_name)
+        .map(str::to_owned);
+    params.ignition_endpoint_http_headers = changed(
+        &spec.ignition_endpoint_http_headers,
+        &host.data.ignition_endpoint_http_headers,
+    );
+    if let Token::Is(token) = token
+        && *token != host.data.ignition_endpoint_token
+    {
+        params.ignition_endpoint_token = Some(token.reveal().to_owned());
+    }
+    if given(&spec.fencing_credentials_secret_ref).is_some() {
+        problems.push(
+            "fencingCredentialsSecretRef: fencing is for clusters of two nodes, which this service does not install; leave it out"
+                .into(),
+        );
+    }
+    edits.installer_args = installer_args(spec, host, problems);
+    let ignition = spec.ignition_config_overrides.as_deref().unwrap_or_default();
+    if ignition != host.data.ignition_config_overrides.reveal() {
+        edits.ignition = Some(Secret::new(ignition));
+    }
+    edits.params = (params != HostUpdateParams::default()).then_some(params);
+    edits
+}
+
+fn given(field: &Option<String>) -> Option<&str> {
+    field.as_deref().filter(|text| !text.is_empty())
+}
+
+fn name(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<String> {
+    let wanted = given(&spec.hostname)?;
+    if host.data.requested_hostname.as_deref() == Some(wanted) {
+        return None;
+    }
+    match hostname::check(wanted) {
+        Ok(()) => Some(wanted.to_owned()),
+        Err(why) => {
+            problems.push(format!("hostname: {why}"));
+            None
+        }
+    }
+}
+
+fn role(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<HostRoleUpdate> {
+    let wanted = match spec.role.as_str() {
+        "" => return None,
+        "auto-assign" => HostRoleUpdate::AutoAssign,
+        "master" => HostRoleUpdate::Master,
+        "arbiter" => HostRoleUpdate::Arbiter,
+        "worker" => HostRoleUpdate::Worker,
+        other => {
+            problems.push(format!(
+                "role: {other:?} is none; write auto-assign, master, arbiter or worker"
+            ));
+            return None;
+        }
+    };
+    (HostRole::from(wanted) != host.data.role).then_some(wanted)
+}
+
+/// The path wins over the id. A choice that was made before the host told its disks waits for them.
+fn disk(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<Vec<DiskConfigParams>> {
+    let (field, wanted) = match (given(&spec.installation_disk_path), given(&spec.installation_disk_id)) {
+        (Some(path), _) => ("installation_disk_path", path),
+        (None, Some(id)) => ("installation_disk_id", id),
+        (None, None) => return None,
+    };
+    let disks = &host.inventory.as_ref()?.disks;
+    let Some(disk) = disks::find(disks, wanted) else {
+        let known: Vec<&str> = disks.iter().map(|disk| disk.id.as_str()).take(8).collect();
+        problems.push(format!(
+            "{field}: the host has no disk {wanted:?}; take one of status.inventory.disks, such as {}",
+            known.join(", ")
+        ));
+        return None;
+    };
+    if disk.id == host.data.installation_disk_id {
+        return None;
+    }
+    let eligibility = &disk.installation_eligibility;
+    if !eligibility.eligible {
+        let why = eligibility.not_eligible_reasons.join("; ");
+        problems.push(format!("{field}: the disk {wanted:?} cannot be installed to: {why}"));
+        return None;
+    }
+    let choice = DiskConfigParams {
+        id: wanted.to_owned(),
+        role: Some(DiskRole::Install),
+    };
+    Some(vec![choice])
+}
+
+fn node_labels(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<Vec<KeyValue>> {
+    let wanted = changed(&spec.node_labels, &host.data.node_labels)?;
+    for label in &wanted {
+        if let Err(why) = labels::check(&label.key, &label.value) {
+            problems.push(format!("nodeLabels: {why}"));
+            return None;
+        }
+    }
+    Some(wanted)
+}
+
+fn changed(wanted: &BTreeMap<String, String>, present: &[(String, String)]) -> Option<Vec<KeyValue>> {
+    let present: BTreeMap<&str, &str> = present.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    let same = wanted.len() == present.len()
+        && wanted.iter().all(|(key, value)| present.get(key.as_str()) == Some(&value.as_str()));
+    if same {
+        return None;
+    }
+    let pairs = wanted.iter().map(|(key, value)| KeyValue {
+        key: key.clone(),
+        value: value.clone(),
+    });
+    Some(pairs.collect())
+}
+
+fn installer_args(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<Vec<String>> {
+    let wanted: Vec<String> = match given(&spec.installer_args) {
+        None => Vec::new(),
+        Some(text) => match serde_json::from_str(text) {
+            Ok(words) => words,
+            Err(error) => {
+                problems.push(format!(
+                    "installerArgs: a JSON list of texts is expected, such as [\"--append-karg\", \"quiet\"] ({error})"
+                ));
+                return None;
+            }
+        },
+    };
+    (wanted != host.data.installer_args).then_some(wanted)
+}

@@ -1,0 +1,265 @@
+//! Agents as this service last saw them: by the watch, or in the answer to a write of its own, whichever is newer.
+//!
+//! Ten thousand Agents with their inventories would be hundreds of megabytes, so what is large is kept as a digest: enough to know
+//! whether there is something to write.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use kube::ResourceExt;
+use muster_core::kube::KubeRef;
+use muster_resources::{Agent, AgentStatus};
+use serde::Serialize;
+use tokio::sync::Notify;
+
+/// Texts longer than this are kept as digests, bytes.
+const LONG: usize = 160;
+/// Begins what stands for a long text; no annotation begins with it.
+const DIGEST_MARK: &str = "\u{1}digest:";
+
+/// An Agent, without what is large.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// Without managed fields, inventory and checks; long annotations are [`short`].
+    pub agent: Agent,
+    /// Of `status.inventory`; `None`: there is none.
+    pub inventory: Option<u64>,
+    /// Of `status.validationsInfo`; `None`: there is none.
+    pub validations: Option<u64>,
+    /// Categories of `status.validationsInfo`.
+    pub categories: Vec<String>,
+}
+
+impl Known {
+    /// Strips `agent`.
+    pub fn of(mut agent: Agent) -> Self {
+        agent.metadata.managed_fields = None;
+        for text in agent.annotations_mut().values_mut() {
+            if text.len() > LONG {
+                *text = short(text);
+            }
+        }
+        let (inventory, validations, categories) = match &mut agent.status {
+            Some(status) => strip(status),
+            None => (None, None, Vec::new()),
+        };
+        Self {
+            agent,
+            inventory,
+            validations,
+            categories,
+        }
+    }
+
+    /// How new it is. Source: resource versions of one kind can be compared as numbers since Kubernetes 1.35; etcd's always could.
+    fn version(&self) -> u64 {
+        let version = self.agent.metadata.resource_version.as_deref();
+        version.and_then(|text| text.parse().ok()).unwrap_or(u64::MAX)
+    }
+
+    /// Its status, stripped.
+    pub fn status(&self) -> AgentStatus {
+        self.agent.status.clone().unwrap_or_default()
+    }
+
+    /// Somebody wants it gone.
+    pub fn is_deleting(&self) -> bool {
+        self.agent.metadata.deletion_timestamp.is_some()
+    }
+}
+
+/// Takes inventory and checks out of a status, and answers their digests and the categories of the checks.
+pub fn strip(status: &mut AgentStatus) -> (Option<u64>, Option<u64>, Vec<String>) {
+    let inventory = status.inventory.take().map(|inventory| digest(&inventory));
+    let checks = std::mem::take(&mut status.validations_info);
+    let validations = (!checks.is_empty()).then(|| digest(&checks));
+    (inventory, validations, checks.into_keys().collect())
+}
+
+/// The same for equal values, in this process.
+pub fn digest<T: Serialize>(value: &T) -> u64 {
+    let text = serde_json::to_vec(value).expect("resources have text keys and finite numbers, so they are JSON");
+    hashed(&text)
+}
+
+fn hashed(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A text, or its digest when it is long: equal for equal texts.
+pub fn short(text: &str) -> String {
+    if text.len() > LONG {
+        format!("{DIGEST_MARK}{:016x}", hashed(text.as_bytes()))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// What is to be made of something that the watch showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Observed {
+    /// Our own write, or something older.
+    Known,
+    /// Somebody's wish: another spec, or its deletion.
+    Wish,
+    /// Anything else.
+    News,
+}
+
+/// All Agents.
+#[derive(Default)]
+pub struct Agents {
+    known: RwLock<HashMap<KubeRef, Slot>>,
+    round: std::sync::atomic::AtomicU64,
+    /// Rung when labels of some Agent changed, or Agents came or went.
+    pub relabelled: Notify,
+}
+
+struct Slot {
+    known: Arc<Known>,
+    /// The round of listing in which it was last seen.
+    round: u64,
+}
+
+impl Agents {
+    fn read(&self) -> RwLockReadGuard<'_, HashMap<KubeRef, Slot>> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, HashMap<KubeRef, Slot>> {
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One of them.
+    pub fn get(&self, key: &KubeRef) -> Option<Arc<Known>> {
+        self.read().get(key).map(|slot| slot.known.clone())
+    }
+
+    /// Those for which `wanted` holds.
+    pub fn keys(&self, wanted: impl Fn(&Known) -> bool) -> Vec<KubeRef> {
+        let known = self.read();
+        let found = known.iter().filter(|(_, slot)| wanted(&slot.known));
+        found.map(|(key, _)| key.clone()).collect()
+    }
+
+    /// Calls `each` with all.
+    pub fn each(&self, mut each: impl FnMut(&KubeRef, &Known)) {
+        for (key, slot) in &*self.read() {
+            each(key, &slot.known);
+        }
+    }
+
+    fn round(&self) -> u64 {
+        self.round.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// All are listed anew from here on.
+    pub fn begin_listing(&self) {
+        self.round.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// All have been listed: those that were not seen are gone. Answers them.
+    pub fn end_listing(&self) -> Vec<KubeRef> {
+        let round = self.round();
+        let mut gone = Vec::new();
+        self.write().retain(|key, slot| {
+            let stays = slot.round >= round;
+            if !stays {
+                gone.push(key.clone());
+            }
+            stays
+        });
+        self.relabelled.notify_one();
+        gone
+    }
+
+    /// The watch showed `agent`.
+    pub fn observe(&self, agent: Agent) -> (KubeRef, Observed) {
+        let new = Known::of(agent);
+        let key = key_of(&new.agent);
+        let round = self.round();
+        let mut all = self.write();
+        let observed = match all.entry(key.clone()) {
+            Entry::Vacant(entry) => {
+                entry.insert(Slot {
+                    known: Arc::new(new),
+                    round,
+                });
+                Observed::News
+            }
+            Entry::Occupied(mut entry) => {
+                let slot = entry.get_mut();
+                slot.round = round;
+                let old = &slot.known;
+                let another = old.agent.metadata.uid != new.agent.metadata.uid;
+                if !another && new.version() <= old.version() {
+                    return (key, Observed::Known);
+                }
+                let wish = new.agent.spec != old.agent.spec || new.is_deleting() != old.is_deleting();
+                slot.known = Arc::new(new);
+                if wish { Observed::Wish } else { Observed::News }
+            }
+        };
+        drop(all);
+        self.relabelled.notify_one();
+        (key, observed)
+    }
+
+    /// The watch showed that `agent` is gone.
+    pub fn gone(&self, agent: &Agent) -> KubeRef {
+        let key = key_of(agent);
+        let mut all = self.write();
+        if all
+            .get(&key)
+            .is_some_and(|slot| slot.known.agent.metadata.uid == agent.metadata.uid)
+        {
+            all.remove(&key);
+        }
+        drop(all);
+        self.relabelled.notify_one();
+        key
+    }
+
+    /// There is no such Agent, as its server says.
+    pub fn forget(&self, key: &KubeRef) {
+        self.write().remove(key);
+        self.relabelled.notify_one();
+    }
+
+    /// A write of our own was answered with `agent`. Answers the newest that is known.
+    pub fn wrote(&self, agent: Agent) -> Arc<Known> {
+        let gone = agent.metadata.deletion_timestamp.is_some() && agent.finalizers().is_empty();
+        let new = Arc::new(Known::of(agent));
+        let key = key_of(&new.agent);
+        let round = self.round();
+        let mut all = self.write();
+        let newest = match all.entry(key) {
+            Entry::Occupied(entry) if gone => {
+                entry.remove();
+                new
+            }
+            Entry::Vacant(_) if gone => new,
+            Entry::Occupied(mut entry) => {
+                let slot = entry.get_mut();
+                if slot.known.version() < new.version() || slot.known.agent.metadata.uid != new.agent.metadata.uid {
+                    slot.known = new;
+                }
+                slot.round = round;
+                slot.known.clone()
+            }
+            Entry::Vacant(entry) => entry.insert(Slot { known: new, round }).known.clone(),
+        };
+        drop(all);
+        self.relabelled.notify_one();
+        newest
+    }
+}
+
+/// Namespace and name of an Agent.
+pub fn key_of(agent: &Agent) -> KubeRef {
+    KubeRef::new(agent.namespace().unwrap_or_default(), agent.name_any())
+}

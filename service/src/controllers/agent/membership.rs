@@ -1,0 +1,108 @@
+//! Into a cluster and out of it, as `spec.clusterDeploymentName` wants it: what is to be done, decided from what is known.
+//! Source: kube-controllers.md §4.1 steps 7 and 8, §4.4.
+
+use muster_api::host::HostKind;
+use muster_api::ids::ClusterId;
+use muster_core::host::{Host, HostState, Phase};
+use muster_core::kube::KubeRef;
+use muster_resources::AgentSpec;
+
+use super::conditions::Synced;
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Move {
+    /// Nothing: it is where it shall be.
+    Stay,
+    /// Into this cluster.
+    Bind(ClusterId),
+    /// Out of its cluster. `cancel`: its installation is given up before.
+    Unbind {
+        /// It is being installed.
+        cancel: bool,
+    },
+    /// It cannot go there now, or not at all.
+    Cannot(Synced),
+}
+
+/// The clusters that matter.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Clusters<'a> {
+    /// The cluster of the ClusterDeployment that the spec names, when it is known here.
+    pub wanted: Option<ClusterId>,
+    /// The cluster that all hosts of the InfraEnv belong to.
+    pub infra_env: Option<ClusterId>,
+    /// Whether the ClusterDeployment that the spec names exists; asked only when its cluster is not known.
+    pub exists: Option<bool>,
+    /// Name of the ClusterDeployment of the host's present cluster.
+    pub present: Option<&'a KubeRef>,
+}
+
+/// The ClusterDeployment that the spec names.
+pub fn wanted(spec: &AgentSpec) -> Option<KubeRef> {
+    let reference = spec.cluster_deployment_name.as_ref()?;
+    (!reference.name.is_empty()).then(|| KubeRef::new(&reference.namespace, &reference.name))
+}
+
+/// Where `host` is to go.
+pub fn next(spec: &AgentSpec, host: &Host, clusters: &Clusters<'_>) -> Move {
+    let Some(wanted) = wanted(spec) else {
+        return match host.cluster_id {
+            None => Move::Stay,
+            Some(present) => leave(host, present, clusters),
+        };
+    };
+    match (host.cluster_id, clusters.wanted) {
+        (Some(present), Some(cluster)) if present == cluster => Move::Stay,
+        // Its record goes before its name does.
+        (Some(_), None) if clusters.present == Some(&wanted) => Move::Stay,
+        (None, None) => Move::Cannot(Synced::Backend(unknown(&wanted, clusters.exists))),
+        (Some(_), None) => Move::Cannot(Synced::Backend(unknown(&wanted, clusters.exists))),
+        (Some(present), Some(_)) => leave(host, present, clusters),
+        (None, Some(cluster)) => enter(host, cluster, &wanted),
+    }
+}
+
+fn unknown(wanted: &KubeRef, exists: Option<bool>) -> String {
+    if exists == Some(false) {
+        format!("clusterDeploymentName: there is no ClusterDeployment {wanted}; create it, or correct the name")
+    } else {
+        format!(
+            "clusterDeploymentName: the ClusterDeployment {wanted} has not become a cluster of this service yet; see the conditions of its AgentClusterInstall"
+        )
+    }
+}
+
+fn enter(host: &Host, cluster: ClusterId, wanted: &KubeRef) -> Move {
+    if host.state == HostState::KnownUnbound {
+        return Move::Bind(cluster);
+    }
+    Move::Cannot(Synced::Backend(format!(
+        "clusterDeploymentName: the host is given to {wanted} as soon as it is known-unbound, and it is {}: {}",
+        host.state.status().name(),
+        host.data.status_info
+    )))
+}
+
+fn leave(host: &Host, present: ClusterId, clusters: &Clusters<'_>) -> Move {
+    if clusters.infra_env == Some(present) {
+        return Move::Cannot(Synced::Input(
+            "clusterDeploymentName: all hosts of this InfraEnv belong to the cluster of its clusterRef; name that one, or delete the Agent"
+                .into(),
+        ));
+    }
+    match host.state.phase() {
+        Phase::PreInstall | Phase::Ended => Move::Unbind { cancel: false },
+        Phase::Installing if host.data.kind == HostKind::AddToExistingClusterHost => {
+            Move::Unbind { cancel: true }
+        }
+        Phase::Installing => Move::Cannot(Synced::Input(
+            "clusterDeploymentName: the cluster is being installed, and the host cannot leave it before that has ended".into(),
+        )),
+        Phase::Moving | Phase::Pool => Move::Cannot(Synced::Backend(format!(
+            "clusterDeploymentName: the host is {} and leaves its cluster when that is over: {}",
+            host.state.status().name(),
+            host.data.status_info
+        ))),
+    }
+}

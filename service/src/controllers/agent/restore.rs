@@ -1,0 +1,143 @@
+//! A host whose record was lost (another database, a backup that is older than its Agents) and whose Agent is still there: a pure
+//! function from the Agent's annotations. Source: kube-controllers.md §4.1 step 3.
+//!
+//! What is restored is what the Agent tells and nothing is made up. A host of the pool and one that waited in its cluster are judged
+//! anew from their inventory; silent ones become disconnected by themselves. An installed node stays installed. One that was in the
+//! middle of something cannot go on, and nobody knows how it ended: it becomes `error` and says so, until somebody resets or unbinds it.
+
+use kube::ResourceExt;
+use muster_api::host::{HostKind, HostRole, HostStatus};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::inventory::Inventory;
+use muster_api::time::Timestamp;
+use muster_core::host::facts::SILENCE_LIMIT;
+use muster_core::host::{Host, HostData, HostReports, HostState, Progress};
+use muster_resources::Agent;
+use muster_resources::names::annotation;
+use serde::de::DeserializeOwned;
+
+/// Where the host belongs.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The host.
+    pub id: HostId,
+    /// The InfraEnv that the Agent's label names.
+    pub infra_env_id: InfraEnvId,
+    /// The cluster that its spec names, if that is there.
+    pub cluster_id: Option<ClusterId>,
+}
+
+/// The host as far as `agent` (whole, not stripped) tells; `None`: it tells nothing, for it was never one of ours.
+pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
+    let annotations = agent.annotations();
+    let told = |key: &str| annotations.get(key).map_or("", String::as_str);
+    let status = HostStatus::from_name(told(annotation::AGENT_STATE))?;
+    let inventory: Option<Inventory> = parsed(told(annotation::AGENT_INVENTORY));
+    let stage = told(annotation::AGENT_CURRENT_STAGE);
+    let (state, info) = state(status, place.cluster_id.is_some());
+    let bound = match state {
+        HostState::DiscoveringUnbound => None,
+        _ => place.cluster_id,
+    };
+    let created_at = agent
+        .creation_timestamp()
+        .and_then(|time| Timestamp::from_timestamp(time.0.as_second(), 0))
+        .unwrap_or(now);
+    let data = HostData {
+        kind: if bound.is_some() {
+            HostKind::AddToExistingClusterHost
+        } else {
+            HostKind::Host
+        },
+        status_info: info,
+        created_at,
+        role: role(told(annotation::AGENT_ROLE)),
+        suggested_role: role(told(annotation::AGENT_ROLE)),
+        approved: agent.spec.approved,
+        validations: parsed(told(annotation::AGENT_VALIDATIONS_INFO)).unwrap_or_default(),
+        agent_disk_reasons: inventory.iter().flat_map(|told| &told.disks).map(|_| Vec::new()).collect(),
+        progress: (!stage.is_empty()).then(|| Progress {
+            stage: stage.to_owned(),
+            percentage: 0,
+            info: String::new(),
+            stage_started_at: now,
+            stage_updated_at: now,
+        }),
+        ..HostData::new(now)
+    };
+    Some(Host {
+        id: place.id,
+        infra_env_id: place.infra_env_id,
+        cluster_id: bound,
+        state,
+        version: 0,
+        // Its silence counts from now.
+        due_at: Some(now + SILENCE_LIMIT),
+        checked_in_at: now,
+        inventory,
+        reports: HostReports::default(),
+        data,
+    })
+}
+
+fn state(status: HostStatus, in_cluster: bool) -> (HostState, String) {
+    let lost = "The service lost its record of this host and restored it from its Agent";
+    let name = status.name();
+    match status {
+        HostStatus::DiscoveringUnbound
+        | HostStatus::KnownUnbound
+        | HostStatus::InsufficientUnbound
+        | HostStatus::DisconnectedUnbound
+        | HostStatus::DisabledUnbound
+        | HostStatus::Unbinding
+        | HostStatus::Reclaiming
+        | HostStatus::ReclaimingRebooting => (HostState::DiscoveringUnbound, lost.into()),
+        HostStatus::UnbindingPendingUserAction => (
+            HostState::UnbindingPendingUserAction,
+            format!("{lost}. Waits for somebody to boot the host into the discovery image"),
+        ),
+        HostStatus::Discovering
+        | HostStatus::Known
+        | HostStatus::Disconnected
+        | HostStatus::Insufficient
+        | HostStatus::PendingForInput
+        | HostStatus::Binding
+            if in_cluster =>
+        {
+            (HostState::Discovering, lost.into())
+        }
+        // Its cluster is to be given to it anew, by the spec.
+        HostStatus::Discovering
+        | HostStatus::Known
+        | HostStatus::Disconnected
+        | HostStatus::Insufficient
+        | HostStatus::PendingForInput
+        | HostStatus::Binding
+        | HostStatus::Disabled => (HostState::DiscoveringUnbound, lost.into()),
+        HostStatus::Installed | HostStatus::AddedToExistingCluster => {
+            (HostState::AddedToExistingCluster, lost.into())
+        }
+        HostStatus::Cancelled => (HostState::Cancelled, lost.into()),
+        HostStatus::PreparingForInstallation
+        | HostStatus::PreparingFailed
+        | HostStatus::PreparingSuccessful
+        | HostStatus::Installing
+        | HostStatus::InstallingInProgress
+        | HostStatus::InstallingPendingUserAction
+        | HostStatus::Resetting
+        | HostStatus::ResettingPendingUserAction
+        | HostStatus::Error => (
+            HostState::Error,
+            format!("{lost}, where it was {name}: how that ended is not known. Unbind it, or delete the Agent, and boot the discovery image again"),
+        ),
+    }
+}
+
+fn role(name: &str) -> HostRole {
+    let roles = [HostRole::Master, HostRole::Arbiter, HostRole::Worker, HostRole::Bootstrap];
+    roles.into_iter().find(|role| role.name() == name).unwrap_or(HostRole::AutoAssign)
+}
+
+fn parsed<T: DeserializeOwned>(text: &str) -> Option<T> {
+    serde_json::from_str(text).ok()
+}

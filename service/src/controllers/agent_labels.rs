@@ -1,0 +1,232 @@
+//! Labels that AgentClassifications put on Agents by their inventories. Source: kube-controllers.md §5.
+//!
+//! They are worked out while an Agent is looked at, so that they need no write of their own.
+
+pub mod query;
+pub mod worker;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use muster_core::host::labels;
+use muster_core::kube::KubeRef;
+use muster_resources::AgentClassification;
+use muster_resources::inventory::HostInventory;
+use muster_resources::names::label;
+
+use super::agent::known::digest;
+use query::Outcome;
+use worker::Queries;
+
+/// Begins the value of a label whose query failed.
+pub const QUERY_ERROR: &str = "QUERYERROR-";
+
+/// Longest value of a label.
+const LONGEST_VALUE: usize = 63;
+
+/// Why this classification cannot label anything; `None`: it can.
+pub fn unusable(classification: &AgentClassification) -> Option<String> {
+    let spec = &classification.spec;
+    if spec.label_value.starts_with("QUERYERROR") {
+        return Some("labelValue begins with QUERYERROR, which tells of failed queries; choose another".into());
+    }
+    labels::check(&key(classification), &spec.label_value).err()
+}
+
+/// The label's key.
+pub fn key(classification: &AgentClassification) -> String {
+    format!("{}{}", label::CLASSIFICATION_PREFIX, classification.spec.label_key)
+}
+
+/// The label's value on Agents on which the query failed; as much of it as fits.
+pub fn error_value(classification: &AgentClassification) -> String {
+    let value = format!("{QUERY_ERROR}{}", classification.spec.label_value);
+    let value: String = value.chars().take(LONGEST_VALUE).collect();
+    value.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned()
+}
+
+/// The labels to set (a value) or take away (`None`) on an Agent that has `present`. Of two classifications that want the same key the
+/// one that comes first by name wins.
+fn decided(
+    asked: &[(&AgentClassification, Option<Outcome>)],
+    present: &BTreeMap<String, String>,
+) -> BTreeMap<String, Option<String>> {
+    let mut wanted: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for (classification, outcome) in asked {
+        let key = key(classification);
+        let (value, error) = (&classification.spec.label_value, error_value(classification));
+        let set = match outcome {
+            Some(Outcome::Matches) => Some(value.clone()),
+            Some(Outcome::Fails(_)) => Some(error.clone()),
+            Some(Outcome::Differs) | None => None,
+        };
+        if set.is_some() {
+            let place = wanted.entry(key).or_insert(None);
+            if place.is_none() {
+                *place = set;
+            }
+        } else if present.get(&key).is_some_and(|now| now == value || *now == error) {
+            wanted.entry(key).or_insert(None);
+        }
+    }
+    wanted
+}
+
+/// Asks the queries, and remembers what they said of which inventory.
+#[derive(Default)]
+pub struct Labels {
+    queries: Queries,
+    remembered: Mutex<HashMap<KubeRef, Remembered>>,
+    failures: Mutex<HashMap<String, String>>,
+}
+
+struct Remembered {
+    inventory: u64,
+    asked: u64,
+    outcomes: Arc<Vec<Outcome>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Labels {
+    /// The labels to set or take away on the Agent `agent`. `inventory`: with its digest; without one nothing is asked, and only labels of
+    /// classifications that go away change.
+    ///
+    /// # Errors
+    /// When queries cannot be asked at all.
+    pub async fn wanted(
+        &self,
+        agent: &KubeRef,
+        inventory: Option<(&HostInventory, u64)>,
+        classifications: &[Arc<AgentClassification>],
+        present: &BTreeMap<String, String>,
+    ) -> io::Result<BTreeMap<String, Option<String>>> {
+        if classifications.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let (alive, leaving): (Vec<_>, Vec<_>) = classifications
+            .iter()
+            .filter(|classification| unusable(classification).is_none())
+            .partition(|classification| classification.metadata.deletion_timestamp.is_none());
+        let mut asked: Vec<(&AgentClassification, Option<Outcome>)> = Vec::new();
+        if let Some((inventory, digest)) = inventory {
+            let queries: Vec<&str> = alive.iter().map(|one| one.spec.query.as_str()).collect();
+            let outcomes = self.ask(agent, inventory, digest, &queries).await?;
+            for (classification, outcome) in alive.iter().zip(outcomes.iter()) {
+                asked.push((classification, Some(outcome.clone())));
+            }
+        }
+        asked.extend(leaving.iter().map(|one| (one.as_ref(), None)));
+        asked.sort_by_key(|(one, _)| one.metadata.name.clone());
+        Ok(decided(&asked, present))
+    }
+
+    async fn ask(
+        &self,
+        agent: &KubeRef,
+        inventory: &HostInventory,
+        inventory_digest: u64,
+        queries: &[&str],
+    ) -> io::Result<Arc<Vec<Outcome>>> {
+        let asked = digest(&queries);
+        let known = lock(&self.remembered)
+            .get(agent)
+            .filter(|known| known.inventory == inventory_digest && known.asked == asked)
+            .map(|known| known.outcomes.clone());
+        if let Some(outcomes) = known {
+            return Ok(outcomes);
+        }
+        let json = serde_json::to_string(inventory)?;
+        let outcomes = Arc::new(self.queries.ask(&json, queries).await?);
+        for (query, outcome) in queries.iter().zip(outcomes.iter()) {
+            if let Outcome::Fails(why) = outcome {
+                lock(&self.failures).insert((*query).to_owned(), why.clone());
+            }
+        }
+        let remembered = Remembered {
+            inventory: inventory_digest,
+            asked,
+            outcomes: outcomes.clone(),
+        };
+        lock(&self.remembered).insert(agent.clone(), remembered);
+        Ok(outcomes)
+    }
+
+    /// Why `query` failed when it last did.
+    pub fn failure(&self, query: &str) -> Option<String> {
+        lock(&self.failures).get(query).cloned()
+    }
+
+    /// The Agent is gone.
+    pub fn forget(&self, agent: &KubeRef) {
+        lock(&self.remembered).remove(agent);
+    }
+
+    /// Only these queries are still asked.
+    pub fn forget_failures_but(&self, queries: &[&str]) {
+        lock(&self.failures).retain(|query, _| queries.contains(&query.as_str()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_resources::AgentClassificationSpec;
+
+    fn classification(key: &str, value: &str) -> AgentClassification {
+        AgentClassification::new(
+            "any",
+            AgentClassificationSpec {
+                label_key: key.into(),
+                label_value: value.into(),
+                query: "true".into(),
+            },
+        )
+    }
+
+    fn present(value: &str) -> BTreeMap<String, String> {
+        BTreeMap::from([("agentclassification.agent-install.openshift.io/size".into(), value.into())])
+    }
+
+    fn after(outcome: Option<Outcome>, labels: &BTreeMap<String, String>) -> Option<Option<String>> {
+        let big = classification("size", "big");
+        decided(&[(&big, outcome)], labels).remove(&key(&big))
+    }
+
+    #[test]
+    fn the_label_follows_the_outcome() {
+        let failed = Outcome::Fails("why".into());
+        let none = BTreeMap::new();
+        assert_eq!(after(Some(Outcome::Matches), &none), Some(Some("big".into())));
+        assert_eq!(after(Some(failed), &none), Some(Some("QUERYERROR-big".into())));
+        for gone in [Some(Outcome::Differs), None] {
+            assert_eq!(after(gone.clone(), &none), None);
+            assert_eq!(after(gone.clone(), &present("big")), Some(None));
+            assert_eq!(after(gone.clone(), &present("QUERYERROR-big")), Some(None));
+            assert_eq!(after(gone, &present("small")), None, "another's value stays");
+        }
+    }
+
+    #[test]
+    fn of_two_that_share_a_key_one_sets_it_whatever_the_other_says() {
+        let (big, small) = (classification("size", "big"), classification("size", "small"));
+        let wanted = decided(
+            &[(&small, Some(Outcome::Differs)), (&big, Some(Outcome::Matches))],
+            &present("small"),
+        );
+        assert_eq!(wanted.into_values().collect::<Vec<_>>(), [Some("big".to_owned())]);
+    }
+
+    #[test]
+    fn long_values_still_make_a_label_and_bad_ones_are_told() {
+        let long = classification("size", &"x".repeat(63));
+        assert!(labels::check("k", &error_value(&long)).is_ok());
+        assert_eq!(unusable(&long), None);
+        for bad in [classification("si ze", "big"), classification("size", "b b"), classification("size", "QUERYERROR-x")] {
+            assert!(unusable(&bad).is_some(), "{:?}", bad.spec);
+        }
+    }
+}
