@@ -21,6 +21,8 @@ pub mod kinds;
 pub mod lead;
 pub mod lease;
 pub mod pushed;
+#[cfg(test)]
+mod recorded;
 pub mod secrets;
 pub mod state;
 

@@ -1,4 +1,4 @@
-//! Machines boot what the service gives them, and become known. One file a subject; `pool` is their common ground.
+//! Machines boot what the service gives them, and become known. One file a subject; `pool` is their common ground, `kube` that of custom resources.
 
 #![expect(
     clippy::unwrap_used,
@@ -9,6 +9,7 @@ mod agents;
 mod ask;
 mod clock;
 mod database;
+mod kube;
 mod pool;
 
 mod authorization;
@@ -33,6 +34,7 @@ mod hostile_requests;
 mod hosts_table;
 mod infra_env_api;
 mod kube_bridge;
+mod kube_wire;
 mod polling;
 mod power_on_to_inventory;
 mod reference_machine;

@@ -11,7 +11,7 @@ use crate::absent::absent_is_default;
 use crate::{ClusterReference, Condition, LocalReference, NamespacedReference, Proxy, selector};
 
 /// What the image holds and how hosts that boot it are treated.
-#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(CustomResource, Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(rename = "InfraEnvSpec")]
 #[kube(
@@ -94,6 +94,32 @@ pub struct InfraEnvSpec {
     pub network_discovery_delay_seconds: Option<i64>,
 }
 absent_is_default!(InfraEnvSpec);
+
+/// As the API server fills it in.
+impl Default for InfraEnvSpec {
+    fn default() -> Self {
+        Self {
+            cluster_ref: None,
+            pull_secret_ref: LocalReference::default(),
+            ssh_authorized_key: None,
+            proxy: None,
+            additional_ntp_sources: Vec::new(),
+            ntp_sources: Vec::new(),
+            additional_trust_bundle: None,
+            ignition_config_override: None,
+            kernel_arguments: Vec::new(),
+            nm_state_config_label_selector: None,
+            agent_labels: BTreeMap::new(),
+            agent_approval: None,
+            cpu_architecture: x86_64(),
+            image_type: None,
+            os_image_version: None,
+            ipxe_script_type: IpxeScriptType::default(),
+            mirror_registry_ref: None,
+            network_discovery_delay_seconds: None,
+        }
+    }
+}
 
 fn x86_64() -> String {
     "x86_64".to_owned()

@@ -95,6 +95,7 @@ fn an_object_without_spec_is_read_as_one_with_an_empty_spec() {
     let object = |kind: &str| json!({ "kind": kind, "metadata": { "name": "n" } });
     let infra_env: InfraEnv = serde_json::from_value(object("InfraEnv")).unwrap();
     assert_eq!(infra_env.spec, InfraEnvSpec::default());
+    assert_eq!(infra_env.spec.cpu_architecture, "x86_64");
     let cluster: ClusterDeployment = serde_json::from_value(object("ClusterDeployment")).unwrap();
     assert_eq!(cluster.spec, ClusterDeploymentSpec::default());
     let config: NMStateConfig =

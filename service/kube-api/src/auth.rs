@@ -50,6 +50,31 @@ pub fn guarded(router: Router, tokens: Tokens) -> Router {
     router.layer(middleware::from_fn_with_state(Arc::new(tokens), guard))
 }
 
+fn is_master(caller: &Caller) -> bool {
+    caller.groups.iter().any(|group| group == MASTERS)
+}
+
+/// Whom an administrator wants to be for this request (`kubectl --as`), which takes rights and never adds any.
+fn acting_as(headers: &HeaderMap) -> Option<Caller> {
+    let texts = |name: &str| -> Vec<String> {
+        let values = headers.get_all(name).iter();
+        values
+            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+            .collect()
+    };
+    // Groups without a user are nobody's: the name is missing, and the groups count.
+    let (names, groups) = (texts("impersonate-user"), texts("impersonate-group"));
+    if names.is_empty() && groups.is_empty() {
+        return None;
+    }
+    let authenticated = "system:authenticated".to_owned();
+    Some(Caller {
+        name: names.concat(),
+        uid: texts("impersonate-uid").concat(),
+        groups: groups.into_iter().chain([authenticated]).collect(),
+    })
+}
+
 async fn guard(State(tokens): State<Arc<Tokens>>, mut request: Request, next: Next) -> Response {
     if OPEN.contains(&request.uri().path()) {
         return next.run(request).await;
@@ -58,7 +83,12 @@ async fn guard(State(tokens): State<Arc<Tokens>>, mut request: Request, next: Ne
     let Some(caller) = known.or_else(|| tokens.caller(request.headers())) else {
         return ApiError::unauthorized().into_response();
     };
-    if !caller.groups.iter().any(|group| group == MASTERS) {
+    if !is_master(&caller) {
+        return ApiError::not_allowed(&caller.name, request.method().as_str(), request.uri().path())
+            .into_response();
+    }
+    let caller = acting_as(request.headers()).unwrap_or(caller);
+    if !is_master(&caller) {
         return ApiError::not_allowed(&caller.name, request.method().as_str(), request.uri().path())
             .into_response();
     }
@@ -74,6 +104,11 @@ mod tests {
     use tower::ServiceExt as _;
 
     async fn status(path: &str, authorization: Option<&str>) -> u16 {
+        asked(path, authorization, &[]).await.0
+    }
+
+    /// Status and what is answered: the caller's name, or a message.
+    async fn asked(path: &str, authorization: Option<&str>, more: &[(&str, &str)]) -> (u16, String) {
         let stranger = Caller {
             name: "stranger".into(),
             uid: String::new(),
@@ -92,7 +127,29 @@ mod tests {
                 .headers_mut()
                 .insert(header::AUTHORIZATION, value.parse().unwrap());
         }
-        router.oneshot(request).await.unwrap().status().as_u16()
+        for (name, value) in more {
+            let name: header::HeaderName = name.parse().unwrap();
+            request.headers_mut().append(name, value.parse().unwrap());
+        }
+        let answer = router.oneshot(request).await.unwrap();
+        let status = answer.status().as_u16();
+        let body = axum::body::to_bytes(answer.into_body(), usize::MAX)
+            .await
+            .unwrap();
+        (status, String::from_utf8_lossy(&body).into_owned())
+    }
+
+    #[tokio::test]
+    async fn an_administrator_who_acts_as_another_has_the_others_rights() {
+        let secret = Some("Bearer secret");
+        let (name, group) = (("impersonate-user", "jane"), ("impersonate-group", MASTERS));
+        assert_eq!(asked("/api", secret, &[name]).await.0, 403);
+        assert_eq!(asked("/api", secret, &[("impersonate-group", "x")]).await.0, 403);
+        assert_eq!(
+            asked("/api", secret, &[name, group]).await,
+            (200, "jane".to_owned())
+        );
+        assert_eq!(asked("/api", Some("Bearer other"), &[name, group]).await.0, 403);
     }
 
     #[tokio::test]

@@ -368,6 +368,7 @@ async fn empty_definition(server: &Server, name: &str) -> Result<()> {
         after: None,
         limit: None,
         at: None,
+        counts: false,
     };
     for stored in server.storage.list(query.clone()).await?.objects {
         if let Some(ask) = ask_for(server, &stored.key) {

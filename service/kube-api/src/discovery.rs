@@ -1,12 +1,14 @@
 //! What clients ask before they ask for anything: groups, resources, versions, schemas, health.
 
 use axum::body::Body;
+use axum::response::IntoResponse as _;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::negotiate::{self, Form, View};
 use crate::object;
+use crate::openapi::protobuf;
 use crate::registry::Registry;
 use crate::resource::Resource;
 use crate::serve::written;
@@ -28,11 +30,15 @@ pub fn answer(server: &Server, path: &str, headers: &HeaderMap) -> Result<Option
         [""] => Some(json!({"paths": paths(&registry)})),
         ["openapi", "v3", rest @ ..] => server.open_api.v3(&registry, &rest.join("/")),
         ["openapi", "v2"] => {
-            // Only as JSON; clients that want protobuf are told so and do without.
             let accepts = headers
                 .get(header::ACCEPT)
                 .and_then(|accept| accept.to_str().ok())
                 .unwrap_or("*/*");
+            if accepts.contains(protobuf::ACCEPTED) {
+                let bytes = protobuf::encode(&server.open_api.v2(&registry));
+                let kind = [(header::CONTENT_TYPE, protobuf::MEDIA_TYPE)];
+                return Ok(Some((kind, bytes).into_response()));
+            }
             if !accepts.contains("json") && !accepts.contains("*/*") {
                 return Err(crate::error::ApiError::not_acceptable());
             }

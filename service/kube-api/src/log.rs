@@ -225,6 +225,14 @@ impl ChangeLog {
         }
     }
 
+    /// Drops the changes at and before a revision.
+    pub fn forget(&self, revision: Revision) {
+        let mut recent = self.recent();
+        while let Some(oldest) = recent.changes.pop_front_if(|oldest| oldest.revision <= revision) {
+            recent.bytes -= oldest.size();
+        }
+    }
+
     /// The last revision of the log.
     pub fn latest(&self) -> Revision {
         *self.latest.borrow()

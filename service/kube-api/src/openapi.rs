@@ -1,5 +1,7 @@
 //! OpenAPI: the schemas of all resources for clients (`kubectl explain`, validation before and in `kubectl apply`).
 
+pub mod protobuf;
+
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};

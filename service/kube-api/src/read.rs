@@ -75,6 +75,8 @@ struct Continuation {
     rv: Revision,
     /// Namespace and name of the last object that was sent.
     after: (String, String),
+    /// How many follow, where that is known.
+    left: Option<usize>,
 }
 
 impl Continuation {
@@ -92,6 +94,17 @@ impl Continuation {
             ApiError::bad_request("continue key is not valid: it must be what a list answered")
         })
     }
+}
+
+/// Where a list begins.
+#[derive(Debug)]
+enum Start {
+    /// At its beginning, as it is now.
+    Now,
+    /// At its beginning, as it was then.
+    At(Revision),
+    /// Where another ended.
+    Continued(Continuation),
 }
 
 /// What a list found.
@@ -141,7 +154,7 @@ impl Server {
     /// 400 for selectors, 503 when the database does not answer.
     pub async fn selected(&self, ask: &Ask, raw: Raw) -> Result<Found> {
         let selection = Selection::of(ask)?;
-        self.read(&ask.resource, &selection, None, None, usize::MAX, raw)
+        self.read(&ask.resource, &selection, Start::Now, usize::MAX, raw)
             .await
     }
 
@@ -170,9 +183,9 @@ impl Server {
                     "specifying resource version is not allowed when using continue",
                 ));
             }
-            let Continuation { rv, after } = Continuation::decode(&options.continue_token)?;
+            let from = Continuation::decode(&options.continue_token)?;
             return self
-                .read(&ask.resource, &selection, Some(rv), Some(after), limit, raw)
+                .read(&ask.resource, &selection, Start::Continued(from), limit, raw)
                 .await;
         }
         let matching = options.resource_version_match.as_str();
@@ -198,7 +211,8 @@ impl Server {
                 return Err(invalid_options("ListOptions", &error));
             }
         };
-        self.read(&ask.resource, &selection, at, None, limit, raw).await
+        let start = at.map_or(Start::Now, Start::At);
+        self.read(&ask.resource, &selection, start, limit, raw).await
     }
 
     /// A revision from a client, which must exist already.
@@ -217,8 +231,7 @@ impl Server {
         &self,
         resource: &Arc<Resource>,
         selection: &Selection,
-        at: Option<Revision>,
-        after: Option<(String, String)>,
+        start: Start,
         limit: usize,
         raw: Raw,
     ) -> Result<Found> {
@@ -231,8 +244,12 @@ impl Server {
             continue_token: String::new(),
             remaining: None,
         };
-        let is_continued = after.is_some();
-        let (mut at, mut after) = (at, after);
+        let is_continued = matches!(start, Start::Continued(_));
+        let (mut at, mut after, mut total) = match start {
+            Start::Now => (None, None, None),
+            Start::At(revision) => (Some(revision), None, None),
+            Start::Continued(from) => (Some(from.rv), Some(from.after), from.left),
+        };
         let mut last: Option<(String, String)> = None;
         loop {
             // One more than wanted tells whether it goes on.
@@ -251,6 +268,8 @@ impl Server {
                     after: after.clone(),
                     limit: chunk,
                     at,
+                    // Nobody knows how many would be selected.
+                    counts: takes_all && chunk.is_some(),
                 })
                 .await?;
             if let Some(at) = at {
@@ -272,6 +291,7 @@ impl Server {
                 }
             }
             found.revision = page.revision;
+            total = page.total.or(total);
             at = Some(page.revision);
             let is_end = chunk.is_none_or(|chunk| page.objects.len() < chunk);
             for stored in page.objects {
@@ -279,12 +299,13 @@ impl Server {
                 if found.objects.len() + found.documents.len() == limit
                     && self.would_take(resource, selection, &stored)?
                 {
-                    let after = last.unwrap_or_default();
-                    found.continue_token = Continuation {
+                    let continuation = Continuation {
                         rv: found.revision,
-                        after,
-                    }
-                    .encode();
+                        after: last.unwrap_or_default(),
+                        left: total.map(|total| total.saturating_sub(limit)),
+                    };
+                    found.continue_token = continuation.encode();
+                    found.remaining = continuation.left;
                     return Ok(found);
                 }
                 if is_raw {

@@ -114,6 +114,7 @@ impl KubeApi {
     pub async fn compact(&self) -> Result<Revision> {
         let (revision, _) = self.server.storage.revisions().await?;
         self.server.storage.compact(revision).await?;
+        self.server.log.forget(revision);
         Ok(revision)
     }
 
@@ -185,6 +186,7 @@ impl Server {
             after: None,
             limit: None,
             at: None,
+            counts: false,
         };
         let page = self.storage.list(query).await?;
         let definitions = page.objects.iter().map(|stored| Ok(stored.object()?));

@@ -104,6 +104,8 @@ pub struct ListQuery {
     pub limit: Option<usize>,
     /// As it was then; otherwise as it is now.
     pub at: Option<Revision>,
+    /// Whether it is also counted what is there without a limit (and not `at` a revision).
+    pub counts: bool,
 }
 
 /// What a list found, ordered by namespace and name.
@@ -115,6 +117,8 @@ pub struct Page {
     pub compacted: Revision,
     /// The objects.
     pub objects: Vec<Stored>,
+    /// How many there are without a limit, if that was asked for.
+    pub total: Option<usize>,
 }
 
 /// The database cannot do it.

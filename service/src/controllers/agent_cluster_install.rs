@@ -4,6 +4,8 @@
 
 pub mod platform;
 pub mod status;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -5,6 +5,8 @@
 pub mod delete;
 pub mod desired;
 pub mod reconcile;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -86,7 +86,7 @@ mod tests {
     fn times_have_no_parts_of_seconds() {
         assert_eq!(
             serde_json::to_value(at(0)).unwrap(),
-            serde_json::json!("2026-11-18T10:26:40Z")
+            serde_json::json!("2026-11-18T11:06:40Z")
         );
     }
 }

@@ -8,6 +8,8 @@ pub mod links;
 pub mod reconcile;
 pub mod static_network;
 pub mod status;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -119,11 +119,11 @@ mod tests {
         state.unheard(at(9), "timed out".into());
         assert_eq!(
             state.standing().to_string(),
-            "no answer since 2026-11-18T10:26:40Z: timed out, trying again"
+            "no answer since 2026-11-18T11:06:40Z: timed out, trying again"
         );
         state.set(Standing::Following("a-1".into()));
         assert_eq!(state.standing().to_string(), "ok, a-1 leads");
         state.unheard(at(20), "refused".into());
-        assert!(state.standing().to_string().contains("10:27:00Z"));
+        assert!(state.standing().to_string().contains("11:07:00Z"));
     }
 }

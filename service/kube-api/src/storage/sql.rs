@@ -58,6 +58,7 @@ impl SqlStorage {
                 revision: current,
                 compacted,
                 objects: Vec::new(),
+                total: None,
             });
         }
         let (sql, binds) = list_statement(&query);
@@ -72,6 +73,10 @@ impl SqlStorage {
             .fetch_all(&mut *reading)
             .await
             .map_err(failed(attempted))?;
+        let total = match query.counts && query.at.is_none() {
+            true => Some(count(&mut reading, &query).await?),
+            false => None,
+        };
         reading.commit().await.map_err(failed(attempted))?;
         let objects = rows.iter().map(|row| stored(row, &query.resource));
         let objects = objects.collect::<Result<_, _>>().map_err(failed(attempted))?;
@@ -79,8 +84,24 @@ impl SqlStorage {
             revision,
             compacted,
             objects,
+            total,
         })
     }
+}
+
+/// How many objects a query means now, in all.
+async fn count(connection: &mut sqlx::AnyConnection, query: &ListQuery) -> Result<usize, StorageError> {
+    let attempted = "counting objects";
+    let sql = "SELECT COUNT(*) FROM kube_objects WHERE resource = $1 AND ($2 = '' OR namespace = $2) AND ($3 = '' OR name = $3)";
+    let row = sqlx::query(sql)
+        .bind(query.resource.to_string())
+        .bind(query.namespace.clone().unwrap_or_default())
+        .bind(query.name.clone().unwrap_or_default())
+        .fetch_one(connection)
+        .await
+        .map_err(failed(attempted))?;
+    let count = number(&row, 0).map_err(failed(attempted))?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 enum Bind {

@@ -1,6 +1,6 @@
 //! PATCH: JSON patch, merge patch, strategic merge patch. Apply is in its own file.
 
-use json_patch::Patch;
+use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
 
 use super::{Ask, Outcome, strategic};
@@ -93,12 +93,32 @@ fn read(bytes: &[u8]) -> Result<Value> {
 
 fn patched(ask: &Ask, present: &Value, patch: &Patch) -> Result<Value> {
     let mut object = present.clone();
-    // A Kubernetes server does not say which operation it was, either.
-    json_patch::patch(&mut object, patch).map_err(|error| {
-        tracing::debug!(%error, "a JSON patch does not fit");
-        ApiError::unfitting_patch()
-    })?;
+    for operation in &patch.0 {
+        if is_test_of_absence(&object, operation) {
+            continue;
+        }
+        // A Kubernetes server does not say which operation it was, either.
+        json_patch::patch(&mut object, std::slice::from_ref(operation)).map_err(|error| {
+            tracing::debug!(%error, "a JSON patch does not fit");
+            ApiError::unfitting_patch()
+        })?;
+    }
     unmanaged(ask, object, present)
+}
+
+/// To test a member for null means that it is null or not there: so Kubernetes reads RFC 6902, and so clients add a first finalizer.
+fn is_test_of_absence(object: &Value, operation: &PatchOperation) -> bool {
+    let PatchOperation::Test(test) = operation else {
+        return false;
+    };
+    let path = test.path.as_str();
+    let parent = path.rsplit_once('/').map(|(parent, _)| parent);
+    let is_absent = object.pointer(path).is_none();
+    test.value.is_null()
+        && is_absent
+        && parent
+            .and_then(|parent| object.pointer(parent))
+            .is_some_and(Value::is_object)
 }
 
 /// A patch may leave out what an update must say, and may not change who the object is.

@@ -1,4 +1,5 @@
-//! The API as clients see it. Every test here runs on SQLite and on PostgreSQL, with `kube::Client` in the same process.
+//! The API as clients see it. Nearly every test here runs on SQLite and on PostgreSQL, with `kube::Client` in the
+//! same process; `parity` and `runtime` do the same on a real Kubernetes API server.
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests")]
 
@@ -24,11 +25,39 @@ macro_rules! on_both {
     )*};
 }
 
+/// Makes of `async fn(Peer)` three tests: on both databases, and on a real server.
+macro_rules! on_each_server {
+    ($($name:ident),* $(,)?) => {$(
+        mod $name {
+            use crate::peers::Peer;
+            use muster_kube_api::Database;
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                super::$name(Peer::built_in(Database::Sqlite).await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                super::$name(Peer::built_in(Database::Postgres).await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn real_server() {
+                super::$name(Peer::real().await).await;
+            }
+        }
+    )*};
+}
+
 mod applying;
 mod deleting;
 mod kubectl;
+mod parity;
+mod peers;
 mod reading;
 mod refusing;
+mod runtime;
 mod securing;
 mod watching;
 mod writing;

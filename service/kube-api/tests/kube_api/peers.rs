@@ -1,0 +1,203 @@
+//! The same clients against two servers: this API over TLS, and a real one.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use muster_kube_api::{Authority, Caller, Credentials, Database, Tokens, kubeconfig, write_private};
+use muster_tests::kube::{ControlPlane, Settings};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::world::{World, crd};
+
+const TOKEN: &str = "token-of-the-administrator";
+
+/// A server with the CRD of books, and what clients need to reach it.
+pub struct Peer {
+    pub name: &'static str,
+    pub url: String,
+    pub token: String,
+    pub authority: PathBuf,
+    pub client: Client,
+    kubeconfig: PathBuf,
+    server: Server,
+}
+
+enum Server {
+    BuiltIn {
+        world: Box<World>,
+        _folder: TempDir,
+        _listening: DropGuard,
+    },
+    Real {
+        _plane: Arc<ControlPlane>,
+    },
+}
+
+impl Peer {
+    /// This API on a database of its own.
+    pub async fn built_in(database: Database) -> Self {
+        let world = World::new(database).await;
+        let folder = tempfile::tempdir().unwrap();
+        let authority = Authority::open(folder.path()).unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("https://{}", listener.local_addr().unwrap());
+        let stop = CancellationToken::new();
+        let (api, tls, stopping) = (
+            world.api.clone(),
+            authority.server_config(&[]).unwrap(),
+            stop.clone(),
+        );
+        let tokens = Tokens::default().with(TOKEN, Caller::administrator());
+        tokio::spawn(async move { api.listen(listener, tls, tokens, stopping).await });
+        let identity = authority.client(&Caller::administrator()).unwrap();
+        let path = folder.path().join("kubeconfig");
+        let text = kubeconfig(
+            &url,
+            authority.certificate_pem(),
+            &Credentials::Certificate(&identity),
+        );
+        write_private(&path, text.as_bytes()).unwrap();
+        Self {
+            name: "built in",
+            url,
+            token: TOKEN.to_owned(),
+            authority: folder.path().join("kube-ca.crt"),
+            client: client(&path).await,
+            kubeconfig: path,
+            server: Server::BuiltIn {
+                world: Box::new(world),
+                _folder: folder,
+                _listening: stop.drop_guard(),
+            },
+        }
+    }
+
+    /// The real server that tests of this program share.
+    pub async fn real() -> Self {
+        Self::of(tokio::task::block_in_place(ControlPlane::shared)).await
+    }
+
+    /// A real server of one's own that forgets replaced versions after a second or two.
+    pub async fn forgetful() -> Self {
+        let settings = Settings::default().without_controllers();
+        let settings = settings.server_argument("--etcd-compaction-interval=1s");
+        Self::of(Arc::new(tokio::task::block_in_place(|| settings.start()))).await
+    }
+
+    async fn of(plane: Arc<ControlPlane>) -> Self {
+        let peer = Self {
+            name: "real",
+            url: plane.url(),
+            token: plane.token().to_owned(),
+            authority: plane.authority(),
+            client: client(&plane.kubeconfig()).await,
+            kubeconfig: plane.kubeconfig(),
+            server: Server::Real { _plane: plane },
+        };
+        let declared = peer.ask("POST", DEFINITIONS, &crd()).await.0.as_u16();
+        assert!([201, 409].contains(&declared), "the CRD: {declared}");
+        let book = format!("{DEFINITIONS}/books.library.example.com");
+        peer.await_that("books are served", async || {
+            let definition = peer.ask("GET", &book, &Value::Null).await.1;
+            let conditions = definition["status"]["conditions"].as_array()?.clone();
+            conditions
+                .iter()
+                .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+                .then_some(())
+        })
+        .await;
+        peer
+    }
+
+    /// Creates a namespace; answers the path of its books.
+    pub async fn shelf(&self, namespace: &str) -> String {
+        let (status, body) = self
+            .ask(
+                "POST",
+                "/api/v1/namespaces",
+                &json!({"metadata": {"name": namespace}}),
+            )
+            .await;
+        assert!([201, 409].contains(&status.as_u16()), "{body}");
+        let books = format!("/apis/library.example.com/v1/namespaces/{namespace}/books");
+        // A real server serves a new resource a moment after it says so.
+        self.await_that("the namespace's books", async || {
+            let (status, _) = self.ask("GET", &books, &Value::Null).await;
+            status.is_success().then_some(())
+        })
+        .await;
+        books
+    }
+
+    /// Sends a request (patches are merge patches); answers status and body. `Null` is no body.
+    pub async fn ask(&self, method: &str, path: &str, body: &Value) -> (StatusCode, Value) {
+        let form = match method {
+            "PATCH" => "application/merge-patch+json",
+            _ => "application/json",
+        };
+        let bytes = match body {
+            Value::Null => Vec::new(),
+            body => body.to_string().into_bytes(),
+        };
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", form);
+        let answer = self
+            .client
+            .send(request.body(bytes.into()).unwrap())
+            .await
+            .unwrap();
+        let status = answer.status();
+        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    /// Lets the server forget what was replaced: now, or (a real one) in a moment.
+    pub async fn forget(&self) {
+        if let Server::BuiltIn { world, .. } = &self.server {
+            world.api.compact().await.unwrap();
+        }
+    }
+
+    /// Asks until there is an answer.
+    pub async fn await_that<T>(&self, what: &str, look: impl AsyncFn() -> Option<T>) -> T {
+        let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(60);
+        loop {
+            if let Some(seen) = look().await {
+                return seen;
+            }
+            assert!(
+                tokio::time::Instant::now() < deadline,
+                "{}: {what}: not in time",
+                self.name
+            );
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    }
+
+    /// The kubeconfig as a file in `folder`, for a client that wants one.
+    pub fn kubeconfig_in(&self, folder: &std::path::Path) -> PathBuf {
+        let path = folder.join("kubeconfig");
+        fs::copy(&self.kubeconfig, &path).unwrap();
+        path
+    }
+}
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+async fn client(kubeconfig: &std::path::Path) -> Client {
+    let options = KubeConfigOptions::default();
+    let config = Kubeconfig::read_from(kubeconfig).unwrap();
+    let mut config = Config::from_custom_kubeconfig(config, &options).await.unwrap();
+    // The lab's environment may name a proxy for what is outside.
+    config.proxy_url = None;
+    Client::try_from(config).unwrap()
+}

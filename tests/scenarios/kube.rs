@@ -1,0 +1,127 @@
+//! The two Kubernetes APIs that everything of the custom resources is proven on, each beside one of the databases.
+
+use std::ops::{Deref, DerefMut};
+use std::time::Duration;
+
+use muster_tests::artifacts::muster_program;
+use muster_tests::condition::await_condition;
+use muster_tests::kube::{ControlPlane, Kubectl};
+use muster_tests::process::{command, run};
+use muster_tests::service::Settings;
+
+use crate::ask::Asker;
+use crate::database::{Database, Served};
+
+/// For the controllers to have begun their work: on a real API server the lease is waited for.
+const LEAD_LIMIT: Duration = Duration::from_secs(60);
+
+/// Where custom resources are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// In the service, in its database: SQLite.
+    BuiltIn,
+    /// On a kube-apiserver with etcd and a controller manager; the service has PostgreSQL.
+    Real,
+}
+
+/// A service whose controllers work, and the API server that it needs. Dropping it ends both.
+pub struct KubeServed {
+    // The service ends before what it needs.
+    served: Served,
+    plane: Option<ControlPlane>,
+}
+
+impl Api {
+    /// A service without live image or authentication.
+    #[track_caller]
+    pub fn serve(self) -> KubeServed {
+        self.serve_with(|settings| settings)
+    }
+
+    /// The same with other settings.
+    #[track_caller]
+    pub fn serve_with(self, change: impl FnOnce(Settings) -> Settings) -> KubeServed {
+        let kube_served = match self {
+            Self::BuiltIn => KubeServed {
+                served: Database::Sqlite.serve_with(change),
+                plane: None,
+            },
+            Self::Real => {
+                let plane = ControlPlane::start();
+                let crds = run(command(muster_program()).args(["crds", "--all"]));
+                let kubectl = plane.kubectl();
+                kubectl.run_with(&["apply", "--server-side", "-f", "-"], &crds);
+                kubectl.run(&[
+                    "wait",
+                    "--for=condition=Established",
+                    "crd",
+                    "--all",
+                    "--timeout=60s",
+                ]);
+                let kubeconfig = plane.kubeconfig();
+                let served =
+                    Database::Postgres.serve_with(|settings| change(settings.kubeconfig(&kubeconfig)));
+                KubeServed {
+                    served,
+                    plane: Some(plane),
+                }
+            }
+        };
+        kube_served.await_leading();
+        kube_served
+    }
+}
+
+impl KubeServed {
+    /// The administrator's `kubectl`.
+    pub fn kubectl(&self) -> Kubectl {
+        match &self.plane {
+            Some(plane) => plane.kubectl(),
+            None => self.served.kubectl(),
+        }
+    }
+
+    /// The real API server, if it is one.
+    pub fn plane(&mut self) -> Option<&mut ControlPlane> {
+        self.plane.as_mut()
+    }
+
+    /// Waits until the service's controllers work, e.g. after it was started again.
+    #[track_caller]
+    pub fn await_leading(&self) {
+        let asker = Asker::of(&self.served);
+        await_condition("the controllers to work", LEAD_LIMIT, || {
+            let ready = asker.ask("GET", "/ready", None).expect(200).json();
+            match ready["kubernetes"].as_str() {
+                Some("ok, leading") => Ok(()),
+                _ => Err(ready.to_string()),
+            }
+        });
+    }
+}
+
+impl Deref for KubeServed {
+    type Target = Served;
+    fn deref(&self) -> &Served {
+        &self.served
+    }
+}
+
+impl DerefMut for KubeServed {
+    fn deref_mut(&mut self) -> &mut Served {
+        &mut self.served
+    }
+}
+
+/// Makes of each `fn name(api: Api)` one test an API.
+macro_rules! on_each_api {
+    ($($name:ident),* $(,)?) => {
+        mod on_the_built_in_api {
+            $(#[test] fn $name() { super::$name($crate::kube::Api::BuiltIn) })*
+        }
+        mod on_a_real_api_server {
+            $(#[test] fn $name() { super::$name($crate::kube::Api::Real) })*
+        }
+    };
+}
+pub(crate) use on_each_api;
