@@ -17,8 +17,11 @@ use super::reconcile::Reconciler;
 use crate::controllers::Error;
 use crate::infra_envs::chain;
 
-/// Before something outside of the service is looked for again. Source: kube-controllers.md §0.
+/// Before a Secret that is missing, or something else that nobody tells of, is looked for again. Source: kube-controllers.md §0.
 const AGAIN: Duration = Duration::from_secs(10);
+
+/// Before a cluster that is missing is looked for again. One that comes is told of; this is for what is said of it meanwhile.
+const WITHOUT_CLUSTER: Duration = Duration::from_secs(60);
 
 /// What became of it.
 pub struct Outcome {
@@ -46,13 +49,13 @@ impl Trouble {
         if error.is_input() {
             self.input.push(error.to_string());
         } else {
-            self.fails(error.to_string());
+            self.fails(error.to_string(), AGAIN);
         }
     }
 
-    fn fails(&mut self, why: String) {
+    fn fails(&mut self, why: String, again: Duration) {
         self.backend.push(why);
-        self.again = Some(AGAIN);
+        self.again = Some(self.again.map_or(again, |sooner| sooner.min(again)));
     }
 
     fn synced(self) -> (Synced, Option<Duration>) {
@@ -133,15 +136,18 @@ impl Reconciler {
         };
         match next {
             Move::Stay => None,
-            Move::Cannot(Synced::Input(why)) => {
+            Move::Later(why) => {
+                trouble.backend.push(why);
+                None
+            }
+            Move::Unknown(why) => {
+                trouble.fails(why, WITHOUT_CLUSTER);
+                None
+            }
+            Move::Never(why) => {
                 trouble.input.push(why);
                 None
             }
-            Move::Cannot(Synced::Backend(why)) => {
-                trouble.fails(why);
-                None
-            }
-            Move::Cannot(Synced::Ok) => None,
             Move::Bind(cluster_id) => {
                 self.apply(host, HostEvent::Bound { cluster_id }, trouble).await;
                 None

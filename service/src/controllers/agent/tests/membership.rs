@@ -7,7 +7,6 @@ use muster_resources::{AgentSpec, ClusterReference};
 use uuid::Uuid;
 
 use super::{cluster_id, host};
-use crate::controllers::agent::conditions::Synced;
 use crate::controllers::agent::membership::{Clusters, Move, next};
 
 fn wants(name: &str) -> AgentSpec {
@@ -37,7 +36,7 @@ fn a_host_is_given_to_its_cluster_as_soon_as_it_is_fit_and_the_cluster_is_there(
     assert_eq!(next(&spec, &host(HostState::Known), &here), Move::Stay);
     let early = next(&spec, &host(HostState::DiscoveringUnbound), &here);
     assert!(
-        matches!(&early, Move::Cannot(Synced::Backend(why)) if why.contains("known-unbound")),
+        matches!(&early, Move::Later(why) if why.contains("known-unbound")),
         "{early:?}"
     );
     for (exists, word) in [
@@ -50,7 +49,7 @@ fn a_host_is_given_to_its_cluster_as_soon_as_it_is_fit_and_the_cluster_is_there(
         };
         let waits = next(&spec, &host(HostState::KnownUnbound), &clusters);
         assert!(
-            matches!(&waits, Move::Cannot(Synced::Backend(why)) if why.contains(word)),
+            matches!(&waits, Move::Unknown(why) if why.contains(word)),
             "{waits:?}"
         );
     }
@@ -75,10 +74,7 @@ fn a_host_leaves_its_cluster_in_every_state_that_allows_it() {
                 assert_eq!(found, Move::Unbind { cancel: true }, "{name}");
             }
             _ if host.cluster_id.is_none() => assert_eq!(found, Move::Stay, "{name}"),
-            _ => assert!(
-                matches!(found, Move::Cannot(Synced::Backend(_))),
-                "{name}: {found:?}"
-            ),
+            _ => assert!(matches!(found, Move::Later(_)), "{name}: {found:?}"),
         }
     }
 }
@@ -90,7 +86,7 @@ fn a_host_of_a_bound_infra_env_stays() {
         ..Clusters::default()
     };
     let found = next(&AgentSpec::default(), &host(HostState::Known), &clusters);
-    assert!(matches!(found, Move::Cannot(Synced::Input(_))), "{found:?}");
+    assert!(matches!(found, Move::Never(_)), "{found:?}");
 }
 
 #[test]
