@@ -222,11 +222,11 @@ fn selector(infra_env: &InfraEnv) -> Result<Option<Selector>, Invalid> {
     let Some(selector) = infra_env.spec.nm_state_config_label_selector.clone() else {
         return Ok(None);
     };
-    let selector = Selector::try_from(selector)
-        .map_err(|error| {
-            let why = format!("{error}; the operators are In and NotIn, with values, Exists and DoesNotExist, without");
-            Invalid::new("nmStateConfigLabelSelector", why)
-        })?;
+    let selector = Selector::try_from(selector).map_err(|error| {
+        let why =
+            format!("{error}; the operators are In and NotIn, with values, Exists and DoesNotExist, without");
+        Invalid::new("nmStateConfigLabelSelector", why)
+    })?;
     Ok((!selector.selects_all()).then_some(selector))
 }
 
