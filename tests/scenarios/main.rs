@@ -10,6 +10,7 @@ mod ask;
 mod clock;
 mod database;
 mod kube;
+mod kube_world;
 mod pool;
 
 mod authorization;
@@ -35,6 +36,9 @@ mod hosts_table;
 mod infra_env_api;
 mod kube_bridge;
 mod kube_wire;
+mod kube_faults;
+mod kube_secrets;
+mod kube_walk;
 mod polling;
 mod power_on_to_inventory;
 mod reference_machine;
