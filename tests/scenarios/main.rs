@@ -34,6 +34,7 @@ mod hostile_requests;
 mod hosts_table;
 mod infra_env_api;
 mod kube_bridge;
+mod kube_pools;
 mod kube_wire;
 mod polling;
 mod power_on_to_inventory;
