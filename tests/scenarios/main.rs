@@ -10,6 +10,7 @@ mod ask;
 mod clock;
 mod database;
 mod kube;
+mod kube_world;
 mod pool;
 
 mod authorization;
@@ -36,6 +37,9 @@ mod infra_env_api;
 mod kube_bridge;
 mod kube_pools;
 mod kube_wire;
+mod kube_faults;
+mod kube_secrets;
+mod kube_walk;
 mod polling;
 mod power_on_to_inventory;
 mod reference_machine;
