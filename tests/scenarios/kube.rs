@@ -107,6 +107,16 @@ impl KubeServed {
         self.plane.as_mut()
     }
 
+    /// Another service, with an empty database, in place of the one that was there.
+    #[track_caller]
+    pub fn start_afresh(&mut self, settings: Settings) {
+        let settings = match &self.plane {
+            Some(plane) => settings.kubeconfig(&plane.kubeconfig()),
+            None => settings,
+        };
+        self.served = settings.start().into();
+    }
+
     /// Waits until the service's controllers work, e.g. after it was started again.
     #[track_caller]
     pub fn await_leading(&self) {

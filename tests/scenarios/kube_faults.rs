@@ -18,12 +18,11 @@ use serde_json::{Value, json};
 use crate::ask::Asker;
 use crate::database::{host_id, inventory, known_host, reply};
 use crate::kube::{Api, KubeServed, control_plane, on_each_api};
-use crate::kube_world::{SOON, World, await_agreement, await_standing, imported_cluster, is, message};
+use crate::kube_world::{SOON, World, await_agreement, await_standing, is};
 
 on_each_api!(
     a_kill_between_a_host_and_its_agent_leaves_both_agreeing,
     a_database_that_is_away_loses_nothing,
-    an_infra_env_goes_with_its_free_hosts_and_waits_for_bound_ones,
 );
 
 /// Kills of one scenario.
@@ -409,50 +408,4 @@ fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
     await_standing(&Asker::of(&first), "leads");
     known_host(&Asker::of(&first), &path, 5);
     assert!(world.await_agreement(&path).contains_key(&host_id(5)));
-}
-
-fn an_infra_env_goes_with_its_free_hosts_and_waits_for_bound_ones(api: Api) {
-    let world = World::on(api);
-    let path = world.infra_env(&json!({}));
-    let (asker, kubectl) = (world.asker(), &world.kubectl);
-    for n in 1..=3 {
-        known_host(&asker, &path, n);
-    }
-    let bound = host_id(3);
-    world.await_agreement(&path);
-    kubectl.run(&[
-        "create",
-        "secret",
-        "generic",
-        "edge-kubeconfig",
-        "--from-literal=kubeconfig={}",
-    ]);
-    kubectl.apply(&imported_cluster("edge"));
-    let bind = json!({"clusterDeploymentName": {"name": "edge", "namespace": "hardware"}});
-    world.patch_agent(&bound, &bind);
-    world.await_agent(&bound, "Bound", "False", "Binding");
-    // Its agent registers again, as one in the cluster.
-    known_host(&asker, &path, 3);
-    world.await_agent(&bound, "Bound", "True", "Bound");
-
-    kubectl.run(&["delete", "infraenv", "hw", "--wait=false"]);
-    kubectl.await_that(
-        "the InfraEnv to say what it waits for",
-        &["infraenv", "hw"],
-        SOON,
-        |infra_env| {
-            let told = message(infra_env, "DeletionBlocked");
-            (told.contains(&bound) && !told.contains(&host_id(1))).then_some(())
-        },
-    );
-    for n in 1..=2 {
-        let agent = format!("agent/{}", host_id(n));
-        kubectl.run(&["wait", "--for=delete", &agent, "--timeout=90s"]);
-        asker.get(&format!("{path}/hosts/{}", host_id(n))).expect(404);
-    }
-    asker.get(&format!("{path}/hosts/{bound}")).expect(200);
-    kubectl.run(&["delete", "agent", &bound, "--timeout=90s"]);
-    kubectl.run(&["wait", "--for=delete", "infraenv/hw", "--timeout=90s"]);
-    asker.get(&path).expect(404);
-    assert_eq!(kubectl.run(&["get", "agents,infraenvs", "-o", "name"]), "");
 }

@@ -67,7 +67,7 @@ impl World {
     pub fn secret(&self, pull_secret: &str) {
         self.kubectl.apply(&[json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET},
-            "type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": pull_secret},
+            "stringData": {".dockerconfigjson": pull_secret},
         })]);
     }
 
