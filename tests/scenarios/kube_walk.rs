@@ -387,11 +387,11 @@ impl Walk<'_> {
     fn description(&self, agent: &str) {
         let described = self.k(&format!("describe agent {agent}"));
         for words in [
-            "Kind:         Agent",
-            "Installation _ Disk _ Id:",
+            "Kind:         Agent\n",
+            "installation_disk_id:",
             "Conditions:",
             "AgentIsReady",
-            "Manufacturer:   AcmeCorp",
+            "AcmeCorp",
         ] {
             assert!(described.contains(words), "no {words:?} in:\n{described}");
         }
