@@ -5,7 +5,10 @@
 //! leads ([`lead`]); what changed in the database reaches them through [`pushed`]. On start each looks at everything anew, so that nothing
 //! depends on what was pushed before.
 
+pub mod agent;
+pub mod agent_classification;
 pub mod agent_cluster_install;
+pub mod agent_labels;
 pub mod bridge;
 pub mod cluster_deployment;
 pub mod conditions;
@@ -38,6 +41,7 @@ pub use state::BridgeState;
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
     // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
+    start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
     start(
         &mut running,
         "agent_cluster_install",

@@ -202,6 +202,31 @@ impl Hosts {
         }
     }
 
+    /// Stores a host that is known from elsewhere, and judges it anew. `None`: it is there by now, or its cluster or InfraEnv is gone.
+    pub async fn restore(&self, app: &App, host: Host) -> Result<Option<Host>, Problem> {
+        let (infra_env_id, id) = (host.infra_env_id, host.id);
+        let history = HistoryEntry {
+            at: app.now(),
+            who: "agent".into(),
+            event: "restoration".into(),
+            from: None,
+            to: host.state.status(),
+            reason: host.data.status_info.clone(),
+        };
+        match request_id::naming(&self.store)
+            .insert_host(&host, &history, &[])
+            .await
+        {
+            Ok(_) => {}
+            Err(StoreError::Conflict { .. } | StoreError::Missing { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        tracing::info!(host.id = %id, infra_env.id = %infra_env_id, to = host.state.status().name(), "host restored from its Agent");
+        self.apply(app, infra_env_id, id, HostEvent::FactsChanged)
+            .await
+            .map(Some)
+    }
+
     /// The cluster around a host, if there is one.
     async fn around(
         &self,

@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use muster::cli::output::print;
 use muster::cli::{crds, hosts, infra_env, token};
+use muster::controllers::agent_labels;
 use muster::http::router;
 use muster::serve;
 use muster::settings::ServeArgs;
@@ -33,12 +34,18 @@ enum Command {
     Hosts(hosts::HostsArgs),
     /// Print the CustomResourceDefinitions
     Crds(crds::CrdsArgs),
+    /// The service's own: queries of AgentClassifications are asked in a process of their own
+    #[command(hide = true, name = agent_labels::worker::COMMAND)]
+    AskQueries,
     /// Print the description of the REST API
     Openapi,
 }
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
+    if matches!(cli.command, Command::AskQueries) {
+        return Ok(agent_labels::worker::answer()?);
+    }
     // Fails only when a provider is installed already, which nobody does.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -49,6 +56,7 @@ fn main() -> Result<()> {
             Command::InfraEnv(command) => infra_env::run(command).await,
             Command::Hosts(args) => hosts::run(args).await,
             Command::Crds(args) => crds::run(&args),
+            Command::AskQueries => Ok(()),
             Command::Openapi => {
                 print(&format!("{}\n", router::openapi().to_pretty_json()?));
                 Ok(())

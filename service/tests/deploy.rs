@@ -52,7 +52,11 @@ fn the_base_holds_everything_and_the_kinds_that_are_ours() {
         let object = get(&objects, kind, name);
         assert_eq!(object["metadata"]["namespace"], "muster");
         let selector = &object["spec"]["selector"];
-        let selector = if kind == "Service" { selector } else { &selector["matchLabels"] };
+        let selector = if kind == "Service" {
+            selector
+        } else {
+            &selector["matchLabels"]
+        };
         assert_eq!(selector, labels, "{kind}");
     }
     let kinds: BTreeSet<_> = objects
@@ -60,7 +64,13 @@ fn the_base_holds_everything_and_the_kinds_that_are_ours() {
         .filter(|((kind, _), _)| kind == "CustomResourceDefinition")
         .map(|(_, object)| object["spec"]["names"]["kind"].as_str().unwrap())
         .collect();
-    let ours = ["Agent", "AgentClassification", "AgentClusterInstall", "InfraEnv", "NMStateConfig"];
+    let ours = [
+        "Agent",
+        "AgentClassification",
+        "AgentClusterInstall",
+        "InfraEnv",
+        "NMStateConfig",
+    ];
     assert_eq!(kinds, BTreeSet::from(ours));
 }
 
@@ -83,20 +93,34 @@ fn the_pod_runs_the_program_with_options_that_it_has() {
         .unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     for name in variables.chain(settings) {
-        assert!(help.contains(&format!("[env: {name}=")), "muster serve does not know {name}");
+        assert!(
+            help.contains(&format!("[env: {name}=")),
+            "muster serve does not know {name}"
+        );
     }
     let ports: BTreeMap<_, _> = container["ports"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|port| (port["name"].as_str().unwrap(), port["containerPort"].as_i64().unwrap()))
+        .map(|port| {
+            (
+                port["name"].as_str().unwrap(),
+                port["containerPort"].as_i64().unwrap(),
+            )
+        })
         .collect();
     for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
         let get = &container[probe]["httpGet"];
         assert_eq!(ports[get["port"].as_str().unwrap()], 8090, "{probe}");
     }
-    for port in get(&objects, "Service", "muster")["spec"]["ports"].as_array().unwrap() {
-        assert_eq!(ports[port["targetPort"].as_str().unwrap()], port["port"].as_i64().unwrap());
+    for port in get(&objects, "Service", "muster")["spec"]["ports"]
+        .as_array()
+        .unwrap()
+    {
+        assert_eq!(
+            ports[port["targetPort"].as_str().unwrap()],
+            port["port"].as_i64().unwrap()
+        );
     }
 }
 
@@ -115,15 +139,25 @@ fn rights_name_kinds_and_verbs_and_belong_to_the_pods_account() {
     }
     let role = get(&objects, "ClusterRole", "muster");
     let lease = get(&objects, "Role", "muster-lease");
-    for rule in [role, lease].into_iter().flat_map(|role| role["rules"].as_array().unwrap()) {
+    for rule in [role, lease]
+        .into_iter()
+        .flat_map(|role| role["rules"].as_array().unwrap())
+    {
         for list in ["apiGroups", "resources", "verbs"] {
             let list = rule[list].as_array().unwrap();
             assert!(!list.is_empty() && list.iter().all(|one| one != "*"), "{rule}");
         }
-        let reads_secrets = rule["resources"].as_array().unwrap().iter().any(|one| one == "secrets");
+        let reads_secrets = rule["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| one == "secrets");
         if reads_secrets {
             let verbs = rule["verbs"].as_array().unwrap();
-            assert!(verbs.iter().all(|verb| verb != "create" && verb != "delete"), "{rule}");
+            assert!(
+                verbs.iter().all(|verb| verb != "create" && verb != "delete"),
+                "{rule}"
+            );
         }
     }
     let named = &lease["rules"][0]["resourceNames"][0];
@@ -137,5 +171,8 @@ fn the_example_puts_its_own_addresses_and_image_in_place() {
     assert_eq!(container["image"], "registry.example.test/muster:0.1.0");
     let name = container["envFrom"][0]["configMapRef"]["name"].as_str().unwrap();
     let map = get(&objects, "ConfigMap", name);
-    assert_eq!(map["data"]["MUSTER_PUBLIC_URL"], "http://muster.example.test:8090");
+    assert_eq!(
+        map["data"]["MUSTER_PUBLIC_URL"],
+        "http://muster.example.test:8090"
+    );
 }

@@ -4,6 +4,7 @@
 
 mod fleet;
 mod images;
+mod kube;
 mod nginx;
 mod polls;
 mod table;
@@ -27,6 +28,8 @@ enum Subject {
     Polls,
     /// Fleets of 3,000 hosts on both databases, and of 10,000 at rest; some six minutes.
     Fleet,
+    /// Custom resources on the built-in Kubernetes API and on a real one; some five minutes.
+    Kube,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -40,6 +43,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted(Subject::Fleet) {
         fleet::measure()?;
+    }
+    if wanted(Subject::Kube) {
+        kube::measure()?;
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ pub struct Postgres {
     port: ReservedPort,
     programs: PathBuf,
     databases: AtomicU32,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Postgres {
@@ -49,38 +49,27 @@ impl Postgres {
             ])
             .arg(&data));
         let port = ReservedPort::reserve();
-        let mut server = as_unprivileged(&programs.join("postgres"));
-        server
-            .arg("-D")
-            .arg(&data)
-            .arg("-k")
-            .arg(folder.path())
-            .arg("-p")
-            .arg(port.number().to_string());
-        let settings = [
-            "listen_addresses=127.0.0.1",
-            "fsync=off",
-            "synchronous_commit=off",
-            "full_page_writes=off",
-        ];
-        let sizes = [
-            "max_connections=200",
-            "shared_buffers=64MB",
-            "autovacuum=off",
-            "log_statement=none",
-        ];
-        for setting in settings.iter().chain(&sizes) {
-            server.args(["-c", setting]);
-        }
-        let mut server = Program::start_shared("PostgreSQL", server, &folder.path().join("server.log"));
-        server.await_output("ready to accept connections", Duration::from_secs(60));
+        let server = launch(&programs, folder.path(), &port);
         Self {
             server,
             port,
             programs,
             databases: AtomicU32::new(0),
-            _folder: folder,
+            folder,
         }
+    }
+
+    /// Ends the server and all connections; what was committed stays.
+    #[track_caller]
+    pub fn stop(&mut self) {
+        self.server.signal(Signal::SIGINT);
+        self.server.await_exit(Duration::from_secs(60));
+    }
+
+    /// Starts it again, on the same port, after [`stop`](Self::stop).
+    #[track_caller]
+    pub fn start_again(&mut self) {
+        self.server = launch(&self.programs, self.folder.path(), &self.port);
     }
 
     /// The cluster that tests of this program share; started for the first, stopped after the last that holds it.
@@ -152,6 +141,32 @@ impl Drop for Postgres {
             self.server.await_exit(Duration::from_secs(20));
         }
     }
+}
+
+#[track_caller]
+fn launch(programs: &Path, folder: &Path, port: &ReservedPort) -> Program {
+    let mut server = as_unprivileged(&programs.join("postgres"));
+    server.arg("-D").arg(folder.join("data"));
+    server.arg("-k").arg(folder);
+    server.arg("-p").arg(port.number().to_string());
+    let settings = [
+        "listen_addresses=127.0.0.1",
+        "fsync=off",
+        "synchronous_commit=off",
+        "full_page_writes=off",
+    ];
+    let sizes = [
+        "max_connections=200",
+        "shared_buffers=64MB",
+        "autovacuum=off",
+        "log_statement=none",
+    ];
+    for setting in settings.iter().chain(&sizes) {
+        server.args(["-c", setting]);
+    }
+    let mut server = Program::start_shared("PostgreSQL", server, &folder.join("server.log"));
+    server.await_output("ready to accept connections", Duration::from_secs(60));
+    server
 }
 
 /// Debian keeps server programs out of PATH, one folder a version; the newest is taken.

@@ -20,6 +20,16 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 /// The address under which a machine on a QEMU user network finds this computer's loopback.
 const USER_NETWORK_HOST: &str = "10.0.2.2";
 
+/// Whose custom resources a service looks after.
+#[derive(Debug, Clone)]
+enum KubeApi {
+    Off,
+    /// Those of its own API.
+    Builtin,
+    /// Those of the server of that kubeconfig.
+    Server(PathBuf),
+}
+
 /// How a service is to run.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -30,7 +40,7 @@ pub struct Settings {
     database_url: Option<String>,
     auth: &'static str,
     live_image: Option<PathBuf>,
-    kubeconfig: Option<PathBuf>,
+    kube: KubeApi,
     more: Vec<String>,
 }
 
@@ -45,7 +55,7 @@ impl Settings {
             database_url: None,
             auth: "none",
             live_image: Some(artifacts::live_image()),
-            kubeconfig: None,
+            kube: KubeApi::Builtin,
             more: Vec::new(),
         }
     }
@@ -104,7 +114,14 @@ impl Settings {
     /// With the API server of that kubeconfig in place of the built-in Kubernetes API.
     #[must_use]
     pub fn kubeconfig(mut self, file: &Path) -> Self {
-        self.kubeconfig = Some(file.to_owned());
+        self.kube = KubeApi::Server(file.to_owned());
+        self
+    }
+
+    /// With no Kubernetes API at all.
+    #[must_use]
+    pub fn without_kube_api(mut self) -> Self {
+        self.kube = KubeApi::Off;
         self
     }
 
@@ -204,8 +221,10 @@ impl Service {
 
     /// `kubectl` for the Kubernetes API that it works with.
     pub fn kubectl(&self) -> Kubectl {
-        let builtin = self.data_dir().join("kubeconfig");
-        Kubectl::new(self.settings.kubeconfig.as_deref().unwrap_or(&builtin))
+        match &self.settings.kube {
+            KubeApi::Server(file) => Kubectl::new(file),
+            KubeApi::Builtin | KubeApi::Off => Kubectl::new(&self.data_dir().join("kubeconfig")),
+        }
     }
 
     /// Where its data is.
@@ -272,9 +291,10 @@ fn launch(settings: &Settings, [port, boot_port, kube_port]: [u16; 3], folder: &
     serve
         .arg("--boot-url")
         .arg(format!("http://{seen_as}:{boot_port}"));
-    match &settings.kubeconfig {
-        Some(file) => serve.args(["--kube-api", "cluster", "--kubeconfig"]).arg(file),
-        None => serve
+    match &settings.kube {
+        KubeApi::Off => serve.args(["--kube-api", "off"]),
+        KubeApi::Server(file) => serve.args(["--kube-api", "cluster", "--kubeconfig"]).arg(file),
+        KubeApi::Builtin => serve
             .args(["--kube-api", "builtin", "--kube-listen"])
             .arg(format!("127.0.0.1:{kube_port}")),
     };

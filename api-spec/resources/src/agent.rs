@@ -101,7 +101,7 @@ pub struct AgentSpec {
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub ignition_endpoint_http_headers: BTreeMap<String, String>,
-    /// Labels that the node gets when it has joined. All labels that are wanted stand here: what is absent is taken away.
+    /// Labels that the node gets when it has joined.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node_labels: BTreeMap<String, String>,
     /// Name of a Secret in the Agent's namespace with the management controller's `address`, `username`, `password` and,

@@ -29,21 +29,29 @@ const LONGEST_VALUE: usize = 63;
 pub fn unusable(classification: &AgentClassification) -> Option<String> {
     let spec = &classification.spec;
     if spec.label_value.starts_with("QUERYERROR") {
-        return Some("labelValue begins with QUERYERROR, which tells of failed queries; choose another".into());
+        return Some(
+            "labelValue begins with QUERYERROR, which tells of failed queries; choose another".into(),
+        );
     }
     labels::check(&key(classification), &spec.label_value).err()
 }
 
 /// The label's key.
 pub fn key(classification: &AgentClassification) -> String {
-    format!("{}{}", label::CLASSIFICATION_PREFIX, classification.spec.label_key)
+    format!(
+        "{}{}",
+        label::CLASSIFICATION_PREFIX,
+        classification.spec.label_key
+    )
 }
 
 /// The label's value on Agents on which the query failed; as much of it as fits.
 pub fn error_value(classification: &AgentClassification) -> String {
     let value = format!("{QUERY_ERROR}{}", classification.spec.label_value);
     let value: String = value.chars().take(LONGEST_VALUE).collect();
-    value.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned()
+    value
+        .trim_end_matches(|c: char| !c.is_ascii_alphanumeric())
+        .to_owned()
 }
 
 /// The labels to set (a value) or take away (`None`) on an Agent that has `present`. Of two classifications that want the same key the
@@ -188,7 +196,10 @@ mod tests {
     }
 
     fn present(value: &str) -> BTreeMap<String, String> {
-        BTreeMap::from([("agentclassification.agent-install.openshift.io/size".into(), value.into())])
+        BTreeMap::from([(
+            "agentclassification.agent-install.openshift.io/size".into(),
+            value.into(),
+        )])
     }
 
     fn after(outcome: Option<Outcome>, labels: &BTreeMap<String, String>) -> Option<Option<String>> {
@@ -225,7 +236,11 @@ mod tests {
         let long = classification("size", &"x".repeat(63));
         assert!(labels::check("k", &error_value(&long)).is_ok());
         assert_eq!(unusable(&long), None);
-        for bad in [classification("si ze", "big"), classification("size", "b b"), classification("size", "QUERYERROR-x")] {
+        for bad in [
+            classification("si ze", "big"),
+            classification("size", "b b"),
+            classification("size", "QUERYERROR-x"),
+        ] {
             assert!(unusable(&bad).is_some(), "{:?}", bad.spec);
         }
     }

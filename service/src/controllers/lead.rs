@@ -267,3 +267,6 @@ impl<'a> Working<'a> {
         self.cut_off().await;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -309,7 +309,10 @@ fn validated(host: &Host) -> Finding {
         HostState::PendingForInput { failed } => (
             T::False,
             R::ValidationsUserPending,
-            format!("Checks of the host wait for somebody's decision: {}", told(failed)),
+            format!(
+                "Checks of the host wait for somebody's decision: {}",
+                told(failed)
+            ),
         ),
         HostState::Binding => (T::False, R::Binding, on_its_way_in(host)),
         HostState::Unbinding | HostState::UnbindingPendingUserAction => {
@@ -447,7 +450,10 @@ fn on_its_way_out(host: &Host) -> String {
 
 fn neither(host: &Host) -> String {
     let status = host.state.status().name();
-    format!("A host that is {status} is neither ready nor installed: {}", info(host))
+    format!(
+        "A host that is {status} is neither ready nor installed: {}",
+        info(host)
+    )
 }
 
 fn info(host: &Host) -> &str {

@@ -27,7 +27,10 @@ pub fn agent(infra_env: &InfraEnv, host: &Host, cluster: Option<&KubeRef>) -> Ag
     let mut annotations: BTreeMap<String, String> = owned(metadata::annotations(host));
     let mut labels = infra_env.spec.agent_labels.clone();
     labels.insert(label::INFRA_ENV.to_owned(), infra_env.name_any());
-    labels.extend(owned(metadata::labels(host, cluster.map(|cluster| cluster.namespace.as_str()))));
+    labels.extend(owned(metadata::labels(
+        host,
+        cluster.map(|cluster| cluster.namespace.as_str()),
+    )));
     let node_labels = inherited(infra_env);
     if !node_labels.is_empty() {
         // The keys of a map are sorted.
@@ -63,7 +66,9 @@ pub fn reference(cluster: &KubeRef) -> ClusterReference {
 }
 
 fn owned(map: BTreeMap<&'static str, String>) -> BTreeMap<String, String> {
-    map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    map.into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
 }
 
 /// Labels of the InfraEnv that its annotation wants on nodes.
@@ -72,7 +77,8 @@ fn inherited(infra_env: &InfraEnv) -> BTreeMap<String, String> {
     let keys = annotations.get(annotation::INFRA_ENV_PROPAGATE_NODE_LABELS);
     let keys = keys.map_or("", String::as_str).split(',').map(str::trim);
     let labels = infra_env.labels();
-    keys.filter_map(|key| Some((key.to_owned(), labels.get(key)?.clone()))).collect()
+    keys.filter_map(|key| Some((key.to_owned(), labels.get(key)?.clone())))
+        .collect()
 }
 
 /// With the InfraEnv goes the Agent. It is not its controller: others may be.
@@ -113,8 +119,13 @@ pub fn patch(agent: &Agent, wanted: &Wanted<'_>) -> Option<Value> {
     let mut labels = Map::new();
     let ours = metadata::labels(wanted.host, wanted.cluster_namespace);
     let ours = ours.into_iter().map(|(key, value)| (key.to_owned(), Some(value)));
-    let classified = wanted.classified.iter().map(|(key, value)| (key.clone(), value.clone()));
-    let infra_env = wanted.infra_env.map(|infra_env| (label::INFRA_ENV.to_owned(), Some(infra_env.name_any())));
+    let classified = wanted
+        .classified
+        .iter()
+        .map(|(key, value)| (key.clone(), value.clone()));
+    let infra_env = wanted
+        .infra_env
+        .map(|infra_env| (label::INFRA_ENV.to_owned(), Some(infra_env.name_any())));
     for (key, value) in ours.chain(classified).chain(infra_env) {
         if agent.labels().get(&key) != value.as_ref() {
             labels.insert(key, value.map_or(Value::Null, Value::String));

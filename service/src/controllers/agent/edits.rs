@@ -117,7 +117,10 @@ fn role(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<Hos
 
 /// The path wins over the id. A choice that was made before the host told its disks waits for them.
 fn disk(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<Vec<DiskConfigParams>> {
-    let (field, wanted) = match (given(&spec.installation_disk_path), given(&spec.installation_disk_id)) {
+    let (field, wanted) = match (
+        given(&spec.installation_disk_path),
+        given(&spec.installation_disk_id),
+    ) {
         (Some(path), _) => ("installation_disk_path", path),
         (None, Some(id)) => ("installation_disk_id", id),
         (None, None) => return None,
@@ -137,7 +140,9 @@ fn disk(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<Vec
     let eligibility = &disk.installation_eligibility;
     if !eligibility.eligible {
         let why = eligibility.not_eligible_reasons.join("; ");
-        problems.push(format!("{field}: the disk {wanted:?} cannot be installed to: {why}"));
+        problems.push(format!(
+            "{field}: the disk {wanted:?} cannot be installed to: {why}"
+        ));
         return None;
     }
     let choice = DiskConfigParams {
@@ -161,7 +166,9 @@ fn node_labels(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Opt
 fn changed(wanted: &BTreeMap<String, String>, present: &[(String, String)]) -> Option<Vec<KeyValue>> {
     let present: BTreeMap<&str, &str> = present.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
     let same = wanted.len() == present.len()
-        && wanted.iter().all(|(key, value)| present.get(key.as_str()) == Some(&value.as_str()));
+        && wanted
+            .iter()
+            .all(|(key, value)| present.get(key.as_str()) == Some(&value.as_str()));
     if same {
         return None;
     }

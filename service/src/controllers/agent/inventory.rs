@@ -34,7 +34,10 @@ fn boot(boot: &told::Boot) -> HostBoot {
 }
 
 fn cpu(cpu: &told::Cpu) -> HostCpu {
-    #[expect(clippy::cast_possible_truncation, reason = "MHz, and a cast of a float saturates")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "MHz, and a cast of a float saturates"
+    )]
     let clock = cpu.frequency as i64;
     HostCpu {
         count: number(cpu.count),

@@ -80,7 +80,8 @@ pub fn strip(status: &mut AgentStatus) -> (Option<u64>, Option<u64>, Vec<String>
 
 /// The same for equal values, in this process.
 pub fn digest<T: Serialize>(value: &T) -> u64 {
-    let text = serde_json::to_vec(value).expect("resources have text keys and finite numbers, so they are JSON");
+    let text =
+        serde_json::to_vec(value).expect("resources have text keys and finite numbers, so they are JSON");
     hashed(&text)
 }
 
@@ -245,7 +246,9 @@ impl Agents {
             Entry::Vacant(_) if gone => new,
             Entry::Occupied(mut entry) => {
                 let slot = entry.get_mut();
-                if slot.known.version() < new.version() || slot.known.agent.metadata.uid != new.agent.metadata.uid {
+                if slot.known.version() < new.version()
+                    || slot.known.agent.metadata.uid != new.agent.metadata.uid
+                {
                     slot.known = new;
                 }
                 slot.round = round;

@@ -7,8 +7,6 @@ use muster_core::host::{Host, HostState, Phase};
 use muster_core::kube::KubeRef;
 use muster_resources::AgentSpec;
 
-use super::conditions::Synced;
-
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Move {
@@ -21,8 +19,12 @@ pub enum Move {
         /// It is being installed.
         cancel: bool,
     },
-    /// It cannot go there now, or not at all.
-    Cannot(Synced),
+    /// It goes there when the host is in another state, which is told of. Why not now.
+    Later(String),
+    /// The cluster that the spec names is not known. Why, and what to do.
+    Unknown(String),
+    /// It cannot go there. Why, and what to do.
+    Never(String),
 }
 
 /// The clusters that matter.
@@ -56,8 +58,7 @@ pub fn next(spec: &AgentSpec, host: &Host, clusters: &Clusters<'_>) -> Move {
         (Some(present), Some(cluster)) if present == cluster => Move::Stay,
         // Its record goes before its name does.
         (Some(_), None) if clusters.present == Some(&wanted) => Move::Stay,
-        (None, None) => Move::Cannot(Synced::Backend(unknown(&wanted, clusters.exists))),
-        (Some(_), None) => Move::Cannot(Synced::Backend(unknown(&wanted, clusters.exists))),
+        (Some(_) | None, None) => Move::Unknown(unknown(&wanted, clusters.exists)),
         (Some(present), Some(_)) => leave(host, present, clusters),
         (None, Some(cluster)) => enter(host, cluster, &wanted),
     }
@@ -65,7 +66,9 @@ pub fn next(spec: &AgentSpec, host: &Host, clusters: &Clusters<'_>) -> Move {
 
 fn unknown(wanted: &KubeRef, exists: Option<bool>) -> String {
     if exists == Some(false) {
-        format!("clusterDeploymentName: there is no ClusterDeployment {wanted}; create it, or correct the name")
+        format!(
+            "clusterDeploymentName: there is no ClusterDeployment {wanted}; create it, or correct the name"
+        )
     } else {
         format!(
             "clusterDeploymentName: the ClusterDeployment {wanted} has not become a cluster of this service yet; see the conditions of its AgentClusterInstall"
@@ -77,32 +80,32 @@ fn enter(host: &Host, cluster: ClusterId, wanted: &KubeRef) -> Move {
     if host.state == HostState::KnownUnbound {
         return Move::Bind(cluster);
     }
-    Move::Cannot(Synced::Backend(format!(
+    Move::Later(format!(
         "clusterDeploymentName: the host is given to {wanted} as soon as it is known-unbound, and it is {}: {}",
         host.state.status().name(),
         host.data.status_info
-    )))
+    ))
 }
 
 fn leave(host: &Host, present: ClusterId, clusters: &Clusters<'_>) -> Move {
     if clusters.infra_env == Some(present) {
-        return Move::Cannot(Synced::Input(
+        return Move::Never(
             "clusterDeploymentName: all hosts of this InfraEnv belong to the cluster of its clusterRef; name that one, or delete the Agent"
                 .into(),
-        ));
+        );
     }
     match host.state.phase() {
         Phase::PreInstall | Phase::Ended => Move::Unbind { cancel: false },
         Phase::Installing if host.data.kind == HostKind::AddToExistingClusterHost => {
             Move::Unbind { cancel: true }
         }
-        Phase::Installing => Move::Cannot(Synced::Input(
+        Phase::Installing => Move::Never(
             "clusterDeploymentName: the cluster is being installed, and the host cannot leave it before that has ended".into(),
-        )),
-        Phase::Moving | Phase::Pool => Move::Cannot(Synced::Backend(format!(
+        ),
+        Phase::Moving | Phase::Pool => Move::Later(format!(
             "clusterDeploymentName: the host is {} and leaves its cluster when that is over: {}",
             host.state.status().name(),
             host.data.status_info
-        ))),
+        )),
     }
 }

@@ -109,7 +109,10 @@ mod tests {
             ("Dell Inc.", None),
             ("Dell Inc", Some("DellInc")),
             ("Server 1", Some("Server1")),
-            ("ProLiant DL360 Gen10 (SKU=NotProvided)", Some("ProLiantDL360Gen10SKUNotProvided")),
+            (
+                "ProLiant DL360 Gen10 (SKU=NotProvided)",
+                Some("ProLiantDL360Gen10SKUNotProvided"),
+            ),
             ("", Some("")),
             ("---", None),
         ] {

@@ -232,7 +232,6 @@ impl<K: Clone + Eq + Hash> State<K> {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,7 +279,11 @@ mod tests {
         assert_eq!(queue.take(false).await, ("a", Lane::Normal));
         assert_eq!(start.elapsed().as_secs(), 1);
         queue.done(&"a");
-        assert_eq!(now_or_nothing(&queue, false), None, "the other moments are forgotten");
+        assert_eq!(
+            now_or_nothing(&queue, false),
+            None,
+            "the other moments are forgotten"
+        );
     }
 
     #[tokio::test(start_paused = true)]

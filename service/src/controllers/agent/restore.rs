@@ -55,7 +55,11 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
         suggested_role: role(told(annotation::AGENT_ROLE)),
         approved: agent.spec.approved,
         validations: parsed(told(annotation::AGENT_VALIDATIONS_INFO)).unwrap_or_default(),
-        agent_disk_reasons: inventory.iter().flat_map(|told| &told.disks).map(|_| Vec::new()).collect(),
+        agent_disk_reasons: inventory
+            .iter()
+            .flat_map(|told| &told.disks)
+            .map(|_| Vec::new())
+            .collect(),
         progress: (!stage.is_empty()).then(|| Progress {
             stage: stage.to_owned(),
             percentage: 0,
@@ -128,14 +132,24 @@ fn state(status: HostStatus, in_cluster: bool) -> (HostState, String) {
         | HostStatus::ResettingPendingUserAction
         | HostStatus::Error => (
             HostState::Error,
-            format!("{lost}, where it was {name}: how that ended is not known. Unbind it, or delete the Agent, and boot the discovery image again"),
+            format!(
+                "{lost}, where it was {name}: how that ended is not known. Unbind it, or delete the Agent, and boot the discovery image again"
+            ),
         ),
     }
 }
 
 fn role(name: &str) -> HostRole {
-    let roles = [HostRole::Master, HostRole::Arbiter, HostRole::Worker, HostRole::Bootstrap];
-    roles.into_iter().find(|role| role.name() == name).unwrap_or(HostRole::AutoAssign)
+    let roles = [
+        HostRole::Master,
+        HostRole::Arbiter,
+        HostRole::Worker,
+        HostRole::Bootstrap,
+    ];
+    roles
+        .into_iter()
+        .find(|role| role.name() == name)
+        .unwrap_or(HostRole::AutoAssign)
 }
 
 fn parsed<T: DeserializeOwned>(text: &str) -> Option<T> {

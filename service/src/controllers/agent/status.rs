@@ -1,19 +1,18 @@
 //! What an Agent's status says of its host: a pure function. Source: kube-controllers.md §4.3; the recorded objects are the judge.
 
-use k8s_openapi::jiff;
 use muster_api::host::{HostKind, HostRole};
 use muster_api::steps::NtpSourceState;
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationStatus;
 use muster_core::host::{Host, HostData, HostState, stages};
 use muster_resources::{
-    AgentDebugInfo, AgentStatus, Condition, DeprovisionInfo, HostProgress, NtpSource, Time, ValidationResult,
+    AgentDebugInfo, AgentStatus, Condition, DeprovisionInfo, HostProgress, NtpSource, ValidationResult,
     ValidationsInfo,
 };
 
 use super::conditions::{self, Finding, Synced};
 use super::inventory;
-use crate::controllers::conditions::set;
+use crate::controllers::conditions::{set, time};
 
 /// What a status is made from.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +40,11 @@ pub fn of_host(look: &Look<'_>, before: &AgentStatus, now: Timestamp) -> AgentSt
     AgentStatus {
         bootstrap: data.bootstrap.then_some(true),
         role: Some(role(data).name().to_owned()),
-        inventory: host.inventory.as_ref().map(inventory::shown).or_else(|| before.inventory.clone()),
+        inventory: host
+            .inventory
+            .as_ref()
+            .map(inventory::shown)
+            .or_else(|| before.inventory.clone()),
         progress: progress(data),
         ntp_sources: ntp_sources(data).unwrap_or_else(|| before.ntp_sources.clone()),
         conditions: merged(
@@ -121,7 +124,10 @@ fn kept<'a>(
 }
 
 fn progress(data: &HostData) -> Option<HostProgress> {
-    let progress = data.progress.as_ref().filter(|progress| !progress.stage.is_empty())?;
+    let progress = data
+        .progress
+        .as_ref()
+        .filter(|progress| !progress.stage.is_empty())?;
     let stages = stages::of(role(data), data.kind, true);
     Some(HostProgress {
         current_stage: Some(progress.stage.clone()),
@@ -191,10 +197,4 @@ fn merged(before: &[Condition], found: Vec<Finding>, now: Timestamp) -> Vec<Cond
         );
     }
     conditions
-}
-
-/// As objects keep it: whole seconds.
-pub fn time(moment: Timestamp) -> Time {
-    let seconds = jiff::Timestamp::from_second(moment.timestamp());
-    Time(seconds.unwrap_or(jiff::Timestamp::UNIX_EPOCH))
 }

@@ -37,10 +37,7 @@ impl Compiled {
         if self.0.len() >= KEPT && !self.0.contains_key(query) {
             self.0.clear();
         }
-        let filter = self
-            .0
-            .entry(query.to_owned())
-            .or_insert_with(|| compile(query));
+        let filter = self.0.entry(query.to_owned()).or_insert_with(|| compile(query));
         match filter {
             Ok(filter) => run(filter, inventory),
             Err(why) => Outcome::Fails(why.clone()),
@@ -74,15 +71,18 @@ fn compile(query: &str) -> Result<Filter, String> {
         code: query,
         path: (),
     };
-    let modules = Loader::new(definitions)
-        .load(&arena, program)
-        .map_err(|errors| not_understood(query, errors.into_iter().map(|(_, error)| loading(query, error))))?;
+    let modules = Loader::new(definitions).load(&arena, program).map_err(|errors| {
+        not_understood(query, errors.into_iter().map(|(_, error)| loading(query, error)))
+    })?;
     Compiler::default()
         .with_funs(functions)
         .compile(modules)
         .map_err(|errors| {
             let unknown = errors.into_iter().flat_map(|(_, errors)| errors);
-            not_understood(query, unknown.map(|(name, kind)| format!("unknown {} {name}", kind.as_str())))
+            not_understood(
+                query,
+                unknown.map(|(name, kind)| format!("unknown {} {name}", kind.as_str())),
+            )
         })
 }
 
@@ -98,7 +98,10 @@ fn loading(query: &str, error: load::Error<&str>) -> String {
         if rest.is_empty() {
             "at its end".to_owned()
         } else {
-            format!("at character {}", query.get(..place).map_or(0, |before| before.chars().count()) + 1)
+            format!(
+                "at character {}",
+                query.get(..place).map_or(0, |before| before.chars().count()) + 1
+            )
         }
     };
     match error {
@@ -129,8 +132,19 @@ mod tests {
     fn only_a_single_true_matches() {
         assert_eq!(ask(".cpu.count > 4"), Outcome::Matches);
         assert_eq!(ask(r#"any(.cpu.flags[]; . == "vmx")"#), Outcome::Matches);
-        assert_eq!(ask("[.disks[] | select(.sizeBytes > 1)] | length == 1"), Outcome::Matches);
-        for other in ["false", "null", "1", r#""true""#, ".cpu.count > 9", ".absent.thing > 4", "[]"] {
+        assert_eq!(
+            ask("[.disks[] | select(.sizeBytes > 1)] | length == 1"),
+            Outcome::Matches
+        );
+        for other in [
+            "false",
+            "null",
+            "1",
+            r#""true""#,
+            ".cpu.count > 9",
+            ".absent.thing > 4",
+            "[]",
+        ] {
             assert_eq!(ask(other), Outcome::Differs, "{other}");
         }
     }

@@ -174,7 +174,10 @@ impl Queries {
 
     fn known(&self, query: &str) -> Option<Outcome> {
         if query.len() > LONGEST_QUERY {
-            let why = format!("the query has {} bytes; at most {LONGEST_QUERY} are taken", query.len());
+            let why = format!(
+                "the query has {} bytes; at most {LONGEST_QUERY} are taken",
+                query.len()
+            );
             return Some(Outcome::Fails(why));
         }
         let mut condemned = self.condemned.lock().unwrap_or_else(PoisonError::into_inner);

@@ -105,8 +105,11 @@ impl From<Invalid> for Refusal {
 
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Self {
-        // A conflict is with a writer who was faster.
-        if problem.status().is_client_error() && problem.status() != http::StatusCode::CONFLICT {
+        if problem.status() == http::StatusCode::CONFLICT {
+            // With a writer who was faster; the resource is not to blame.
+            return Self::Later(Error::Internal(problem.reason().to_owned()));
+        }
+        if problem.status().is_client_error() {
             return Self::Input {
                 why: problem.reason().to_owned(),
                 again: None,
@@ -222,11 +225,11 @@ fn selector(infra_env: &InfraEnv) -> Result<Option<Selector>, Invalid> {
     let Some(selector) = infra_env.spec.nm_state_config_label_selector.clone() else {
         return Ok(None);
     };
-    let selector = Selector::try_from(selector)
-        .map_err(|error| {
-            let why = format!("{error}; the operators are In and NotIn, with values, Exists and DoesNotExist, without");
-            Invalid::new("nmStateConfigLabelSelector", why)
-        })?;
+    let selector = Selector::try_from(selector).map_err(|error| {
+        let why =
+            format!("{error}; the operators are In and NotIn, with values, Exists and DoesNotExist, without");
+        Invalid::new("nmStateConfigLabelSelector", why)
+    })?;
     Ok((!selector.selects_all()).then_some(selector))
 }
 

@@ -1,0 +1,52 @@
+//! Addresses that an Agent's status tells. They are those of REST.
+
+use muster_api::BASE_PATH;
+use muster_api::time::Timestamp;
+use muster_core::host::Host;
+use muster_core::infra_env::InfraEnv;
+use muster_resources::AgentStatus;
+use url::Url;
+use url::form_urlencoded::Serializer;
+
+use crate::app::App;
+
+/// Where the events of `host` are read: only told while it is bound. A token in the address of `before` is kept while it is good for
+/// long enough.
+pub fn events(
+    app: &App,
+    infra_env: &InfraEnv,
+    host: &Host,
+    before: &AgentStatus,
+    now: Timestamp,
+) -> Option<String> {
+    host.cluster_id?;
+    let kept = kept_token(app, infra_env, before, now);
+    let token = kept.or_else(|| app.auth.url_token(infra_env, now).token);
+    Some(app.urls.events("host_id", host.id, token.as_deref()))
+}
+
+fn kept_token(app: &App, infra_env: &InfraEnv, before: &AgentStatus, now: Timestamp) -> Option<String> {
+    let address = before.debug_info.as_ref()?.events_url.as_deref()?;
+    let address = Url::parse(address).ok()?;
+    let (_, token) = address.query_pairs().find(|(name, _)| name == "api_key")?;
+    app.auth
+        .is_fresh(infra_env, &token, now)
+        .then(|| token.into_owned())
+}
+
+/// Where its logs are downloaded, once some have come.
+pub fn logs(app: &App, host: &Host) -> Option<String> {
+    let cluster_id = host.cluster_id?;
+    host.data.logs.collected_at?;
+    let mut query = Serializer::new(String::new());
+    if let Some(token) = app.auth.cluster_token(cluster_id) {
+        query.append_pair("api_key", &token);
+    }
+    query.append_pair("host_id", &host.id.to_string());
+    query.append_pair("logs_type", "host");
+    let base = &app.urls.public;
+    Some(format!(
+        "{base}{BASE_PATH}/clusters/{cluster_id}/logs?{}",
+        query.finish()
+    ))
+}

@@ -1,0 +1,194 @@
+//! Replicas that contend for the lease of a built-in API, which can be switched off.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use muster_kube_api::{Database, KubeApi, LocalService, SqlStorage};
+use muster_store::Store;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tower::ServiceExt;
+
+use super::*;
+use crate::kubernetes::Source;
+
+/// Short, but a lease counts whole seconds.
+const TERMS: Terms = Terms {
+    lasts: Duration::from_secs(2),
+    give_up: Duration::from_millis(1200),
+    retry: Duration::from_millis(100),
+};
+
+const SOON: Duration = Duration::from_secs(20);
+
+/// An API server, and how many replicas work at the same time.
+struct World {
+    api: KubeApi,
+    working: Arc<AtomicUsize>,
+    _folder: TempDir,
+}
+
+/// One replica.
+struct Replica {
+    state: Arc<BridgeState>,
+    stop: CancellationToken,
+    away: Arc<AtomicBool>,
+    begun: Arc<AtomicUsize>,
+    task: JoinHandle<()>,
+}
+
+/// Counts as long as it lives.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl World {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/kube.db", folder.path().display());
+        let (readers, writers) = Store::open(&url).await.unwrap().pools();
+        let storage = SqlStorage::new(Database::Sqlite, readers, writers);
+        Self {
+            api: KubeApi::open(storage, Vec::new()).await.unwrap(),
+            working: Arc::default(),
+            _folder: folder,
+        }
+    }
+
+    /// A replica whose work breaks at once the first `breaks` times.
+    fn replica(&self, name: &str, breaks: usize) -> Replica {
+        let away = Arc::new(AtomicBool::new(false));
+        let lead = Lead::new(
+            client(self.api.service(), away.clone()),
+            "default",
+            name.into(),
+            TERMS,
+        );
+        let state = Arc::new(BridgeState::new(&Source::Cluster(None)));
+        let (stop, begun) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
+        let (working, begins) = (self.working.clone(), begun.clone());
+        let work = move |stop: CancellationToken| {
+            let both = working.fetch_add(1, Ordering::SeqCst);
+            let counted = Counted(working.clone());
+            let begun = begins.fetch_add(1, Ordering::SeqCst);
+            async move {
+                let _counted = counted;
+                assert_eq!(both, 0, "two replicas work at the same time");
+                assert!(begun >= breaks, "broken on purpose");
+                stop.cancelled().await;
+            }
+        };
+        let (shared, until) = (state.clone(), stop.clone());
+        Replica {
+            state,
+            stop,
+            away,
+            begun,
+            task: tokio::spawn(async move { lead.run(&shared, until, work).await }),
+        }
+    }
+}
+
+fn client(service: LocalService, away: Arc<AtomicBool>) -> Client {
+    let gate = move |request| {
+        let (service, away) = (service.clone(), away.clone());
+        async move {
+            if away.load(Ordering::SeqCst) {
+                return Err(std::io::Error::from(std::io::ErrorKind::ConnectionRefused));
+            }
+            Ok(service
+                .oneshot(request)
+                .await
+                .unwrap_or_else(|never| match never {}))
+        }
+    };
+    Client::new(tower::service_fn(gate), "default")
+}
+
+impl Replica {
+    async fn comes_to(&self, words: &str) {
+        let come = async {
+            while !self.state.standing().to_string().contains(words) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        if timeout(SOON, come).await.is_err() {
+            panic!("{words:?} is awaited, it stays {}", self.state.standing());
+        }
+    }
+
+    async fn ends(self) {
+        self.stop.cancel();
+        timeout(SOON, self.task).await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn one_leads_and_the_next_follows_at_once_when_it_ends() {
+    let world = World::new().await;
+    let one = world.replica("one", 0);
+    one.comes_to("ok, leading").await;
+    assert!(one.state.pushed().is_listened_to());
+    let two = world.replica("two", 0);
+    two.comes_to("ok, one leads").await;
+    assert!(!two.state.pushed().is_listened_to());
+    let asked = Instant::now();
+    one.ends().await;
+    two.comes_to("ok, leading").await;
+    assert!(asked.elapsed() < TERMS.lasts, "the lease was given back");
+    two.ends().await;
+    assert_eq!(world.working.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn who_cannot_renew_stops_before_another_begins_and_follows_when_it_is_back() {
+    let world = World::new().await;
+    let one = world.replica("one", 0);
+    one.comes_to("ok, leading").await;
+    let two = world.replica("two", 0);
+    two.comes_to("ok, one leads").await;
+    one.away.store(true, Ordering::SeqCst);
+    one.comes_to("no answer since").await;
+    // The work itself asserts that the other has stopped.
+    two.comes_to("ok, leading").await;
+    assert!(!one.state.pushed().is_listened_to());
+    one.away.store(false, Ordering::SeqCst);
+    one.comes_to("ok, two leads").await;
+    assert_eq!(one.begun.load(Ordering::SeqCst), 1);
+    one.ends().await;
+    two.ends().await;
+}
+
+#[tokio::test]
+async fn a_short_silence_stops_nothing_and_a_long_one_is_made_up_for() {
+    let world = World::new().await;
+    let one = world.replica("one", 0);
+    one.comes_to("ok, leading").await;
+    for (silence, begun) in [(TERMS.give_up / 4, 1), (TERMS.lasts, 2)] {
+        one.away.store(true, Ordering::SeqCst);
+        one.comes_to("no answer since").await;
+        tokio::time::sleep(silence).await;
+        one.away.store(false, Ordering::SeqCst);
+        one.comes_to("ok, leading").await;
+        assert_eq!(one.begun.load(Ordering::SeqCst), begun, "after {silence:?}");
+    }
+    one.ends().await;
+}
+
+#[tokio::test]
+async fn work_that_breaks_is_begun_anew() {
+    let world = World::new().await;
+    let one = world.replica("one", 1);
+    let again = async {
+        while one.begun.load(Ordering::SeqCst) < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(SOON, again).await.expect("it is begun a second time");
+    one.comes_to("ok, leading").await;
+    one.ends().await;
+}

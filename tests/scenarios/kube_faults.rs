@@ -1,0 +1,459 @@
+//! What the custom-resource bridge goes through without losing anything: death at any moment, a Kubernetes API or a database that is away, a
+//! leader that dies. The hosts are played over REST.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use muster_api::BASE_PATH;
+use muster_api::ids::HostId;
+use muster_tests::condition::await_condition;
+use muster_tests::kube::{ControlPlane, Kubectl};
+use muster_tests::postgres::Postgres;
+use muster_tests::service::Settings;
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use crate::ask::Asker;
+use crate::database::{host_id, inventory, known_host, reply};
+use crate::kube_world::{
+    Api, SOON, World, await_agreement, await_standing, is, message, on_each_api, teach_kinds,
+};
+
+on_each_api!(
+    a_kill_between_a_host_and_its_agent_leaves_both_agreeing,
+    a_database_that_is_away_loses_nothing,
+    an_infra_env_goes_with_its_free_hosts_and_waits_for_bound_ones,
+);
+
+/// Kills of one scenario.
+const ROUNDS: usize = 8;
+/// Who plays hosts at the same time.
+const PLAYERS: usize = 3;
+
+fn settings() -> Settings {
+    Settings::on_address("127.0.0.1")
+}
+
+/// What was answered with success, before a kill.
+#[derive(Debug, Default)]
+struct Promised {
+    /// Hosts that reported this often.
+    reports: BTreeMap<u64, u64>,
+    /// Names that Agents were given when they were approved.
+    approved: BTreeMap<String, String>,
+    /// Hosts that were deleted, over REST or as Agents.
+    deleted: BTreeSet<String>,
+}
+
+/// One of those who work on both sides until the service is gone.
+struct Writers<'a> {
+    world: &'a World,
+    path: &'a str,
+    next: &'a AtomicU64,
+    stop: &'a AtomicBool,
+    promised: &'a Mutex<Promised>,
+}
+
+fn a_kill_between_a_host_and_its_agent_leaves_both_agreeing(api: Api) {
+    let mut world = api.serve(settings());
+    let path = world.infra_env(&json!({}));
+    known_host(&world.asker(), &path, 0);
+    world.await_agreement(&path);
+    let (next, promised) = (AtomicU64::new(1), Mutex::new(Promised::default()));
+    let mut behind = 0;
+    for round in 0..ROUNDS {
+        let stop = AtomicBool::new(false);
+        let chance = u64::from(HostId::random().0.as_bytes()[0]);
+        let id = world.service.id();
+        let enough = next.load(Ordering::Relaxed) + 6 + chance % 8;
+        std::thread::scope(|scope| {
+            for _ in 0..PLAYERS {
+                scope.spawn(|| writers(&world, &path, &next, &stop, &promised).play_hosts());
+            }
+            scope.spawn(|| writers(&world, &path, &next, &stop, &promised).administrate());
+            await_condition("enough hosts to be played", SOON, || {
+                let played = next.load(Ordering::Relaxed);
+                if played >= enough {
+                    Ok(())
+                } else {
+                    Err(format!("{played} of {enough}"))
+                }
+            });
+            // Some thousandths of a second later, elsewhere in the work each time.
+            let moment = Instant::now() + Duration::from_micros(chance * 100);
+            while Instant::now() < moment {
+                std::hint::spin_loop();
+            }
+            let id = nix::unistd::Pid::from_raw(id.cast_signed());
+            nix::sys::signal::kill(id, Signal::SIGKILL).unwrap();
+            stop.store(true, Ordering::Relaxed);
+        });
+        // Takes note of its end.
+        world.service.kill();
+        let stale = world
+            .plane
+            .as_ref()
+            .map_or(0, |_| behind_of(&world.kubectl, &promised));
+        behind += stale;
+        world.service.start_again();
+        let began = Instant::now();
+        let agents = world.await_agreement(&path);
+        check(&agents, &promised.lock().unwrap());
+        println!(
+            "round {round}: {} Agents, {stale} seen to be behind their hosts at the kill; all agree {:.1} s after the start",
+            agents.len(),
+            began.elapsed().as_secs_f32()
+        );
+    }
+    // In the built-in API nobody can look while the service is dead.
+    assert!(
+        world.plane.is_none() || behind > 0,
+        "no kill came between a host and its Agent: nothing was shown"
+    );
+}
+
+fn writers<'a>(
+    world: &'a World,
+    path: &'a str,
+    next: &'a AtomicU64,
+    stop: &'a AtomicBool,
+    promised: &'a Mutex<Promised>,
+) -> Writers<'a> {
+    Writers {
+        world,
+        path,
+        next,
+        stop,
+        promised,
+    }
+}
+
+impl Writers<'_> {
+    /// Registers hosts that report twice; each fifth is deleted.
+    fn play_hosts(&self) {
+        // Connections of a killed service are not used again.
+        let asker = self.world.asker();
+        let send = |method: &str, path: &str, body: Option<Value>, wanted: u16| {
+            let body = body.map(|body| body.to_string());
+            let answer = asker.try_ask(method, path, body.as_ref().map(String::as_bytes));
+            match answer {
+                Ok(answer) if answer.status == wanted => true,
+                Ok(answer) => panic!("{}: {} {}", answer.asked, answer.status, answer.text()),
+                Err(_) => false,
+            }
+        };
+        while !self.stop.load(Ordering::Relaxed) {
+            let n = self.next.fetch_add(1, Ordering::Relaxed);
+            let hosts = format!("{BASE_PATH}{}/hosts", self.path);
+            let host = format!("{hosts}/{}", host_id(n));
+            let body = json!({"host_id": host_id(n), "discovery_agent_version": "v"});
+            if !send("POST", &hosts, Some(body), 201) {
+                return;
+            }
+            for report in 1..=2 {
+                let told = reply("inventory", &reported(n, report));
+                if !send("POST", &format!("{host}/instructions"), Some(told), 204) {
+                    return;
+                }
+                self.promised.lock().unwrap().reports.insert(n, report);
+            }
+            if n % 5 == 4 {
+                if !send("DELETE", &host, None, 204) {
+                    // It may be deleted or not.
+                    self.promised.lock().unwrap().reports.remove(&n);
+                    return;
+                }
+                let mut promised = self.promised.lock().unwrap();
+                promised.reports.remove(&n);
+                promised.deleted.insert(host_id(n));
+            }
+        }
+    }
+
+    /// Approves and names Agents, and deletes one.
+    fn administrate(&self) {
+        let kubectl = &self.world.kubectl;
+        while !self.stop.load(Ordering::Relaxed) {
+            // Nobody else works on a host that is not among each fifth and has reported twice.
+            let free = {
+                let promised = self.promised.lock().unwrap();
+                let done = |n: u64| n % 5 != 4 && !promised.approved.contains_key(&host_id(n));
+                let mut free = promised
+                    .reports
+                    .iter()
+                    .filter(|(n, reports)| **reports == 2 && done(**n));
+                free.next().map(|(n, _)| *n)
+            };
+            let Some(n) = free else {
+                std::thread::yield_now();
+                continue;
+            };
+            let (agent, name) = (host_id(n), format!("named-{n}"));
+            if n % 7 == 3 {
+                let said = kubectl.try_run(&["delete", "agent", &agent, "--wait=false"]);
+                let mut promised = self.promised.lock().unwrap();
+                if said.is_good {
+                    promised.deleted.insert(agent.clone());
+                }
+                // If it was not told, it may be deleted or not.
+                promised.reports.remove(&n);
+                continue;
+            }
+            let patch = json!({"spec": {"approved": true, "hostname": name}}).to_string();
+            let said = kubectl.try_run(&["patch", "agent", &agent, "--type", "merge", "-p", &patch]);
+            if said.is_good {
+                self.promised.lock().unwrap().approved.insert(agent, name);
+            }
+        }
+    }
+}
+
+/// The inventory that the host number `n` reports for the first or second time.
+fn reported(n: u64, report: u64) -> Value {
+    let mut told = inventory(n);
+    told["bmc_address"] = json!(format!("192.0.2.{report}"));
+    told
+}
+
+/// How many hosts told more than their Agents show.
+fn behind_of(kubectl: &Kubectl, promised: &Mutex<Promised>) -> usize {
+    let agents = kubectl.get(&["agents"]);
+    let shown: BTreeMap<&str, &Value> = agents["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|agent| (agent["metadata"]["name"].as_str().unwrap(), agent))
+        .collect();
+    let promised = promised.lock().unwrap();
+    let late = promised.reports.iter().filter(|(n, report)| {
+        let agent = shown.get(host_id(**n).as_str());
+        let address = agent.map(|agent| &agent["status"]["inventory"]["bmcAddress"]);
+        address.is_none_or(|address| *address != format!("192.0.2.{report}"))
+    });
+    late.count()
+}
+
+fn check(agents: &BTreeMap<String, Value>, promised: &Promised) {
+    for (n, report) in &promised.reports {
+        let id = host_id(*n);
+        let agent = agents.get(&id).unwrap_or_else(|| panic!("host {n} is lost"));
+        let told = agent["status"]["inventory"]["bmcAddress"]
+            .as_str()
+            .unwrap_or_default();
+        // A second report may have been taken without an answer.
+        assert!(
+            (*report..=2).any(|report| told == format!("192.0.2.{report}")),
+            "report {report} of host {n} is lost: {told}"
+        );
+    }
+    for (id, name) in &promised.approved {
+        assert_eq!(
+            agents[id]["spec"]["approved"], true,
+            "the approval of {id} is lost"
+        );
+        assert_eq!(agents[id]["spec"]["hostname"], name.as_str());
+    }
+    for id in &promised.deleted {
+        assert!(!agents.contains_key(id), "the host {id} was deleted and is back");
+    }
+}
+
+#[test]
+fn an_api_server_that_is_away_or_silent_loses_nothing() {
+    let mut world = Api::Real.serve(settings());
+    let path = world.infra_env(&json!({}));
+    let asker = world.asker();
+    await_standing(&asker, "leading");
+    known_host(&asker, &path, 1);
+    known_host(&asker, &path, 2);
+    world.await_agreement(&path);
+    let image = asker
+        .get(&format!("{path}/downloads/image-url"))
+        .expect(200)
+        .json();
+    let image = world.service.reachable(image["url"].as_str().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+
+    world.plane.as_mut().unwrap().kill_server();
+    println!("killed: {}", await_standing(&asker, "no answer since"));
+    known_host(&asker, &path, 3);
+    asker.delete(&format!("{path}/hosts/{}", host_id(2))).expect(204);
+    let told = reply("inventory", &reported(1, 2));
+    let instructions = format!("{path}/hosts/{}/instructions", host_id(1));
+    asker.post(&instructions, &told).expect(204);
+    let file = folder.path().join("discovery.iso");
+    let length = world.service.client().download(&image, &file).unwrap();
+    assert!(length > 1 << 20, "{length}");
+    world.plane.as_mut().unwrap().start_server_again();
+    let began = Instant::now();
+    let agents = world.await_agreement(&path);
+    println!(
+        "everything agrees {:.1} s after the API server is back",
+        began.elapsed().as_secs_f32()
+    );
+    assert_eq!(agents.keys().collect::<Vec<_>>(), [&host_id(1), &host_id(3)]);
+    await_standing(&asker, "leading");
+
+    // Connections that swallow everything.
+    world.plane.as_ref().unwrap().signal_server(Signal::SIGSTOP);
+    println!("stopped: {}", await_standing(&asker, "no answer since"));
+    known_host(&asker, &path, 4);
+    asker.delete(&format!("{path}/hosts/{}", host_id(3))).expect(204);
+    world.plane.as_ref().unwrap().signal_server(Signal::SIGCONT);
+    let began = Instant::now();
+    let agents = world.await_agreement(&path);
+    println!(
+        "everything agrees {:.1} s after the API server goes on",
+        began.elapsed().as_secs_f32()
+    );
+    assert_eq!(agents.keys().collect::<Vec<_>>(), [&host_id(1), &host_id(4)]);
+    await_standing(&asker, "leading");
+    world.patch_agent(&host_id(4), &json!({"approved": true}));
+    world.await_agent(&host_id(4), "RequirementsMet", "True", "AgentIsReady");
+}
+
+fn a_database_that_is_away_loses_nothing(api: Api) {
+    let mut cluster = Postgres::start();
+    let url = cluster.create_database();
+    let world = api.serve(settings().database(&url));
+    let path = world.infra_env(&json!({}));
+    let asker = world.asker();
+    known_host(&asker, &path, 1);
+    known_host(&asker, &path, 2);
+    world.await_agreement(&path);
+    let ready = |status: u16| {
+        await_condition("/ready", SOON, || {
+            let answer = asker.ask("GET", "/ready", None);
+            if answer.status == status {
+                Ok(answer.json())
+            } else {
+                Err(answer.text())
+            }
+        })
+    };
+
+    cluster.stop();
+    println!("without database: {}", ready(503));
+    let patch = r#"{"spec":{"approved":true,"hostname":"worker-1"}}"#;
+    let said = world
+        .kubectl
+        .try_run(&["patch", "agent", &host_id(1), "--type", "merge", "-p", patch]);
+    // The built-in API is in the database.
+    assert_eq!(said.is_good, api == Api::Real, "{}{}", said.out, said.err);
+    cluster.start_again();
+    ready(200);
+    if api == Api::Builtin {
+        let edit = json!({"approved": true, "hostname": "worker-1"});
+        world.patch_agent(&host_id(1), &edit);
+    }
+    world.await_agent(&host_id(1), "RequirementsMet", "True", "AgentIsReady");
+    known_host(&asker, &path, 3);
+    asker.delete(&format!("{path}/hosts/{}", host_id(2))).expect(204);
+    let agents = world.await_agreement(&path);
+    assert_eq!(agents.keys().collect::<Vec<_>>(), [&host_id(1), &host_id(3)]);
+    let host = asker
+        .get(&format!("{path}/hosts/{}", host_id(1)))
+        .expect(200)
+        .json();
+    assert_eq!(host["requested_hostname"], "worker-1");
+    await_standing(&asker, "leading");
+}
+
+#[test]
+fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
+    let cluster = Postgres::shared();
+    let url = cluster.create_database();
+    let plane = ControlPlane::start();
+    teach_kinds(&plane.kubectl());
+    let settings = || settings().database(&url).kubeconfig(&plane.kubeconfig());
+    let mut first = settings().start();
+    let first_asker = Asker::of(&first);
+    await_standing(&first_asker, "leading");
+    let second = settings().start();
+    let asker = Asker::of(&second);
+    println!("the second says: {}", await_standing(&asker, "leads"));
+    let world = World::with(second, None);
+    let path = world.infra_env(&json!({}));
+    // Hosts register with the one that does not lead; the one that leads makes their Agents.
+    for n in 1..=3 {
+        known_host(&asker, &path, n);
+    }
+    await_agreement(&first_asker, &world.kubectl, &path);
+
+    first.kill();
+    let killed = Instant::now();
+    known_host(&asker, &path, 4);
+    asker.delete(&format!("{path}/hosts/{}", host_id(1))).expect(204);
+    world.patch_agent(&host_id(2), &json!({"approved": true}));
+    await_standing(&asker, "leading");
+    println!(
+        "the other leads {:.1} s after the kill",
+        killed.elapsed().as_secs_f32()
+    );
+    let agents = world.await_agreement(&path);
+    println!(
+        "and all agree {:.1} s after the kill",
+        killed.elapsed().as_secs_f32()
+    );
+    assert!(!agents.contains_key(&host_id(1)));
+    assert!(is(
+        &agents[&host_id(2)],
+        "RequirementsMet",
+        "True",
+        "AgentIsReady"
+    ));
+
+    // The one that was killed comes back and follows.
+    first.start_again();
+    await_standing(&Asker::of(&first), "leads");
+    known_host(&Asker::of(&first), &path, 5);
+    assert!(world.await_agreement(&path).contains_key(&host_id(5)));
+}
+
+fn an_infra_env_goes_with_its_free_hosts_and_waits_for_bound_ones(api: Api) {
+    let world = api.serve(settings());
+    let path = world.infra_env(&json!({}));
+    let (asker, kubectl) = (world.asker(), &world.kubectl);
+    for n in 1..=3 {
+        known_host(&asker, &path, n);
+    }
+    let bound = host_id(3);
+    world.await_agreement(&path);
+    kubectl.run(&[
+        "create",
+        "secret",
+        "generic",
+        "edge-kubeconfig",
+        "--from-literal=kubeconfig={}",
+    ]);
+    kubectl.apply(&crate::kube_world::imported_cluster("edge"));
+    let bind = json!({"clusterDeploymentName": {"name": "edge", "namespace": "hardware"}});
+    world.patch_agent(&bound, &bind);
+    world.await_agent(&bound, "Bound", "False", "Binding");
+    // Its agent registers again, as one in the cluster.
+    known_host(&asker, &path, 3);
+    world.await_agent(&bound, "Bound", "True", "Bound");
+
+    kubectl.run(&["delete", "infraenv", "hw", "--wait=false"]);
+    kubectl.await_that(
+        "the InfraEnv to say what it waits for",
+        &["infraenv", "hw"],
+        SOON,
+        |infra_env| {
+            let told = message(infra_env, "DeletionBlocked");
+            (told.contains(&bound) && !told.contains(&host_id(1))).then_some(())
+        },
+    );
+    for n in 1..=2 {
+        let agent = format!("agent/{}", host_id(n));
+        kubectl.run(&["wait", "--for=delete", &agent, "--timeout=90s"]);
+        asker.get(&format!("{path}/hosts/{}", host_id(n))).expect(404);
+    }
+    asker.get(&format!("{path}/hosts/{bound}")).expect(200);
+    kubectl.run(&["delete", "agent", &bound, "--timeout=90s"]);
+    kubectl.run(&["wait", "--for=delete", "infraenv/hw", "--timeout=90s"]);
+    asker.get(&path).expect(404);
+    assert_eq!(kubectl.run(&["get", "agents,infraenvs", "-o", "name"]), "");
+}

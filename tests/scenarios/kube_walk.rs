@@ -1,0 +1,461 @@
+//! The walk of an administrator with `kubectl`: from an InfraEnv to an approved host, into a cluster, back, and everything gone again.
+//! A machine boots from the image; the API is the built-in one or a real one, the commands are the same.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use muster_tests::kube::Kubectl;
+use muster_tests::process::Program;
+use muster_tests::qemu::{Medium, Nic, Running, UserNet};
+use muster_tests::rest::PULL_SECRET;
+use muster_tests::service::Settings;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::kube_world::{INFRA_ENV, SECRET, SOON, World, imported_cluster, is, message, on_each_api};
+use crate::pool::{MACS, known_machine};
+
+on_each_api!(an_administrator_walks_from_an_infra_env_to_a_host_in_a_cluster_and_back);
+
+/// As a person writes it, comments and all.
+const INFRA_ENV_YAML: &str = r#"
+# The machines of rack one.
+apiVersion: agent-install.openshift.io/v1beta1
+kind: InfraEnv
+metadata:
+  name: hw
+spec:
+  pullSecretRef:
+    name: pull-secret
+  agentLabels:
+    rack: r1
+  nmStateConfigLabelSelector:
+    matchLabels:
+      network: static
+"#;
+
+const CLASSIFICATION_YAML: &str = r#"
+apiVersion: agent-install.openshift.io/v1beta1
+kind: AgentClassification
+metadata:
+  name: twins
+spec:
+  labelKey: size
+  labelValue: twin
+  query: .cpu.count == 2
+"#;
+
+/// How long a machine may take to its inventory; two machines and as many services share two cores.
+const BOOT: Duration = Duration::from_secs(240);
+
+fn an_administrator_walks_from_an_infra_env_to_a_host_in_a_cluster_and_back(api: crate::kube_world::Api) {
+    let world = api.serve(Settings::for_user_networks());
+    let walk = Walk {
+        kubectl: &world.kubectl,
+        world: &world,
+        folder: tempfile::tempdir().unwrap(),
+    };
+    walk.schemas_are_explained();
+    let iso = walk.image();
+    walk.network_settings_are_told_about();
+    let mut watching = world.kubectl.start(&["get", "agents", "--watch"]);
+    let mut machine = boot(iso);
+    let agent = walk.discovered(&mut watching, &mut machine);
+    walk.columns(&agent);
+    walk.selections(&agent);
+    walk.classification(&agent);
+    walk.approval(&agent, &mut watching);
+    walk.edits(&agent);
+    walk.description(&agent);
+    walk.cluster(&agent, &mut machine);
+    walk.everything_goes(&agent, machine);
+}
+
+struct Walk<'a> {
+    kubectl: &'a Kubectl,
+    world: &'a World,
+    folder: TempDir,
+}
+
+fn boot(iso: PathBuf) -> Running {
+    let name = "walker";
+    let nic = Nic::user("virtio-net-pci", MACS[0], UserNet::new(2).hostname(name));
+    let machine = known_machine(name).boot(Medium::Cd(iso)).nic(nic);
+    machine.time_limit(Duration::from_secs(900)).start()
+}
+
+/// The words of each line of a table.
+fn table(text: &str) -> Vec<Vec<&str>> {
+    text.lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect()
+}
+
+impl Walk<'_> {
+    #[track_caller]
+    fn k(&self, line: &str) -> String {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        self.kubectl.run(&words)
+    }
+
+    fn schemas_are_explained(&self) {
+        let spec = self.k("explain agent.spec");
+        for word in [
+            "KIND:",
+            "Agent",
+            "FIELDS:",
+            "approved",
+            "installation_disk_id",
+            "-required-",
+        ] {
+            assert!(spec.contains(word), "explain agent.spec has no {word}:\n{spec}");
+        }
+        let field = self.k("explain infraenv.spec.pullSecretRef.name");
+        assert!(field.contains("string"), "{field}");
+        let short = self.k("api-resources --api-group=agent-install.openshift.io -o name");
+        for kind in ["agents", "infraenvs", "nmstateconfigs", "agentclassifications"] {
+            assert!(short.contains(kind), "{short}");
+        }
+    }
+
+    /// Secret, InfraEnv, image.
+    fn image(&self) -> PathBuf {
+        let credentials = self.kubectl.file("pull-secret.json", PULL_SECRET);
+        let from = format!("--from-file=.dockerconfigjson={credentials}");
+        self.kubectl.run(&["create", "secret", "generic", SECRET, &from]);
+        let said = self.kubectl.run_with(&["apply", "-f", "-"], INFRA_ENV_YAML);
+        assert_eq!(said.trim(), "infraenv.agent-install.openshift.io/hw created");
+        self.k("wait --for=condition=ImageCreated infraenv/hw --timeout=90s");
+        let listed = self.k("get infraenv");
+        assert!(listed.starts_with("NAME"), "{listed}");
+        assert_eq!(table(&listed)[0].join(" "), "NAME ISO CREATED AT");
+        let url = self.k("get infraenv hw -o jsonpath={.status.isoDownloadURL}");
+        let script = self.k("get infraenv hw -o jsonpath={.status.bootArtifacts.ipxeScript}");
+        let iso = self.folder.path().join("discovery.iso");
+        let client = self.world.service.client();
+        let reachable = |url: &str| self.world.service.reachable(url);
+        client.download(&reachable(&url), &iso).unwrap();
+        let file = self.folder.path().join("boot.ipxe");
+        client.download(&reachable(&script), &file).unwrap();
+        assert!(
+            std::fs::read_to_string(&file).unwrap().starts_with("#!ipxe"),
+            "{script}"
+        );
+        iso
+    }
+
+    /// Network settings are checked and kept; that no image applies them is said, and so is which of them cannot be used.
+    fn network_settings_are_told_about(&self) {
+        let config = |name: &str, mac: &str, config: &Value| {
+            json!({
+                "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "NMStateConfig",
+                "metadata": {"name": name, "labels": {"network": "static"}},
+                "spec": {"interfaces": [{"name": "eth0", "macAddress": mac}], "config": config},
+            })
+        };
+        let interface = json!({"interfaces": [{"name": "eth0", "type": "ethernet", "state": "up"}]});
+        let good = config("rack-one-a", "52:54:00:dd:00:01", &interface);
+        let good = self.kubectl.file("good.json", &good.to_string());
+        let said = self.kubectl.run(&["apply", "--server-side", "-f", &good]);
+        assert!(said.contains("serverside-applied"), "{said}");
+        let applied = |reason: &'static str| {
+            let what = format!("StaticNetworkApplied to be {reason}");
+            self.kubectl
+                .await_that(&what, &["infraenv", INFRA_ENV], SOON, |infra_env| {
+                    let seen = is(infra_env, "StaticNetworkApplied", "False", reason);
+                    seen.then(|| infra_env.clone())
+                })
+        };
+        let told = applied("NotSupportedByImage");
+        let url = told["status"]["debugInfo"]["staticNetworkDownloadURL"].as_str();
+        assert!(
+            url.is_some_and(|url| url.contains("static-network-config")),
+            "{told}"
+        );
+        assert!(is(&told, "ImageCreated", "True", "InfraEnvAvailable"), "{told}");
+
+        let wrong = config("rack-one-b", "52:54:00:dd:00:02", &json!({"routes": "none"}));
+        self.kubectl.apply(&[wrong]);
+        let told = applied("InvalidNMStateConfig");
+        let words = message(&told, "StaticNetworkApplied");
+        assert!(
+            words.contains("rack-one-b") && !words.contains("rack-one-a"),
+            "{words}"
+        );
+        let refused = config("rack-one-c", "not-a-mac", &interface);
+        let file = self.kubectl.file("refused.json", &refused.to_string());
+        let said = self.kubectl.try_run(&["apply", "-f", &file]);
+        assert!(
+            !said.is_good && said.err.contains("macAddress"),
+            "{}{}",
+            said.out,
+            said.err
+        );
+        self.k("delete nmstateconfig --all --timeout=60s");
+    }
+
+    /// Waits until the machine has become an Agent with an inventory; returns its name.
+    fn discovered(&self, watching: &mut Program, machine: &mut Running) -> String {
+        let heading = watching.await_output(r"NAME +CLUSTER +APPROVED +ROLE +STAGE *\r?\n", BOOT);
+        assert_eq!(
+            table(&heading)[0],
+            ["NAME", "CLUSTER", "APPROVED", "ROLE", "STAGE"]
+        );
+        let id = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+        let name = watching.await_output(&format!("({id}) +false"), BOOT);
+        println!(
+            "the Agent is there {:.1} s after power-on",
+            machine.uptime().as_secs_f32()
+        );
+        // A slow machine may find a disk, and a link may come up, after the first inventory was sent.
+        let whole = "an inventory with both disks and an address";
+        self.kubectl.await_that(whole, &["agent", &name], BOOT, |agent| {
+            assert!(machine.is_on(), "the machine switched itself off");
+            let inventory = &agent["status"]["inventory"];
+            let disks = inventory["disks"].as_array().map_or(0, Vec::len);
+            let address = &inventory["interfaces"][0]["ipV4Addresses"][0];
+            (disks >= 2 && address.is_string()).then_some(())
+        });
+        println!(
+            "its inventory is whole {:.1} s after power-on",
+            machine.uptime().as_secs_f32()
+        );
+        self.world
+            .await_agent(&name, "RequirementsMet", "False", "AgentIsNotApproved");
+        self.world.await_agent(&name, "Bound", "False", "Unbound");
+        name
+    }
+
+    fn columns(&self, agent: &str) {
+        let listed = self.k("get agents");
+        let rows = table(&listed);
+        assert_eq!(rows.len(), 2, "{listed}");
+        assert_eq!(rows[0], ["NAME", "CLUSTER", "APPROVED", "ROLE", "STAGE"]);
+        assert_eq!(rows[1], [agent, "false", "auto-assign"], "{listed}");
+        let wide = self.k("get agents -o wide");
+        let heading = table(&wide)[0].join(" ");
+        assert_eq!(
+            heading,
+            "NAME CLUSTER APPROVED ROLE STAGE HOSTNAME REQUESTED HOSTNAME"
+        );
+        assert!(wide.contains("walker"), "{wide}");
+        let everywhere = self.k("get agent -A --no-headers");
+        assert_eq!(table(&everywhere)[0][..2], ["hardware", agent]);
+        let states = "jsonpath={range .items[*]}{@.metadata.name}={@.status.debugInfo.state};{end}";
+        assert_eq!(
+            self.kubectl.run(&["get", "agent", "-o", states]),
+            format!("{agent}=known-unbound;")
+        );
+    }
+
+    /// Labels and fields select.
+    fn selections(&self, agent: &str) {
+        let found = |selection: &str| self.k(&format!("get agents -o name {selection}"));
+        let name = format!("agent.agent-install.openshift.io/{agent}\n");
+        for selection in [
+            "-l infraenvs.agent-install.openshift.io=hw",
+            "-l inventory.agent-install.openshift.io/cpu-architecture=x86_64,rack=r1",
+            "-l inventory.agent-install.openshift.io/host-manufacturer=AcmeCorp",
+            "-l rack,rack!=r2",
+            "--field-selector metadata.name=NAME",
+            "--field-selector metadata.namespace=hardware,metadata.name!=other",
+        ] {
+            assert_eq!(found(&selection.replace("NAME", agent)), name, "{selection}");
+        }
+        for selection in [
+            "-l infraenvs.agent-install.openshift.io=other",
+            "-l !rack",
+            "--field-selector metadata.name=other",
+        ] {
+            assert_eq!(found(selection), "", "{selection}");
+        }
+        let unknown = self
+            .kubectl
+            .try_run(&["get", "agents", "--field-selector", "spec.approved=true"]);
+        assert!(!unknown.is_good, "{}", unknown.out);
+    }
+
+    fn classification(&self, agent: &str) {
+        self.kubectl.run_with(&["apply", "-f", "-"], CLASSIFICATION_YAML);
+        let label = r"{.metadata.labels.agentclassification\.agent-install\.openshift\.io/size}";
+        let wait = format!("wait agent/{agent} --for=jsonpath={label}=twin --timeout=90s");
+        self.k(&wait);
+        self.k("wait agentclassification/twins --for=jsonpath={.status.matchedCount}=1 --timeout=90s");
+        self.k("delete agentclassification twins --wait=false");
+        let gone = format!("get agent {agent} -o jsonpath={label}");
+        muster_tests::condition::await_condition("the label to go", SOON, || {
+            let left = self.k(&gone);
+            if left.is_empty() { Ok(()) } else { Err(left) }
+        });
+        self.k("wait agentclassification/twins --for=delete --timeout=90s");
+    }
+
+    /// What the whole walk is for.
+    fn approval(&self, agent: &str, watching: &mut Program) {
+        let disk = self.k(&format!(
+            "get agent {agent} -o jsonpath={{.status.inventory.disks[?(@.serial==\"SER-A\")].id}}"
+        ));
+        assert!(disk.starts_with("/dev/"), "{disk}");
+        let approve =
+            json!({"spec": {"approved": true, "hostname": "worker-0", "installation_disk_id": disk}});
+        let began = Instant::now();
+        let said = self.kubectl.run(&[
+            "patch",
+            "agent",
+            agent,
+            "--type",
+            "merge",
+            "-p",
+            &approve.to_string(),
+        ]);
+        assert!(said.contains("patched"), "{said}");
+        self.k(&format!(
+            "wait --for=condition=RequirementsMet agent/{agent} --timeout=90s"
+        ));
+        println!(
+            "from `kubectl patch` to the end of `kubectl wait`: {:.2} s (two runs of kubectl)",
+            began.elapsed().as_secs_f32()
+        );
+        self.k(&format!(
+            "wait --for=condition=Validated agent/{agent} --timeout=90s"
+        ));
+        watching.await_output(&format!("{agent} +true +auto-assign"), SOON);
+        let listed = self.k("get agents --no-headers");
+        assert_eq!(table(&listed)[0], [agent, "true", "auto-assign"], "{listed}");
+        let taken = format!("{{.status.installation_disk_id}}={disk}");
+        self.k(&format!(
+            "wait agent/{agent} --for=jsonpath={taken} --timeout=90s"
+        ));
+        let host = self.host(agent);
+        assert_eq!(host["requested_hostname"], "worker-0");
+        assert_eq!(host["installation_disk_id"], disk.as_str());
+    }
+
+    /// The host as REST tells it.
+    fn host(&self, agent: &str) -> Value {
+        let path = format!("{}/hosts/{agent}", self.world.rest_path());
+        self.world.asker().get(&path).expect(200).json()
+    }
+
+    fn edits(&self, agent: &str) {
+        // With a person's editor.
+        let script = self.kubectl.file(
+            "editor.sh",
+            "#!/bin/sh\nexec sed -i 's/^  hostname: worker-0$/  hostname: worker-1/' \"$1\"\n",
+        );
+        let said = self.kubectl.edit(&["agent", agent], &format!("sh {script}"));
+        assert!(said.contains("edited"), "{said}");
+        self.host_becomes(agent, "worker-1");
+        // A name that no host can have is told, and the host keeps its own.
+        self.world.patch_agent(agent, &json!({"hostname": "Not_Valid"}));
+        self.world.await_agent(agent, "SpecSynced", "False", "InputError");
+        assert_eq!(self.host(agent)["requested_hostname"], "worker-1");
+        self.world.patch_agent(agent, &json!({"hostname": "worker-2"}));
+        self.world.await_agent(agent, "SpecSynced", "True", "SyncOK");
+        self.host_becomes(agent, "worker-2");
+        // By server-side apply, over what client-side apply made.
+        let keyed = INFRA_ENV_YAML.replace(
+            "  agentLabels:",
+            "  additionalNTPSources: [198.51.100.1]\n  agentLabels:",
+        );
+        let said = self
+            .kubectl
+            .run_with(&["apply", "--server-side", "-f", "-"], &keyed);
+        assert!(said.contains("serverside-applied"), "{said}");
+        muster_tests::condition::await_condition("REST to have the NTP source", SOON, || {
+            let path = self.world.rest_path();
+            let seen = self.world.asker().get(&path).expect(200).json();
+            if seen["additional_ntp_sources"] == "198.51.100.1" {
+                Ok(())
+            } else {
+                Err(seen.to_string())
+            }
+        });
+    }
+
+    fn host_becomes(&self, agent: &str, name: &str) {
+        muster_tests::condition::await_condition("the host to have the name", SOON, || {
+            let host = self.host(agent);
+            if host["requested_hostname"] == name {
+                Ok(())
+            } else {
+                Err(host["requested_hostname"].to_string())
+            }
+        });
+    }
+
+    fn description(&self, agent: &str) {
+        let described = self.k(&format!("describe agent {agent}"));
+        for words in [
+            "Kind:         Agent",
+            "Installation _ Disk _ Id:",
+            "Conditions:",
+            "AgentIsReady",
+            "Manufacturer:   AcmeCorp",
+        ] {
+            assert!(described.contains(words), "no {words:?} in:\n{described}");
+        }
+    }
+
+    /// Into a cluster and back.
+    fn cluster(&self, agent: &str, machine: &mut Running) {
+        let kubeconfig = self.kubectl.file(
+            "edge.kubeconfig",
+            &std::fs::read_to_string(self.kubectl.kubeconfig()).unwrap(),
+        );
+        let from = format!("--from-file=kubeconfig={kubeconfig}");
+        self.kubectl
+            .run(&["create", "secret", "generic", "edge-kubeconfig", &from]);
+        self.kubectl.apply(&imported_cluster("edge"));
+        self.k("wait --for=condition=Completed agentclusterinstall/edge --timeout=90s");
+        let listed = self.k("get aci");
+        assert_eq!(table(&listed)[0], ["NAME", "CLUSTER", "STATE"]);
+        assert_eq!(table(&listed)[1], ["edge", "edge", "adding-hosts"], "{listed}");
+
+        let bind = json!({"clusterDeploymentName": {"name": "edge", "namespace": "hardware"}});
+        self.world.patch_agent(agent, &bind);
+        let limit = machine.time_left();
+        self.kubectl
+            .await_that("the Agent to be bound", &["agent", agent], limit, |agent| {
+                assert!(machine.is_on(), "the machine switched itself off");
+                is(agent, "Bound", "True", "Bound").then_some(())
+            });
+        println!("bound {:.1} s after power-on", machine.uptime().as_secs_f32());
+        let listed = self.k("get agents --no-headers");
+        assert_eq!(table(&listed)[0][..3], [agent, "edge", "true"], "{listed}");
+        assert_eq!(self.host(agent)["kind"], "AddToExistingClusterHost");
+
+        self.world
+            .patch_agent(agent, &json!({"clusterDeploymentName": null}));
+        let limit = machine.time_left();
+        self.kubectl
+            .await_that("the Agent to be free", &["agent", agent], limit, |agent| {
+                let free = is(agent, "Bound", "False", "Unbound");
+                (free && is(agent, "RequirementsMet", "True", "AgentIsReady")).then_some(())
+            });
+        println!(
+            "back in the pool {:.1} s after power-on",
+            machine.uptime().as_secs_f32()
+        );
+        let listed = self.k("get agents --no-headers");
+        assert_eq!(table(&listed)[0][..2], [agent, "true"], "{listed}");
+        // What deletes a cluster's objects waits for nothing of ours.
+        self.k("delete clusterdeployment edge --timeout=90s");
+        self.k("delete agentclusterinstall edge --ignore-not-found --timeout=90s");
+    }
+
+    fn everything_goes(&self, agent: &str, machine: Running) {
+        // A machine that goes on would register again.
+        drop(machine);
+        self.k(&format!("delete agent {agent} --timeout=90s"));
+        let path = self.world.rest_path();
+        let asker = self.world.asker();
+        asker.get(&format!("{path}/hosts/{agent}")).expect(404);
+        self.k(&format!("delete infraenv {INFRA_ENV} --timeout=90s"));
+        asker.get(&path).expect(404);
+        assert_eq!(
+            self.k("get agents,infraenvs,nmstateconfigs,agentclassifications,clusterdeployments,agentclusterinstalls -o name"),
+            ""
+        );
+    }
+}
