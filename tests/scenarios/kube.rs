@@ -32,13 +32,7 @@ pub struct KubeServed {
 }
 
 impl Api {
-    /// A service without live image or authentication.
-    #[track_caller]
-    pub fn serve(self) -> KubeServed {
-        self.serve_with(|settings| settings)
-    }
-
-    /// The same with other settings.
+    /// A service with these settings, on an API and a database that are empty but for the CRDs.
     #[track_caller]
     pub fn serve_with(self, change: impl FnOnce(Settings) -> Settings) -> KubeServed {
         let kube_served = match self {
@@ -79,11 +73,6 @@ impl KubeServed {
             Some(plane) => plane.kubectl(),
             None => self.served.kubectl(),
         }
-    }
-
-    /// The real API server, if it is one.
-    pub fn plane(&mut self) -> Option<&mut ControlPlane> {
-        self.plane.as_mut()
     }
 
     /// Waits until the service's controllers work, e.g. after it was started again.
