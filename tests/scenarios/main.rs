@@ -36,6 +36,8 @@ mod hosts_table;
 mod infra_env_api;
 mod kube_agents;
 mod kube_bridge;
+mod kube_pools;
+mod kube_wire;
 mod kube_faults;
 mod kube_secrets;
 mod kube_walk;

@@ -8,7 +8,8 @@ pub mod reconcile;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::Secret;
@@ -16,6 +17,7 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{self, ObjectRef};
 use kube::runtime::{Controller, WatchStreamExt, watcher};
 use kube::{Api, ResourceExt};
+use muster_api::ids::ClusterId;
 use muster_core::kube::KubeRef;
 use muster_resources::{AgentClusterInstall, ClusterDeployment, names};
 use tokio_util::sync::CancellationToken;
@@ -73,12 +75,21 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     .await;
 }
 
-/// ClusterDeployments whose records changed.
+/// ClusterDeployments whose own records changed. Those of their hosts change much more often, and nothing is told of them here.
 fn pushed(context: &Context) -> impl Stream<Item = ObjectRef<ClusterDeployment>> + Send + use<> {
     let app = context.app.clone();
+    let seen: Arc<Mutex<HashMap<ClusterId, i64>>> = Arc::default();
     context.pushed.clusters().filter_map(move |id| {
-        let app = app.clone();
+        let (app, seen) = (app.clone(), seen.clone());
         async move {
+            let version = app.store.cluster_versions(id).await.ok()??.version;
+            let before = seen
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(id, version);
+            if before == Some(version) {
+                return None;
+            }
             let found = app.clusters.find(id, true).await.ok()?;
             found.cluster.kube.as_ref().map(object_ref)
         }

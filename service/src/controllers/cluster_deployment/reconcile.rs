@@ -108,7 +108,8 @@ impl From<Invalid> for Refusal {
 
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Self {
-        Self::Later(problem.into())
+        // What the resources ask for was found good before: others were faster, or the database is away.
+        Self::Later(Error::Internal(problem.reason().to_owned()))
     }
 }
 

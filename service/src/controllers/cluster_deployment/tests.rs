@@ -131,6 +131,11 @@ fn a_mistake_names_the_field_of_the_resource() {
         (
             json!({"spec": {"clusterName": "Not Valid"}}),
             json!({}),
+            "spec.clusterName of the ClusterDeployment",
+        ),
+        (
+            json!({"spec": {"baseDomain": "-x-"}}),
+            json!({}),
             "spec.clusterName and spec.baseDomain of the ClusterDeployment",
         ),
         (

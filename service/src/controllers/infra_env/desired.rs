@@ -96,7 +96,7 @@ pub fn check_unchangeable(
     if found.cluster_id != wanted.cluster_id && !cluster_is_gone {
         return Err(Invalid::new(
             "cluster_id",
-            "cannot be changed: hosts of this InfraEnv belong to the one that it had first; make another InfraEnv, or bind single Agents with spec.clusterDeploymentName",
+            "cannot be changed, for hosts of this InfraEnv belong to the one that it had first, or to none; make another InfraEnv, or bind single Agents with spec.clusterDeploymentName",
         ));
     }
     Ok(())

@@ -105,8 +105,11 @@ impl From<Invalid> for Refusal {
 
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Self {
-        // A conflict is with a writer who was faster.
-        if problem.status().is_client_error() && problem.status() != http::StatusCode::CONFLICT {
+        if problem.status() == http::StatusCode::CONFLICT {
+            // With a writer who was faster; the resource is not to blame.
+            return Self::Later(Error::Internal(problem.reason().to_owned()));
+        }
+        if problem.status().is_client_error() {
             return Self::Input {
                 why: problem.reason().to_owned(),
                 again: None,

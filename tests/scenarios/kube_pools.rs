@@ -1,0 +1,439 @@
+//! InfraEnvs with what they refer to, and clusters, as custom resources: what their conditions say, and how they go.
+
+use std::time::Duration;
+
+use muster_tests::artifacts::live_image;
+use muster_tests::kube::Kubectl;
+use serde_json::{Value, json};
+
+use crate::ask::Asker;
+use crate::kube::{Api, KubeServed, on_each_api};
+
+on_each_api!(
+    what_an_infra_env_refers_to_is_followed,
+    network_configurations_are_stored_and_never_silently,
+    rest_does_not_win_against_a_resource,
+    an_imported_cluster_lets_its_agents_go_when_it_is_deleted,
+    an_infra_env_goes_with_its_unbound_hosts_and_names_those_that_keep_it,
+);
+
+/// For what takes milliseconds on an idle machine.
+const SOON: Duration = Duration::from_secs(30);
+
+const NAMESPACE: &str = "pools";
+
+const SECRET_VALUE: &str = "dXNlcjpodW50ZXIy";
+
+fn pull_secret(value: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull", "namespace": NAMESPACE},
+        "stringData": {".dockerconfigjson": value},
+    })
+}
+
+fn good_pull_secret() -> Value {
+    pull_secret(&json!({"auths": {"registry.example.test": {"auth": SECRET_VALUE}}}).to_string())
+}
+
+fn infra_env(name: &str, more: Value) -> Value {
+    let mut spec = json!({"pullSecretRef": {"name": "pull"}});
+    for (key, value) in more.as_object().unwrap() {
+        spec[key] = value.clone();
+    }
+    json!({
+        "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "InfraEnv",
+        "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec,
+    })
+}
+
+fn serve(api: Api) -> (KubeServed, Kubectl) {
+    let served = api.serve_with(|settings| settings.live_image(&live_image()));
+    let kubectl = served.kubectl();
+    kubectl.run(&["create", "namespace", NAMESPACE]);
+    let kubectl = kubectl.namespace(NAMESPACE);
+    (served, kubectl)
+}
+
+/// Waits for a condition; answers its message.
+#[track_caller]
+fn await_condition_of(kubectl: &Kubectl, object: &[&str], type_: &str, reason: &str, word: &str) -> String {
+    let what = format!("{type_} of {object:?} to say {reason} and {word:?}");
+    kubectl.await_that(&what, object, SOON, |seen| {
+        let list = seen["status"]["conditions"].as_array()?;
+        let found = list.iter().find(|one| one["type"] == type_)?;
+        let message = found["message"].as_str().unwrap_or_default();
+        (found["reason"] == reason && message.contains(word)).then(|| message.to_owned())
+    })
+}
+
+/// The id of an InfraEnv's record.
+#[track_caller]
+fn id_of(kubectl: &Kubectl, name: &str) -> String {
+    kubectl.await_that("the InfraEnv's record", &["infraenv", name], SOON, |seen| {
+        let url = seen["status"]["debugInfo"]["eventsURL"].as_str()?;
+        Some(url.split_once("infra_env_id=")?.1.to_owned())
+    })
+}
+
+fn what_an_infra_env_refers_to_is_followed(api: Api) {
+    let (served, kubectl) = serve(api);
+    let object = ["infraenv", "hw"];
+    kubectl.apply(&[infra_env("hw", json!({}))]);
+    await_condition_of(
+        &kubectl,
+        &object,
+        "ImageCreated",
+        "ImageCreationError",
+        "Secret pools/pull does not exist",
+    );
+
+    kubectl.apply(&[good_pull_secret()]);
+    kubectl.run(&[
+        "wait",
+        "infraenv/hw",
+        "--for=condition=ImageCreated",
+        "--timeout=30s",
+    ]);
+    let labels = kubectl.get(&["secret", "pull"])["metadata"]["labels"].clone();
+    assert_eq!(labels["agent-install.openshift.io/watch"], "true");
+    assert_eq!(labels["cluster.open-cluster-management.io/backup"], "true");
+    let first = kubectl.get(&object);
+    let asker = Asker::of(&served);
+    let id = id_of(&kubectl, "hw");
+    let rest = asker.get(&format!("/infra-envs/{id}")).expect(200).json();
+    assert_eq!(rest["download_url"], first["status"]["isoDownloadURL"]);
+
+    // Rotated: noticed at once, and no value is told.
+    kubectl.apply(&[pull_secret("hunter2 is no JSON")]);
+    let told = await_condition_of(
+        &kubectl,
+        &object,
+        "ImageCreated",
+        "ImageCreationError",
+        "spec.pullSecretRef",
+    );
+    assert!(!told.contains("hunter2"), "{told}");
+    kubectl.apply(&[good_pull_secret()]);
+    await_condition_of(&kubectl, &object, "ImageCreated", "InfraEnvAvailable", "");
+    assert!(!served.log().contains("hunter2") && !served.log().contains(SECRET_VALUE));
+
+    for (spec, word) in [
+        (
+            json!({"proxy": {"httpProxy": "gopher://x"}}),
+            "spec.proxy.httpProxy",
+        ),
+        (
+            json!({"proxy": null, "cpuArchitecture": "arm64"}),
+            "spec.cpuArchitecture: cannot be changed",
+        ),
+        (
+            json!({"cpuArchitecture": "x86_64", "additionalNTPSources": ["not a name"]}),
+            "spec.additionalNTPSources",
+        ),
+    ] {
+        let patch = json!({ "spec": spec }).to_string();
+        kubectl.run(&["patch", "infraenv", "hw", "--type", "merge", "-p", &patch]);
+        await_condition_of(&kubectl, &object, "ImageCreated", "ImageCreationError", word);
+    }
+    kubectl.run(&[
+        "patch",
+        "infraenv",
+        "hw",
+        "--type",
+        "merge",
+        "-p",
+        r#"{"spec":{"additionalNTPSources":null}}"#,
+    ]);
+    await_condition_of(&kubectl, &object, "ImageCreated", "InfraEnvAvailable", "");
+    let last = kubectl.get(&object);
+    assert_eq!(
+        last["status"]["isoDownloadURL"],
+        first["status"]["isoDownloadURL"]
+    );
+
+    // Nothing is written when nothing differs, also by a service that looks at everything anew.
+    let mut served = served;
+    assert!(served.terminate().success());
+    served.start_again();
+    served.await_leading();
+    kubectl.apply(&[infra_env("after", json!({}))]);
+    kubectl.run(&[
+        "wait",
+        "infraenv/after",
+        "--for=condition=ImageCreated",
+        "--timeout=30s",
+    ]);
+    let again = kubectl.get(&object);
+    assert_eq!(
+        again["metadata"]["resourceVersion"],
+        last["metadata"]["resourceVersion"]
+    );
+}
+
+fn network_configurations_are_stored_and_never_silently(api: Api) {
+    let (served, kubectl) = serve(api);
+    let config = |name: &str, mac: &str, interface: &str| {
+        json!({
+            "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "NMStateConfig",
+            "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"net": "lab"}},
+            "spec": {
+                "interfaces": [{"name": "nic-a", "macAddress": mac}],
+                "config": {"interfaces": [{"name": interface, "type": "ethernet", "state": "up"}]},
+            },
+        })
+    };
+    let selector =
+        json!({"matchExpressions": [{"key": "net", "operator": "In", "values": ["lab", "other"]}]});
+    kubectl.apply(&[
+        good_pull_secret(),
+        infra_env("hw", json!({"nmStateConfigLabelSelector": selector})),
+    ]);
+    kubectl.run(&[
+        "wait",
+        "infraenv/hw",
+        "--for=condition=ImageCreated",
+        "--timeout=30s",
+    ]);
+    let object = ["infraenv", "hw"];
+    assert_eq!(
+        kubectl.get(&object)["status"]["conditions"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+
+    kubectl.apply(&[config("one", "02:00:00:aa:10:01", "nic-a")]);
+    await_condition_of(
+        &kubectl,
+        &object,
+        "StaticNetworkApplied",
+        "NotSupportedByImage",
+        "1 NMStateConfig",
+    );
+    let asker = Asker::of(&served);
+    let path = format!("/infra-envs/{}", id_of(&kubectl, "hw"));
+    let stored = asker.get(&path).expect(200).json();
+    assert!(
+        stored["static_network_config"]
+            .as_str()
+            .unwrap()
+            .contains("02:00:00:aa:10:01")
+    );
+
+    kubectl.apply(&[
+        config("two", "02:00:00:AA:10:01", "nic-a"),
+        config("three", "02:00:00:aa:10:03", "unknown"),
+    ]);
+    let told = await_condition_of(
+        &kubectl,
+        &object,
+        "StaticNetworkApplied",
+        "InvalidNMStateConfig",
+        "three: spec.config",
+    );
+    assert!(
+        told.contains("2 of 3") && told.contains("two: spec.interfaces"),
+        "{told}"
+    );
+    kubectl.run(&[
+        "wait",
+        "infraenv/hw",
+        "--for=condition=ImageCreated",
+        "--timeout=30s",
+    ]);
+
+    kubectl.run(&["label", "nmstateconfigs", "--all", "net-"]);
+    kubectl.await_that("no configuration to be left", &object, SOON, |seen| {
+        (seen["status"]["conditions"].as_array()?.len() == 1).then_some(())
+    });
+    let stored = asker.get(&path).expect(200).json();
+    assert_eq!(stored["static_network_config"].as_str().unwrap_or_default(), "");
+}
+
+fn rest_does_not_win_against_a_resource(api: Api) {
+    let (served, kubectl) = serve(api);
+    kubectl.apply(&[
+        good_pull_secret(),
+        infra_env("hw", json!({"ntpSources": ["198.51.100.1"]})),
+    ]);
+    let path = format!("/infra-envs/{}", id_of(&kubectl, "hw"));
+    let asker = Asker::of(&served);
+    let sources = || asker.get(&path).expect(200).json()["ntp_sources"].clone();
+    asker
+        .patch(&path, &json!({"ntp_sources": "203.0.113.9"}))
+        .expect(201);
+    muster_tests::condition::await_condition(
+        "the resource's time source to be back",
+        SOON,
+        || match sources() {
+            Value::String(text) if text == "198.51.100.1" => Ok(()),
+            other => Err(other.to_string()),
+        },
+    );
+}
+
+fn cluster(spec: Value) -> [Value; 2] {
+    let mut deployment = json!({
+        "apiVersion": "hive.openshift.io/v1", "kind": "ClusterDeployment",
+        "metadata": {"name": "hc1", "namespace": NAMESPACE},
+        "spec": {
+            "baseDomain": "example.test", "clusterName": "hc1", "platform": {"agentBareMetal": {"agentSelector": {}}},
+            "clusterInstallRef": {
+                "group": "extensions.hive.openshift.io", "version": "v1beta1", "kind": "AgentClusterInstall", "name": "hc1",
+            },
+        },
+    });
+    for (key, value) in spec.as_object().unwrap() {
+        deployment["spec"][key] = value.clone();
+    }
+    let install = json!({
+        "apiVersion": "extensions.hive.openshift.io/v1beta1", "kind": "AgentClusterInstall",
+        "metadata": {"name": "hc1", "namespace": NAMESPACE},
+        "spec": {
+            "clusterDeploymentRef": {"name": "hc1"}, "networking": {"userManagedNetworking": true},
+            "provisionRequirements": {"controlPlaneAgents": 3},
+        },
+    });
+    [deployment, install]
+}
+
+fn an_imported_cluster_lets_its_agents_go_when_it_is_deleted(api: Api) {
+    let (served, kubectl) = serve(api);
+    let asker = Asker::of(&served);
+    let object = ["aci", "hc1"];
+    let [deployment, install] = cluster(json!({}));
+    kubectl.apply(&[install]);
+    await_condition_of(
+        &kubectl,
+        &object,
+        "SpecSynced",
+        "InputError",
+        "no ClusterDeployment pools/hc1",
+    );
+    kubectl.apply(&[deployment]);
+    await_condition_of(
+        &kubectl,
+        &object,
+        "SpecSynced",
+        "InputError",
+        "spec.installed: true",
+    );
+    let clusters = || asker.get("/clusters").expect(200).json();
+    assert_eq!(clusters(), json!([]), "nothing is made silently");
+
+    kubectl.apply(&cluster(json!({"installed": true})));
+    await_condition_of(
+        &kubectl,
+        &object,
+        "SpecSynced",
+        "SyncOK",
+        "hc1-admin-kubeconfig does not exist",
+    );
+    kubectl.run(&[
+        "create",
+        "secret",
+        "generic",
+        "hc1-admin-kubeconfig",
+        "--from-literal=kubeconfig=hunter2",
+    ]);
+    kubectl.run(&["wait", "aci/hc1", "--for=condition=Completed", "--timeout=30s"]);
+    kubectl.run(&[
+        "patch",
+        "aci",
+        "hc1",
+        "--type",
+        "merge",
+        "-p",
+        r#"{"spec":{"apiVIPs":["198.51.100.5"]}}"#,
+    ]);
+    kubectl.await_that("the address of the API", &object, SOON, |seen| {
+        (seen["status"]["apiVIP"] == "198.51.100.5").then_some(())
+    });
+    assert_eq!(clusters()[0]["name"], "hc1");
+    kubectl.run(&[
+        "patch",
+        "aci",
+        "hc1",
+        "--type",
+        "merge",
+        "-p",
+        r#"{"spec":{"apiVIPs":["here"]}}"#,
+    ]);
+    await_condition_of(&kubectl, &object, "SpecSynced", "InputError", "spec.apiVIPs");
+
+    // An InfraEnv of the cluster: its hosts belong to it from the start.
+    let of_cluster = json!({"clusterRef": {"name": "hc1", "namespace": NAMESPACE}});
+    kubectl.apply(&[
+        good_pull_secret(),
+        infra_env("own", of_cluster),
+        infra_env("lost", json!({"clusterRef": {"name": "nope"}})),
+    ]);
+    kubectl.run(&[
+        "wait",
+        "infraenv/own",
+        "--for=condition=ImageCreated",
+        "--timeout=30s",
+    ]);
+    await_condition_of(
+        &kubectl,
+        &["infraenv", "lost"],
+        "ImageCreated",
+        "MissingClusterDeployment",
+        "pools/nope",
+    );
+    let path = format!("/infra-envs/{}", id_of(&kubectl, "own"));
+    assert_eq!(
+        asker.get(&path).expect(200).json()["cluster_id"],
+        clusters()[0]["id"]
+    );
+
+    kubectl.run(&["delete", "clusterdeployment", "hc1", "--timeout=30s"]);
+    let left = kubectl.get(&["clusterdeployments,agentclusterinstalls"]);
+    assert_eq!(left["items"], json!([]));
+    assert_eq!(clusters(), json!([]));
+    await_condition_of(
+        &kubectl,
+        &["infraenv", "own"],
+        "ImageCreated",
+        "MissingClusterDeployment",
+        "pools/hc1",
+    );
+    assert!(!served.log().contains("hunter2"));
+}
+
+fn an_infra_env_goes_with_its_unbound_hosts_and_names_those_that_keep_it(api: Api) {
+    let (served, kubectl) = serve(api);
+    let asker = Asker::of(&served);
+    kubectl.apply(&cluster(json!({"installed": true})));
+    kubectl.run(&["wait", "aci/hc1", "--for=condition=Completed", "--timeout=30s"]);
+    let of_cluster = json!({"clusterRef": {"name": "hc1"}});
+    kubectl.apply(&[
+        good_pull_secret(),
+        infra_env("pool", json!({})),
+        infra_env("own", of_cluster),
+    ]);
+    for (name, host) in [("pool", "5a"), ("own", "5b")] {
+        let path = format!("/infra-envs/{}/hosts", id_of(&kubectl, name));
+        let host = format!("55555555-0000-4000-8000-0000000000{host}");
+        let body = json!({"host_id": host, "discovery_agent_version": "v1"});
+        asker.post(&path, &body).expect(201);
+    }
+    kubectl.run(&["delete", "infraenv", "pool", "--timeout=30s"]);
+
+    kubectl.run(&["delete", "infraenv", "own", "--wait=false"]);
+    let object = ["infraenv", "own"];
+    let told = await_condition_of(&kubectl, &object, "DeletionBlocked", "HostsInUse", "0000000000");
+    assert!(
+        told.contains("55555555-0000-4000-8000-00000000005b (discovering)"),
+        "{told}"
+    );
+    let envs = asker.get("/infra-envs").expect(200).json();
+    assert_eq!(envs.as_array().unwrap().len(), 1);
+
+    // The cluster goes, with the hosts that were its own.
+    kubectl.run(&["delete", "clusterdeployment", "hc1", "--timeout=30s"]);
+    kubectl.run(&["wait", "infraenv/own", "--for=delete", "--timeout=30s"]);
+    let envs = asker.get("/infra-envs").expect(200).json();
+    assert_eq!(envs, json!([]));
+}
