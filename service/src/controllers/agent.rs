@@ -81,7 +81,7 @@ const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let agents = Arc::new(Agents::default());
     let queue = Arc::new(Queue::default());
-    let labels = Arc::new(Labels::default());
+    let labels = Arc::new(Labels::new(queue.clone()));
     let (infra_envs, infra_env_writer) = reflector::store();
     let (classifications, classification_writer) = reflector::store();
     let (secrets, secret_writer) = reflector::store();

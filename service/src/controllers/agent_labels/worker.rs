@@ -33,7 +33,7 @@ const MEMORY_LIMIT: u64 = 384 << 20;
 const ALLOCATOR: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32MiB");
 
 /// How long a query that had to be stopped is not asked again.
-const CONDEMNED: Duration = Duration::from_secs(600);
+pub const CONDEMNED: Duration = Duration::from_secs(600);
 
 /// Longest query, bytes.
 const LONGEST_QUERY: usize = 16 << 10;
@@ -190,13 +190,13 @@ impl Queries {
         }
         let mut condemned = self.condemned.lock().unwrap_or_else(PoisonError::into_inner);
         condemned.retain(|_, (until, _)| *until > Instant::now());
-        condemned.get(query).map(|(_, why)| Outcome::Fails(why.clone()))
+        condemned.get(query).map(|(_, why)| Outcome::Stopped(why.clone()))
     }
 
     fn condemn(&self, query: &str, why: String) -> Outcome {
         let mut condemned = self.condemned.lock().unwrap_or_else(PoisonError::into_inner);
         condemned.insert(query.to_owned(), (Instant::now() + CONDEMNED, why.clone()));
-        Outcome::Fails(why)
+        Outcome::Stopped(why)
     }
 }
 
