@@ -40,6 +40,8 @@ mod kube_faults;
 mod kube_pools;
 mod kube_secrets;
 mod kube_walk;
+mod kube_wire;
+mod kube_wire;
 mod polling;
 mod power_on_to_inventory;
 mod reference_machine;
