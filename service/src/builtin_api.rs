@@ -47,9 +47,7 @@ impl BuiltinApi {
         };
         let (readers, writers) = store.pools();
         let definitions = crds::own().into_iter().chain(crds::foreign());
-        let definitions = definitions
-            .map(|definition| serde_json::to_value(definition))
-            .collect::<Result<_, _>>()?;
+        let definitions = definitions.map(serde_json::to_value).collect::<Result<_, _>>()?;
         let api = KubeApi::open(SqlStorage::new(database, readers, writers), definitions)
             .await
             .context("the built-in Kubernetes API cannot be opened")?;

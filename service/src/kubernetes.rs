@@ -71,7 +71,7 @@ pub enum Kubernetes {
     /// The API in this process.
     Builtin {
         /// Itself.
-        api: BuiltinApi,
+        api: Box<BuiltinApi>,
         /// As in [`Bridge`].
         lease: Option<(String, String)>,
         /// Keeps the replica's name.
@@ -131,7 +131,11 @@ impl Kubernetes {
                         (Some((given.unwrap_or("default").to_owned(), name)), held)
                     }
                 };
-                Ok(Self::Builtin { api, lease, name })
+                Ok(Self::Builtin {
+                    api: Box::new(api),
+                    lease,
+                    name,
+                })
             }
             (Source::Cluster(file), _) => {
                 let client = client(file.as_deref()).await?;

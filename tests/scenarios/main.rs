@@ -34,6 +34,7 @@ mod hostile_input;
 mod hostile_requests;
 mod hosts_table;
 mod infra_env_api;
+mod kube_agents;
 mod kube_bridge;
 mod kube_faults;
 mod kube_pools;

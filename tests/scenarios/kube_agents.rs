@@ -1,0 +1,421 @@
+//! Agents beyond the walk: what they cost, machines that move, records that are lost, labels by queries that fail. The hosts are played
+//! over REST.
+
+use std::time::{Duration, Instant};
+
+use muster_tests::condition::await_condition;
+use muster_tests::service::Settings;
+use serde_json::{Value, json};
+
+use crate::database::{host_id, inventory, known_host, register, reply};
+use crate::kube_world::{
+    Api, INFRA_ENV, NAMESPACE, SOON, World, imported_cluster, infra_env, is, message, on_each_api,
+};
+
+on_each_api!(
+    an_agent_costs_few_writes_and_none_when_nothing_changes,
+    an_approval_overtakes_a_crowd,
+    a_machine_that_moves_to_another_infra_env_keeps_its_settings,
+    a_host_and_its_agent_go_together,
+    queries_that_fail_or_never_end_are_told_and_leave_no_label_behind,
+    one_bad_setting_holds_up_no_other,
+);
+
+fn settings() -> Settings {
+    Settings::on_address("127.0.0.1").without_live_image()
+}
+
+/// The InfraEnv at this path below REST; it needs no image here.
+fn infra_env_path(world: &World, name: &str) -> String {
+    await_condition("REST to know the InfraEnv", SOON, || {
+        let all = world.asker().get("/infra-envs").expect(200).json();
+        let found = all
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|one| one["name"] == name);
+        let id = found.and_then(|one| one["id"].as_str());
+        id.map(|id| format!("/infra-envs/{id}"))
+            .ok_or_else(|| all.to_string())
+    })
+}
+
+fn pool(world: &World) -> String {
+    world.secret(muster_tests::rest::PULL_SECRET);
+    world.kubectl.apply(&[infra_env(&json!({}))]);
+    infra_env_path(world, INFRA_ENV)
+}
+
+fn await_state(world: &World, agent: &str, state: &str) {
+    world.kubectl.await_that(
+        &format!("{agent} to be {state}"),
+        &["agent", agent],
+        SOON,
+        |agent| (agent["status"]["debugInfo"]["state"] == state).then_some(()),
+    );
+}
+
+fn an_agent_costs_few_writes_and_none_when_nothing_changes(api: Api) {
+    const HOSTS: usize = 20;
+    let world = api.serve(settings());
+    let path = pool(&world);
+    let one_a_line = "jsonpath={.metadata.name} {.metadata.resourceVersion}{'\\n'}";
+    let watch = world
+        .kubectl
+        .start(&["get", "agents", "--watch-only", "-o", one_a_line]);
+    // The first of them shows that the watch has begun.
+    let mut first = 100;
+    await_condition("the watch to begin", SOON, || {
+        first += 1;
+        known_host(&world.asker(), &path, first);
+        std::thread::sleep(Duration::from_secs(1));
+        if watch.transcript().text().contains(&host_id(first)) {
+            Ok(())
+        } else {
+            Err("nothing yet".to_owned())
+        }
+    });
+    for n in 0..HOSTS {
+        known_host(&world.asker(), &path, n as u64);
+    }
+    world.await_agreement(&path);
+    // Writes that come late would be too many as well.
+    std::thread::sleep(Duration::from_secs(3));
+    let text = watch.transcript().text();
+    let writes = |n: usize| {
+        text.lines()
+            .filter(|line| line.starts_with(&host_id(n as u64)))
+            .count()
+    };
+    let all: usize = (0..HOSTS).map(writes).sum();
+    println!("{all} writes for {HOSTS} Agents with inventory");
+    assert!(all >= HOSTS * 2, "the watch missed some: {text}");
+    assert!(all <= HOSTS * 3, "more than three an Agent: {text}");
+    // A report that says what is known costs nothing.
+    for n in 0..HOSTS {
+        let host = format!("{path}/hosts/{}", host_id(n as u64));
+        let again = reply("inventory", &inventory(n as u64));
+        world
+            .asker()
+            .post(&format!("{host}/instructions"), &again)
+            .expect(204);
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    let after = watch.transcript().text().lines().count();
+    assert_eq!(after, text.lines().count(), "{}", watch.transcript().text());
+}
+
+fn an_approval_overtakes_a_crowd(api: Api) {
+    const CROWD: u64 = 150;
+    let world = api.serve(settings());
+    let path = pool(&world);
+    known_host(&world.asker(), &path, 0);
+    let agent = host_id(0);
+    world.await_agent(&agent, "RequirementsMet", "False", "AgentIsNotApproved");
+    let wait = "--for=jsonpath={.status.conditions[?(@.type==\"RequirementsMet\")].reason}=AgentIsReady";
+    let mut waiting = world
+        .kubectl
+        .start(&["wait", &format!("agent/{agent}"), wait, "--timeout=60s"]);
+    std::thread::scope(|scope| {
+        for part in 0..3 {
+            let (world, path) = (&world, &path);
+            scope.spawn(move || {
+                for n in (1..=CROWD).filter(|n| n % 3 == part) {
+                    known_host(&world.asker(), path, n);
+                }
+            });
+        }
+        await_condition("the crowd to come", SOON, || {
+            let listed = world.kubectl.run(&["get", "agents", "-o", "name"]);
+            let come = listed.lines().count() as u64;
+            if come > CROWD / 5 {
+                Ok(())
+            } else {
+                Err(format!("{come} Agents"))
+            }
+        });
+        world.patch_agent(&agent, &json!({"approved": true}));
+        let approved = Instant::now();
+        waiting.await_output("condition met", SOON);
+        let took = approved.elapsed();
+        println!("condition {took:?} after the approval");
+        // Compilers may run beside this; without them it is a tenth.
+        assert!(took < Duration::from_secs(5), "{took:?}");
+    });
+    world.await_agreement(&path);
+}
+
+fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
+    let world = api.serve(settings());
+    let path = pool(&world);
+    known_host(&world.asker(), &path, 1);
+    let agent = host_id(1);
+    await_state(&world, &agent, "known-unbound");
+    let wanted =
+        json!({"approved": true, "hostname": "keeper", "role": "worker", "installation_disk_id": "/dev/sda"});
+    world.patch_agent(&agent, &wanted);
+    world.await_agent(&agent, "RequirementsMet", "True", "AgentIsReady");
+
+    let mut other = infra_env(&json!({"agentLabels": {"rack": "r2"}}));
+    other["metadata"]["name"] = json!("other");
+    world.kubectl.apply(&[other]);
+    let there = infra_env_path(&world, "other");
+    known_host(&world.asker(), &there, 1);
+    let moved = world
+        .kubectl
+        .await_that("the Agent to follow", &["agent", &agent], SOON, |agent| {
+            let follows = agent["metadata"]["labels"]["infraenvs.agent-install.openshift.io"] == "other"
+                && agent["status"]["debugInfo"]["state"] == "known-unbound";
+            follows.then(|| agent.clone())
+        });
+    let owners = moved["metadata"]["ownerReferences"].as_array().unwrap();
+    assert_eq!(owners.len(), 1, "{owners:?}");
+    assert_eq!(owners[0]["name"], "other");
+    assert_eq!(moved["spec"]["hostname"], "keeper");
+    world.await_agent(&agent, "RequirementsMet", "True", "AgentIsReady");
+    let host = world
+        .asker()
+        .get(&format!("{there}/hosts/{agent}"))
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&host["requested_hostname"], &host["role"]),
+        (&json!("keeper"), &json!("worker"))
+    );
+    world.asker().get(&format!("{path}/hosts/{agent}")).expect(404);
+}
+
+fn a_host_and_its_agent_go_together(api: Api) {
+    let world = api.serve(settings());
+    let path = pool(&world);
+    for n in 1..=2 {
+        known_host(&world.asker(), &path, n);
+    }
+    world.await_agreement(&path);
+    world
+        .kubectl
+        .run(&["delete", "agent", &host_id(1), "--timeout=60s"]);
+    world
+        .asker()
+        .get(&format!("{path}/hosts/{}", host_id(1)))
+        .expect(404);
+    world
+        .asker()
+        .delete(&format!("{path}/hosts/{}", host_id(2)))
+        .expect(204);
+    world.kubectl.run(&[
+        "wait",
+        "--for=delete",
+        &format!("agent/{}", host_id(2)),
+        "--timeout=60s",
+    ]);
+    // The machine still runs, and comes back as one that nobody knows.
+    known_host(&world.asker(), &path, 2);
+    await_state(&world, &host_id(2), "known-unbound");
+
+    // One that somebody made by hand says what it is, and goes when it is deleted.
+    let made = json!({
+        "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "Agent", "metadata": {"name": "by-hand"},
+        "spec": {"approved": true, "role": ""},
+    });
+    world.kubectl.apply(&[made]);
+    world.await_agent("by-hand", "SpecSynced", "False", "InputError");
+    world.await_agent("by-hand", "Connected", "Unknown", "NotAvailable");
+    world
+        .kubectl
+        .run(&["delete", "agent", "by-hand", "--timeout=60s"]);
+}
+
+fn classification(name: &str, query: &str) -> Value {
+    json!({
+        "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "AgentClassification", "metadata": {"name": name},
+        "spec": {"labelKey": name, "labelValue": "yes", "query": query},
+    })
+}
+
+fn label_of(agent: &Value, name: &str) -> Option<String> {
+    let key = format!("agentclassification.agent-install.openshift.io/{name}");
+    agent["metadata"]["labels"][key].as_str().map(str::to_owned)
+}
+
+fn queries_that_fail_or_never_end_are_told_and_leave_no_label_behind(api: Api) {
+    let world = api.serve(settings());
+    let path = pool(&world);
+    let all = [
+        classification("many", ".cpu.count >= 8"),
+        classification("few", ".cpu.count < 8"),
+        classification("wrong", ".cpu.count >"),
+        classification("endless", "def f: f; f"),
+        classification("greedy", "[range(1e12)] | length > 0"),
+    ];
+    world.kubectl.apply(&all);
+    known_host(&world.asker(), &path, 1);
+    let agent = host_id(1);
+    let labels =
+        |agent: &Value| ["many", "few", "wrong", "endless", "greedy"].map(|name| label_of(agent, name));
+    let wanted = [
+        Some("yes"),
+        None,
+        Some("QUERYERROR-yes"),
+        Some("QUERYERROR-yes"),
+        Some("QUERYERROR-yes"),
+    ];
+    let wanted = wanted.map(|value| value.map(str::to_owned));
+    world
+        .kubectl
+        .await_that("the labels", &["agent", &agent], SOON, |agent| {
+            (labels(agent) == wanted).then_some(())
+        });
+    for (name, words) in [
+        ("wrong", "is not jq"),
+        ("endless", "stopped"),
+        ("greedy", "stopped"),
+    ] {
+        let told = world
+            .kubectl
+            .await_that("the error", &["agentclassification", name], SOON, |one| {
+                is(one, "QueryErrors", "True", "HasQueryErrors")
+                    .then(|| message(one, "QueryErrors").to_owned())
+            });
+        assert!(told.starts_with("1 ") && told.contains(words), "{name}: {told}");
+    }
+    world
+        .kubectl
+        .await_that("the count", &["agentclassification", "many"], SOON, |one| {
+            (one["status"]["matchedCount"] == 1 && one["status"]["errorCount"].is_null()).then_some(())
+        });
+    // Approving does not wait for queries.
+    world.patch_agent(&agent, &json!({"approved": true}));
+    world.await_agent(&agent, "RequirementsMet", "True", "AgentIsReady");
+
+    world.kubectl.run(&[
+        "delete",
+        "agentclassification",
+        "many",
+        "wrong",
+        "endless",
+        "greedy",
+        "few",
+        "--timeout=60s",
+    ]);
+    let left = world.kubectl.get(&["agent", &agent]);
+    assert_eq!(labels(&left), [None, None, None, None, None], "{left}");
+}
+
+fn one_bad_setting_holds_up_no_other(api: Api) {
+    let world = api.serve(settings());
+    let path = pool(&world);
+    register(&world.asker(), &path, 1);
+    let agent = host_id(1);
+    await_state(&world, &agent, "discovering-unbound");
+    // Before the host has told anything: the disk and the cluster wait, the name is bad, the rest is taken.
+    world.patch_agent(
+        &agent,
+        &json!({
+            "approved": true, "hostname": "Not_Valid", "role": "worker", "installerArgs": "nonsense",
+            "installation_disk_id": "/dev/sda", "machineConfigPool": "mine", "nodeLabels": {"zone": "a"},
+            "clusterDeploymentName": {"name": "c1", "namespace": NAMESPACE},
+            "ignitionEndpointTokenReference": {"name": "token", "namespace": NAMESPACE},
+        }),
+    );
+    let told = world
+        .kubectl
+        .await_that("the errors", &["agent", &agent], SOON, |agent| {
+            is(agent, "SpecSynced", "False", "InputError").then(|| message(agent, "SpecSynced").to_owned())
+        });
+    for word in [
+        "Not_Valid",
+        "installerArgs",
+        "Secret hardware/token does not exist",
+        "ClusterDeployment hardware/c1",
+    ] {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    let rest = |world: &World| {
+        world
+            .asker()
+            .get(&format!("{path}/hosts/{agent}"))
+            .expect(200)
+            .json()
+    };
+    let host = rest(&world);
+    assert_eq!(
+        (&host["role"], &host["machine_config_pool_name"]),
+        (&json!("worker"), &json!("mine"))
+    );
+
+    let token = |value: &str| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}, "stringData": {"ignition-token": value}});
+    world.kubectl.apply(&[token("one")]);
+    world.kubectl.apply(&imported_cluster("c1"));
+    world.patch_agent(
+        &agent,
+        &json!({"hostname": "good", "installerArgs": "[\"--append-karg\", \"quiet\"]"}),
+    );
+    let report = reply("inventory", &inventory(1));
+    world
+        .asker()
+        .post(&format!("{path}/hosts/{agent}/instructions"), &report)
+        .expect(204);
+    // Into the cluster as soon as both are there.
+    await_state(&world, &agent, "binding");
+    let host = rest(&world);
+    assert_eq!(host["requested_hostname"], "good");
+    assert!(
+        host["installer_args"].as_str().unwrap().contains("quiet"),
+        "{host}"
+    );
+    assert_eq!(host["ignition_endpoint_token_set"], true);
+    register(&world.asker(), &path, 1);
+    world.await_agent(&agent, "Bound", "True", "Bound");
+
+    // A rotated Secret is taken over: the host's record changes without anybody's touching the Agent.
+    let before = rest(&world)["updated_at"].clone();
+    world.kubectl.apply(&[token("two")]);
+    await_condition("the new token to be taken", SOON, || {
+        let now = rest(&world)["updated_at"].clone();
+        if now == before {
+            Err(now.to_string())
+        } else {
+            Ok(())
+        }
+    });
+}
+
+/// The service starts anew on an empty database, and the API server has what it had.
+#[test]
+fn hosts_come_back_from_their_agents_when_the_database_is_another() {
+    let mut world = Api::Real.serve(settings());
+    let path = pool(&world);
+    for n in 1..=3 {
+        known_host(&world.asker(), &path, n);
+        world.await_agent(&host_id(n), "Validated", "True", "ValidationsPassing");
+    }
+    world.patch_agent(
+        &host_id(1),
+        &json!({"approved": true, "hostname": "first", "role": "worker"}),
+    );
+    world.await_agent(&host_id(1), "RequirementsMet", "True", "AgentIsReady");
+    assert!(world.service.terminate().success());
+
+    let plane = world.plane.take().unwrap();
+    let service = settings().kubeconfig(&plane.kubeconfig()).start();
+    world.service = service;
+    world.plane = Some(plane);
+    let path = infra_env_path(&world, INFRA_ENV);
+    let agents = world.await_agreement(&path);
+    assert_eq!(agents.len(), 3);
+    let host = world
+        .asker()
+        .get(&format!("{path}/hosts/{}", host_id(1)))
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&host["requested_hostname"], &host["role"]),
+        (&json!("first"), &json!("worker"))
+    );
+    // Their agents go on as if nothing had been.
+    let polled = world
+        .asker()
+        .get(&format!("{path}/hosts/{}/instructions", host_id(2)));
+    polled.expect(200);
+}
