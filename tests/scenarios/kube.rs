@@ -96,8 +96,6 @@ impl KubeServed {
         }
     }
 
-<<<<<<< HEAD
-=======
     /// The real API server, if it is one.
     pub fn plane(&mut self) -> Option<&mut ControlPlane> {
         self.plane.as_mut()
@@ -113,7 +111,6 @@ impl KubeServed {
         self.served = settings.start().into();
     }
 
->>>>>>> b-walk
     /// Waits until the service's controllers work, e.g. after it was started again.
     #[track_caller]
     pub fn await_leading(&self) {
