@@ -32,6 +32,12 @@ pub struct KubeServed {
 }
 
 impl Api {
+    /// A service without live image or authentication.
+    #[track_caller]
+    pub fn serve(self) -> KubeServed {
+        self.serve_with(|settings| settings)
+    }
+
     /// A service with these settings, on an API and a database that are empty but for the CRDs.
     #[track_caller]
     pub fn serve_with(self, change: impl FnOnce(Settings) -> Settings) -> KubeServed {
