@@ -38,7 +38,7 @@ impl Api {
         self.serve_with(|settings| settings)
     }
 
-    /// The same with other settings.
+    /// A service with these settings, on an API and a database that are empty but for the CRDs.
     #[track_caller]
     pub fn serve_with(self, change: impl FnOnce(Settings) -> Settings) -> KubeServed {
         let kube_served = match self {
