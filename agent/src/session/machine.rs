@@ -140,7 +140,7 @@ pub struct Action {
     pub wait: Duration,
     /// What to send after the wait.
     pub request: Request,
-    /// Forget which replies were sent: the service may have lost them.
+    /// Forget which replies were sent: the service may have lost them, or does not count them any more.
     pub forget_replies: bool,
     /// End the steps that still run, after the wait.
     pub end_steps: bool,
@@ -167,7 +167,14 @@ pub fn next(
     circumstances: Circumstances,
 ) -> (State, Action) {
     match outcome {
-        Outcome::Registration(Ok(())) => (State::POLLING, go(Request::Poll, Duration::ZERO)),
+        // In another cluster, or back in the pool, the service begins with nothing.
+        Outcome::Registration(Ok(())) => {
+            let action = Action {
+                forget_replies: true,
+                ..go(Request::Poll, Duration::ZERO)
+            };
+            (State::POLLING, action)
+        }
         Outcome::Registration(Err(failure)) => registration_failed(state, &failure, jitter, circumstances),
         Outcome::Poll(Ok(steps)) => instructed(steps),
         Outcome::Poll(Err(failure)) => poll_failed(state, &failure, now, jitter, circumstances),

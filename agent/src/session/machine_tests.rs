@@ -214,6 +214,21 @@ async fn exit_registers_after_the_time_said_and_ends_the_steps() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_has_registered_tells_everything_anew() {
+    // The service forgets an inventory when a host is bound or unbound; an agent that took it for known would never be asked for more.
+    let (state, action) = next(
+        &State::START,
+        Outcome::Registration(Ok(())),
+        Instant::now(),
+        MIDDLE,
+        CALM,
+    );
+    assert_eq!(state, State::POLLING);
+    assert!(action.forget_replies);
+    assert_eq!((action.request, action.wait), (Request::Poll, Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
 async fn jitter_spreads_and_stays_in_its_bounds() {
     let wait = |jitter| {
         let outcome = Outcome::Registration(Err(status(500)));
