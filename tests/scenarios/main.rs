@@ -41,7 +41,6 @@ mod kube_pools;
 mod kube_secrets;
 mod kube_walk;
 mod kube_wire;
-mod kube_wire;
 mod polling;
 mod power_on_to_inventory;
 mod reference_machine;
