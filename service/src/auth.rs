@@ -119,3 +119,83 @@ impl Auth {
         self.keys.verify(token)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use muster_api::ids::InfraEnvId;
+    use muster_core::infra_env::Settings;
+
+    use super::*;
+
+    fn infra_env() -> InfraEnv {
+        InfraEnv {
+            id: InfraEnvId::random(),
+            name: "hw".into(),
+            cluster_id: None,
+            kube: None,
+            boot_id: "b".repeat(22),
+            version: 1,
+            created_at: now(),
+            updated_at: now(),
+            settings: Settings::default(),
+        }
+    }
+
+    /// Tokens are checked against the clock of this machine.
+    fn now() -> Timestamp {
+        chrono::Utc::now()
+    }
+
+    fn auth(lifetime: Option<u64>) -> Auth {
+        let keys = Keys::from_pem(&Keys::generate()).unwrap();
+        Auth::new(AuthMode::Local, keys, lifetime.map(Duration::from_secs))
+    }
+
+    #[test]
+    fn a_token_is_fresh_for_half_of_its_lifetime() {
+        let (auth, infra_env) = (auth(Some(1000)), infra_env());
+        let issued = now();
+        let token = auth.url_token(&infra_env, issued).token.unwrap();
+        let after = |seconds| auth.is_fresh(&infra_env, &token, issued + Duration::from_secs(seconds));
+        assert!(after(0) && after(499));
+        assert!(!after(501) && !after(999));
+    }
+
+    #[test]
+    fn a_token_without_an_end_is_fresh_until_its_infra_env_is_another() {
+        let (auth, infra_env) = (auth(None), infra_env());
+        let token = auth.url_token(&infra_env, now()).token.unwrap();
+        assert!(auth.is_fresh(&infra_env, &token, now() + Duration::from_secs(1 << 30)));
+        let revoked = InfraEnv {
+            boot_id: "c".repeat(22),
+            ..infra_env.clone()
+        };
+        let other = InfraEnv {
+            id: InfraEnvId::random(),
+            ..infra_env.clone()
+        };
+        assert!(!auth.is_fresh(&revoked, &token, now()));
+        assert!(!auth.is_fresh(&other, &token, now()));
+        assert!(!auth.is_fresh(&infra_env, "nonsense", now()));
+        let agents = auth.infra_env_token(&infra_env).unwrap();
+        assert!(
+            !auth.is_fresh(&infra_env, &agents, now()),
+            "an agent's token is none for URLs"
+        );
+    }
+
+    #[test]
+    fn a_token_made_with_another_lifetime_is_replaced() {
+        let infra_env = infra_env();
+        let keys = Keys::generate();
+        let auth = |lifetime: Option<u64>| {
+            let lifetime = lifetime.map(Duration::from_secs);
+            Auth::new(AuthMode::Local, Keys::from_pem(&keys).unwrap(), lifetime)
+        };
+        let endless = auth(None).url_token(&infra_env, now()).token.unwrap();
+        assert!(!auth(Some(1000)).is_fresh(&infra_env, &endless, now()));
+        let long = auth(Some(100_000)).url_token(&infra_env, now()).token.unwrap();
+        assert!(!auth(Some(1000)).is_fresh(&infra_env, &long, now()));
+        assert!(!auth(None).is_fresh(&infra_env, &long, now()));
+    }
+}

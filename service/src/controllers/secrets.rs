@@ -15,62 +15,44 @@ use muster_resources::names;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// Why a value that an object refers to is not to be had.
+/// Why a value that an object refers to is not to be had. `what`: kind, namespace and name.
 #[derive(Debug, thiserror::Error)]
 pub enum ReferenceError {
     /// No such object.
-    #[error(
-        "the {kind} {namespace}/{name} does not exist; create it, it is looked for again every few seconds"
-    )]
+    #[error("the {what} does not exist; create it, it is looked for again every few seconds")]
     Missing {
-        /// `Secret` or `ConfigMap`.
-        kind: &'static str,
-        /// Where it was looked for.
-        namespace: String,
-        /// Its name.
-        name: String,
+        /// Which object.
+        what: String,
     },
     /// The reference names nothing.
     #[error("the reference has no name of a {0}; set it")]
     Nameless(&'static str),
     /// It is there, the key is not.
-    #[error("the {kind} {namespace}/{name} has no key {key:?}; it has {}", listed(.keys))]
+    #[error("the {what} has no key {key:?}; it has {}", if .keys.is_empty() { "no keys" } else { .keys })]
     NoKey {
-        /// `Secret` or `ConfigMap`.
-        kind: &'static str,
-        /// Where it is.
-        namespace: String,
-        /// Its name.
-        name: String,
+        /// Which object.
+        what: String,
         /// What was looked for.
         key: String,
-        /// What is there.
-        keys: Vec<String>,
+        /// What is there: a comma list.
+        keys: String,
     },
     /// Binary data where text is needed.
-    #[error("the key {key:?} of the {kind} {namespace}/{name} is not text (UTF-8)")]
+    #[error("the key {key:?} of the {what} is not text (UTF-8)")]
     NotText {
-        /// `Secret` or `ConfigMap`.
-        kind: &'static str,
-        /// Where it is.
-        namespace: String,
-        /// Its name.
-        name: String,
+        /// Which object.
+        what: String,
         /// Which key.
         key: String,
     },
     /// The API server did not answer what was asked.
-    #[error("reading the {kind} {namespace}/{name} failed")]
+    #[error("reading the {what} failed")]
     Api {
-        /// `Secret` or `ConfigMap`.
-        kind: &'static str,
-        /// Where it was looked for.
-        namespace: String,
-        /// Its name.
-        name: String,
+        /// Which object.
+        what: String,
         /// Why.
         #[source]
-        source: kube::Error,
+        source: Box<kube::Error>,
     },
 }
 
@@ -84,11 +66,8 @@ impl ReferenceError {
     }
 }
 
-fn listed(keys: &[String]) -> String {
-    if keys.is_empty() {
-        return "no keys".into();
-    }
-    keys.join(", ")
+fn what(kind: &str, namespace: &str, name: &str) -> String {
+    format!("{kind} {namespace}/{name}")
 }
 
 /// What to watch, of Secrets and ConfigMaps: those that were read once. Use it with `PartialObjectMeta`.
@@ -150,22 +129,14 @@ fn value<V, T>(
     data: &BTreeMap<String, V>,
     read: impl Fn(&V) -> Option<T>,
 ) -> Result<T, ReferenceError> {
-    let (namespace, name) = (namespace.to_owned(), name.to_owned());
-    let Some(found) = data.get(key) else {
-        return Err(ReferenceError::NoKey {
-            kind,
-            namespace,
-            name,
-            key: key.to_owned(),
-            keys: data.keys().cloned().collect(),
-        });
+    let what = what(kind, namespace, name);
+    let key = key.to_owned();
+    let Some(found) = data.get(&key) else {
+        let keys: Vec<&str> = data.keys().map(String::as_str).collect();
+        let keys = keys.join(", ");
+        return Err(ReferenceError::NoKey { what, key, keys });
     };
-    read(found).ok_or_else(|| ReferenceError::NotText {
-        kind,
-        namespace,
-        name,
-        key: key.to_owned(),
-    })
+    read(found).ok_or(ReferenceError::NotText { what, key })
 }
 
 async fn get<K>(client: &Client, kind: &'static str, namespace: &str, name: &str) -> Result<K, ReferenceError>
@@ -199,17 +170,15 @@ where
         return Err(ReferenceError::Nameless(kind));
     }
     let api = Api::<K>::namespaced(client.clone(), namespace);
-    let found = api.get_opt(name).await.map_err(|source| ReferenceError::Api {
-        kind,
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-        source,
-    })?;
-    found.ok_or_else(|| ReferenceError::Missing {
-        kind,
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    })
+    let what = what(kind, namespace, name);
+    match api.get_opt(name).await {
+        Ok(Some(found)) => Ok(found),
+        Ok(None) => Err(ReferenceError::Missing { what }),
+        Err(source) => Err(ReferenceError::Api {
+            what,
+            source: Box::new(source),
+        }),
+    }
 }
 
 /// The labels that are still to be set; `None` when they are there.

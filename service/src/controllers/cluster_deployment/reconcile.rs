@@ -88,7 +88,7 @@ enum Refusal {
 impl Refusal {
     fn of_reference(field: &str, error: ReferenceError) -> Self {
         match error {
-            ReferenceError::Api { source, .. } => Self::Later(source.into()),
+            ReferenceError::Api { source, .. } => Self::Later((*source).into()),
             error => Self::Input {
                 why: format!("{field}: {error}"),
                 again: Some(AGAIN),
@@ -266,7 +266,7 @@ async fn kubeconfig_notice(
     let name = kubeconfig_secret(deployment);
     match secrets::has_secret(&context.client, namespace, &name, names::key::KUBECONFIG).await {
         Ok(()) => Ok(None),
-        Err(ReferenceError::Api { source, .. }) => Err(source.into()),
+        Err(ReferenceError::Api { source, .. }) => Err((*source).into()),
         Err(error) => Ok(Some(format!(
             "SyncOK. The kubeconfig of the cluster is missing, hosts can be bound to it but no node can be looked after: {error}"
         ))),

@@ -111,7 +111,7 @@ fn the_same_resources_change_nothing_and_others_only_what_they_say() {
     );
     assert_eq!(next.data.openshift_version, "4.20.3");
     assert_eq!(
-        serde_json::to_value(&next.data.traits.hyperthreading).unwrap(),
+        serde_json::to_value(next.data.traits.hyperthreading).unwrap(),
         json!("workers")
     );
     assert!(!next.data.pull_secret.is_empty());

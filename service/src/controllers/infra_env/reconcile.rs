@@ -44,15 +44,12 @@ pub async fn reconcile(infra_env: Arc<InfraEnv>, context: Arc<Context>) -> Resul
     match converge(&infra_env, &context).await {
         Ok(found) => available(&infra_env, &context, &found).await,
         Err(Refusal::Input { why, again }) => {
-            let events = match context
+            let kept = context
                 .app
                 .infra_envs
                 .find_by_kube(&kube_ref(&*infra_env))
-                .await?
-            {
-                Some(kept) => Some(addresses(&context, &infra_env, &kept).events),
-                None => None,
-            };
+                .await?;
+            let events = kept.map(|kept| addresses(&context, &infra_env, &kept).events);
             write(&infra_env, &context, &Outcome::Unusable { why, events }).await?;
             Ok(again.map_or_else(Action::await_change, Action::requeue))
         }
@@ -85,7 +82,7 @@ enum Refusal {
 impl From<ReferenceError> for Refusal {
     fn from(error: ReferenceError) -> Self {
         match error {
-            ReferenceError::Api { source, .. } => Self::Later(source.into()),
+            ReferenceError::Api { source, .. } => Self::Later((*source).into()),
             error => Self::Input {
                 why: format!("spec.pullSecretRef: {error}"),
                 again: Some(AGAIN),
@@ -245,7 +242,7 @@ async fn mirror_registry(
     let checked = match found {
         Ok(data) => check_mirror_registry(&data)
             .map_err(|why| format!("the ConfigMap {}/{} {why}", reference.namespace, reference.name)),
-        Err(ReferenceError::Api { source, .. }) => return Err(source.into()),
+        Err(ReferenceError::Api { source, .. }) => return Err((*source).into()),
         Err(error) => Err(error.to_string()),
     };
     Ok(Some(checked))
