@@ -32,6 +32,12 @@ pub struct KubeServed {
 }
 
 impl Api {
+    /// A service without live image or authentication.
+    #[track_caller]
+    pub fn serve(self) -> KubeServed {
+        self.serve_with(|settings| settings)
+    }
+
     /// A service with these settings, on an API and a database that are empty but for the CRDs.
     #[track_caller]
     pub fn serve_with(self, change: impl FnOnce(Settings) -> Settings) -> KubeServed {
@@ -96,8 +102,6 @@ impl KubeServed {
         }
     }
 
-<<<<<<< HEAD
-=======
     /// The real API server, if it is one.
     pub fn plane(&mut self) -> Option<&mut ControlPlane> {
         self.plane.as_mut()
@@ -113,7 +117,6 @@ impl KubeServed {
         self.served = settings.start().into();
     }
 
->>>>>>> b-walk
     /// Waits until the service's controllers work, e.g. after it was started again.
     #[track_caller]
     pub fn await_leading(&self) {
