@@ -101,6 +101,17 @@ impl Served {
     }
 }
 
+/// On a database that is not named.
+impl From<Service> for Served {
+    fn from(service: Service) -> Self {
+        Self {
+            service,
+            url: None,
+            cluster: None,
+        }
+    }
+}
+
 impl Deref for Served {
     type Target = Service;
     fn deref(&self) -> &Service {

@@ -7,7 +7,7 @@ use muster_tests::artifacts::muster_program;
 use muster_tests::condition::await_condition;
 use muster_tests::kube::{ControlPlane, Kubectl};
 use muster_tests::process::{command, run};
-use muster_tests::service::Settings;
+use muster_tests::service::{Service, Settings};
 
 use crate::ask::Asker;
 use crate::database::{Database, Served};
@@ -38,7 +38,7 @@ impl Api {
         self.serve_with(|settings| settings)
     }
 
-    /// The same with other settings.
+    /// A service with these settings, on an API and a database that are empty but for the CRDs.
     #[track_caller]
     pub fn serve_with(self, change: impl FnOnce(Settings) -> Settings) -> KubeServed {
         let kube_served = match self {
@@ -47,17 +47,7 @@ impl Api {
                 plane: None,
             },
             Self::Real => {
-                let plane = ControlPlane::start();
-                let crds = run(command(muster_program()).args(["crds", "--all"]));
-                let kubectl = plane.kubectl();
-                kubectl.run_with(&["apply", "--server-side", "-f", "-"], &crds);
-                kubectl.run(&[
-                    "wait",
-                    "--for=condition=Established",
-                    "crd",
-                    "--all",
-                    "--timeout=60s",
-                ]);
+                let plane = control_plane();
                 let kubeconfig = plane.kubeconfig();
                 let served =
                     Database::Postgres.serve_with(|settings| change(settings.kubeconfig(&kubeconfig)));
@@ -70,6 +60,37 @@ impl Api {
         kube_served.await_leading();
         kube_served
     }
+
+    /// The same on a database of the caller's.
+    #[track_caller]
+    pub fn serve_on(self, database_url: &str, settings: Settings) -> KubeServed {
+        let plane = (self == Self::Real).then(control_plane);
+        let settings = match &plane {
+            Some(plane) => settings.kubeconfig(&plane.kubeconfig()),
+            None => settings,
+        };
+        let served = Served::from(settings.database(database_url).start());
+        let kube_served = KubeServed { served, plane };
+        kube_served.await_leading();
+        kube_served
+    }
+}
+
+/// A real Kubernetes that knows our kinds, and the foreign ones that we read.
+#[track_caller]
+pub fn control_plane() -> ControlPlane {
+    let plane = ControlPlane::start();
+    let crds = run(command(muster_program()).args(["crds", "--all"]));
+    let kubectl = plane.kubectl();
+    kubectl.run_with(&["apply", "-f", "-"], &crds);
+    kubectl.run(&[
+        "wait",
+        "--for=condition=Established",
+        "crd",
+        "--all",
+        "--timeout=60s",
+    ]);
+    plane
 }
 
 impl KubeServed {
@@ -86,6 +107,16 @@ impl KubeServed {
         self.plane.as_mut()
     }
 
+    /// Another service, with an empty database, in place of the one that was there.
+    #[track_caller]
+    pub fn start_afresh(&mut self, settings: Settings) {
+        let settings = match &self.plane {
+            Some(plane) => settings.kubeconfig(&plane.kubeconfig()),
+            None => settings,
+        };
+        self.served = settings.start().into();
+    }
+
     /// Waits until the service's controllers work, e.g. after it was started again.
     #[track_caller]
     pub fn await_leading(&self) {
@@ -97,6 +128,16 @@ impl KubeServed {
                 _ => Err(ready.to_string()),
             }
         });
+    }
+}
+
+/// A service that works with somebody else's API server.
+impl From<Service> for KubeServed {
+    fn from(service: Service) -> Self {
+        Self {
+            served: service.into(),
+            plane: None,
+        }
     }
 }
 

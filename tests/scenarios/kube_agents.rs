@@ -8,9 +8,8 @@ use muster_tests::service::Settings;
 use serde_json::{Value, json};
 
 use crate::database::{host_id, inventory, known_host, register, reply};
-use crate::kube_world::{
-    Api, INFRA_ENV, NAMESPACE, SOON, World, imported_cluster, infra_env, is, message, on_each_api,
-};
+use crate::kube::{Api, on_each_api};
+use crate::kube_world::{INFRA_ENV, NAMESPACE, SOON, World, imported_cluster, infra_env, is, message};
 
 on_each_api!(
     an_agent_costs_few_writes_and_none_when_nothing_changes,
@@ -57,7 +56,7 @@ fn await_state(world: &World, agent: &str, state: &str) {
 
 fn an_agent_costs_few_writes_and_none_when_nothing_changes(api: Api) {
     const HOSTS: usize = 20;
-    let world = api.serve(settings());
+    let world = World::of(api.serve());
     let path = pool(&world);
     let one_a_line = "jsonpath={.metadata.name} {.metadata.resourceVersion}{'\\n'}";
     let watch = world
@@ -107,7 +106,7 @@ fn an_agent_costs_few_writes_and_none_when_nothing_changes(api: Api) {
 
 fn an_approval_overtakes_a_crowd(api: Api) {
     const CROWD: u64 = 150;
-    let world = api.serve(settings());
+    let world = World::of(api.serve());
     let path = pool(&world);
     known_host(&world.asker(), &path, 0);
     let agent = host_id(0);
@@ -146,7 +145,7 @@ fn an_approval_overtakes_a_crowd(api: Api) {
 }
 
 fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
-    let world = api.serve(settings());
+    let world = World::of(api.serve());
     let path = pool(&world);
     known_host(&world.asker(), &path, 1);
     let agent = host_id(1);
@@ -186,7 +185,7 @@ fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
 }
 
 fn a_host_and_its_agent_go_together(api: Api) {
-    let world = api.serve(settings());
+    let world = World::of(api.serve());
     let path = pool(&world);
     for n in 1..=2 {
         known_host(&world.asker(), &path, n);
@@ -239,7 +238,7 @@ fn label_of(agent: &Value, name: &str) -> Option<String> {
 }
 
 fn queries_that_fail_or_never_end_are_told_and_leave_no_label_behind(api: Api) {
-    let world = api.serve(settings());
+    let world = World::of(api.serve());
     let path = pool(&world);
     let all = [
         classification("many", ".cpu.count >= 8"),
@@ -303,7 +302,7 @@ fn queries_that_fail_or_never_end_are_told_and_leave_no_label_behind(api: Api) {
 }
 
 fn one_bad_setting_holds_up_no_other(api: Api) {
-    let world = api.serve(settings());
+    let world = World::of(api.serve());
     let path = pool(&world);
     register(&world.asker(), &path, 1);
     let agent = host_id(1);
@@ -384,7 +383,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
 /// The service starts anew on an empty database, and the API server has what it had.
 #[test]
 fn hosts_come_back_from_their_agents_when_the_database_is_another() {
-    let mut world = Api::Real.serve(settings());
+    let mut world = World::of(Api::Real.serve());
     let path = pool(&world);
     for n in 1..=3 {
         known_host(&world.asker(), &path, n);
@@ -397,10 +396,7 @@ fn hosts_come_back_from_their_agents_when_the_database_is_another() {
     world.await_agent(&host_id(1), "RequirementsMet", "True", "AgentIsReady");
     assert!(world.service.terminate().success());
 
-    let plane = world.plane.take().unwrap();
-    let service = settings().kubeconfig(&plane.kubeconfig()).start();
-    world.service = service;
-    world.plane = Some(plane);
+    world.service.start_afresh(settings());
     let path = infra_env_path(&world, INFRA_ENV);
     let agents = world.await_agreement(&path);
     assert_eq!(agents.len(), 3);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use muster_api::BASE_PATH;
 use muster_api::ids::HostId;
 use muster_tests::condition::await_condition;
-use muster_tests::kube::{ControlPlane, Kubectl};
+use muster_tests::kube::Kubectl;
 use muster_tests::postgres::Postgres;
 use muster_tests::service::Settings;
 use nix::sys::signal::Signal;
@@ -17,14 +17,12 @@ use serde_json::{Value, json};
 
 use crate::ask::Asker;
 use crate::database::{host_id, inventory, known_host, reply};
-use crate::kube_world::{
-    Api, SOON, World, await_agreement, await_standing, is, message, on_each_api, teach_kinds,
-};
+use crate::kube::{Api, KubeServed, control_plane, on_each_api};
+use crate::kube_world::{SOON, World, await_agreement, await_standing, is};
 
 on_each_api!(
     a_kill_between_a_host_and_its_agent_leaves_both_agreeing,
     a_database_that_is_away_loses_nothing,
-    an_infra_env_goes_with_its_free_hosts_and_waits_for_bound_ones,
 );
 
 /// Kills of one scenario.
@@ -57,7 +55,7 @@ struct Writers<'a> {
 }
 
 fn a_kill_between_a_host_and_its_agent_leaves_both_agreeing(api: Api) {
-    let mut world = api.serve(settings());
+    let mut world = World::on(api);
     let path = world.infra_env(&json!({}));
     known_host(&world.asker(), &path, 0);
     world.await_agreement(&path);
@@ -92,10 +90,11 @@ fn a_kill_between_a_host_and_its_agent_leaves_both_agreeing(api: Api) {
         });
         // Takes note of its end.
         world.service.kill();
-        let stale = world
-            .plane
-            .as_ref()
-            .map_or(0, |_| behind_of(&world.kubectl, &promised));
+        let stale = if api == Api::Real {
+            behind_of(&world.kubectl, &promised)
+        } else {
+            0
+        };
         behind += stale;
         world.service.start_again();
         let began = Instant::now();
@@ -109,7 +108,7 @@ fn a_kill_between_a_host_and_its_agent_leaves_both_agreeing(api: Api) {
     }
     // In the built-in API nobody can look while the service is dead.
     assert!(
-        world.plane.is_none() || behind > 0,
+        api == Api::BuiltIn || behind > 0,
         "no kill came between a host and its Agent: nothing was shown"
     );
 }
@@ -262,7 +261,7 @@ fn check(agents: &BTreeMap<String, Value>, promised: &Promised) {
 
 #[test]
 fn an_api_server_that_is_away_or_silent_loses_nothing() {
-    let mut world = Api::Real.serve(settings());
+    let mut world = World::on(Api::Real);
     let path = world.infra_env(&json!({}));
     let asker = world.asker();
     await_standing(&asker, "leading");
@@ -276,7 +275,7 @@ fn an_api_server_that_is_away_or_silent_loses_nothing() {
     let image = world.service.reachable(image["url"].as_str().unwrap());
     let folder = tempfile::tempdir().unwrap();
 
-    world.plane.as_mut().unwrap().kill_server();
+    world.service.plane().unwrap().kill_server();
     println!("killed: {}", await_standing(&asker, "no answer since"));
     known_host(&asker, &path, 3);
     asker.delete(&format!("{path}/hosts/{}", host_id(2))).expect(204);
@@ -286,7 +285,7 @@ fn an_api_server_that_is_away_or_silent_loses_nothing() {
     let file = folder.path().join("discovery.iso");
     let length = world.service.client().download(&image, &file).unwrap();
     assert!(length > 1 << 20, "{length}");
-    world.plane.as_mut().unwrap().start_server_again();
+    world.service.plane().unwrap().start_server_again();
     let began = Instant::now();
     let agents = world.await_agreement(&path);
     println!(
@@ -297,11 +296,11 @@ fn an_api_server_that_is_away_or_silent_loses_nothing() {
     await_standing(&asker, "leading");
 
     // Connections that swallow everything.
-    world.plane.as_ref().unwrap().signal_server(Signal::SIGSTOP);
+    world.service.plane().unwrap().signal_server(Signal::SIGSTOP);
     println!("stopped: {}", await_standing(&asker, "no answer since"));
     known_host(&asker, &path, 4);
     asker.delete(&format!("{path}/hosts/{}", host_id(3))).expect(204);
-    world.plane.as_ref().unwrap().signal_server(Signal::SIGCONT);
+    world.service.plane().unwrap().signal_server(Signal::SIGCONT);
     let began = Instant::now();
     let agents = world.await_agreement(&path);
     println!(
@@ -317,7 +316,7 @@ fn an_api_server_that_is_away_or_silent_loses_nothing() {
 fn a_database_that_is_away_loses_nothing(api: Api) {
     let mut cluster = Postgres::start();
     let url = cluster.create_database();
-    let world = api.serve(settings().database(&url));
+    let world = World::of(api.serve_on(&url, settings()));
     let path = world.infra_env(&json!({}));
     let asker = world.asker();
     known_host(&asker, &path, 1);
@@ -344,7 +343,7 @@ fn a_database_that_is_away_loses_nothing(api: Api) {
     assert_eq!(said.is_good, api == Api::Real, "{}{}", said.out, said.err);
     cluster.start_again();
     ready(200);
-    if api == Api::Builtin {
+    if api == Api::BuiltIn {
         let edit = json!({"approved": true, "hostname": "worker-1"});
         world.patch_agent(&host_id(1), &edit);
     }
@@ -365,8 +364,7 @@ fn a_database_that_is_away_loses_nothing(api: Api) {
 fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
     let cluster = Postgres::shared();
     let url = cluster.create_database();
-    let plane = ControlPlane::start();
-    teach_kinds(&plane.kubectl());
+    let plane = control_plane();
     let settings = || settings().database(&url).kubeconfig(&plane.kubeconfig());
     let mut first = settings().start();
     let first_asker = Asker::of(&first);
@@ -374,7 +372,7 @@ fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
     let second = settings().start();
     let asker = Asker::of(&second);
     println!("the second says: {}", await_standing(&asker, "leads"));
-    let world = World::with(second, None);
+    let world = World::of(KubeServed::from(second));
     let path = world.infra_env(&json!({}));
     // Hosts register with the one that does not lead; the one that leads makes their Agents.
     for n in 1..=3 {
@@ -410,50 +408,4 @@ fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
     await_standing(&Asker::of(&first), "leads");
     known_host(&Asker::of(&first), &path, 5);
     assert!(world.await_agreement(&path).contains_key(&host_id(5)));
-}
-
-fn an_infra_env_goes_with_its_free_hosts_and_waits_for_bound_ones(api: Api) {
-    let world = api.serve(settings());
-    let path = world.infra_env(&json!({}));
-    let (asker, kubectl) = (world.asker(), &world.kubectl);
-    for n in 1..=3 {
-        known_host(&asker, &path, n);
-    }
-    let bound = host_id(3);
-    world.await_agreement(&path);
-    kubectl.run(&[
-        "create",
-        "secret",
-        "generic",
-        "edge-kubeconfig",
-        "--from-literal=kubeconfig={}",
-    ]);
-    kubectl.apply(&crate::kube_world::imported_cluster("edge"));
-    let bind = json!({"clusterDeploymentName": {"name": "edge", "namespace": "hardware"}});
-    world.patch_agent(&bound, &bind);
-    world.await_agent(&bound, "Bound", "False", "Binding");
-    // Its agent registers again, as one in the cluster.
-    known_host(&asker, &path, 3);
-    world.await_agent(&bound, "Bound", "True", "Bound");
-
-    kubectl.run(&["delete", "infraenv", "hw", "--wait=false"]);
-    kubectl.await_that(
-        "the InfraEnv to say what it waits for",
-        &["infraenv", "hw"],
-        SOON,
-        |infra_env| {
-            let told = message(infra_env, "DeletionBlocked");
-            (told.contains(&bound) && !told.contains(&host_id(1))).then_some(())
-        },
-    );
-    for n in 1..=2 {
-        let agent = format!("agent/{}", host_id(n));
-        kubectl.run(&["wait", "--for=delete", &agent, "--timeout=90s"]);
-        asker.get(&format!("{path}/hosts/{}", host_id(n))).expect(404);
-    }
-    asker.get(&format!("{path}/hosts/{bound}")).expect(200);
-    kubectl.run(&["delete", "agent", &bound, "--timeout=90s"]);
-    kubectl.run(&["wait", "--for=delete", "infraenv/hw", "--timeout=90s"]);
-    asker.get(&path).expect(404);
-    assert_eq!(kubectl.run(&["get", "agents,infraenvs", "-o", "name"]), "");
 }

@@ -4,15 +4,16 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use muster_tests::artifacts::live_image;
 use muster_tests::kube::Kubectl;
 use muster_tests::process::Program;
 use muster_tests::qemu::{Medium, Nic, Running, UserNet};
 use muster_tests::rest::PULL_SECRET;
-use muster_tests::service::Settings;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::kube_world::{INFRA_ENV, SECRET, SOON, World, imported_cluster, is, message, on_each_api};
+use crate::kube::{Api, on_each_api};
+use crate::kube_world::{INFRA_ENV, SECRET, SOON, World, imported_cluster, is, message};
 use crate::pool::{MACS, known_machine};
 
 on_each_api!(an_administrator_walks_from_an_infra_env_to_a_host_in_a_cluster_and_back);
@@ -48,8 +49,9 @@ spec:
 /// How long a machine may take to its inventory; two machines and as many services share two cores.
 const BOOT: Duration = Duration::from_secs(240);
 
-fn an_administrator_walks_from_an_infra_env_to_a_host_in_a_cluster_and_back(api: crate::kube_world::Api) {
-    let world = api.serve(Settings::for_user_networks());
+fn an_administrator_walks_from_an_infra_env_to_a_host_in_a_cluster_and_back(api: Api) {
+    let world =
+        World::of(api.serve_with(|settings| settings.live_image(&live_image()).seen_from_user_networks()));
     let walk = Walk {
         kubectl: &world.kubectl,
         world: &world,

@@ -1,18 +1,17 @@
-//! The two Kubernetes APIs that everything about custom resources is proven on, and what most of those scenarios start from.
+//! What most scenarios of custom resources start from: an administrator who makes an InfraEnv, and compares hosts with Agents.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use muster_api::BASE_PATH;
-use muster_tests::artifacts::muster_program;
+use muster_tests::artifacts::live_image;
 use muster_tests::condition::await_condition;
-use muster_tests::kube::{ControlPlane, Kubectl};
-use muster_tests::process::{command, run};
+use muster_tests::kube::Kubectl;
 use muster_tests::rest::PULL_SECRET;
-use muster_tests::service::{Service, Settings};
 use serde_json::{Value, json};
 
 use crate::ask::Asker;
+use crate::kube::{Api, KubeServed};
 
 /// Where the custom resources of a scenario are.
 pub const NAMESPACE: &str = "hardware";
@@ -24,76 +23,27 @@ pub const SECRET: &str = "pull-secret";
 /// How long a controller may take on a computer that is busy with machines and compilers.
 pub const SOON: Duration = Duration::from_secs(90);
 
-/// Which Kubernetes API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Api {
-    /// The one in the service.
-    Builtin,
-    /// etcd, kube-apiserver and kube-controller-manager.
-    Real,
-}
-
-/// Makes of each `fn name(api: Api)` one test an API.
-macro_rules! on_each_api {
-    ($($name:ident),* $(,)?) => {
-        mod on_the_builtin_api {
-            $(#[test] fn $name() { super::$name($crate::kube_world::Api::Builtin) })*
-        }
-        mod on_a_real_api_server {
-            $(#[test] fn $name() { super::$name($crate::kube_world::Api::Real) })*
-        }
-    };
-}
-pub(crate) use on_each_api;
-
-/// A service with the Kubernetes API that it looks after. Dropping it ends both.
+/// A service, and an administrator of what it works with.
 pub struct World {
-    // Whoever needs the other ends first.
-    pub service: Service,
-    pub plane: Option<ControlPlane>,
+    pub service: KubeServed,
     /// In [`NAMESPACE`].
     pub kubectl: Kubectl,
 }
 
-impl Api {
-    /// A service that looks after this API. Both are empty, but for the kinds and [`NAMESPACE`].
-    #[track_caller]
-    pub fn serve(self, settings: Settings) -> World {
-        match self {
-            Self::Builtin => World::with(settings.start(), None),
-            Self::Real => {
-                let plane = ControlPlane::start();
-                teach_kinds(&plane.kubectl());
-                let service = settings.kubeconfig(&plane.kubeconfig()).start();
-                World::with(service, Some(plane))
-            }
-        }
-    }
-}
-
-/// Installs our kinds, and the foreign ones that we read, as the manual says it.
-#[track_caller]
-pub fn teach_kinds(kubectl: &Kubectl) {
-    let definitions = run(command(muster_program()).args(["crds", "--all"]));
-    kubectl.run_with(&["apply", "-f", "-"], &definitions);
-    kubectl.run(&[
-        "wait",
-        "--for=condition=Established",
-        "crd",
-        "--all",
-        "--timeout=60s",
-    ]);
-}
-
 impl World {
-    /// Makes [`NAMESPACE`] on the API that `service` looks after.
+    /// A service with the live image and nothing else.
     #[track_caller]
-    pub fn with(service: Service, plane: Option<ControlPlane>) -> Self {
+    pub fn on(api: Api) -> Self {
+        Self::of(api.serve_with(|settings| settings.live_image(&live_image())))
+    }
+
+    /// Makes [`NAMESPACE`] on the API that `service` works with.
+    #[track_caller]
+    pub fn of(service: KubeServed) -> Self {
         let kubectl = service.kubectl();
         kubectl.run(&["create", "namespace", NAMESPACE]);
         Self {
             service,
-            plane,
             kubectl: kubectl.namespace(NAMESPACE),
         }
     }
@@ -117,7 +67,7 @@ impl World {
     pub fn secret(&self, pull_secret: &str) {
         self.kubectl.apply(&[json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET},
-            "type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": pull_secret},
+            "stringData": {".dockerconfigjson": pull_secret},
         })]);
     }
 

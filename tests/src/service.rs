@@ -69,6 +69,13 @@ impl Settings {
         }
     }
 
+    /// For machines on user networks, which find this computer's loopback elsewhere.
+    #[must_use]
+    pub fn seen_from_user_networks(mut self) -> Self {
+        USER_NETWORK_HOST.clone_into(&mut self.seen_as);
+        self
+    }
+
     /// With another build of the program.
     #[must_use]
     pub fn program(mut self, program: &Path) -> Self {

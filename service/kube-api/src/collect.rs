@@ -10,7 +10,7 @@ use crate::crd;
 use crate::error::Result;
 use crate::log::{Change, ChangeKind};
 use crate::object;
-use crate::read::Raw;
+use crate::read::Need;
 use crate::request::Propagation;
 use crate::server::Server;
 use crate::storage::{Key, ListQuery, Revision, parse};
@@ -79,13 +79,13 @@ pub async fn run(server: Arc<Server>) {
 async fn begin(server: &Server, work: &mut BTreeSet<Work>) -> Result<()> {
     work.extend(server.storage.owned().await?.into_iter().map(Work::Owned));
     let ask = server.own_ask("", "v1", "namespaces", "", "")?;
-    for namespace in server.selected(&ask, Raw::No).await?.objects {
+    for namespace in server.selected(&ask, &Need::Objects).await?.objects {
         if object::is_terminating(&namespace) {
             work.insert(Work::Namespace(object::name(&namespace).to_owned()));
         }
     }
     let ask = server.own_ask("apiextensions.k8s.io", "v1", "customresourcedefinitions", "", "")?;
-    for definition in server.selected(&ask, Raw::No).await?.objects {
+    for definition in server.selected(&ask, &Need::Objects).await?.objects {
         if object::is_terminating(&definition) {
             work.insert(Work::Definition(object::name(&definition).to_owned()));
         }

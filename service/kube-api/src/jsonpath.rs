@@ -12,6 +12,8 @@ pub struct Path {
     pub source: String,
     /// Member names, where the path is nothing else.
     names: Option<Vec<String>>,
+    /// Member names from the root, as far as there is nothing else.
+    beginning: Vec<String>,
     query: JpQuery,
 }
 
@@ -43,6 +45,7 @@ impl Path {
         let segments = segments(inner).map_err(fail)?;
         let mut standard = String::from("$");
         let mut names = Some(Vec::new());
+        let mut beginning = Vec::new();
         for segment in segments {
             match segment {
                 Segment::Name(name) => {
@@ -51,6 +54,7 @@ impl Path {
                         name.replace('\\', "\\\\").replace('\'', "\\'")
                     ));
                     if let Some(names) = &mut names {
+                        beginning.push(name.clone());
                         names.push(name);
                     }
                 }
@@ -68,6 +72,7 @@ impl Path {
         Ok(Self {
             source: source.to_owned(),
             names,
+            beginning,
             query,
         })
     }
@@ -88,6 +93,11 @@ impl Path {
     /// The first thing it finds.
     pub fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         self.find(object).into_iter().next()
+    }
+
+    /// Everything that it may find is below these members.
+    pub fn beginning(&self) -> &[String] {
+        &self.beginning
     }
 
     /// Member names from the root, where the path is nothing else: such a path can also be written to.

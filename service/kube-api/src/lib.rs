@@ -19,6 +19,7 @@ mod error;
 mod event;
 mod field_selector;
 mod fields;
+mod glance;
 mod jsonpath;
 mod listen;
 mod log;

@@ -6,14 +6,18 @@ use base64::Engine as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::builtin::Nature;
 use crate::error::{ApiError, FieldError, Result};
 use crate::field_selector::FieldSelector;
+use crate::glance::Parts;
+use crate::negotiate::View;
 use crate::object;
 use crate::request::invalid_options;
 use crate::resource::Resource;
 use crate::selector::LabelSelector;
 use crate::server::Server;
 use crate::storage::{ListQuery, Revision, Stored};
+use crate::table::IncludeObject;
 use crate::write::Ask;
 
 /// Which objects of a resource are meant.
@@ -122,13 +126,75 @@ pub struct Found {
     pub remaining: Option<usize>,
 }
 
-/// How a list may be answered without looking into the objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Raw {
-    /// Documents are good.
-    Allowed,
-    /// Objects are needed.
-    No,
+/// How much of the objects a list needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Need {
+    /// Documents are good; nobody looks into them.
+    Documents,
+    /// Objects, of which at least these parts are read. Built-in kinds are read as a whole.
+    Parts(Parts),
+    /// Objects.
+    Objects,
+}
+
+impl Need {
+    /// What is shown as this view needs.
+    pub fn of(ask: &Ask, view: View) -> Self {
+        match view {
+            View::Whole | View::Discovery(_) => Self::Documents,
+            View::Table if ask.options.include_object == IncludeObject::Object => Self::Objects,
+            View::Table => Self::Parts(ask.resource.columns.parts()),
+            View::Metadata => Self::Parts(Parts::metadata()),
+        }
+    }
+}
+
+/// How the documents of one list are read.
+struct Reader<'a> {
+    resource: &'a Resource,
+    selection: &'a Selection,
+    /// Documents as they are stored can be sent.
+    is_raw: bool,
+    parts: Option<&'a Parts>,
+    /// What tells whether an object is selected.
+    metadata: Parts,
+}
+
+impl<'a> Reader<'a> {
+    fn new(resource: &'a Resource, selection: &'a Selection, need: &'a Need) -> Self {
+        let is_shallow = !selection.looks_into_content();
+        let is_plain = resource.nature == Nature::Custom;
+        Self {
+            resource,
+            selection,
+            is_raw: *need == Need::Documents && is_shallow && resource.is_stored_as_served,
+            parts: match need {
+                Need::Parts(parts) if is_shallow && is_plain => Some(parts),
+                _ => None,
+            },
+            metadata: Parts::metadata(),
+        }
+    }
+
+    fn object(&self, stored: &Stored) -> Result<Value> {
+        let object = match self.parts {
+            Some(parts) => stored.parts(parts)?,
+            None => stored.object()?,
+        };
+        Ok(self.resource.served(object))
+    }
+
+    /// Whether a document is selected that nobody else looks into.
+    fn takes(&self, stored: &Stored) -> Result<bool> {
+        if self.selection.is_everything() {
+            return Ok(true);
+        }
+        let object = match self.selection.looks_into_content() {
+            true => self.resource.served(stored.object()?),
+            false => stored.parts(&self.metadata)?,
+        };
+        Ok(self.selection.matches(&object, self.resource))
+    }
 }
 
 /// Objects that are read from the database at once.
@@ -152,9 +218,9 @@ impl Server {
     ///
     /// # Errors
     /// 400 for selectors, 503 when the database does not answer.
-    pub async fn selected(&self, ask: &Ask, raw: Raw) -> Result<Found> {
+    pub async fn selected(&self, ask: &Ask, need: &Need) -> Result<Found> {
         let selection = Selection::of(ask)?;
-        self.read(&ask.resource, &selection, Start::Now, usize::MAX, raw)
+        self.read(&ask.resource, &selection, Start::Now, usize::MAX, need)
             .await
     }
 
@@ -162,7 +228,7 @@ impl Server {
     ///
     /// # Errors
     /// 400 for the query, 410 when the revision is gone, 504 when it is not there yet.
-    pub async fn list(&self, ask: &Ask, raw: Raw) -> Result<Found> {
+    pub async fn list(&self, ask: &Ask, need: &Need) -> Result<Found> {
         let options = &ask.options;
         let selection = Selection::of(ask)?;
         let limit = if options.limit == 0 {
@@ -185,7 +251,7 @@ impl Server {
             }
             let from = Continuation::decode(&options.continue_token)?;
             return self
-                .read(&ask.resource, &selection, Start::Continued(from), limit, raw)
+                .read(&ask.resource, &selection, Start::Continued(from), limit, need)
                 .await;
         }
         let matching = options.resource_version_match.as_str();
@@ -212,7 +278,7 @@ impl Server {
             }
         };
         let start = at.map_or(Start::Now, Start::At);
-        self.read(&ask.resource, &selection, start, limit, raw).await
+        self.read(&ask.resource, &selection, start, limit, need).await
     }
 
     /// A revision from a client, which must exist already.
@@ -233,10 +299,10 @@ impl Server {
         selection: &Selection,
         start: Start,
         limit: usize,
-        raw: Raw,
+        need: &Need,
     ) -> Result<Found> {
         let takes_all = selection.is_everything();
-        let is_raw = raw == Raw::Allowed && takes_all && resource.is_stored_as_served;
+        let reader = Reader::new(resource, selection, need);
         let mut found = Found {
             revision: 0,
             objects: Vec::new(),
@@ -296,9 +362,7 @@ impl Server {
             let is_end = chunk.is_none_or(|chunk| page.objects.len() < chunk);
             for stored in page.objects {
                 let place = (stored.key.namespace.clone(), stored.key.name.clone());
-                if found.objects.len() + found.documents.len() == limit
-                    && self.would_take(resource, selection, &stored)?
-                {
+                if found.objects.len() + found.documents.len() == limit && reader.takes(&stored)? {
                     let continuation = Continuation {
                         rv: found.revision,
                         after: last.unwrap_or_default(),
@@ -308,16 +372,18 @@ impl Server {
                     found.remaining = continuation.left;
                     return Ok(found);
                 }
-                if is_raw {
-                    found.documents.push(stored.document);
-                } else {
-                    let object = resource.served(stored.object()?);
-                    if takes_all || selection.matches(&object, resource) {
-                        found.objects.push(object);
-                    } else {
+                if !reader.is_raw {
+                    let object = reader.object(&stored)?;
+                    if !takes_all && !selection.matches(&object, resource) {
                         after = Some(place);
                         continue;
                     }
+                    found.objects.push(object);
+                } else if reader.takes(&stored)? {
+                    found.documents.push(stored.document);
+                } else {
+                    after = Some(place);
+                    continue;
                 }
                 last = Some(place.clone());
                 after = Some(place);
@@ -326,13 +392,6 @@ impl Server {
                 return Ok(found);
             }
         }
-    }
-
-    fn would_take(&self, resource: &Resource, selection: &Selection, stored: &Stored) -> Result<bool> {
-        if selection.is_everything() {
-            return Ok(true);
-        }
-        Ok(selection.matches(&resource.served(stored.object()?), resource))
     }
 }
 

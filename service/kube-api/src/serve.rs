@@ -12,7 +12,7 @@ use crate::body;
 use crate::discovery;
 use crate::error::{ApiError, Result};
 use crate::negotiate::{self, Form, View};
-use crate::read::{Found, Raw};
+use crate::read::{Found, Need};
 use crate::request::{Caller, Options, Target, field_manager};
 use crate::review;
 use crate::server::Server;
@@ -139,12 +139,11 @@ async fn dispatch(
             Ok(shown(&ask, form, StatusCode::OK, object))
         }
         Method::GET | Method::HEAD => {
-            let raw = if form.view == View::Whole && !form.yaml {
-                Raw::Allowed
-            } else {
-                Raw::No
+            let need = match form.yaml {
+                true => Need::Objects,
+                false => Need::of(&ask, form.view),
             };
-            let found = server.list(&ask, raw).await?;
+            let found = server.list(&ask, &need).await?;
             Ok(listed(&ask, form, found))
         }
         Method::POST if !has_name && ask.resource.namespaced != ask.namespace.is_empty() => {

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 pub use sql::{Database, SqlStorage};
 
+use crate::glance::Parts;
 use crate::log::Change;
 use crate::object;
 
@@ -45,6 +46,17 @@ impl Stored {
     /// `Corrupt` when it is no JSON object.
     pub fn object(&self) -> Result<Value, StorageError> {
         parse(&self.document, self.revision)
+    }
+
+    /// Parts of it.
+    ///
+    /// # Errors
+    /// `Corrupt` when it is no JSON.
+    pub(crate) fn parts(&self, parts: &Parts) -> Result<Value, StorageError> {
+        parts.read(&self.document).map_err(|error| StorageError::Corrupt {
+            revision: self.revision,
+            reason: error.to_string(),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
 
+use crate::glance::Parts;
 use crate::jsonpath::Path;
 use crate::object;
 
@@ -58,6 +59,18 @@ impl Columns {
             priority: 0,
             path,
         }])
+    }
+
+    /// What of an object is looked at; all of it for built-in kinds.
+    pub fn parts(&self) -> Parts {
+        let Self::Declared(columns) = self else {
+            return Parts::default();
+        };
+        let mut parts = Parts::metadata();
+        for column in columns {
+            parts.add(column.path.beginning());
+        }
+        parts
     }
 
     fn definitions(&self) -> Vec<Value> {

@@ -14,7 +14,7 @@ use crate::error::{ApiError, FieldError, Result};
 use crate::log::{Change, ChangeKind};
 use crate::negotiate::View;
 use crate::object;
-use crate::read::{Raw, Selection, parse_revision};
+use crate::read::{Need, Selection, parse_revision};
 use crate::request::invalid_options;
 use crate::server::Server;
 use crate::storage::Revision;
@@ -116,12 +116,8 @@ fn check_options(ask: &Ask) -> Result<()> {
 impl Watch {
     /// What is there now.
     async fn initial(&mut self) -> Result<Bytes> {
-        let raw = if self.view == View::Whole {
-            Raw::Allowed
-        } else {
-            Raw::No
-        };
-        let found = self.server.selected(&self.ask, raw).await?;
+        let need = Need::of(&self.ask, self.view);
+        let found = self.server.selected(&self.ask, &need).await?;
         self.cursor = found.revision;
         let mut lines = String::new();
         for document in found.documents {

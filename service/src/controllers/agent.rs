@@ -14,6 +14,20 @@
 //! | `patch` | what of it is written |
 //! | `gone`, `restore` | hosts without Agents, Agents without hosts |
 //! | `feed` | what has a key looked at |
+//!
+//! Where this differs on purpose from what kube-controllers.md describes:
+//!
+//! - An Agent is made with its labels, annotations, approval and finalizer, and not changed into that by writes that follow.
+//! - A setting that cannot be taken is told in `SpecSynced`, and the others of the same spec are taken nevertheless. A disk that is
+//!   chosen before the host has told its disks waits for them.
+//! - A machine that is booted into another InfraEnv of the namespace keeps its spec, unless that InfraEnv belongs to another cluster.
+//! - `clusterDeploymentName` of a host that is not fit yet waits (`BackendError`) and is followed as soon as the host is known. The label
+//!   with the ClusterDeployment's namespace is set when the host is bound, not when it has registered again.
+//! - A host that is being added to a cluster can be taken out of it: its installation is cancelled first.
+//! - `fencingCredentialsSecretRef` is an `InputError`: fencing is for clusters that are not installed here.
+//! - Installed nodes are not reclaimed by a pod on the cluster: they wait for somebody to boot them.
+//! - A restored host is judged anew from its inventory; one that was in the middle of an installation is restored as `error`.
+//! - Empty lists of the inventory's annotation are lists, never `null`.
 
 pub mod conditions;
 pub mod desired;
@@ -67,7 +81,7 @@ const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let agents = Arc::new(Agents::default());
     let queue = Arc::new(Queue::default());
-    let labels = Arc::new(Labels::default());
+    let labels = Arc::new(Labels::new(queue.clone()));
     let (infra_envs, infra_env_writer) = reflector::store();
     let (classifications, classification_writer) = reflector::store();
     let (secrets, secret_writer) = reflector::store();

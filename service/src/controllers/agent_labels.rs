@@ -2,22 +2,18 @@
 //!
 //! They are worked out while an Agent is looked at, so that they need no write of their own.
 
+mod asking;
 pub mod query;
 pub mod worker;
 
-use std::collections::{BTreeMap, HashMap};
-use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
 
 use muster_core::host::labels;
-use muster_core::kube::KubeRef;
 use muster_resources::AgentClassification;
-use muster_resources::inventory::HostInventory;
 use muster_resources::names::label;
 
-use super::agent::known::digest;
+pub use asking::Labels;
 use query::Outcome;
-use worker::Queries;
 
 /// Begins the value of a label whose query failed.
 pub const QUERY_ERROR: &str = "QUERYERROR-";
@@ -66,7 +62,7 @@ fn decided(
         let (value, error) = (&classification.spec.label_value, error_value(classification));
         let set = match outcome {
             Some(Outcome::Matches) => Some(value.clone()),
-            Some(Outcome::Fails(_)) => Some(error.clone()),
+            Some(Outcome::Fails(_) | Outcome::Stopped(_)) => Some(error.clone()),
             Some(Outcome::Differs) | None => None,
         };
         if set.is_some() {
@@ -79,104 +75,6 @@ fn decided(
         }
     }
     wanted
-}
-
-/// Asks the queries, and remembers what they said of which inventory.
-#[derive(Default)]
-pub struct Labels {
-    queries: Queries,
-    remembered: Mutex<HashMap<KubeRef, Remembered>>,
-    failures: Mutex<HashMap<String, String>>,
-}
-
-struct Remembered {
-    inventory: u64,
-    asked: u64,
-    outcomes: Arc<Vec<Outcome>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Labels {
-    /// The labels to set or take away on the Agent `agent`. `inventory`: with its digest; without one nothing is asked, and only labels of
-    /// classifications that go away change.
-    ///
-    /// # Errors
-    /// When queries cannot be asked at all.
-    pub async fn wanted(
-        &self,
-        agent: &KubeRef,
-        inventory: Option<(&HostInventory, u64)>,
-        classifications: &[Arc<AgentClassification>],
-        present: &BTreeMap<String, String>,
-    ) -> io::Result<BTreeMap<String, Option<String>>> {
-        if classifications.is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let (alive, leaving): (Vec<_>, Vec<_>) = classifications
-            .iter()
-            .filter(|classification| unusable(classification).is_none())
-            .partition(|classification| classification.metadata.deletion_timestamp.is_none());
-        let mut asked: Vec<(&AgentClassification, Option<Outcome>)> = Vec::new();
-        if let Some((inventory, digest)) = inventory {
-            let queries: Vec<&str> = alive.iter().map(|one| one.spec.query.as_str()).collect();
-            let outcomes = self.ask(agent, inventory, digest, &queries).await?;
-            for (classification, outcome) in alive.iter().zip(outcomes.iter()) {
-                asked.push((classification, Some(outcome.clone())));
-            }
-        }
-        asked.extend(leaving.iter().map(|one| (one.as_ref(), None)));
-        asked.sort_by_key(|(one, _)| one.metadata.name.clone());
-        Ok(decided(&asked, present))
-    }
-
-    async fn ask(
-        &self,
-        agent: &KubeRef,
-        inventory: &HostInventory,
-        inventory_digest: u64,
-        queries: &[&str],
-    ) -> io::Result<Arc<Vec<Outcome>>> {
-        let asked = digest(&queries);
-        let known = lock(&self.remembered)
-            .get(agent)
-            .filter(|known| known.inventory == inventory_digest && known.asked == asked)
-            .map(|known| known.outcomes.clone());
-        if let Some(outcomes) = known {
-            return Ok(outcomes);
-        }
-        let json = serde_json::to_string(inventory)?;
-        let outcomes = Arc::new(self.queries.ask(&json, queries).await?);
-        for (query, outcome) in queries.iter().zip(outcomes.iter()) {
-            if let Outcome::Fails(why) = outcome {
-                lock(&self.failures).insert((*query).to_owned(), why.clone());
-            }
-        }
-        let remembered = Remembered {
-            inventory: inventory_digest,
-            asked,
-            outcomes: outcomes.clone(),
-        };
-        lock(&self.remembered).insert(agent.clone(), remembered);
-        Ok(outcomes)
-    }
-
-    /// Why `query` failed when it last did.
-    pub fn failure(&self, query: &str) -> Option<String> {
-        lock(&self.failures).get(query).cloned()
-    }
-
-    /// The Agent is gone.
-    pub fn forget(&self, agent: &KubeRef) {
-        lock(&self.remembered).remove(agent);
-    }
-
-    /// Only these queries are still asked.
-    pub fn forget_failures_but(&self, queries: &[&str]) {
-        lock(&self.failures).retain(|query, _| queries.contains(&query.as_str()));
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::{ATTEMPTS, Ask, Outcome, Present};
 use crate::builtin::Nature;
 use crate::error::{ApiError, Result};
 use crate::object;
-use crate::read::Raw;
+use crate::read::Need;
 use crate::request::Propagation;
 use crate::server::Server;
 
@@ -97,7 +97,7 @@ impl Server {
     /// # Errors
     /// As of lists and deletions.
     pub async fn delete_collection(&self, ask: &Ask, deletion: &Deletion) -> Result<Outcome> {
-        let found = self.selected(ask, Raw::No).await?;
+        let found = self.selected(ask, &Need::Objects).await?;
         for object in &found.objects {
             let one = Ask {
                 namespace: object::namespace(object).to_owned(),

@@ -180,6 +180,14 @@ async fn changes(kubectl: &Kubectl) {
             format!("book.library.example.com/b {said}")
         );
     }
+    // No document of OpenAPI v3 has this kind.
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": [wanted, a_book("c", 1)]});
+    let file = kubectl.file("list.json", &list.to_string());
+    assert_eq!(
+        kubectl.run(&["apply", "-f", &file]).await.trim(),
+        "book.library.example.com/b unchanged\nbook.library.example.com/c created"
+    );
+    kubectl.run(&["delete", "book", "c", "--wait=false"]).await;
     let file = kubectl.file("b.yaml", &wanted.to_string());
     let applied = kubectl
         .run(&["apply", "--server-side", "--force-conflicts", "-f", &file])

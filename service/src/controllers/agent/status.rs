@@ -45,7 +45,8 @@ pub fn of_host(look: &Look<'_>, before: &AgentStatus, now: Timestamp) -> AgentSt
             .as_ref()
             .map(inventory::shown)
             .or_else(|| before.inventory.clone()),
-        progress: progress(data),
+        // One that was there becomes empty and does not go, as on the wire of the field.
+        progress: progress(data).or_else(|| before.progress.as_ref().map(|_| HostProgress::default())),
         ntp_sources: ntp_sources(data).unwrap_or_else(|| before.ntp_sources.clone()),
         conditions: merged(
             &before.conditions,

@@ -20,6 +20,8 @@ pub enum Outcome {
     Differs,
     /// It cannot be asked, failed, or gave no value or several; the reason is for people.
     Fails(String),
+    /// It took too long or too much, and is not asked again for a while; the reason is for people.
+    Stopped(String),
 }
 
 type Filter = jaq_core::Filter<data::JustLut<Val>>;

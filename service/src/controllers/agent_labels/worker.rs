@@ -12,7 +12,7 @@ use std::sync::{Mutex as SyncMutex, PoisonError};
 use std::time::Duration;
 
 use jaq_json::{Val, read};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Mutex;
@@ -26,11 +26,14 @@ pub const COMMAND: &str = "ask-queries";
 /// How long a query may take. Generous, since the machine may be busy; a query of an inventory takes less than a millisecond.
 const TIME_LIMIT: Duration = Duration::from_secs(3);
 
-/// How much memory the child may have, bytes.
-const MEMORY_LIMIT: u64 = 1 << 30;
+/// How much address space the child may have, bytes; the program itself takes a quarter of it.
+const MEMORY_LIMIT: u64 = 384 << 20;
+
+/// Has the child's allocator not reserve a gigabyte before the limit is set.
+const ALLOCATOR: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32MiB");
 
 /// How long a query that had to be stopped is not asked again.
-const CONDEMNED: Duration = Duration::from_secs(600);
+pub const CONDEMNED: Duration = Duration::from_secs(600);
 
 /// Longest query, bytes.
 const LONGEST_QUERY: usize = 16 << 10;
@@ -40,14 +43,18 @@ const LONGEST_QUERY: usize = 16 << 10;
 /// # Errors
 /// When the limit cannot be set or the pipe breaks.
 pub fn answer() -> io::Result<()> {
-    let limit = Some(MEMORY_LIMIT);
-    setrlimit(
-        Resource::As,
-        Rlimit {
-            current: limit,
-            maximum: limit,
-        },
-    )?;
+    // No core file is left behind by one that breaks.
+    for (resource, limit) in [(Resource::As, MEMORY_LIMIT), (Resource::Core, 0)] {
+        let allowed = getrlimit(resource).maximum.unwrap_or(u64::MAX);
+        let limit = Some(limit.min(allowed));
+        setrlimit(
+            resource,
+            Rlimit {
+                current: limit,
+                maximum: limit,
+            },
+        )?;
+    }
     serve(io::stdin().lock(), io::stdout().lock())
 }
 
@@ -156,6 +163,7 @@ impl Queries {
         let mut child = Command::new(&self.program)
             .arg(COMMAND)
             .env_clear()
+            .env(ALLOCATOR.0, ALLOCATOR.1)
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -182,13 +190,13 @@ impl Queries {
         }
         let mut condemned = self.condemned.lock().unwrap_or_else(PoisonError::into_inner);
         condemned.retain(|_, (until, _)| *until > Instant::now());
-        condemned.get(query).map(|(_, why)| Outcome::Fails(why.clone()))
+        condemned.get(query).map(|(_, why)| Outcome::Stopped(why.clone()))
     }
 
     fn condemn(&self, query: &str, why: String) -> Outcome {
         let mut condemned = self.condemned.lock().unwrap_or_else(PoisonError::into_inner);
         condemned.insert(query.to_owned(), (Instant::now() + CONDEMNED, why.clone()));
-        Outcome::Fails(why)
+        Outcome::Stopped(why)
     }
 }
 
