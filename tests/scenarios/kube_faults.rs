@@ -336,9 +336,16 @@ fn a_database_that_is_away_loses_nothing(api: Api) {
     cluster.stop();
     println!("without database: {}", ready(503));
     let patch = r#"{"spec":{"approved":true,"hostname":"worker-1"}}"#;
-    let said = world
-        .kubectl
-        .try_run(&["patch", "agent", &host_id(1), "--type", "merge", "-p", patch]);
+    let said = world.kubectl.try_run(&[
+        "--request-timeout=5s",
+        "patch",
+        "agent",
+        &host_id(1),
+        "--type",
+        "merge",
+        "-p",
+        patch,
+    ]);
     // The built-in API is in the database.
     assert_eq!(said.is_good, api == Api::Real, "{}{}", said.out, said.err);
     cluster.start_again();

@@ -1,6 +1,7 @@
 //! What the service tells of itself: `/health`, `/ready`, `/metrics`, its description. None of it waits behind downloads.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
@@ -11,6 +12,9 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::infra_envs::chain;
+
+/// How long `/ready` waits for the database: who asks wants to know how it is now, and has limits of their own.
+const DATABASE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Alive: the process answers.
 pub async fn health() -> StatusCode {
@@ -28,7 +32,13 @@ pub struct Readiness {
 
 /// 200 while REST works; 503 while the database is away. The body says which part is not well, also with 200.
 pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Readiness>) {
-    let database = app.store.ping().await;
+    let database = match tokio::time::timeout(DATABASE_PATIENCE, app.store.ping()).await {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(_) => Err(format!(
+            "the database has not answered for {} s",
+            DATABASE_PATIENCE.as_secs()
+        )),
+    };
     let (code, status) = match &database {
         Ok(()) => (StatusCode::OK, "ready"),
         Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
@@ -41,7 +51,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Readiness>)
     let readiness = Readiness {
         status,
         kubernetes,
-        database: database.map_or_else(|error| error.to_string(), |()| "ok".into()),
+        database: database.err().unwrap_or_else(|| "ok".into()),
         live_image: live_image(&app).await,
     };
     (code, Json(readiness))
