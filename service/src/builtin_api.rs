@@ -12,6 +12,7 @@ use muster_kube_api::{
 use muster_resources::crds;
 use muster_store::{Kind, Store};
 use rustls::ServerConfig;
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -59,11 +60,11 @@ impl BuiltinApi {
         let token = store
             .setting_or_insert(TOKEN_SETTING, now(), || Secret::new(random::token()))
             .await?;
-        let text = kubeconfig(
+        let text = contexts(
+            &authority,
             &format!("https://{}", seen_from_here(address)),
-            authority.certificate_pem(),
-            &Credentials::Token(token.reveal()),
-        );
+            &token,
+        )?;
         let path = folder.join("kubeconfig");
         write_private(&path, text.as_bytes()).context("the kubeconfig")?;
         Ok(Self {
@@ -92,6 +93,30 @@ impl BuiltinApi {
         });
         api
     }
+}
+
+/// The administrator's kubeconfig, with two ways to prove who it is: the context in use shows the token, `muster-certificate` a client
+/// certificate.
+fn contexts(authority: &Authority, server: &str, token: &Secret) -> Result<String> {
+    let identity = authority.client(&Caller::administrator())?;
+    let of = |credentials| -> Result<Value> {
+        let text = kubeconfig(server, authority.certificate_pem(), &credentials);
+        Ok(serde_saphyr::from_str(&text)?)
+    };
+    let mut both = of(Credentials::Token(token.reveal()))?;
+    let mut other = of(Credentials::Certificate(&identity))?;
+    let name = Value::from("muster-certificate");
+    other["users"][0]["name"] = name.clone();
+    other["contexts"][0]["name"] = name.clone();
+    other["contexts"][0]["context"]["user"] = name;
+    for list in ["users", "contexts"] {
+        let added = other[list][0].take();
+        both[list]
+            .as_array_mut()
+            .with_context(|| format!("a kubeconfig has {list}"))?
+            .push(added);
+    }
+    Ok(serde_saphyr::to_string(&both)?)
 }
 
 /// How programs on this machine reach what listens on `address`.

@@ -78,6 +78,15 @@ fn the_kubeconfig_that_serve_writes_outlives_restarts(database: Database) {
         assert!(namespaces(&kubectl).contains("namespace/kept"));
         await_standing(&service, SOON, "ok, leading");
     }
+    let by_certificate = [
+        "--context",
+        "muster-certificate",
+        "get",
+        "namespaces",
+        "-o",
+        "name",
+    ];
+    assert!(kubectl.run(&by_certificate).contains("namespace/kept"));
     for kind in [
         "agents",
         "infraenvs",

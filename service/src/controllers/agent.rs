@@ -123,7 +123,10 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         () = stop.cancelled() => false,
     };
     if ready {
-        tasks.spawn(feed.everything());
+        tasks.spawn(async move {
+            feed.everything().await;
+            std::future::pending().await
+        });
         tasks.spawn(agent_classification::follow(
             context.client.clone(),
             agents,
@@ -134,18 +137,11 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
             let urgent_only = worker >= WORKERS;
             tasks.spawn(work(reconciler.clone(), queue.clone(), urgent_only));
         }
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => break,
-                ended = tasks.join_next() => match ended {
-                    // The first look at everything ends by itself.
-                    Some(Ok(())) => {}
-                    Some(Err(error)) => {
-                        tracing::error!(%error, "the controller of Agents broke");
-                        break;
-                    }
-                    None => break,
-                },
+        tokio::select! {
+            () = stop.cancelled() => {}
+            // None of them ends by itself.
+            Some(ended) = tasks.join_next() => {
+                tracing::error!(?ended, "a part of the controller of Agents ended");
             }
         }
     }

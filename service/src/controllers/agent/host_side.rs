@@ -229,7 +229,7 @@ impl Reconciler {
                 .await;
         }
         if let Some(token) = token.filter(|_| token_taken) {
-            token.is_given(key);
+            token.mark_given(key);
         }
     }
 

@@ -53,10 +53,16 @@ impl Known {
         }
     }
 
-    /// How new it is. Source: resource versions of one kind can be compared as numbers since Kubernetes 1.35; etcd's always could.
-    fn version(&self) -> u64 {
-        let version = self.agent.metadata.resource_version.as_deref();
-        version.and_then(|text| text.parse().ok()).unwrap_or(u64::MAX)
+    /// Whether it is the object that `other` is, and no newer. Source: resource versions of one kind can be compared as numbers since
+    /// Kubernetes 1.35; etcd's always could.
+    fn is_covered_by(&self, other: &Self) -> bool {
+        let version =
+            |known: &Self| -> Option<u64> { known.agent.metadata.resource_version.as_deref()?.parse().ok() };
+        let newer = match (version(self), version(other)) {
+            (Some(own), Some(others)) => own > others,
+            (None, _) | (_, None) => true,
+        };
+        !newer && self.agent.metadata.uid == other.agent.metadata.uid
     }
 
     /// Its status, stripped.
@@ -196,8 +202,7 @@ impl Agents {
                 let slot = entry.get_mut();
                 slot.round = round;
                 let old = &slot.known;
-                let another = old.agent.metadata.uid != new.agent.metadata.uid;
-                if !another && new.version() <= old.version() {
+                if new.is_covered_by(old) {
                     return (key, Observed::Known);
                 }
                 let wish = new.agent.spec != old.agent.spec || new.is_deleting() != old.is_deleting();
@@ -246,9 +251,7 @@ impl Agents {
             Entry::Vacant(_) if gone => new,
             Entry::Occupied(mut entry) => {
                 let slot = entry.get_mut();
-                if slot.known.version() < new.version()
-                    || slot.known.agent.metadata.uid != new.agent.metadata.uid
-                {
+                if !new.is_covered_by(&slot.known) {
                     slot.known = new;
                 }
                 slot.round = round;
@@ -265,4 +268,74 @@ impl Agents {
 /// Namespace and name of an Agent.
 pub fn key_of(agent: &Agent) -> KubeRef {
     KubeRef::new(agent.namespace().unwrap_or_default(), agent.name_any())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(version: u64, hostname: &str) -> Agent {
+        let mut agent = Agent::new("a", muster_resources::AgentSpec::default());
+        agent.metadata.namespace = Some("lab".into());
+        agent.metadata.uid = Some("u".into());
+        agent.metadata.resource_version = Some(version.to_string());
+        agent.metadata.finalizers = Some(vec!["held".into()]);
+        agent.spec.hostname = Some(hostname.into());
+        agent
+    }
+
+    fn hostname(agents: &Agents) -> Option<String> {
+        let known = agents.get(&KubeRef::new("lab", "a"))?;
+        known.agent.spec.hostname.clone()
+    }
+
+    #[test]
+    fn own_writes_come_back_as_known_and_wishes_are_told_apart() {
+        let agents = Agents::default();
+        assert_eq!(agents.observe(agent(5, "one")).1, Observed::News);
+        agents.wrote(agent(7, "one"));
+        assert_eq!(
+            agents.observe(agent(6, "zero")).1,
+            Observed::Known,
+            "older than our write"
+        );
+        assert_eq!(agents.observe(agent(7, "one")).1, Observed::Known);
+        assert_eq!(agents.observe(agent(8, "two")).1, Observed::Wish);
+        assert_eq!(agents.observe(agent(9, "two")).1, Observed::News);
+        agents.wrote(agent(8, "late"));
+        assert_eq!(
+            hostname(&agents).as_deref(),
+            Some("two"),
+            "an answer that comes late changes nothing"
+        );
+    }
+
+    #[test]
+    fn what_a_listing_does_not_show_is_gone_unless_it_was_just_written() {
+        let agents = Agents::default();
+        agents.observe(agent(5, "one"));
+        agents.begin_listing();
+        assert_eq!(agents.end_listing(), [KubeRef::new("lab", "a")]);
+        agents.begin_listing();
+        agents.wrote(agent(6, "made meanwhile"));
+        assert!(agents.end_listing().is_empty());
+        let mut last = agent(7, "released");
+        last.metadata.finalizers = None;
+        last.metadata.deletion_timestamp = serde_json::from_value("2026-01-01T00:00:00Z".into()).ok();
+        agents.wrote(last);
+        assert_eq!(
+            hostname(&agents),
+            None,
+            "without finalizers it is gone with this write"
+        );
+    }
+
+    #[test]
+    fn long_texts_are_kept_as_digests_that_tell_them_apart() {
+        let (one, other) = ("x".repeat(500), "y".repeat(500));
+        assert_eq!(short(&one), short(&one));
+        assert_ne!(short(&one), short(&other));
+        assert!(short(&one).len() < 64);
+        assert_eq!(short("short"), "short");
+    }
 }

@@ -165,9 +165,10 @@ mod tests {
             ..Default::default()
         };
         status.validations_info.insert("network".into(), vec![check]);
-        let mut agent = muster_resources::Agent::default();
-        agent.status = Some(status.clone());
-        let known = Known::of(agent);
+        let known = Known::of(muster_resources::Agent {
+            status: Some(status.clone()),
+            ..Default::default()
+        });
         assert_eq!(super::status(&known, status.clone()), None);
 
         let mut silent = status.clone();

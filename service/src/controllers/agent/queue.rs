@@ -142,13 +142,9 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         wait
     }
 
-    /// Keys in the lanes, for the metrics.
-    pub fn len(&self) -> usize {
-        self.state().waiting.len()
-    }
-
     /// Nothing waits and nothing is being looked at.
-    pub fn is_idle(&self) -> bool {
+    #[cfg(test)]
+    fn is_idle(&self) -> bool {
         let state = self.state();
         state.waiting.is_empty() && state.taken.is_empty()
     }
@@ -209,7 +205,10 @@ impl<K: Clone + Eq + Hash> State<K> {
             self.taken.insert(key.clone(), None);
             return Some((key, Lane::Urgent));
         }
-        while !urgent_only {
+        if urgent_only {
+            return None;
+        }
+        loop {
             let key = self.normal.pop_front()?;
             // Empty places are left by keys that went over to the other lane.
             if self.waiting.get(&key) == Some(&Lane::Normal) {
@@ -218,7 +217,6 @@ impl<K: Clone + Eq + Hash> State<K> {
                 return Some((key, Lane::Normal));
             }
         }
-        None
     }
 
     fn end(&mut self, key: &K) -> bool {

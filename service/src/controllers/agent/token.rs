@@ -44,7 +44,7 @@ impl Tokens {
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The token that `spec` wants. When the host has it, say so by [`Wanted::is_given`].
+    /// The token that `spec` wants. When the host has it, say so by [`Wanted::mark_given`].
     ///
     /// # Errors
     /// When the Secret cannot be read, or is not as it should be.
@@ -101,7 +101,7 @@ pub struct Wanted<'a> {
 
 impl Wanted<'_> {
     /// The host of `agent` has it.
-    pub fn is_given(self, agent: &KubeRef) {
+    pub fn mark_given(self, agent: &KubeRef) {
         if let Some(given) = self.given {
             self.tokens.given().insert(agent.clone(), given);
         }

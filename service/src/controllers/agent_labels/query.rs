@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use jaq_core::load::{Arena, File, Loader};
 use jaq_core::{Compiler, Ctx, Vars, data, load, unwrap_valr};
 use jaq_json::Val;
+use muster_core::text::one_line;
 use serde::{Deserialize, Serialize};
 
 /// What a query says of one inventory. Source: kube-controllers.md §5.
@@ -29,6 +30,9 @@ type Filter = jaq_core::Filter<data::JustLut<Val>>;
 /// Queries that are understood; kept, since each is asked of many inventories.
 #[derive(Default)]
 pub struct Compiled(HashMap<String, Result<Filter, String>>);
+
+/// Longest error that is told, bytes.
+const MAX_ERROR: usize = 300;
 
 /// Most queries kept.
 const KEPT: usize = 256;
@@ -52,7 +56,7 @@ fn run(filter: &Filter, inventory: &Val) -> Outcome {
     let mut values = filter.id.run((context, inventory.clone())).map(unwrap_valr);
     let first = match values.next() {
         None => return Outcome::Fails("the query gives no value; let it end in true or false".into()),
-        Some(Err(error)) => return Outcome::Fails(format!("the query fails: {error}")),
+        Some(Err(error)) => return failed(&error),
         Some(Ok(value)) => value,
     };
     match values.next() {
@@ -61,8 +65,16 @@ fn run(filter: &Filter, inventory: &Val) -> Outcome {
         Some(Ok(_)) => {
             Outcome::Fails("the query gives several values; gather them with any(...) or all(...)".into())
         }
-        Some(Err(error)) => Outcome::Fails(format!("the query fails: {error}")),
+        Some(Err(error)) => failed(&error),
     }
+}
+
+/// Errors may hold whole inventories.
+fn failed(error: &impl std::fmt::Display) -> Outcome {
+    Outcome::Fails(format!(
+        "the query fails: {}",
+        one_line(&error.to_string(), MAX_ERROR)
+    ))
 }
 
 fn compile(query: &str) -> Result<Filter, String> {

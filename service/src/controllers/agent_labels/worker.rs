@@ -144,7 +144,7 @@ impl Queries {
                     tracing::warn!(%error, "an AgentClassification's query ended the process that asks it");
                     outcomes.push(self.condemn(
                         query,
-                        "the query was stopped: it needs too much memory or calls itself too deeply".into(),
+                        "the query was stopped: it needs too much memory, calls itself too deeply, or halts".into(),
                     ));
                 }
                 Err(_) => {

@@ -14,14 +14,55 @@ use crate::controllers::conditions;
 /// Names told in one message; of more, the number.
 const NAMED: usize = 10;
 
-/// Whether there is an image.
-const IMAGE_CREATED: &str = "ImageCreated";
-/// Ours: whether hosts get the network configuration of the NMStateConfigs. Only there when some match.
-const STATIC_NETWORK_APPLIED: &str = "StaticNetworkApplied";
-/// Ours: whether hosts use the mirror registry. Only there when one is referred to.
-const MIRROR_REGISTRY_APPLIED: &str = "MirrorRegistryApplied";
-/// Ours: what a deletion waits for. Only there while it waits.
-const DELETION_BLOCKED: &str = "DeletionBlocked";
+/// The conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Type {
+    /// Whether there is an image: the only one of the field.
+    ImageCreated,
+    /// Ours: whether hosts get the network configuration of the NMStateConfigs. Only there when some match.
+    StaticNetworkApplied,
+    /// Ours: whether hosts use the mirror registry. Only there when one is referred to.
+    MirrorRegistryApplied,
+    /// Ours: what a deletion waits for. Only there while it waits.
+    DeletionBlocked,
+}
+
+impl Type {
+    fn name(self) -> &'static str {
+        match self {
+            Self::ImageCreated => "ImageCreated",
+            Self::StaticNetworkApplied => "StaticNetworkApplied",
+            Self::MirrorRegistryApplied => "MirrorRegistryApplied",
+            Self::DeletionBlocked => "DeletionBlocked",
+        }
+    }
+}
+
+/// Why a condition is as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    InfraEnvAvailable,
+    ImageCreationError,
+    MissingClusterDeployment,
+    NotSupportedByImage,
+    InvalidNMStateConfig,
+    InvalidMirrorRegistry,
+    HostsInUse,
+}
+
+impl Reason {
+    fn name(self) -> &'static str {
+        match self {
+            Self::InfraEnvAvailable => "InfraEnvAvailable",
+            Self::ImageCreationError => "ImageCreationError",
+            Self::MissingClusterDeployment => "MissingClusterDeployment",
+            Self::NotSupportedByImage => "NotSupportedByImage",
+            Self::InvalidNMStateConfig => "InvalidNMStateConfig",
+            Self::InvalidMirrorRegistry => "InvalidMirrorRegistry",
+            Self::HostsInUse => "HostsInUse",
+        }
+    }
+}
 
 /// What came of a look at an InfraEnv.
 #[derive(Debug)]
@@ -70,16 +111,16 @@ pub fn status(
     match outcome {
         Outcome::Available(available) => {
             addresses(&mut next, available);
-            replace(&mut list, IMAGE_CREATED, Some(image_created(available)), now);
+            replace(&mut list, Type::ImageCreated, Some(image_created(available)), now);
             replace(
                 &mut list,
-                STATIC_NETWORK_APPLIED,
+                Type::StaticNetworkApplied,
                 static_network(available.networks),
                 now,
             );
             replace(
                 &mut list,
-                MIRROR_REGISTRY_APPLIED,
+                Type::MirrorRegistryApplied,
                 available.mirror_registry.as_ref().map(mirror_registry),
                 now,
             );
@@ -90,16 +131,20 @@ pub fn status(
             if let Some(events) = events {
                 next.debug_info.get_or_insert_default().events_url = Some(events.clone());
             }
-            let told = Told::new("False", "ImageCreationError", format!("There is no image: {why}"));
-            replace(&mut list, IMAGE_CREATED, Some(told), now);
+            let told = Told::new(
+                "False",
+                Reason::ImageCreationError,
+                format!("There is no image: {why}"),
+            );
+            replace(&mut list, Type::ImageCreated, Some(told), now);
         }
         Outcome::MissingCluster(why) => {
             let told = Told::new(
                 "Unknown",
-                "MissingClusterDeployment",
+                Reason::MissingClusterDeployment,
                 format!("The cluster of spec.clusterRef is not there: {why}"),
             );
-            replace(&mut list, IMAGE_CREATED, Some(told), now);
+            replace(&mut list, Type::ImageCreated, Some(told), now);
         }
         Outcome::Blocked(_) => {}
     }
@@ -107,7 +152,7 @@ pub fn status(
         Outcome::Blocked(hosts) => Some(blocked(hosts)),
         Outcome::Available(_) | Outcome::Unusable { .. } | Outcome::MissingCluster(_) => None,
     };
-    replace(&mut list, DELETION_BLOCKED, blocked, now);
+    replace(&mut list, Type::DeletionBlocked, blocked, now);
     next.conditions = list;
     next
 }
@@ -135,12 +180,12 @@ fn addresses(next: &mut InfraEnvStatus, available: &Available<'_>) {
 /// A condition without its times.
 struct Told {
     status: &'static str,
-    reason: &'static str,
+    reason: Reason,
     message: String,
 }
 
 impl Told {
-    fn new(status: &'static str, reason: &'static str, message: impl Into<String>) -> Self {
+    fn new(status: &'static str, reason: Reason, message: impl Into<String>) -> Self {
         Self {
             status,
             reason,
@@ -157,7 +202,7 @@ fn image_created(available: &Available<'_>) -> Told {
             available.unapplied.join(" and ")
         ));
     }
-    Told::new("True", "InfraEnvAvailable", message)
+    Told::new("True", Reason::InfraEnvAvailable, message)
 }
 
 fn static_network(networks: &Networks) -> Option<Told> {
@@ -168,7 +213,7 @@ fn static_network(networks: &Networks) -> Option<Told> {
     if networks.refused.is_empty() {
         return Some(Told::new(
             "False",
-            "NotSupportedByImage",
+            Reason::NotSupportedByImage,
             format!(
                 "{} NMStateConfig(s) match and are stored, but {unapplied}",
                 networks.len()
@@ -189,7 +234,7 @@ fn static_network(networks: &Networks) -> Option<Told> {
     };
     Some(Told::new(
         "False",
-        "InvalidNMStateConfig",
+        Reason::InvalidNMStateConfig,
         format!(
             "{} of {} NMStateConfigs that match cannot be used: {}{more}. The others are stored, but {unapplied}",
             networks.refused.len(),
@@ -201,8 +246,8 @@ fn static_network(networks: &Networks) -> Option<Told> {
 
 fn mirror_registry(found: &Result<(), String>) -> Told {
     let (reason, what) = match found {
-        Ok(()) => ("NotSupportedByImage", String::new()),
-        Err(why) => ("InvalidMirrorRegistry", format!("{why}; and ")),
+        Ok(()) => (Reason::NotSupportedByImage, String::new()),
+        Err(why) => (Reason::InvalidMirrorRegistry, format!("{why}; and ")),
     };
     Told::new(
         "False",
@@ -227,7 +272,7 @@ fn blocked(hosts: &[(HostId, HostStatus)]) -> Told {
     };
     Told::new(
         "True",
-        "HostsInUse",
+        Reason::HostsInUse,
         format!(
             "These hosts belong to a cluster and are not installed: {}{more}. Unbind them (remove spec.clusterDeploymentName of their Agents) or delete their Agents",
             named.join(", ")
@@ -236,17 +281,17 @@ fn blocked(hosts: &[(HostId, HostStatus)]) -> Told {
 }
 
 /// Sets the condition of this type, or takes it away.
-fn replace(list: &mut Vec<Condition>, type_: &str, told: Option<Told>, now: Timestamp) {
+fn replace(list: &mut Vec<Condition>, type_: Type, told: Option<Told>, now: Timestamp) {
     let Some(told) = told else {
-        list.retain(|condition| condition.type_ != type_);
+        list.retain(|condition| condition.type_ != type_.name());
         return;
     };
     conditions::set(
         list,
         Condition {
-            type_: type_.to_owned(),
+            type_: type_.name().to_owned(),
             status: told.status.to_owned(),
-            reason: Some(told.reason.to_owned()),
+            reason: Some(told.reason.name().to_owned()),
             message: Some(told.message),
             last_transition_time: Some(conditions::time(now)),
             last_heartbeat_time: None,
