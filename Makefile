@@ -60,7 +60,7 @@ test: image programs-under-test ## Run all tests: SQLite, PostgreSQL, a real Kub
 	@.ci/kube
 	cargo test --workspace --no-fail-fast
 
-bench: build image ## Measure image downloads beside nginx, idle polls, and fleets of 3,000 and 10,000 hosts; prints tables
+bench: build image ## Measure image downloads beside nginx, idle polls, fleets of 3,000 and 10,000 hosts, custom resources; prints tables
 	@.ci/deps bench
 	@.ci/kube
 	cargo run --release -p muster-tests --bin bench
