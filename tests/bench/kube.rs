@@ -223,6 +223,11 @@ fn with_agents(world: &World, infra_env: &str, agents: &Agents) -> Result<Vec<St
     let seconds = (last - began).as_secs_f64();
     let thousands = f64::from(HOSTS) / 1000.0;
     let names = agents.names();
+    ensure!(
+        names.len() >= 2 * APPROVALS,
+        "only {} wait for approval",
+        names.len()
+    );
     let (idle_names, busy_names) = names[..2 * APPROVALS].split_at(APPROVALS);
     let idle = approvals(world, agents, idle_names)?;
     let tables = (tables(world, HOSTS as usize)?, tables(world, 500)?);
@@ -328,6 +333,8 @@ struct Seen {
 #[derive(Default)]
 struct One {
     has_inventory: bool,
+    /// Fit, and not approved.
+    is_waiting: bool,
     met: Option<Instant>,
 }
 
@@ -368,6 +375,8 @@ struct Condition {
     #[serde(rename = "type")]
     kind: String,
     status: String,
+    #[serde(default)]
+    reason: String,
 }
 
 impl Agents {
@@ -401,6 +410,8 @@ impl Agents {
         let Some(status) = event.object.status else {
             return;
         };
+        let waits = |condition: &Condition| condition.reason == "AgentIsNotApproved";
+        one.is_waiting = status.conditions.iter().any(waits);
         let is_met =
             |condition: &Condition| condition.kind == "RequirementsMet" && condition.status == "True";
         if one.met.is_none() && status.conditions.iter().any(is_met) {
@@ -452,8 +463,11 @@ impl Agents {
         (seen.last_inventory.expect("there are inventories"), writes)
     }
 
+    /// Those that wait for approval.
     fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.seen().by_name.keys().cloned().collect();
+        let seen = self.seen();
+        let waiting = seen.by_name.iter().filter(|(_, one)| one.is_waiting);
+        let mut names: Vec<String> = waiting.map(|(name, _)| name.clone()).collect();
         names.sort();
         names
     }
