@@ -13,15 +13,9 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
-/// kubectl: from `KUBEBUILDER_ASSETS` where that is set, else from the path.
-fn kubectl() -> Command {
-    let assets = std::env::var_os("KUBEBUILDER_ASSETS").map(|dir| Path::new(&dir).join("kubectl"));
-    Command::new(assets.filter(|path| path.exists()).unwrap_or("kubectl".into()))
-}
-
 /// Everything that a kustomization makes, by kind and name.
 fn built(folder: &str) -> BTreeMap<(String, String), Value> {
-    let output = kubectl()
+    let output = Command::new(muster_tests::kube::program("kubectl"))
         .arg("kustomize")
         .arg(root().join("deploy").join(folder))
         .output()
