@@ -1,5 +1,5 @@
 //! The way of an installed node back to the pool: a kernel and an initrd under its `/boot`, and a boot loader entry that
-//! starts them next time. Source: agent-protocol.md §6.1; unlike there, files stream to disk under another name, are
+//! starts them next time. Source: docs/protocol/agent-protocol.md#6.1; unlike there, files stream to disk under another name, are
 //! compared with the length (and digest, if told) that the server promised, and get their names only when they are on the
 //! disk; the entry comes last, so that what it names is whole; space is looked at where the files go.
 

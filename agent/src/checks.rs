@@ -1,6 +1,6 @@
 //! What a host finds out about its surroundings: who answers on its links, how far its packets get, what names mean,
 //! whether it is handed its ignition. Sockets of our own; no program is run.
-//! Source of every rule: agent-protocol.md §6 and §7.
+//! Source of every rule: docs/protocol/agent-protocol.md#6 and §7.
 //!
 //! Every check is a future that holds its sockets: dropping it ends it.
 

@@ -1,6 +1,6 @@
 //! How long a synchronous write takes on a disk, measured without ever overwriting data.
 //!
-//! The load is that of the field's agent (agent-protocol.md §6): two writers at once, 22 MiB each, blocks of 2300
+//! The load is that of the field's agent (docs/protocol/agent-protocol.md#6): two writers at once, 22 MiB each, blocks of 2300
 //! bytes through the page cache, `fdatasync` after each; the worse of their 99th percentiles counts. Differences, on
 //! purpose:
 //! - It is written only where the disk is proven blank: no partitions, holders, mounts or swap; opened exclusively, so

@@ -9,7 +9,7 @@ use crate::inventory;
 use crate::predictable_names;
 use crate::root::Root;
 
-/// What [`host_id::compute`] answers when it has nothing to go by (agent-inventory.md §14, rule 4).
+/// What [`host_id::compute`] answers when it has nothing to go by (docs/protocol/agent-inventory.md#14, rule 4).
 const NOTHING: &str = "deaddead-dead-dead-dead-deaddeaddead";
 
 /// The id under which this machine registers. Interfaces, and nothing else that could be slow to answer, are looked

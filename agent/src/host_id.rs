@@ -1,4 +1,4 @@
-//! The id under which a host registers. Source of the rules: agent-inventory.md §14.
+//! The id under which a host registers. Source of the rules: docs/protocol/agent-inventory.md#14.
 
 use md5::{Digest, Md5};
 use muster_api::ids::HostId;

@@ -1,5 +1,5 @@
 //! What a host reports of itself, found natively: sysfs, procfs, netlink, SMBIOS, a few ioctls; no program is run.
-//! Source of every rule: agent-inventory.md.
+//! Source of every rule: docs/protocol/agent-inventory.md.
 //!
 //! A probe that fails leaves its field empty, says why in [`Collected::problems`], and costs nothing else. The
 //! result is the same as long as the machine is: the session sends an inventory only when its text changes.
@@ -168,7 +168,7 @@ fn network(root: &Root, problems: &mut Problems) -> Network {
     network
 }
 
-/// Leaves small disks out while the text is too long (agent-inventory.md §13), and says so.
+/// Leaves small disks out while the text is too long (docs/protocol/agent-inventory.md#13), and says so.
 fn truncate(inventory: &mut Inventory, options: Options) {
     let length = |inventory: &Inventory| serde_json::to_string(inventory).map_or(0, |text| text.len() as u64);
     if options.output_max_size == 0 || length(inventory) <= options.output_max_size {

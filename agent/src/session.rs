@@ -1,5 +1,5 @@
 //! The conversation with a service: register, poll for instructions, run steps, reply.
-//! Source: agent-protocol.md §2-4, agent-lessons.md §4.
+//! Source: docs/protocol/agent-protocol.md#2-4, docs/protocol/agent-lessons.md#4.
 //!
 //! What happens next is decided by [`machine`], which does nothing else; [`runner`] carries it out.
 

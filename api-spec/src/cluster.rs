@@ -1,4 +1,4 @@
-//! Clusters that hosts are added to, on the wire. Source: rest-schemas.json, rest-behaviour.md §6.
+//! Clusters that hosts are added to, on the wire. Source: docs/protocol/rest-schemas.json, docs/protocol/rest-behaviour.md#6.
 
 mod answer;
 mod settings;
@@ -28,7 +28,7 @@ pub enum ClusterKind {
     DisconnectedCluster,
 }
 
-/// Where a cluster stands. Those that exist already stay in `adding-hosts` (host-lifecycle.md §15).
+/// Where a cluster stands. Those that exist already stay in `adding-hosts` (docs/protocol/host-lifecycle.md#15).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -1,4 +1,4 @@
-//! The two error bodies of the protocol. Source: rest-behaviour.md §1.1.
+//! The two error bodies of the protocol. Source: docs/protocol/rest-behaviour.md#1.1.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What happened, in order. Source: events.tsv and rest-behaviour.md §7.
+//! What happened, in order. Source: docs/protocol/events.tsv and docs/protocol/rest-behaviour.md#7.
 
 use serde::{Deserialize, Serialize};
 

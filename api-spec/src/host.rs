@@ -1,4 +1,4 @@
-//! Hosts on the wire. Source: rest-schemas.json, rest-behaviour.md §3 and §5, host-lifecycle.md §1.
+//! Hosts on the wire. Source: docs/protocol/rest-schemas.json, docs/protocol/rest-behaviour.md#3 and §5, docs/protocol/host-lifecycle.md#1.
 
 mod stage;
 
@@ -14,7 +14,7 @@ use crate::serialize::{is_default, null_as_default};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs, reason = "host-lifecycle.md §1 describes each")]
+#[allow(missing_docs, reason = "docs/protocol/host-lifecycle.md#1 describes each")]
 pub enum HostStatus {
     Discovering,
     Known,
@@ -171,7 +171,7 @@ pub enum MediaStatus {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HostCreateParams {
-    /// Computed by the agent (agent-inventory.md §14).
+    /// Computed by the agent (docs/protocol/agent-inventory.md#14).
     pub host_id: HostId,
     /// The agent's version or image reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]

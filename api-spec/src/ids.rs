@@ -44,7 +44,7 @@ macro_rules! id {
 
 id! {
     /// A host. Computed by the agent from the board serial, so its version bits mean nothing
-    /// (agent-inventory.md §14): parsers must not insist on an RFC 4122 version.
+    /// (docs/protocol/agent-inventory.md#14): parsers must not insist on an RFC 4122 version.
     HostId
 }
 id! {

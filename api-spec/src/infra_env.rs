@@ -1,4 +1,4 @@
-//! InfraEnvs on the wire. Source: rest-schemas.json, rest-behaviour.md §4.
+//! InfraEnvs on the wire. Source: docs/protocol/rest-schemas.json, docs/protocol/rest-behaviour.md#4.
 
 use serde::{Deserialize, Serialize};
 

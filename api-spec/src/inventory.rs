@@ -1,4 +1,4 @@
-//! What a host reports of itself. Source of every field: agent-inventory.md.
+//! What a host reports of itself. Source of every field: docs/protocol/agent-inventory.md.
 //!
 //! Scalars that are zero are left out; lists are always written (`[]`). Readers accept missing,
 //! `null` and `[]` alike. Sizes are bytes, speeds Mbit/s, CPU frequency MHz.

@@ -1,5 +1,5 @@
 //! The conversation between a registered host and the service: instructions out, replies in.
-//! Source: agent-protocol.md §4 and instructions.md.
+//! Source: docs/protocol/agent-protocol.md#4 and docs/protocol/instructions.md.
 
 use serde::{Deserialize, Serialize};
 

@@ -18,7 +18,7 @@ pub const VERSION: u32 = 1;
 
 /// A description larger than this is not ours.
 const LARGEST_DESCRIPTION: u64 = 64 * 1024;
-/// An area beyond this exceeds x86's kernel command line (2048 bytes) without use. Source: image-service.md section 8.
+/// An area beyond this exceeds x86's kernel command line (2048 bytes) without use. Source: docs/protocol/image-service.md#8.
 const LARGEST_KARGS_AREA: usize = 2048;
 /// Read at a time while the image is hashed.
 const HASH_CHUNK: usize = 256 * 1024;

@@ -1,6 +1,6 @@
 //! iPXE scripts: what a machine that boots from the network is told to load.
 //!
-//! Forms and facts: `reference/ipxe.md`, section 2. Everything here is text in, text out.
+//! Forms and facts: docs/protocol/ipxe.md#2. Everything here is text in, text out.
 
 #![warn(missing_docs)]
 

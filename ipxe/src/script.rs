@@ -5,7 +5,7 @@
 
 use url::Url;
 
-/// Arguments that follow `initrd=initrd` for a CoreOS live image. Source: ipxe.md, section 2.
+/// Arguments that follow `initrd=initrd` for a CoreOS live image. Source: docs/protocol/ipxe.md#2.
 const COREOS_ARGUMENTS: &str = "random.trust_cpu=on rd.luks.options=discard ignition.firstboot \
     ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 \
     coreos.inst.persistent-kargs=\"console=tty1 console=ttyS1,115200n8\"";
@@ -96,7 +96,7 @@ impl BootScript<'_> {
 }
 
 /// The script that asks again with the machine's MAC, so that the service can send installed hosts to their disk.
-/// `script_url` is the boot script's own URL, with its credentials. Source: ipxe.md, section 2: it is always `net0`.
+/// `script_url` is the boot script's own URL, with its credentials. Source: docs/protocol/ipxe.md#2: it is always `net0`.
 pub fn redirect_script(script_url: &str) -> Result<String, ScriptError> {
     let url = checked_url("script URL", script_url)?;
     let separator = if url.contains('?') { '&' } else { '?' };

@@ -1,4 +1,4 @@
-//! Who is calling. Source: rest-behaviour.md §2.
+//! Who is calling. Source: docs/protocol/rest-behaviour.md#2.
 //!
 //! Mode `none` looks at nothing. Mode `local` knows ES256 tokens: the operator's, for the user API; one an InfraEnv, for
 //! its agents and images; and those in the URLs that the service hands out, which can be revoked and may have a lifetime.
@@ -17,6 +17,7 @@ use std::time::Duration;
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 use muster_core::infra_env::InfraEnv;
+use url::Url;
 
 use crate::settings::AuthMode;
 
@@ -107,6 +108,21 @@ impl Auth {
             (None, Some(_)) | (Some(_), None) => false,
         };
         time_left && infra_env_id == infra_env.id && url_key == token::url_key(&infra_env.boot_id)
+    }
+
+    /// The token that `address` carries while it is fresh, else a new one; `None` when no tokens are asked for.
+    pub fn kept_url_token(
+        &self,
+        infra_env: &InfraEnv,
+        address: Option<&str>,
+        now: Timestamp,
+    ) -> Option<String> {
+        let kept = || {
+            let address = Url::parse(address?).ok()?;
+            let (_, token) = address.query_pairs().find(|(name, _)| name == "api_key")?;
+            self.is_fresh(infra_env, &token, now).then(|| token.into_owned())
+        };
+        kept().or_else(|| self.url_token(infra_env, now).token)
     }
 
     /// How long URLs of InfraEnvs are good; `None`: until they are revoked, or nobody asks for tokens.

@@ -28,6 +28,8 @@ pub mod state;
 
 use std::sync::Arc;
 
+use kube::{Resource, ResourceExt};
+use muster_core::kube::KubeRef;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -82,4 +84,9 @@ fn start(
         controller.await;
         name
     });
+}
+
+/// Namespace and name of an object.
+fn kube_ref<K: Resource>(object: &K) -> KubeRef {
+    KubeRef::new(object.namespace().unwrap_or_default(), object.name_any())
 }

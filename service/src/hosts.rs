@@ -14,7 +14,7 @@ use muster_store::{HistoryEntry, HostBrief, Store, StoreError};
 use crate::app::App;
 use crate::check_ins::{HostKey, Seen};
 use crate::clusters::Around;
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, unless_gone};
 use crate::http::request_id;
 use crate::random;
 
@@ -378,7 +378,7 @@ impl Hosts {
         failure.map_or(Ok(()), Err)
     }
 
-    /// A host's cluster is gone. Source: rest-behaviour.md §6.
+    /// A host's cluster is gone. Source: docs/protocol/rest-behaviour.md#6.
     async fn let_go(
         &self,
         app: &App,
@@ -410,15 +410,6 @@ impl Hosts {
         app.check_ins.forget((infra_env_id, id));
         tracing::info!(host.id = %id, infra_env.id = %infra_env_id, "host deleted");
         Ok(())
-    }
-}
-
-/// What became of a change of one host of several: that it was deleted in between is no failure.
-fn unless_gone<T>(outcome: Result<T, Problem>) -> Result<(), Problem> {
-    match outcome {
-        Ok(_) => Ok(()),
-        Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => Ok(()),
-        Err(problem) => Err(problem),
     }
 }
 

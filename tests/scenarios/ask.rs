@@ -172,7 +172,7 @@ impl Answer {
             .unwrap_or_default()
     }
 
-    /// What an error says, after a check that its body is one of the protocol's two shapes (rest-behaviour.md §1.1).
+    /// What an error says, after a check that its body is one of the protocol's two shapes (docs/protocol/rest-behaviour.md#1.1).
     #[track_caller]
     pub fn words(&self) -> String {
         let body = self.json();

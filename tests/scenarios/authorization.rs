@@ -1,4 +1,4 @@
-//! Who may call what, for every operation that the service describes. Rules: rest-behaviour.md §2, issue 3 item 5.
+//! Who may call what, for every operation that the service describes. Rules: docs/protocol/rest-behaviour.md#2, issue 3 item 5.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,5 @@
 //! The clients that people use, as PyPI has them, against a service with the live image and machines that answer:
-//! from an InfraEnv to a worker of an imported cluster and back. What they ask: rest-behaviour.md §8.
+//! from an InfraEnv to a worker of an imported cluster and back. What they ask: docs/protocol/rest-behaviour.md#8.
 
 use std::fs;
 use std::time::Duration;

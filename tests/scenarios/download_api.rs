@@ -1,4 +1,4 @@
-//! Files and URLs of an InfraEnv. Rules: rest-behaviour.md §4.1 and §4.2, ipxe.md.
+//! Files and URLs of an InfraEnv. Rules: docs/protocol/rest-behaviour.md#4.1 and §4.2, docs/protocol/ipxe.md.
 
 use muster_api::BASE_PATH;
 use muster_tests::artifacts;

@@ -1,4 +1,4 @@
-//! Events over REST: filters, pages, counts. Rules: rest-behaviour.md §7.
+//! Events over REST: filters, pages, counts. Rules: docs/protocol/rest-behaviour.md#7.
 
 use serde_json::{Value, json};
 

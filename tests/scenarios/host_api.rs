@@ -1,4 +1,4 @@
-//! Hosts over REST: what agents tell and what users choose. Rules: rest-behaviour.md §3 and §5.
+//! Hosts over REST: what agents tell and what users choose. Rules: docs/protocol/rest-behaviour.md#3 and §5.
 
 use serde_json::{Value, json};
 

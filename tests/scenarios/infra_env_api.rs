@@ -1,4 +1,4 @@
-//! InfraEnvs over REST: every field, good and bad. Rules: rest-behaviour.md §4.
+//! InfraEnvs over REST: every field, good and bad. Rules: docs/protocol/rest-behaviour.md#4.
 
 use muster_api::ids::InfraEnvId;
 use muster_tests::rest::{PULL_SECRET, PULL_SECRET_CREDENTIAL};
@@ -93,7 +93,7 @@ fn an_infra_env_is_created_listed_read_changed_and_deleted(database: Database) {
         json!([])
     );
 
-    // Clients send `{}` with a DELETE (rest-behaviour.md §1).
+    // Clients send `{}` with a DELETE (docs/protocol/rest-behaviour.md#1).
     let body = asker.ask("DELETE", &format!("/api/assisted-install/v2{path}"), Some(b"{}"));
     assert!(body.expect(204).body.is_empty());
     assert_eq!(asker.get("/infra-envs").expect(200).json(), json!([]));

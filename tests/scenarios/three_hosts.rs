@@ -181,7 +181,7 @@ fn everybody_reaches_everybody(hosts: &[Host]) {
     }
 }
 
-/// As host-validations.tsv has them for hosts that are added to a cluster (column `day2`).
+/// As docs/protocol/host-validations.tsv has them for hosts that are added to a cluster (column `day2`).
 #[track_caller]
 fn compatible_ids_keep_their_values(hosts: &[Host]) {
     let status = |host: &str, id: &str| {

@@ -1,4 +1,4 @@
-//! What holds for every request: bodies, ids, paths, methods, headers. Rules: rest-behaviour.md §1.
+//! What holds for every request: bodies, ids, paths, methods, headers. Rules: docs/protocol/rest-behaviour.md#1.
 
 use std::io::Read;
 
@@ -96,7 +96,7 @@ fn bodies_that_are_not_what_the_operation_takes_are_refused(database: Database) 
             accepted.text()
         );
     }
-    // Real clients send the type with every GET (rest-behaviour.md §8).
+    // Real clients send the type with every GET (docs/protocol/rest-behaviour.md#8).
     asker
         .with("Content-Type", "application/json")
         .get("/infra-envs")

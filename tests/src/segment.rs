@@ -166,7 +166,7 @@ impl Segment {
             Offer::Addresses => configuration += addresses,
             Offer::HttpBoot { url } => {
                 configuration += addresses;
-                // Firmware ignores an HTTP boot offer that does not answer its vendor class (ipxe.md §5).
+                // Firmware ignores an HTTP boot offer that does not answer its vendor class (docs/protocol/ipxe.md#5).
                 configuration += "dhcp-match=set:http,option:client-arch,16\n";
                 configuration += "dhcp-option-force=tag:http,60,HTTPClient\n";
                 let _ = writeln!(configuration, "dhcp-boot=tag:http,{url}");

@@ -1,4 +1,4 @@
-//! Which addresses of a network nobody uses, by ARP. Source: agent-protocol.md §6.
+//! Which addresses of a network nobody uses, by ARP. Source: docs/protocol/agent-protocol.md#6.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -1,4 +1,4 @@
-//! Whether this host is handed its ignition by the cluster that it is to join. Source: agent-protocol.md §6.
+//! Whether this host is handed its ignition by the cluster that it is to join. Source: docs/protocol/agent-protocol.md#6.
 //!
 //! Unlike the field's agents this one has a limit on time and on size, and sends the request's headers on only to the
 //! host that they were meant for.

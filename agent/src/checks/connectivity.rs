@@ -1,5 +1,5 @@
 //! Whom this host reaches of the others: by ARP and NDP on each link, by echo requests, and with full-sized packets.
-//! Source: agent-protocol.md §7.
+//! Source: docs/protocol/agent-protocol.md#7.
 //!
 //! Where this differs from the field's agents, on purpose:
 //! - every machine that answers for an IPv6 address is listed, as for IPv4: several are a conflict;

@@ -1,4 +1,4 @@
-//! What names mean on this host. Source: agent-protocol.md §6.
+//! What names mean on this host. Source: docs/protocol/agent-protocol.md#6.
 
 use std::net::IpAddr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The network cards of this host that checks go out of. Source: agent-protocol.md §7.
+//! The network cards of this host that checks go out of. Source: docs/protocol/agent-protocol.md#7.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

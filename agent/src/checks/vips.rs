@@ -1,4 +1,4 @@
-//! Whether the addresses that a cluster wants are still free: nobody answers by ARP, NDP or echo. Source: agent-protocol.md §6.
+//! Whether the addresses that a cluster wants are still free: nobody answers by ARP, NDP or echo. Source: docs/protocol/agent-protocol.md#6.
 
 use std::net::IpAddr;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! The arguments of `muster-agent run`: those of the field's own agent, so that units written for it work.
-//! Source: agent-protocol.md §1.
+//! Source: docs/protocol/agent-protocol.md#1.
 
 use std::path::PathBuf;
 use std::time::Duration;

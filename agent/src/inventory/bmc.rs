@@ -1,5 +1,5 @@
 //! The address of the machine's management controller (BMC), asked over IPMI. Source of the rules:
-//! agent-inventory.md §12; IPMI 2.0 specification, table 23-4 (LAN configuration parameters).
+//! docs/protocol/agent-inventory.md#12; IPMI 2.0 specification, table 23-4 (LAN configuration parameters).
 
 mod ipmi;
 

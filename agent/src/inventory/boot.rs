@@ -1,4 +1,4 @@
-//! How the machine was booted. Source of the rules: agent-inventory.md §4.
+//! How the machine was booted. Source of the rules: docs/protocol/agent-inventory.md#4.
 
 use std::io::ErrorKind;
 

@@ -1,4 +1,4 @@
-//! Processors. Source of the rules: agent-inventory.md §5; the names of fields there are lscpu's.
+//! Processors. Source of the rules: docs/protocol/agent-inventory.md#5; the names of fields there are lscpu's.
 
 mod arm;
 

@@ -1,4 +1,4 @@
-//! Block devices. Source of the rules: agent-inventory.md §7.
+//! Block devices. Source of the rules: docs/protocol/agent-inventory.md#7.
 
 pub(crate) mod block;
 mod boot_medium;

@@ -1,4 +1,4 @@
-//! Display devices and accelerators on PCI. Source of the rules: agent-inventory.md §10.
+//! Display devices and accelerators on PCI. Source of the rules: docs/protocol/agent-inventory.md#10.
 
 use muster_api::inventory::Gpu;
 

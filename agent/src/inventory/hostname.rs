@@ -1,4 +1,4 @@
-//! The host's name. Source of the rules: agent-inventory.md §3.
+//! The host's name. Source of the rules: docs/protocol/agent-inventory.md#3.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Network interfaces. Source of the rules: agent-inventory.md §8.
+//! Network interfaces. Source of the rules: docs/protocol/agent-inventory.md#8.
 
 use std::net::{IpAddr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! Memory. Source of the rules: agent-inventory.md §6.
+//! Memory. Source of the rules: docs/protocol/agent-inventory.md#6.
 //!
 //! The methods keep the protocol's names: `dmidecode` stands for SMBIOS, `ghw` for the kernel's memory blocks,
 //! `meminfo` for what the kernel has left. The service's tolerance hangs on them.

@@ -1,4 +1,4 @@
-//! Who made the machine, and whether it is a virtual one. Source of the rules: agent-inventory.md §11.
+//! Who made the machine, and whether it is a virtual one. Source of the rules: docs/protocol/agent-inventory.md#11.
 
 use muster_api::inventory::SystemVendor;
 

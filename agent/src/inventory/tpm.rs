@@ -1,4 +1,4 @@
-//! The version of the first TPM. Source of the rule: agent-inventory.md §2.
+//! The version of the first TPM. Source of the rule: docs/protocol/agent-inventory.md#2.
 
 use std::io::ErrorKind;
 

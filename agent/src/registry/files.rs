@@ -1,6 +1,6 @@
 //! Where a host's pull secret, mirrors and certificates stand: in files where podman looks for them, or, on a live image
 //! (which carries no secret), in the discovery ignition that the service hands to this host's token.
-//! Source: discovery-ignition.md §5.
+//! Source: docs/protocol/discovery-ignition.md#5.
 
 use std::io::Read;
 use std::path::Path;

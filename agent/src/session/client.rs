@@ -1,4 +1,4 @@
-//! The service over HTTP. Source: agent-protocol.md §2-4.
+//! The service over HTTP. Source: docs/protocol/agent-protocol.md#2-4.
 
 mod logs;
 

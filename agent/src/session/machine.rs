@@ -154,7 +154,7 @@ pub struct Action {
 pub struct Circumstances {
     /// Longest wait between two attempts to register.
     pub interval: Duration,
-    /// An installation runs: registering again would fail it (agent-protocol.md §3).
+    /// An installation runs: registering again would fail it (docs/protocol/agent-protocol.md#3).
     pub installing: bool,
 }
 

@@ -1,5 +1,5 @@
 //! Which replies need not be sent again: a good output equal to the last one of its step type, for an hour.
-//! Source: agent-protocol.md §4.
+//! Source: docs/protocol/agent-protocol.md#4.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Which time sources to believe: the largest group whose claims overlap, if it is a majority.
-//! States are chrony's, since the protocol speaks them (agent-protocol.md §6, `ntp-synchronizer`).
+//! States are chrony's, since the protocol speaks them (docs/protocol/agent-protocol.md#6, `ntp-synchronizer`).
 
 use muster_api::steps::NtpSourceState;
 

@@ -1,4 +1,4 @@
-//! An Agent: one host (kube-controllers.md §3-4).
+//! An Agent: one host (docs/protocol/kube-controllers.md#3-4).
 
 pub mod inventory;
 

@@ -1,4 +1,4 @@
-//! An AgentClusterInstall: how a cluster of Agents is made, or one that exists already is described (kube-controllers.md §6).
+//! An AgentClusterInstall: how a cluster of Agents is made, or one that exists already is described (docs/protocol/kube-controllers.md#6).
 
 pub mod machine_pool;
 pub mod networking;

@@ -1,4 +1,4 @@
-//! A ClusterDeployment: Hive's object for a cluster, of which the agent platform reads a part (kube-controllers.md §6.2).
+//! A ClusterDeployment: Hive's object for a cluster, of which the agent platform reads a part (docs/protocol/kube-controllers.md#6.2).
 //! What is not declared here is kept in `others`, in objects and in the CRD alike.
 
 use std::collections::BTreeMap;

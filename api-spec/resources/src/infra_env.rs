@@ -1,4 +1,4 @@
-//! An InfraEnv: what hosts boot, and the hosts that booted it (kube-controllers.md §1).
+//! An InfraEnv: what hosts boot, and the hosts that booted it (docs/protocol/kube-controllers.md#1).
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The custom resources that Muster owns or reads, and the CustomResourceDefinitions that are made from them.
 //!
-//! Field names on the wire, types, defaults and rules are those of the field (crd-fields.json); doc comments become the text of
+//! Field names on the wire, types, defaults and rules are those of the field (docs/protocol/crd-fields.json); doc comments become the text of
 //! `kubectl explain`. What is not required is an `Option`, or a list or map that is left out when empty. Optional members of
 //! references are empty strings when absent.
 

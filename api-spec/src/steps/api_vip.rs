@@ -38,7 +38,7 @@ pub struct ApiVipConnectivityResponse {
     /// Why none came.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub download_error: String,
-    /// The part of it that the service needs: `storage.luks` and three files (agent-protocol.md §6).
+    /// The part of it that the service needs: `storage.luks` and three files (docs/protocol/agent-protocol.md#6).
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub ignition: String,
 }

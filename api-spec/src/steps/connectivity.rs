@@ -1,4 +1,4 @@
-//! `connectivity-check`: whom a host reaches, and how well. The argument is a JSON array of [`ConnectivityCheckHost`]. Source: agent-protocol.md §7.
+//! `connectivity-check`: whom a host reaches, and how well. The argument is a JSON array of [`ConnectivityCheckHost`]. Source: docs/protocol/agent-protocol.md#7.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! `install`: write the disk and become a node. Source: instructions.md §3 D.
+//! `install`: write the disk and become a node. Source: docs/protocol/instructions.md#3 D.
 
 use serde::{Deserialize, Serialize};
 

@@ -21,7 +21,7 @@ pub const EFI_IMAGE: &str = "images/efiboot.img";
 /// Writes the folder `tree` as an image to `output`, which must not exist.
 ///
 /// Equal trees and `epoch` give equal bytes: every time in the image is `epoch`, and the identifiers of its
-/// partition table are derived from it (boot-lab.md §7).
+/// partition table are derived from it (docs/protocol/boot-lab.md#7).
 ///
 /// # Errors
 /// When xorriso fails, or says that it did not and left no image.

@@ -9,7 +9,7 @@ pub mod deb;
 pub mod gather;
 
 /// The release that every ingredient comes from, whatever the machine runs: its kernel, GRUB and shim were tested
-/// together (boot-lab.md §6).
+/// together (docs/protocol/boot-lab.md#6).
 pub const RELEASE: &str = "bookworm";
 
 /// Names the kernel to take by its dependency.

@@ -1,6 +1,6 @@
 //! Safe use of xorriso, the ISO 9660 program that libisoburn is.
 //!
-//! The library keeps global state: four objects used at once gave three failures (boot-lab.md §7). So [`run`]
+//! The library keeps global state: four objects used at once gave three failures (docs/protocol/boot-lab.md#7). So [`run`]
 //! holds one process-wide lock from the first call to the last, starts the libraries once, and tells them to
 //! install no signal handlers.
 #![expect(unsafe_code, reason = "the only caller of the foreign functions in `sys`")]

@@ -1,6 +1,6 @@
 //! Clusters that hosts are added to: what is remembered of one, and which input is acceptable.
 //!
-//! They exist before this service hears of them, so there is one kind and one status (host-lifecycle.md §15), and nothing but a
+//! They exist before this service hears of them, so there is one kind and one status (docs/protocol/host-lifecycle.md#15), and nothing but a
 //! user changes one.
 
 mod check;

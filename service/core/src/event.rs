@@ -1,4 +1,4 @@
-//! What is told to users about a change. Names and severities follow events.tsv; wording is ours.
+//! What is told to users about a change. Names and severities follow docs/protocol/events.tsv; wording is ours.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub const MAX_MESSAGE: usize = 4096;
 /// An event to be stored together with the change that it tells of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEvent {
-    /// As in events.tsv, or our own (`muster_...`).
+    /// As in docs/protocol/events.tsv, or our own (`muster_...`).
     pub name: Cow<'static, str>,
     /// How much it matters.
     pub severity: Severity,
@@ -46,7 +46,7 @@ pub struct EventLimits(BTreeMap<String, Duration>);
 pub struct BadLimits(String);
 
 impl Default for EventLimits {
-    /// One an hour of the three about upgrades of agents. Source: events.tsv.
+    /// One an hour of the three about upgrades of agents. Source: docs/protocol/events.tsv.
     fn default() -> Self {
         let hourly = |name: &str| (name.to_owned(), Duration::hours(1));
         Self(

@@ -1,6 +1,6 @@
 //! What is noteworthy about a host among the others of its cluster: who reaches whom, addresses in use twice, links that are too
 //! narrow, slow or lossy, clocks that differ. Never a gate: the protocol's validations of hosts that are added to a cluster look
-//! away here (host-validations.tsv, column `day2`), and this is what shows it.
+//! away here (docs/protocol/host-validations.tsv, column `day2`), and this is what shows it.
 //!
 //! Facts are the host's own report of others, what others report of it ([`Sees`]), and their inventories ([`Peer`]). One subject
 //! a file; each gives at most a few findings, however many hosts they name, so that a dead switch does not bury the rest.

@@ -255,7 +255,7 @@ impl HostData {
     }
 }
 
-/// How far an installation is. Source: host-lifecycle.md §5.
+/// How far an installation is. Source: docs/protocol/host-lifecycle.md#5.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// As the host told it.

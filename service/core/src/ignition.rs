@@ -1,4 +1,4 @@
-//! `discovery.ign`: what CoreOS live images are told. Source: discovery-ignition.md.
+//! `discovery.ign`: what CoreOS live images are told. Source: docs/protocol/discovery-ignition.md.
 
 pub mod discovery;
 mod merge;

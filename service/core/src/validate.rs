@@ -1,4 +1,4 @@
-//! The checks of a host: facts in, verdicts out. One family a file. Source: host-validations.tsv.
+//! The checks of a host: facts in, verdicts out. One family a file. Source: docs/protocol/host-validations.tsv.
 //!
 //! Texts say what is wrong and what to do. They hold no moment, so that an unchanged host keeps an unchanged record.
 //! To add a check: a variant of [`CheckId`], a row in `table.rs`, a function in its family, a line in `tests/core/checks.tsv`

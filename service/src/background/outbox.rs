@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, unless_gone};
 use crate::infra_envs::chain;
 
 /// Entries taken at once.
@@ -99,9 +99,8 @@ fn whose(app: &App) -> Whose {
 async fn effect(app: &App, entry: &OutboxEntry) -> bool {
     match entry.subject {
         // The settings that findings depend on may be others now.
-        Subject::InfraEnv(id) => match judge_anew(app, id).await {
+        Subject::InfraEnv(id) => match unless_gone(judge_anew(app, id).await) {
             Ok(()) => true,
-            Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => true,
             Err(problem) => {
                 tracing::warn!(infra_env.id = %id, ?problem, "its hosts could not be judged anew; trying again");
                 false

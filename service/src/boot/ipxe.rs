@@ -26,7 +26,7 @@ pub async fn boot_script(app: &App, infra_env: &InfraEnv) -> Result<String, Prob
 }
 
 /// Boots the live image on the machine with this MAC, unless it is installed: then there is no script (404), and its firmware goes on
-/// to the next boot device, its disk. Source: rest-behaviour.md §4.2.
+/// to the next boot device, its disk. Source: docs/protocol/rest-behaviour.md#4.2.
 pub async fn boot_script_for(app: &App, infra_env: &InfraEnv, mac: &str) -> Result<String, Problem> {
     let mac: MacAddress = mac
         .parse()

@@ -1,4 +1,4 @@
-//! Agents: one custom resource a host. Source: kube-controllers.md §3, §4 and §5.
+//! Agents: one custom resource a host. Source: docs/protocol/kube-controllers.md#3, §4 and §5.
 //!
 //! Hosts come to be by registering, not by anybody's manifest, so what is looked at is a key (namespace and id), which may have an Agent, a
 //! host, or both: [`queue`] has the keys, [`reconcile`] looks at one. A look reads the host once, asks nothing of the API server that the
@@ -15,7 +15,7 @@
 //! | `gone`, `restore` | hosts without Agents, Agents without hosts |
 //! | `feed` | what has a key looked at |
 //!
-//! Where this differs on purpose from what kube-controllers.md describes:
+//! Where this differs on purpose from what docs/protocol/kube-controllers.md describes:
 //!
 //! - An Agent is made with its labels, annotations, approval and finalizer, and not changed into that by writes that follow.
 //! - A setting that cannot be taken is told in `SpecSynced`, and the others of the same spec are taken nevertheless. A disk that is
@@ -53,6 +53,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use kube::api::PatchParams;
 use kube::runtime::reflector;
 use muster_core::kube::KubeRef;
 use tokio::task::JoinSet;
@@ -76,6 +77,14 @@ const URGENT_WORKERS: usize = 4;
 
 /// Before an Agent is looked at again that another wrote in between.
 const AFTER_CONFLICT: Duration = Duration::from_millis(100);
+
+/// Patches of ours.
+pub fn patch_params() -> PatchParams {
+    PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    }
+}
 
 /// Runs the controllers of Agents, their labels and AgentClassifications until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {

@@ -1,4 +1,4 @@
-//! AgentClassifications: how many Agents each of them labels. Source: kube-controllers.md §5.
+//! AgentClassifications: how many Agents each of them labels. Source: docs/protocol/kube-controllers.md#5.
 //!
 //! The labels themselves are set while Agents are looked at ([`agent_labels`](super::agent_labels)). Here they are counted, for all
 //! classifications in one pass, and not more often than [`REST`] allows: a thousand Agents that come are a few writes.
@@ -7,19 +7,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use kube::runtime::reflector::Store;
 use kube::{Api, Client, ResourceExt};
 use muster_api::time::Timestamp;
 use muster_resources::names::{finalizer, label};
-use muster_resources::{AgentClassification, AgentClassificationStatus, Condition};
+use muster_resources::{AgentClassification, AgentClassificationStatus};
 use serde_json::json;
 use tokio::time::sleep;
 
-use super::agent::FIELD_MANAGER;
 use super::agent::known::Agents;
+use super::agent::patch_params;
 use super::agent_labels::{Labels, error_value, key, unusable};
-use super::conditions::{set, time};
+use super::conditions::{condition, set};
 use super::{Error, finalizers};
 use crate::app::now;
 
@@ -71,14 +71,7 @@ pub fn status(
     };
     set(
         &mut conditions,
-        Condition {
-            type_: "QueryErrors".to_owned(),
-            status: status.to_owned(),
-            reason: Some(reason.to_owned()),
-            message: Some(message),
-            last_transition_time: Some(time(now)),
-            last_heartbeat_time: None,
-        },
+        condition("QueryErrors", status, reason, message, now),
     );
     AgentClassificationStatus {
         matched_count: Some(found.matched).filter(|count| *count != 0),
@@ -172,11 +165,7 @@ async fn write(client: &Client, classification: &AgentClassification, found: &Fo
         "errorCount": next.error_count,
         "conditions": next.conditions,
     }});
-    let params = PatchParams {
-        field_manager: Some(FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
-    api.patch_status(&classification.name_any(), &params, &Patch::Merge(patch))
+    api.patch_status(&classification.name_any(), &patch_params(), &Patch::Merge(patch))
         .await?;
     Ok(())
 }

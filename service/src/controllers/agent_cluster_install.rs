@@ -1,4 +1,4 @@
-//! AgentClusterInstalls without a ClusterDeployment. Source: kube-controllers.md §6.1.
+//! AgentClusterInstalls without a ClusterDeployment. Source: docs/protocol/kube-controllers.md#6.1.
 //!
 //! The others are the business of [`super::cluster_deployment`], which tells their status from here as well.
 
@@ -21,8 +21,7 @@ use muster_resources::{AgentClusterInstall, ClusterDeployment};
 use tokio_util::sync::CancellationToken;
 
 use super::cluster_deployment::{delete, install_ref};
-use super::infra_env::kube_ref;
-use super::{Context, Error, drive};
+use super::{Context, Error, drive, kube_ref};
 use crate::app::now;
 use status::{Known, Synced, status};
 

@@ -1,4 +1,4 @@
-//! Labels that AgentClassifications put on Agents by their inventories. Source: kube-controllers.md §5.
+//! Labels that AgentClassifications put on Agents by their inventories. Source: docs/protocol/kube-controllers.md#5.
 //!
 //! They are worked out while an Agent is looked at, so that they need no write of their own.
 

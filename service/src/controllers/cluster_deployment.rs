@@ -1,4 +1,4 @@
-//! ClusterDeployments with their AgentClusterInstalls: clusters that hosts are added to. Source: kube-controllers.md §6.2.
+//! ClusterDeployments with their AgentClusterInstalls: clusters that hosts are added to. Source: docs/protocol/kube-controllers.md#6.2.
 //!
 //! Clusters are imported: they exist before this service hears of them. Making one is refused by a condition that says so.
 
@@ -23,8 +23,7 @@ use muster_resources::{AgentClusterInstall, ClusterDeployment, names};
 use tokio_util::sync::CancellationToken;
 
 use super::agent_cluster_install::deployment_ref;
-use super::infra_env::kube_ref;
-use super::{Context, drive, secrets};
+use super::{Context, drive, kube_ref, secrets};
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {

@@ -46,6 +46,18 @@ macro_rules! listed {
 listed!(Condition);
 listed!(HiveCondition);
 
+/// A condition that is so from `now` on.
+pub fn condition(type_: &str, status: &str, reason: &str, message: String, now: Timestamp) -> Condition {
+    Condition {
+        type_: type_.to_owned(),
+        status: status.to_owned(),
+        reason: Some(reason.to_owned()),
+        message: Some(message),
+        last_transition_time: Some(time(now)),
+        last_heartbeat_time: None,
+    }
+}
+
 /// A moment as Kubernetes writes it: to the second.
 pub fn time(at: Timestamp) -> Time {
     let at = k8s_openapi::jiff::Timestamp::from_second(at.timestamp());
@@ -60,7 +72,7 @@ mod tests {
         time(Timestamp::from_timestamp(1_795_000_000 + seconds, 999_000_000).unwrap())
     }
 
-    fn condition(type_: &str, status: &str, seconds: i64) -> Condition {
+    fn seen(type_: &str, status: &str, seconds: i64) -> Condition {
         Condition {
             type_: type_.into(),
             status: status.into(),
@@ -71,10 +83,10 @@ mod tests {
 
     #[test]
     fn the_moment_of_the_last_transition_stays_unless_the_status_changes() {
-        let mut list = vec![condition("A", "True", 0), condition("B", "True", 0)];
-        set(&mut list, condition("A", "True", 5));
-        set(&mut list, condition("B", "False", 5));
-        set(&mut list, condition("C", "Unknown", 5));
+        let mut list = vec![seen("A", "True", 0), seen("B", "True", 0)];
+        set(&mut list, seen("A", "True", 5));
+        set(&mut list, seen("B", "False", 5));
+        set(&mut list, seen("C", "Unknown", 5));
         let times: Vec<_> = list
             .iter()
             .map(|one| (one.type_.as_str(), one.last_transition_time.clone().unwrap()))

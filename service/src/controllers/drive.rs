@@ -16,8 +16,8 @@ use super::{Context, Error};
 /// Reconciles of one kind at the same time.
 const CONCURRENCY: u16 = 8;
 
-/// Before what failed is tried again. Source: kube-controllers.md §0.
-const AGAIN: Duration = Duration::from_secs(10);
+/// Before what failed is tried again, and before something that nobody tells of is looked for again. Source: docs/protocol/kube-controllers.md#0.
+pub const AGAIN: Duration = Duration::from_secs(10);
 
 /// Before what met another's write is tried again.
 const AFTER_CONFLICT: Duration = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! Why a reconcile failed, sorted by what follows. Source: kube-controllers.md §0 (error classification).
+//! Why a reconcile failed, sorted by what follows. Source: docs/protocol/kube-controllers.md#0 (error classification).
 
 use muster_core::infra_env::Invalid;
 use muster_store::StoreError;
@@ -48,6 +48,18 @@ impl Error {
     /// Whether the Kubernetes API says that there is no such object.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Kube(kube::Error::Api(status)) if status.code == 404)
+    }
+}
+
+/// What the Kubernetes API answered; `None`: there is no such object (any more), which is no failure.
+///
+/// # Errors
+/// Any other than 404.
+pub fn unless_absent<T>(answered: kube::Result<T>) -> Result<Option<T>, Error> {
+    match answered.map_err(Error::from) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.is_absent() => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::Error;
+use super::error::unless_absent;
 
 /// A merge patch of metadata that fails with a conflict when the object is no longer the one that was seen.
 pub fn metadata_patch<K: Resource>(object: &K, mut metadata: Value) -> Patch<Value> {
@@ -15,12 +16,17 @@ pub fn metadata_patch<K: Resource>(object: &K, mut metadata: Value) -> Patch<Val
     Patch::Merge(json!({ "metadata": metadata }))
 }
 
+/// Whether `finalizer` is among those of the object.
+pub fn has<K: Resource>(object: &K, finalizer: &str) -> bool {
+    object.finalizers().iter().any(|one| one == finalizer)
+}
+
 /// The object's finalizers with `finalizer`; `None` when it is there.
 pub fn with<K: Resource>(object: &K, finalizer: &str) -> Option<Vec<String>> {
-    let mut list = object.meta().finalizers.clone().unwrap_or_default();
-    if list.iter().any(|one| one == finalizer) {
+    if has(object, finalizer) {
         return None;
     }
+    let mut list = object.finalizers().to_vec();
     list.push(finalizer.to_owned());
     Some(list)
 }
@@ -49,19 +55,14 @@ pub async fn remove<K>(api: &Api<K>, object: &K, finalizer: &str) -> Result<(), 
 where
     K: Resource + Clone + Debug + DeserializeOwned,
 {
-    let mut list = object.meta().finalizers.clone().unwrap_or_default();
-    let before = list.len();
-    list.retain(|one| one != finalizer);
-    if list.len() == before {
+    if !has(object, finalizer) {
         return Ok(());
     }
+    let mut list = object.finalizers().to_vec();
+    list.retain(|one| one != finalizer);
     let patch = metadata_patch(object, json!({ "finalizers": list }));
     let patched = api
         .patch_metadata(&object.name_any(), &PatchParams::default(), &patch)
         .await;
-    match patched.map_err(Error::from) {
-        Ok(_) => Ok(()),
-        Err(error) if error.is_absent() => Ok(()),
-        Err(error) => Err(error),
-    }
+    unless_absent(patched).map(drop)
 }

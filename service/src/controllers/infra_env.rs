@@ -1,4 +1,4 @@
-//! InfraEnv resources: pools of hosts, and the image that their hosts boot. Source: kube-controllers.md §1 and §2.
+//! InfraEnv resources: pools of hosts, and the image that their hosts boot. Source: docs/protocol/kube-controllers.md#1 and §2.
 //!
 //! The resource is the truth: what REST changes in its record is changed back at the next look. Removing a field of the spec unsets it.
 
@@ -18,12 +18,12 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{Controller, watcher};
-use kube::{Api, Resource, ResourceExt};
+use kube::{Api, ResourceExt};
 use muster_core::kube::KubeRef;
 use muster_resources::{ClusterDeployment, InfraEnv, NMStateConfig};
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, drive, secrets};
+use super::{Context, drive, kube_ref, secrets};
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
@@ -107,11 +107,6 @@ fn pushed(
 
 fn object_ref(kube: &KubeRef) -> ObjectRef<InfraEnv> {
     ObjectRef::new(&kube.name).within(&kube.namespace)
-}
-
-/// The name of an object.
-pub(in crate::controllers) fn kube_ref<K: Resource>(object: &K) -> KubeRef {
-    KubeRef::new(object.namespace().unwrap_or_default(), object.name_any())
 }
 
 /// The ClusterDeployment of `spec.clusterRef`; without a namespace, in the InfraEnv's own.

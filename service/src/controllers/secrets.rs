@@ -1,4 +1,4 @@
-//! Secrets and ConfigMaps that custom resources refer to. Source: kube-controllers.md §0.
+//! Secrets and ConfigMaps that custom resources refer to. Source: docs/protocol/kube-controllers.md#0.
 //!
 //! They are read by name, one at a time: nobody watches all Secrets of a cluster. What was read gets two labels, and only what has the
 //! first of them is watched, without its content: so a changed one is noticed. No error and no log line holds a value.

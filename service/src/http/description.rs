@@ -13,7 +13,7 @@ use crate::auth::gate::Allowed;
 /// The media type of every refusal.
 const JSON: &str = "application/json";
 
-/// The two shapes of refusals (rest-behaviour.md §1.1), by the names of their schemas.
+/// The two shapes of refusals (docs/protocol/rest-behaviour.md#1.1), by the names of their schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     /// Of handlers.

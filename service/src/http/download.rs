@@ -10,7 +10,7 @@ use super::problem::Problem;
 /// What every download is.
 const OCTET_STREAM: &str = "application/octet-stream";
 
-/// Download operations offer `application/octet-stream` only; another wish is a 400 (rest-behaviour.md §1).
+/// Download operations offer `application/octet-stream` only; another wish is a 400 (docs/protocol/rest-behaviour.md#1).
 pub fn check_accept(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(accept) = headers.get(header::ACCEPT) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `/v2/events`: what happened, filtered and paged; and what agents tell. Source: rest-behaviour.md §7.
+//! `/v2/events`: what happened, filtered and paged; and what agents tell. Source: docs/protocol/rest-behaviour.md#7.
 
 mod trigger;
 

@@ -1,4 +1,4 @@
-//! Logs of hosts and of installation controllers: up, down, and how it goes. Source: rest-behaviour.md §3.5.
+//! Logs of hosts and of installation controllers: up, down, and how it goes. Source: docs/protocol/rest-behaviour.md#3.5.
 
 mod download;
 mod progress;

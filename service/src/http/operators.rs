@@ -1,4 +1,4 @@
-//! Operators that can be chosen for a new cluster. `aicli info service` asks for them (rest-behaviour.md §8).
+//! Operators that can be chosen for a new cluster. `aicli info service` asks for them (docs/protocol/rest-behaviour.md#8).
 
 use std::sync::Arc;
 

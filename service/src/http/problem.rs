@@ -1,4 +1,4 @@
-//! Every answer that is not what was asked for. The two shapes are the protocol's (rest-behaviour.md §1.1).
+//! Every answer that is not what was asked for. The two shapes are the protocol's (docs/protocol/rest-behaviour.md#1.1).
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -65,6 +65,18 @@ impl Problem {
         match self {
             Self::Handler(status, _) | Self::Framework(status, _) => *status,
         }
+    }
+}
+
+/// What became of a change of something that others may have deleted in between, which is no failure.
+///
+/// # Errors
+/// Any other than 404.
+pub fn unless_gone<T>(outcome: Result<T, Problem>) -> Result<(), Problem> {
+    match outcome {
+        Ok(_) => Ok(()),
+        Err(problem) if problem.status() == StatusCode::NOT_FOUND => Ok(()),
+        Err(problem) => Err(problem),
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 
 use super::download::{BaseFile, Download, FileStamp, Meta};
 
-/// UEFI HTTP boot takes this for a CD whatever the URL ends in (ipxe.md section 5).
+/// UEFI HTTP boot takes this for a CD whatever the URL ends in (docs/protocol/ipxe.md#5).
 const ISO_TYPE: &str = "application/vnd.efi-iso";
 const BINARY_TYPE: &str = "application/octet-stream";
 

@@ -1,4 +1,4 @@
-//! What happened, for users. Rules of the list: rest-behaviour.md §7.
+//! What happened, for users. Rules of the list: docs/protocol/rest-behaviour.md#7.
 
 use muster_api::event::{Category, Event, Severity};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};

@@ -1,4 +1,4 @@
-//! One agent: registers, polls, answers, for ever. Source: agent-protocol.md §3, §4 and §10; it reacts to each answer as
+//! One agent: registers, polls, answers, for ever. Source: docs/protocol/agent-protocol.md#3, §4 and §10; it reacts to each answer as
 //! agents in the field do, so a service that answers wrongly loses its hosts here, too.
 
 mod deeds;

@@ -95,7 +95,7 @@ impl Machine {
         format!("FLT{:08X}S{:06}", self.seed & 0xffff_ffff, self.number)
     }
 
-    /// The id under which it registers: MD5 of the board's serial number (agent-inventory.md §14, rule 1).
+    /// The id under which it registers: MD5 of the board's serial number (docs/protocol/agent-inventory.md#14, rule 1).
     pub fn host_id(self) -> HostId {
         HostId(Uuid::from_bytes(Md5::digest(self.board_serial()).into()))
     }

@@ -1,5 +1,5 @@
-//! What a machine answers to each step: one table by step type. Argument and output shapes: agent-protocol.md §6,
-//! instructions.md §3 and §4.
+//! What a machine answers to each step: one table by step type. Argument and output shapes: docs/protocol/agent-protocol.md#6,
+//! docs/protocol/instructions.md#3 and §4.
 //!
 //! An answer follows from machine and arguments alone, so an agent needs to remember only that it gave it.
 

@@ -1,4 +1,4 @@
-//! The service over HTTP, as agents speak to it. Source: agent-protocol.md §2.
+//! The service over HTTP, as agents speak to it. Source: docs/protocol/agent-protocol.md#2.
 
 mod body;
 mod tls;

@@ -38,7 +38,7 @@ impl Accel {
 }
 
 /// Whether KVM runs a firmware to its end. That `/dev/kvm` opens proves nothing: under `kvm_pvm` it opens and
-/// ordinary guests hang, and QEMU does not fall back by itself (boot-lab.md §0).
+/// ordinary guests hang, and QEMU does not fall back by itself (docs/protocol/boot-lab.md#0).
 fn kvm_boots() -> bool {
     let usable = std::fs::File::options()
         .read(true)

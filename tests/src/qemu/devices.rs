@@ -37,7 +37,7 @@ impl Medium {
         matches!(self, Self::Network | Self::FirmwareHttp | Self::FirmwarePxe)
     }
 
-    /// Parts of OVMF's network stack that would be tried first, and waited for in vain (ipxe.md §5).
+    /// Parts of OVMF's network stack that would be tried first, and waited for in vain (docs/protocol/ipxe.md#5).
     pub(super) fn unwanted_protocols(&self) -> &'static [&'static str] {
         match self {
             Self::FirmwareHttp => &["IPv4PXESupport", "IPv6PXESupport", "IPv6Support"],

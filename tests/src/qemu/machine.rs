@@ -47,7 +47,7 @@ impl Machine {
             parts: Vec::new(),
             accel: None,
             clock: None,
-            // Three times the slowest boot of boot-lab.md, for two busy machines at once.
+            // Three times the slowest boot of docs/protocol/boot-lab.md, for two busy machines at once.
             time_limit: Duration::from_secs(240),
         }
     }

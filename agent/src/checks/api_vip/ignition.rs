@@ -1,4 +1,4 @@
-//! What the service needs of an ignition config. Source: agent-protocol.md §6.
+//! What the service needs of an ignition config. Source: docs/protocol/agent-protocol.md#6.
 
 use ignition_config::v3_2::Config;
 use serde_json::{Map, Value};

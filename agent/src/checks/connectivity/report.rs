@@ -1,4 +1,4 @@
-//! What was found, in the shapes and the order of agent-protocol.md §7.
+//! What was found, in the shapes and the order of docs/protocol/agent-protocol.md#7.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

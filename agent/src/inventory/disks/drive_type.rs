@@ -1,4 +1,4 @@
-//! `drive_type`. Source of the rules: agent-inventory.md §7.3.
+//! `drive_type`. Source of the rules: docs/protocol/agent-inventory.md#7.3.
 
 use super::Properties;
 use super::block::BlockDevice;

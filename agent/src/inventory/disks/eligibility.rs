@@ -1,4 +1,4 @@
-//! Whether the agent sees a reason against installing to a disk. Source of the rules: agent-inventory.md §7.4.
+//! Whether the agent sees a reason against installing to a disk. Source of the rules: docs/protocol/agent-inventory.md#7.4.
 //! Sizes, types and membership are judged by the service, whose texts these must not look like.
 
 use super::block::BlockDevice;

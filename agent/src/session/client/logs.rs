@@ -1,4 +1,4 @@
-//! Telling of logs, and sending them. Source: agent-protocol.md §8.
+//! Telling of logs, and sending them. Source: docs/protocol/agent-protocol.md#8.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `api-vip-connectivity-check`: whether this host is handed its ignition. Source: agent-protocol.md §6.
+//! `api-vip-connectivity-check`: whether this host is handed its ignition. Source: docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `download-boot-artifacts`: prepares an installed node to boot into discovery. Source: agent-protocol.md §6.1.
+//! `download-boot-artifacts`: prepares an installed node to boot into discovery. Source: docs/protocol/agent-protocol.md#6.1.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! `connectivity-check`: whom this host reaches of the others. The argument is a JSON array of hosts.
-//! Source: agent-protocol.md §6 and §7.
+//! Source: docs/protocol/agent-protocol.md#6 and §7.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! `installation-disk-speed-check`: how long a synchronous write takes. Arguments: [`DiskSpeedCheckRequest`], and the
-//! seconds it may take, as text. Source: agent-protocol.md §6; what is different here: [`crate::disk_speed`].
+//! seconds it may take, as text. Source: docs/protocol/agent-protocol.md#6; what is different here: [`crate::disk_speed`].
 
 use std::sync::Arc;
 use std::time::Duration;

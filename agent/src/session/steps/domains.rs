@@ -1,4 +1,4 @@
-//! `domain-resolution`: what names mean on this host. Source: agent-protocol.md §6.
+//! `domain-resolution`: what names mean on this host. Source: docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;
 use std::time::Duration;

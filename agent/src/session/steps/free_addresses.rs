@@ -1,5 +1,5 @@
 //! `free-network-addresses`: which addresses nobody uses. The argument is a JSON array of IPv4 networks.
-//! Source: agent-protocol.md §6.
+//! Source: docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;
 use std::time::Duration;

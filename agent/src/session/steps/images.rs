@@ -1,5 +1,5 @@
 //! `container-image-availability`: whether the registries hand out what an installation needs.
-//! Source: agent-protocol.md §6; what is checked instead of pulled: [`crate::registry::check`].
+//! Source: docs/protocol/agent-protocol.md#6; what is checked instead of pulled: [`crate::registry::check`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::registry::{Registries, RegistryError, RegistryFiles, from_ignition, f
 use crate::session::client::Client;
 
 const NAME: StepType = "container-image-availability";
-/// When the service does not say. Source: agent-protocol.md §6.
+/// When the service does not say. Source: docs/protocol/agent-protocol.md#6.
 const USUAL: Duration = Duration::from_secs(960);
 const LONGEST: Duration = Duration::from_secs(3600);
 /// Beyond the given time, for an answer that names every image.

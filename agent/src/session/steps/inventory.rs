@@ -1,5 +1,5 @@
 //! `inventory`: what the hardware is. Arguments: the host id, then `--name=value` options of newer services.
-//! Source: agent-protocol.md §6, agent-inventory.md §13.
+//! Source: docs/protocol/agent-protocol.md#6, docs/protocol/agent-inventory.md#13.
 
 use std::sync::Arc;
 use std::time::Duration;

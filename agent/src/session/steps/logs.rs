@@ -1,4 +1,4 @@
-//! `logs-gather`: collects logs and uploads them, telling how far it is. Source: agent-protocol.md §8.
+//! `logs-gather`: collects logs and uploads them, telling how far it is. Source: docs/protocol/agent-protocol.md#8.
 
 use std::io::{self, Write};
 use std::sync::Arc;

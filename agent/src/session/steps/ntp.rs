@@ -1,5 +1,5 @@
 //! `ntp-synchronizer`: add the sources that the service names, ask all, say how each stands.
-//! Source: agent-protocol.md §6.
+//! Source: docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;
 use std::time::Duration;

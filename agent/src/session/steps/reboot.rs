@@ -1,5 +1,5 @@
 //! `reboot-for-reclaim`: starts the machine anew, into what `download-boot-artifacts` has prepared.
-//! Source: agent-protocol.md §6, §6.1.
+//! Source: docs/protocol/agent-protocol.md#6, §6.1.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `tang-connectivity-check`: whether the servers of disk keys answer. Source: agent-protocol.md §6.
+//! `tang-connectivity-check`: whether the servers of disk keys answer. Source: docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;
 use std::time::Duration;

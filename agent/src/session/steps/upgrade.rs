@@ -1,5 +1,5 @@
 //! `upgrade-agent`: become another version. This agent is a program of the live image and no container: there is nothing
-//! that it could pull and become, and it says so. Source: agent-protocol.md §6: the exit code is always 0.
+//! that it could pull and become, and it says so. Source: docs/protocol/agent-protocol.md#6: the exit code is always 0.
 
 use std::sync::Arc;
 use std::time::Duration;

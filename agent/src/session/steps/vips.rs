@@ -1,5 +1,5 @@
 //! `verify-vips`: whether the addresses that a cluster wants are free. The argument is a JSON array of them.
-//! Source: agent-protocol.md §6.
+//! Source: docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;
 use std::time::Duration;

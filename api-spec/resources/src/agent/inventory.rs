@@ -1,4 +1,4 @@
-//! What a host reports of itself, as Agents show it. Source of the values: agent-inventory.md.
+//! What a host reports of itself, as Agents show it. Source of the values: docs/protocol/agent-inventory.md.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;

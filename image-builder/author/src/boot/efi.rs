@@ -8,7 +8,7 @@ use fatfs::{Date, DateTime, FileSystem, FormatVolumeOptions, FsOptions, Time, Ti
 use crate::packages::deb;
 use crate::packages::gather::Ingredients;
 
-/// Member of a package, and its name in the FAT image (boot-lab.md §6).
+/// Member of a package, and its name in the FAT image (docs/protocol/boot-lab.md#6).
 const FILES: [(&str, &str, &str); 3] = [
     ("shim-signed", "usr/lib/shim/shimx64.efi.signed", "BOOTX64.EFI"),
     (

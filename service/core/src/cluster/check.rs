@@ -1,4 +1,4 @@
-//! Which values a setting of a cluster may have. Source: rest-behaviour.md §6, rest-schemas.json.
+//! Which values a setting of a cluster may have. Source: docs/protocol/rest-behaviour.md#6, docs/protocol/rest-schemas.json.
 
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use crate::infra_env::Invalid;
 use crate::infra_env::check::{is_host_name, trust_bundle};
 use crate::text::has_control_characters;
 
-/// Longest name, characters (rest-schemas.json).
+/// Longest name, characters (docs/protocol/rest-schemas.json).
 const MAX_NAME: usize = 54;
 
 /// Most entries of any list.

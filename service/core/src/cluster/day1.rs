@@ -15,7 +15,7 @@ pub struct Day1 {
     pub ip_collisions: BTreeMap<String, Vec<String>>,
 }
 
-/// Who reaches whom. Source: host-lifecycle.md §13.
+/// Who reaches whom. Source: docs/protocol/host-lifecycle.md#13.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConnectivityGroups {

@@ -1,4 +1,4 @@
-//! Which checks a user may have ignored for the hosts of a cluster. Source: host-lifecycle.md §4, cluster-validations.tsv.
+//! Which checks a user may have ignored for the hosts of a cluster. Source: docs/protocol/host-lifecycle.md#4, docs/protocol/cluster-validations.tsv.
 
 use std::collections::BTreeSet;
 

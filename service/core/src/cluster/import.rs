@@ -1,4 +1,4 @@
-//! A cluster that exists already becomes known. Source: rest-behaviour.md §6.
+//! A cluster that exists already becomes known. Source: docs/protocol/rest-behaviour.md#6.
 
 use muster_api::cluster::ImportClusterParams;
 use muster_api::ids::ClusterId;

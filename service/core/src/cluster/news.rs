@@ -1,4 +1,4 @@
-//! Events about clusters. Names and severities follow events.tsv; the wording is ours.
+//! Events about clusters. Names and severities follow docs/protocol/events.tsv; the wording is ours.
 
 use muster_api::event::{Category, Severity};
 use muster_api::time::Timestamp;

@@ -1,4 +1,4 @@
-//! Changes of a cluster. Source: rest-behaviour.md §6.
+//! Changes of a cluster. Source: docs/protocol/rest-behaviour.md#6.
 
 use muster_api::cluster::{ClusterNetwork, ClusterUpdateParams, IgnitionEndpoint};
 use muster_api::infra_env::Proxy;

@@ -1,4 +1,4 @@
-//! Clocks that differ. Source of the numbers that gate: host-lifecycle.md §12; these ones are stricter, for certificates, etcd
+//! Clocks that differ. Source of the numbers that gate: docs/protocol/host-lifecycle.md#12; these ones are stricter, for certificates, etcd
 //! and logs suffer long before.
 
 use super::around::{Around, list, name};

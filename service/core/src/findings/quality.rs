@@ -1,4 +1,4 @@
-//! How well peers are reached. Limits: those of the roles (hardware-requirements.md §2); between two roles the wider one.
+//! How well peers are reached. Limits: those of the roles (docs/protocol/hardware-requirements.md#2); between two roles the wider one.
 
 use muster_api::host::HostRole;
 use muster_api::steps::L3Connectivity;

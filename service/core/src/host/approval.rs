@@ -1,4 +1,4 @@
-//! Whether an administrator wants the host. Source: kube-controllers.md §4 (`spec.approved`).
+//! Whether an administrator wants the host. Source: docs/protocol/kube-controllers.md#4 (`spec.approved`).
 
 use muster_api::time::Timestamp;
 

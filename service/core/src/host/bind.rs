@@ -1,4 +1,4 @@
-//! Hosts go into clusters and come back. Source: host-lifecycle.md §3.2 and §8.
+//! Hosts go into clusters and come back. Source: docs/protocol/host-lifecycle.md#3.2 and §8.
 
 use muster_api::ids::ClusterId;
 use muster_api::infra_env::CpuArchitecture;

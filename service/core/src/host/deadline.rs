@@ -1,4 +1,4 @@
-//! Until when a host may stay where it is without news. Source: host-lifecycle.md §4 to §6.
+//! Until when a host may stay where it is without news. Source: docs/protocol/host-lifecycle.md#4 to §6.
 
 use chrono::Duration;
 use muster_api::time::Timestamp;

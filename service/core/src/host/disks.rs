@@ -1,4 +1,4 @@
-//! Disks: which may be installed to, which one is, which would be formatted. Source: host-lifecycle.md §11.
+//! Disks: which may be installed to, which one is, which would be formatted. Source: docs/protocol/host-lifecycle.md#11.
 
 mod choice;
 mod eligibility;

@@ -1,4 +1,4 @@
-//! What users may change of a host. Source: rest-behaviour.md §5, host-lifecycle.md §8 and §11.
+//! What users may change of a host. Source: docs/protocol/rest-behaviour.md#5, docs/protocol/host-lifecycle.md#8 and §11.
 
 use muster_api::host::{DiskConfigParams, DiskRole, DiskSkipFormattingParams, HostUpdateParams, KeyValue};
 

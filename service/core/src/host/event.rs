@@ -67,7 +67,7 @@ pub enum HostEvent {
     },
     /// It told how far its installation is.
     Progressed {
-        /// Of host-lifecycle.md §5.
+        /// Of docs/protocol/host-lifecycle.md#5.
         stage: String,
         /// Often a percentage of the stage.
         info: String,

@@ -12,7 +12,7 @@ use super::requirements::Requirements;
 use crate::cluster::Cluster;
 use crate::infra_env::InfraEnv;
 
-/// A host that has not polled for this long is disconnected. Source: host-lifecycle.md §6 (`HOST_MAX_DISCONNECTION_TIME`).
+/// A host that has not polled for this long is disconnected. Source: docs/protocol/host-lifecycle.md#6 (`HOST_MAX_DISCONNECTION_TIME`).
 pub const SILENCE_LIMIT: Duration = Duration::minutes(3);
 
 /// The world around a host at the moment of a decision.
@@ -35,7 +35,7 @@ pub struct HostFacts<'a> {
     /// Image that agents of another make are told to upgrade to; `None`: they are told their own version back.
     pub agent_image: Option<&'a str>,
     /// Whether controllers in a cluster see how the installation ends. Then it ends with stage `Done`; else with the reboot,
-    /// which is the last that can be seen (host-lifecycle.md §5).
+    /// which is the last that can be seen (docs/protocol/host-lifecycle.md#5).
     pub kube: bool,
     /// What an installation needs.
     pub images: InstallImages<'a>,

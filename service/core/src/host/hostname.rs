@@ -1,4 +1,4 @@
-//! Names of hosts. Source: host-lifecycle.md §10.
+//! Names of hosts. Source: docs/protocol/host-lifecycle.md#10.
 
 use std::sync::LazyLock;
 

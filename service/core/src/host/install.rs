@@ -1,4 +1,4 @@
-//! The installation of a host that is added to a cluster. Source: host-lifecycle.md §3.2, §5 and §8.
+//! The installation of a host that is added to a cluster. Source: docs/protocol/host-lifecycle.md#3.2, §5 and §8.
 
 use muster_api::host::{HostKind, HostRole};
 use muster_api::time::Timestamp;

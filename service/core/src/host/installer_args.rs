@@ -1,4 +1,4 @@
-//! The words that coreos-installer gets. Source: instructions.md §3, "installer_args composition".
+//! The words that coreos-installer gets. Source: docs/protocol/instructions.md#3, "installer_args composition".
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! What a host is asked to do. Source: instructions.md §2 and §3.
+//! What a host is asked to do. Source: docs/protocol/instructions.md#2 and §3.
 
 pub(crate) mod arguments;
 

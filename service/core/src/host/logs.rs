@@ -1,4 +1,4 @@
-//! How the collecting of logs goes. Source: rest-behaviour.md §3.5.
+//! How the collecting of logs goes. Source: docs/protocol/rest-behaviour.md#3.5.
 
 use muster_api::time::Timestamp;
 

@@ -1,4 +1,4 @@
-//! The medium that a host was booted from. Source: host-lifecycle.md §3.2 (MediaDisconnect) and §6.
+//! The medium that a host was booted from. Source: docs/protocol/host-lifecycle.md#3.2 (MediaDisconnect) and §6.
 
 use muster_api::host::MediaStatus;
 use muster_api::time::Timestamp;

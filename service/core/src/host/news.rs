@@ -1,4 +1,4 @@
-//! Events about hosts. Names, severities and facts follow events.tsv; the wording is ours.
+//! Events about hosts. Names, severities and facts follow docs/protocol/events.tsv; the wording is ours.
 
 use muster_api::event::{Category, Severity};
 use muster_api::host::HostStatus;
@@ -265,7 +265,7 @@ pub fn host_logs_uploaded(host: &Host, now: Timestamp) -> NewEvent {
     about(host, "host_logs_uploaded", Severity::Info, &message, now)
 }
 
-/// An upgrade of the agent was asked for. At most one an hour is worth storing (events.tsv).
+/// An upgrade of the agent was asked for. At most one an hour is worth storing (docs/protocol/events.tsv).
 pub fn upgrade_agent_started(host: &Host, image: &str, now: Timestamp) -> NewEvent {
     let message = format!(
         "Host {}: its agent is upgraded to {image}",

@@ -1,4 +1,4 @@
-//! What users set for the installation of one host. Source: rest-behaviour.md §5.
+//! What users set for the installation of one host. Source: docs/protocol/rest-behaviour.md#5.
 
 use std::sync::LazyLock;
 

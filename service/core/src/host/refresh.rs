@@ -1,4 +1,4 @@
-//! Where a host belongs, by what is known of it. Source: host-lifecycle.md §4.
+//! Where a host belongs, by what is known of it. Source: docs/protocol/host-lifecycle.md#4.
 //!
 //! Rules of new clusters (2 to 12, 14, 20, 24) and of soft timeouts (18, 19, 22, which are off by default) have no place here.
 //! Two differences from the table, both towards fewer surprises: a lost boot medium keeps a host disconnected until
@@ -12,7 +12,7 @@ use super::{Host, HostFacts, HostState, Phase, bind, deadline, disks, finding, i
 use crate::text::cut;
 use crate::validate::{self, CheckId, Conditions, Look};
 
-/// Longest `status_info`, bytes (host-lifecycle.md §2).
+/// Longest `status_info`, bytes (docs/protocol/host-lifecycle.md#2).
 const MAX_INFO: usize = 2040;
 
 /// What a newly registered host is told to wait for.

@@ -1,4 +1,4 @@
-//! A machine appears in a pool, for the first time or again. Source: host-lifecycle.md §3.1.
+//! A machine appears in a pool, for the first time or again. Source: docs/protocol/host-lifecycle.md#3.1.
 //!
 //! Agents in the field hang for ever on 401, 403, 404 and 409, and try again after anything else; so the classes of the refusals
 //! here are the protocol's: `BadInput` (400), and `UserConflict` (409) only for a cluster that is gone.

@@ -1,4 +1,4 @@
-//! What a host's answer to a step means. Source: instructions.md §4 and §5.
+//! What a host's answer to a step means. Source: docs/protocol/instructions.md#4 and §5.
 
 mod json;
 

@@ -1,4 +1,4 @@
-//! What a host reports. Source: instructions.md §4 and §5.
+//! What a host reports. Source: docs/protocol/instructions.md#4 and §5.
 //!
 //! Reports about a cluster from a host that has left it are late and no news.
 

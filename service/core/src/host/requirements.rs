@@ -1,4 +1,4 @@
-//! What is asked of hosts: hardware by role and version, and which checks are switched off. Source: hardware-requirements.md.
+//! What is asked of hosts: hardware by role and version, and which checks are switched off. Source: docs/protocol/hardware-requirements.md.
 
 mod parse;
 mod roles;

@@ -1,4 +1,4 @@
-//! The part a host plays. Source: host-lifecycle.md §9.
+//! The part a host plays. Source: docs/protocol/host-lifecycle.md#9.
 
 use muster_api::host::{HostKind, HostRole};
 

@@ -1,4 +1,4 @@
-//! The stages of an installation: which a role goes through, how far each is, how long it may take. Source: host-lifecycle.md §5.
+//! The stages of an installation: which a role goes through, how far each is, how long it may take. Source: docs/protocol/host-lifecycle.md#5.
 
 use chrono::Duration;
 use muster_api::host::{HostKind, HostRole};

@@ -1,4 +1,4 @@
-//! Where a host stands. Source: host-lifecycle.md §1.
+//! Where a host stands. Source: docs/protocol/host-lifecycle.md#1.
 //!
 //! The states of hosts in the pool and of hosts that are added to an existing cluster (day-2). States of the protocol that such
 //! hosts never enter have no variant: `preparing-for-installation`, `preparing-successful`, `preparing-failed` and `installed`

@@ -52,7 +52,7 @@ impl Refused {
     }
 }
 
-/// Whose fault a refusal is. The HTTP layer turns this into codes (rest-behaviour.md §3.4, §5).
+/// Whose fault a refusal is. The HTTP layer turns this into codes (docs/protocol/rest-behaviour.md#3.4, §5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalClass {
     /// Well-formed, but not in this situation (409).

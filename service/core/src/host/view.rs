@@ -1,4 +1,4 @@
-//! Hosts as the API answers them. Source: rest-behaviour.md §1.2 and §3.1; the recorded conversation is the judge.
+//! Hosts as the API answers them. Source: docs/protocol/rest-behaviour.md#1.2 and §3.1; the recorded conversation is the judge.
 
 use std::collections::BTreeMap;
 
@@ -173,7 +173,7 @@ pub fn registration_view(
 }
 
 /// The answer (201) to a repeated registration. The protocol makes it from fresh values and not from the record: status
-/// null, default role, no name (host-lifecycle.md §3.1).
+/// null, default role, no name (docs/protocol/host-lifecycle.md#3.1).
 pub fn repeated_registration_view(
     host: &Host,
     told_agent_version: &str,

@@ -1,4 +1,4 @@
-//! What is forgotten of a host, and when. Source: host-lifecycle.md §3.1 (set A) and §3.2 (set B).
+//! What is forgotten of a host, and when. Source: docs/protocol/host-lifecycle.md#3.1 (set A) and §3.2 (set B).
 
 use muster_api::host::{HostKind, HostRole};
 

@@ -131,7 +131,7 @@ fn files(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Vec<Value> {
     files
 }
 
-/// `ntp_sources` replace the image's time configuration, additional ones are appended to it (discovery-ignition.md §6).
+/// `ntp_sources` replace the image's time configuration, additional ones are appended to it (docs/protocol/discovery-ignition.md#6).
 /// `makestep 1.0 -1` lets a late first answer still step the clock.
 fn chrony(infra_env: &InfraEnv) -> Option<Value> {
     const PATH: &str = "/etc/chrony.conf";

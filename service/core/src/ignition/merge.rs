@@ -3,7 +3,7 @@
 //! Objects merge field by field and the child wins. Lists whose items have a key (files by path, units by name, users
 //! by name and so on) merge item by item: same key, same rules; new keys go to the end. Lists of plain values are
 //! joined, each value once. Other lists append. Files, directories and links share their paths: one in the child
-//! removes those of another kind at the same path. Source: discovery-ignition.md §10, and Ignition's operator notes.
+//! removes those of another kind at the same path. Source: docs/protocol/discovery-ignition.md#10, and Ignition's operator notes.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! What a host that is added to a cluster boots its disk with: a pointer to the cluster's own ignition. Source: install-flow.md §4.
+//! What a host that is added to a cluster boots its disk with: a pointer to the cluster's own ignition. Source: docs/protocol/install-flow.md#4.
 
 use serde_json::{Value, json};
 use thiserror::Error;

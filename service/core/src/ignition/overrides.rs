@@ -1,4 +1,4 @@
-//! The user's own Ignition. Source: discovery-ignition.md §10.
+//! The user's own Ignition. Source: docs/protocol/discovery-ignition.md#10.
 
 use ignition_config::Config;
 

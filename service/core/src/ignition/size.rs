@@ -1,4 +1,4 @@
-//! Whether a discovery configuration fits into an image. Source: discovery-ignition.md §11 and §12.
+//! Whether a discovery configuration fits into an image. Source: docs/protocol/discovery-ignition.md#11 and §12.
 
 use std::io::Write;
 

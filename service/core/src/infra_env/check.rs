@@ -1,5 +1,5 @@
-//! Which values a setting may have, one kind a file. Source: rest-behaviour.md §4, discovery-ignition.md §9 and §10,
-//! static-network.md §3. No error repeats a secret.
+//! Which values a setting may have, one kind a file. Source: docs/protocol/rest-behaviour.md#4, docs/protocol/discovery-ignition.md#9 and §10,
+//! docs/protocol/static-network.md#3. No error repeats a secret.
 
 mod control_characters;
 mod kernel_arguments;

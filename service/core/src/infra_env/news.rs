@@ -1,4 +1,4 @@
-//! Events about InfraEnvs. Names and severities follow events.tsv, `muster_...` are ours; so is the wording.
+//! Events about InfraEnvs. Names and severities follow docs/protocol/events.tsv, `muster_...` are ours; so is the wording.
 
 use muster_api::event::{Category, Severity};
 use muster_api::ids::InfraEnvId;

@@ -1,4 +1,4 @@
-//! Processors and memory. Numbers and tolerances: hardware-requirements.md §3 and §4.
+//! Processors and memory. Numbers and tolerances: docs/protocol/hardware-requirements.md#3 and §4.
 
 use super::look::View;
 use super::{Verdict, no_inventory};

@@ -85,7 +85,7 @@ impl CheckId {
     /// All, in the order of the table.
     pub const ALL: [Self; ROWS.len()] = table::all();
 
-    /// Those that a host of the pool must pass to be known (host-lifecycle.md §4, rules 36 and 38).
+    /// Those that a host of the pool must pass to be known (docs/protocol/host-lifecycle.md#4, rules 36 and 38).
     pub const POOL_GATE: [Self; 4] = [
         Self::HasMinCpuCores,
         Self::HasMinMemory,
@@ -117,7 +117,7 @@ impl CheckId {
         TABLE[self as usize].category
     }
 
-    /// Whether users of a cluster may ignore it. Source: host-lifecycle.md §4.
+    /// Whether users of a cluster may ignore it. Source: docs/protocol/host-lifecycle.md#4.
     pub fn is_ignorable(self) -> bool {
         !NEVER_IGNORED.contains(&self.id())
     }

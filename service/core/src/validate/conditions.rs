@@ -1,4 +1,4 @@
-//! What the outcomes of checks mean for a host's state. Source: host-lifecycle.md §4.
+//! What the outcomes of checks mean for a host's state. Source: docs/protocol/host-lifecycle.md#4.
 
 use muster_api::validation::ValidationsInfo;
 

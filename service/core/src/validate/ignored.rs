@@ -1,4 +1,4 @@
-//! Checks that somebody does not want. Source: hardware-requirements.md §6, host-lifecycle.md §4.
+//! Checks that somebody does not want. Source: docs/protocol/hardware-requirements.md#6, docs/protocol/host-lifecycle.md#4.
 
 use thiserror::Error;
 

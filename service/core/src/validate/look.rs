@@ -43,7 +43,7 @@ impl<'a> Deref for View<'a> {
     }
 }
 
-/// Stages from which on nobody expects the host to answer. Source: host-lifecycle.md §6.
+/// Stages from which on nobody expects the host to answer. Source: docs/protocol/host-lifecycle.md#6.
 const LATE_STAGES: [&str; 5] = [
     "Rebooting",
     "Waiting for ignition",

@@ -1,4 +1,4 @@
-//! Whether the hosts of a new cluster reach each other. Which hosts do is worked out for the whole cluster (host-lifecycle.md §13).
+//! Whether the hosts of a new cluster reach each other. Which hosts do is worked out for the whole cluster (docs/protocol/host-lifecycle.md#13).
 
 use super::Verdict;
 use super::look::{Bound, View};

@@ -1,5 +1,5 @@
-//! Add-on operators of new clusters. Where hosts are added to a cluster these are skipped. Source: host-validations.tsv and
-//! hardware-requirements.md §5.
+//! Add-on operators of new clusters. Where hosts are added to a cluster these are skipped. Source: docs/protocol/host-validations.tsv and
+//! docs/protocol/hardware-requirements.md#5.
 
 mod capacity;
 mod disks;

@@ -1,4 +1,4 @@
-//! How well hosts of the same role reach each other. Source: hardware-requirements.md §4.
+//! How well hosts of the same role reach each other. Source: docs/protocol/hardware-requirements.md#4.
 
 use muster_api::steps::{ConnectivityReport, L3Connectivity};
 

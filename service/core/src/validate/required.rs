@@ -1,4 +1,4 @@
-//! What hardware is asked of one host. Source: hardware-requirements.md §3 and §4.
+//! What hardware is asked of one host. Source: docs/protocol/hardware-requirements.md#3 and §4.
 
 use muster_api::host::HostRole;
 

@@ -1,4 +1,4 @@
-//! The table of all checks. Source: host-validations.tsv; rows of hardware and network in its order, operators by id.
+//! The table of all checks. Source: docs/protocol/host-validations.tsv; rows of hardware and network in its order, operators by id.
 
 use super::check_id::CheckId;
 use super::look::View;

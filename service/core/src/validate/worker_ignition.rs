@@ -1,4 +1,4 @@
-//! What the ignition that new workers of a cluster get tells about the cluster. Source: host-lifecycle.md §13.
+//! What the ignition that new workers of a cluster get tells about the cluster. Source: docs/protocol/host-lifecycle.md#13.
 
 use std::net::IpAddr;
 

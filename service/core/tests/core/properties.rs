@@ -252,7 +252,7 @@ fn is_legal(host: &Host) {
     }
 }
 
-/// Every change that events.tsv wants told is told.
+/// Every change that docs/protocol/events.tsv wants told is told.
 fn tells_everything(old: &Host, step: &Step) {
     let next = &step.host;
     let count = |name: &str| step.events.iter().filter(|event| event.name == name).count();

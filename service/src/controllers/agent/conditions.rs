@@ -1,4 +1,4 @@
-//! What an Agent's conditions say of its host. Source: kube-controllers.md §4.3; the recorded objects are the judge.
+//! What an Agent's conditions say of its host. Source: docs/protocol/kube-controllers.md#4.3; the recorded objects are the judge.
 //!
 //! Two rows look odd and are kept, since clients rely on them: `Bound` stays True while an installed node is reclaimed (nobody
 //! may take the Agent meanwhile), and `Connected` is False only when the host counts as disconnected.

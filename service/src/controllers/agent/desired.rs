@@ -1,4 +1,4 @@
-//! Agents as they are made for hosts, and what else of them than the status is ours: pure functions. Source: kube-controllers.md §3.
+//! Agents as they are made for hosts, and what else of them than the status is ours: pure functions. Source: docs/protocol/kube-controllers.md#3.
 
 use std::collections::BTreeMap;
 

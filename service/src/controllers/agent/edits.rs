@@ -1,4 +1,4 @@
-//! What is to be changed of a host so that it is as its Agent's spec wants it: a pure function. Source: kube-controllers.md §4.2.
+//! What is to be changed of a host so that it is as its Agent's spec wants it: a pure function. Source: docs/protocol/kube-controllers.md#4.2.
 //!
 //! A setting that cannot be taken is told and left out; the others are made nevertheless. What a spec does not say stays as it is in the
 //! host, except for what a list or a text clears.

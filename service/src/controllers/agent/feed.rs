@@ -26,7 +26,7 @@ use super::desired;
 use super::known::{Agents, Known, Observed};
 use super::membership;
 use super::queue::{Lane, Queue};
-use crate::controllers::{Context, Error, secrets};
+use crate::controllers::{Context, Error, kube_ref, secrets};
 
 /// Before the database is asked again that did not answer.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -201,13 +201,13 @@ impl Feed {
             writer.apply_watcher_event(&event);
             let (Event::Apply(one) | Event::InitApply(one)) = &event else {
                 if let Event::Delete(one) = &event {
-                    seen.remove(&name_of(one));
+                    seen.remove(&kube_ref(one));
                 }
                 self.agents.relabelled.notify_one();
                 continue;
             };
             let state = (one.metadata.generation, one.metadata.deletion_timestamp.is_some());
-            if seen.insert(name_of(one), state) != Some(state) {
+            if seen.insert(kube_ref(one), state) != Some(state) {
                 let namespace = &one.metadata.namespace;
                 let keys = self
                     .agents
@@ -245,10 +245,6 @@ impl Feed {
             self.queue.add_all(keys, Lane::Normal);
         }
     }
-}
-
-fn name_of<K: Resource>(object: &K) -> KubeRef {
-    KubeRef::new(object.namespace().unwrap_or_default(), object.name_any())
 }
 
 fn is_synced(known: &Known) -> bool {

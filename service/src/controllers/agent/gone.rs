@@ -1,5 +1,5 @@
 //! Agents whose host is not there, hosts whose Agent goes, and machines that come from another InfraEnv.
-//! Source: kube-controllers.md §4.1 step 3, §4.6 and the end of §3.
+//! Source: docs/protocol/kube-controllers.md#4.1 step 3, §4.6 and the end of §3.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,17 +12,16 @@ use muster_core::kube::KubeRef;
 use muster_resources::names::{finalizer, label};
 
 use super::conditions::Synced;
-use super::known::{Known, key_of};
+use super::known::Known;
 use super::queue::Lane;
 use super::reconcile::{Again, Reconciler, after};
 use super::restore::{self, Place};
 use super::{desired, membership, status};
 use crate::app::now;
-use crate::controllers::Error;
-use crate::http::problem::Problem;
-
-/// Before an InfraEnv is looked for again that an Agent names.
-const AGAIN: Duration = Duration::from_secs(10);
+use crate::controllers::drive::AGAIN;
+use crate::controllers::error::unless_absent;
+use crate::controllers::{Error, finalizers, kube_ref};
+use crate::http::problem::unless_gone;
 
 impl Reconciler {
     /// Somebody made an Agent by hand. Nothing will ever stand behind it.
@@ -39,15 +38,10 @@ impl Reconciler {
 
     /// The Agent is to go: its host is forgotten, then it is let go.
     pub(super) async fn delete(&self, known: &Known, host: Option<Host>) -> Result<Again, Error> {
-        if !known
-            .agent
-            .finalizers()
-            .iter()
-            .any(|name| name == finalizer::AGENT)
-        {
+        if !finalizers::has(&known.agent, finalizer::AGENT) {
             return Ok(None);
         }
-        let key = key_of(&known.agent);
+        let key = kube_ref(&known.agent);
         let mut host = host;
         // A machine that was booted into one InfraEnv after another has several records.
         while let Some(found) = host {
@@ -70,17 +64,14 @@ impl Reconciler {
 
     async fn forget_host(&self, host: &Host) -> Result<(), Error> {
         let app = &self.context.app;
-        unless_absent(app.hosts.delete(app, host.infra_env_id, host.id).await)
+        Ok(unless_gone(
+            app.hosts.delete(app, host.infra_env_id, host.id).await,
+        )?)
     }
 
     async fn release(&self, known: &Known) -> Result<Again, Error> {
-        let key = key_of(&known.agent);
-        if known
-            .agent
-            .finalizers()
-            .iter()
-            .any(|name| name == finalizer::AGENT)
-        {
+        let key = kube_ref(&known.agent);
+        if finalizers::has(&known.agent, finalizer::AGENT) {
             self.patch(&key, &desired::release(&known.agent)).await?;
             tracing::info!(agent = %key, "Agent let go");
         }
@@ -152,22 +143,11 @@ impl Reconciler {
             }),
             ..DeleteParams::default()
         };
-        match self
-            .api(&key.namespace)
-            .delete(&key.name, &params)
-            .await
-            .map_err(Error::from)
-        {
-            Ok(_) => {
-                tracing::info!(agent = %key, "its host was deleted, so the Agent is, too");
-                Ok(None)
-            }
-            Err(error) if error.is_absent() => {
-                self.agents.forget(key);
-                Ok(None)
-            }
-            Err(error) => Err(error),
+        match unless_absent(self.api(&key.namespace).delete(&key.name, &params).await)? {
+            Some(_) => tracing::info!(agent = %key, "its host was deleted, so the Agent is, too"),
+            None => self.agents.forget(key),
         }
+        Ok(None)
     }
 
     /// The machine was booted into another InfraEnv: the record in the one that it came from is forgotten.
@@ -178,14 +158,6 @@ impl Reconciler {
             return Ok(());
         };
         tracing::info!(host.id = %id, from, "the machine was booted into another InfraEnv");
-        unless_absent(app.hosts.delete(app, infra_env.id, id).await)
-    }
-}
-
-fn unless_absent(outcome: Result<(), Problem>) -> Result<(), Error> {
-    match outcome {
-        Ok(()) => Ok(()),
-        Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => Ok(()),
-        Err(problem) => Err(problem.into()),
+        Ok(unless_gone(app.hosts.delete(app, infra_env.id, id).await)?)
     }
 }

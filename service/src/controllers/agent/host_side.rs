@@ -1,5 +1,5 @@
 //! Makes a host what its Agent's spec wants: approval, membership of a cluster, settings. The rules are the core's; here is the talking.
-//! Source: kube-controllers.md §4.1 steps 7 to 10.
+//! Source: docs/protocol/kube-controllers.md#4.1 steps 7 to 10.
 
 use std::time::Duration;
 
@@ -15,10 +15,8 @@ use super::edits::{Token, edits, is_open};
 use super::membership::{self, Clusters, Move};
 use super::reconcile::Reconciler;
 use crate::controllers::Error;
+use crate::controllers::drive::AGAIN;
 use crate::infra_envs::chain;
-
-/// Before a Secret that is missing, or something else that nobody tells of, is looked for again. Source: kube-controllers.md §0.
-const AGAIN: Duration = Duration::from_secs(10);
 
 /// Before a cluster that is missing is looked for again. One that comes is told of; this is for what is said of it meanwhile.
 const WITHOUT_CLUSTER: Duration = Duration::from_secs(60);

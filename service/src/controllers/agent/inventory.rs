@@ -1,4 +1,4 @@
-//! A host's inventory in the names of the custom resource. Source: crd-fields.json (`status.inventory`); the recorded objects are the judge.
+//! A host's inventory in the names of the custom resource. Source: docs/protocol/crd-fields.json (`status.inventory`); the recorded objects are the judge.
 //!
 //! Zero values are left out as on the wire of the field; parts that a host did not tell are empty objects, which clients rely on.
 

@@ -14,6 +14,8 @@ use muster_resources::{Agent, AgentStatus};
 use serde::Serialize;
 use tokio::sync::Notify;
 
+use crate::controllers::kube_ref;
+
 /// Texts longer than this are kept as digests, bytes.
 const LONG: usize = 160;
 /// Begins what stands for a long text; no annotation begins with it.
@@ -187,7 +189,7 @@ impl Agents {
     /// The watch showed `agent`.
     pub fn observe(&self, agent: Agent) -> (KubeRef, Observed) {
         let new = Known::of(agent);
-        let key = key_of(&new.agent);
+        let key = kube_ref(&new.agent);
         let round = self.round();
         let mut all = self.write();
         let observed = match all.entry(key.clone()) {
@@ -217,7 +219,7 @@ impl Agents {
 
     /// The watch showed that `agent` is gone.
     pub fn gone(&self, agent: &Agent) -> KubeRef {
-        let key = key_of(agent);
+        let key = kube_ref(agent);
         let mut all = self.write();
         if all
             .get(&key)
@@ -240,7 +242,7 @@ impl Agents {
     pub fn wrote(&self, agent: Agent) -> Arc<Known> {
         let gone = agent.metadata.deletion_timestamp.is_some() && agent.finalizers().is_empty();
         let new = Arc::new(Known::of(agent));
-        let key = key_of(&new.agent);
+        let key = kube_ref(&new.agent);
         let round = self.round();
         let mut all = self.write();
         let newest = match all.entry(key) {
@@ -263,11 +265,6 @@ impl Agents {
         self.relabelled.notify_one();
         newest
     }
-}
-
-/// Namespace and name of an Agent.
-pub fn key_of(agent: &Agent) -> KubeRef {
-    KubeRef::new(agent.namespace().unwrap_or_default(), agent.name_any())
 }
 
 #[cfg(test)]

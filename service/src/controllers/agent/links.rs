@@ -5,7 +5,6 @@ use muster_api::time::Timestamp;
 use muster_core::host::Host;
 use muster_core::infra_env::InfraEnv;
 use muster_resources::AgentStatus;
-use url::Url;
 use url::form_urlencoded::Serializer;
 
 use crate::app::App;
@@ -20,18 +19,12 @@ pub fn events(
     now: Timestamp,
 ) -> Option<String> {
     host.cluster_id?;
-    let kept = kept_token(app, infra_env, before, now);
-    let token = kept.or_else(|| app.auth.url_token(infra_env, now).token);
+    let told = before
+        .debug_info
+        .as_ref()
+        .and_then(|info| info.events_url.as_deref());
+    let token = app.auth.kept_url_token(infra_env, told, now);
     Some(app.urls.events("host_id", host.id, token.as_deref()))
-}
-
-fn kept_token(app: &App, infra_env: &InfraEnv, before: &AgentStatus, now: Timestamp) -> Option<String> {
-    let address = before.debug_info.as_ref()?.events_url.as_deref()?;
-    let address = Url::parse(address).ok()?;
-    let (_, token) = address.query_pairs().find(|(name, _)| name == "api_key")?;
-    app.auth
-        .is_fresh(infra_env, &token, now)
-        .then(|| token.into_owned())
 }
 
 /// Where its logs are downloaded, once some have come.

@@ -1,5 +1,5 @@
 //! Into a cluster and out of it, as `spec.clusterDeploymentName` wants it: what is to be done, decided from what is known.
-//! Source: kube-controllers.md §4.1 steps 7 and 8, §4.4.
+//! Source: docs/protocol/kube-controllers.md#4.1 steps 7 and 8, §4.4.
 
 use muster_api::host::HostKind;
 use muster_api::ids::ClusterId;

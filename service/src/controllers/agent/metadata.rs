@@ -1,4 +1,4 @@
-//! What an Agent's annotations and labels say of its host. Source: kube-controllers.md §4.1 step 6 and the end of §4.2.
+//! What an Agent's annotations and labels say of its host. Source: docs/protocol/kube-controllers.md#4.1 step 6 and the end of §4.2.
 
 use std::collections::BTreeMap;
 

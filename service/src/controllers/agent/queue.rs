@@ -22,7 +22,7 @@ pub enum Lane {
 
 /// Waits after failures: doubled each time.
 const FIRST_RETRY: Duration = Duration::from_millis(500);
-/// Longest wait after failures. Source: kube-controllers.md §0 (requeue on a backend error).
+/// Longest wait after failures. Source: docs/protocol/kube-controllers.md#0 (requeue on a backend error).
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 
 /// A queue of keys. Cheap to add to; whoever takes a key must tell when it is [`done`](Self::done).

@@ -1,11 +1,11 @@
 //! One look at one Agent: reads the host, makes it what the spec wants, and writes what differs: at most one patch of the Agent and one of
-//! its status. Source: kube-controllers.md §4.1.
+//! its status. Source: docs/protocol/kube-controllers.md#4.1.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{Patch, PostParams};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Api, ResourceExt};
 use muster_api::ids::{ClusterId, HostId};
@@ -23,10 +23,11 @@ use super::host_side::Outcome;
 use super::known::{Agents, Known, digest};
 use super::queue::Lane;
 use super::token::Tokens;
-use super::{inventory, links, membership, patch, status};
+use super::{inventory, links, membership, patch, patch_params, status};
 use crate::app::now;
 use crate::controllers::agent_labels::Labels;
-use crate::controllers::{Context, Error};
+use crate::controllers::error::unless_absent;
+use crate::controllers::{Context, Error, kube_ref};
 
 /// How long a host that has just registered is waited for: its inventory nearly always comes within, and then one write tells all.
 const YOUNG: chrono::Duration = chrono::Duration::seconds(1);
@@ -300,7 +301,7 @@ impl Reconciler {
     /// Patches an Agent. `None`: it is gone.
     pub(super) async fn patch(&self, key: &KubeRef, patch: &Value) -> Result<Option<Arc<Known>>, Error> {
         let api = self.api(&key.namespace);
-        let patched = api.patch(&key.name, &params(), &Patch::Merge(patch)).await;
+        let patched = api.patch(&key.name, &patch_params(), &Patch::Merge(patch)).await;
         self.written(key, patched)
     }
 
@@ -309,22 +310,21 @@ impl Reconciler {
         let Some(patch) = patch::status(known, new) else {
             return Ok(());
         };
-        let key = super::known::key_of(&known.agent);
+        let key = kube_ref(&known.agent);
         let patch = Value::Object(Map::from_iter([("status".to_owned(), patch)]));
         let api = self.api(&key.namespace);
-        let patched = api.patch_status(&key.name, &params(), &Patch::Merge(patch)).await;
+        let patched = api
+            .patch_status(&key.name, &patch_params(), &Patch::Merge(patch))
+            .await;
         self.written(&key, patched).map(drop)
     }
 
     fn written(&self, key: &KubeRef, outcome: kube::Result<Agent>) -> Result<Option<Arc<Known>>, Error> {
-        match outcome.map_err(Error::from) {
-            Ok(agent) => Ok(Some(self.agents.wrote(agent))),
-            Err(error) if error.is_absent() => {
-                self.agents.forget(key);
-                Ok(None)
-            }
-            Err(error) => Err(error),
+        let written = unless_absent(outcome)?.map(|agent| self.agents.wrote(agent));
+        if written.is_none() {
+            self.agents.forget(key);
         }
+        Ok(written)
     }
 
     /// The ClusterDeployment of the host's cluster; `None` when it is unbound, or its cluster was made by REST.
@@ -349,12 +349,5 @@ impl Reconciler {
     pub(super) async fn cluster_of(&self, deployment: &KubeRef) -> Result<Option<ClusterId>, Error> {
         let found = self.context.app.clusters.find_by_kube(deployment).await?;
         Ok(found.map(|cluster| cluster.id))
-    }
-}
-
-pub(super) fn params() -> PatchParams {
-    PatchParams {
-        field_manager: Some(super::FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
     }
 }

@@ -1,5 +1,5 @@
 //! A host whose record was lost (another database, a backup that is older than its Agents) and whose Agent is still there: a pure
-//! function from the Agent's annotations. Source: kube-controllers.md §4.1 step 3.
+//! function from the Agent's annotations. Source: docs/protocol/kube-controllers.md#4.1 step 3.
 //!
 //! What is restored is what the Agent tells and nothing is made up. A host of the pool and one that waited in its cluster are judged
 //! anew from their inventory; silent ones become disconnected by themselves. An installed node stays installed. One that was in the

@@ -1,4 +1,4 @@
-//! What an Agent's status says of its host: a pure function. Source: kube-controllers.md §4.3; the recorded objects are the judge.
+//! What an Agent's status says of its host: a pure function. Source: docs/protocol/kube-controllers.md#4.3; the recorded objects are the judge.
 
 use muster_api::host::{HostKind, HostRole};
 use muster_api::steps::NtpSourceState;
@@ -12,7 +12,7 @@ use muster_resources::{
 
 use super::conditions::{self, Finding, Synced};
 use super::inventory;
-use crate::controllers::conditions::{set, time};
+use crate::controllers::conditions::{condition, set, time};
 
 /// What a status is made from.
 #[derive(Debug, Clone, Copy)]
@@ -185,16 +185,10 @@ fn outcome(status: ValidationStatus) -> &'static str {
 fn merged(before: &[Condition], found: Vec<Finding>, now: Timestamp) -> Vec<Condition> {
     let mut conditions = before.to_vec();
     for finding in found {
+        let (kind, truth, reason) = (finding.kind.name(), finding.truth.name(), finding.reason.name());
         set(
             &mut conditions,
-            Condition {
-                type_: finding.kind.name().to_owned(),
-                status: finding.truth.name().to_owned(),
-                reason: Some(finding.reason.name().to_owned()),
-                message: Some(finding.message),
-                last_transition_time: Some(time(now)),
-                last_heartbeat_time: None,
-            },
+            condition(kind, truth, reason, finding.message, now),
         );
     }
     conditions

@@ -1,4 +1,4 @@
-//! The token for a cluster's Ignition endpoint, from the Secret that the spec names. Source: kube-controllers.md §4.2.
+//! The token for a cluster's Ignition endpoint, from the Secret that the spec names. Source: docs/protocol/kube-controllers.md#4.2.
 //!
 //! Secrets are watched without their content; one is read only when its version is another than when it was last given to the host.
 

@@ -1,4 +1,4 @@
-//! What a cluster's nodes run on, and whose work the network around it is. Source: kube-controllers.md §6.5.
+//! What a cluster's nodes run on, and whose work the network around it is. Source: docs/protocol/kube-controllers.md#6.5.
 
 use muster_api::cluster::{Platform, PlatformExternal, PlatformType as Kind};
 use muster_resources::{AgentClusterInstallSpec, PlatformType};

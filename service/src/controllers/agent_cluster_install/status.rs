@@ -1,4 +1,4 @@
-//! The status of an AgentClusterInstall, from what was found. Source: kube-controllers.md §6.3.
+//! The status of an AgentClusterInstall, from what was found. Source: docs/protocol/kube-controllers.md#6.3.
 
 use muster_api::time::Timestamp;
 use muster_core::cluster::Cluster;

@@ -11,7 +11,7 @@ use jaq_json::Val;
 use muster_core::text::one_line;
 use serde::{Deserialize, Serialize};
 
-/// What a query says of one inventory. Source: kube-controllers.md §5.
+/// What a query says of one inventory. Source: docs/protocol/kube-controllers.md#5.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

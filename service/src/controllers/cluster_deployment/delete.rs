@@ -1,7 +1,6 @@
-//! A cluster goes, and its Agents return to their pools or go with it. Source: kube-controllers.md §6.4.
+//! A cluster goes, and its Agents return to their pools or go with it. Source: docs/protocol/kube-controllers.md#6.4.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::runtime::controller::Action;
@@ -12,11 +11,11 @@ use serde_json::json;
 
 use crate::controllers::agent_cluster_install::status::Synced;
 use crate::controllers::agent_cluster_install::{self, deployment_ref, tell};
-use crate::controllers::infra_env::{cluster_ref, kube_ref};
-use crate::controllers::{Context, Error, finalizers};
-
-/// Before it is looked at again while something is in the way. Source: kube-controllers.md §6.4.
-const AGAIN: Duration = Duration::from_secs(10);
+use crate::controllers::drive::AGAIN;
+use crate::controllers::error::unless_absent;
+use crate::controllers::infra_env::cluster_ref;
+use crate::controllers::{Context, Error, finalizers, kube_ref};
+use crate::http::problem::unless_gone;
 
 /// Agents read at once: each may be a hundred kilobytes.
 const PAGE: u32 = 100;
@@ -27,7 +26,7 @@ pub async fn deployment(
     install: Option<&AgentClusterInstall>,
     context: &Context,
 ) -> Result<Action, Error> {
-    if finalizers::with(deployment, names::finalizer::CLUSTER_DEPLOYMENT).is_some() {
+    if !finalizers::has(deployment, names::finalizer::CLUSTER_DEPLOYMENT) {
         // Ours is not there: it waits for somebody else.
         return Ok(Action::await_change());
     }
@@ -36,15 +35,9 @@ pub async fn deployment(
             return self::install(Some(deployment), install, context).await;
         }
         let api = agent_cluster_install::api(context, install);
-        match api
-            .delete(&install.name_any(), &DeleteParams::default())
-            .await
-            .map_err(Error::from)
-        {
-            Err(error) if !error.is_absent() => return Err(error),
-            // Its departure is told, in two steps when a finalizer holds it.
-            _ => return Ok(Action::requeue(AGAIN)),
-        }
+        unless_absent(api.delete(&install.name_any(), &DeleteParams::default()).await)?;
+        // Its departure is told, in two steps when a finalizer holds it.
+        return Ok(Action::requeue(AGAIN));
     }
     let kube = kube_ref(deployment);
     let_agents_go(&kube, preserves(Some(deployment)), context).await?;
@@ -60,7 +53,7 @@ pub async fn install(
     install: &AgentClusterInstall,
     context: &Context,
 ) -> Result<Action, Error> {
-    if finalizers::with(install, names::finalizer::AGENT_CLUSTER_INSTALL).is_some() {
+    if !finalizers::has(install, names::finalizer::AGENT_CLUSTER_INSTALL) {
         return Ok(Action::await_change());
     }
     let kube = deployment_ref(install);
@@ -91,12 +84,9 @@ async fn forget(kube: &KubeRef, context: &Context) -> Result<(), Error> {
     let Some(kept) = context.app.clusters.find_by_kube(kube).await? else {
         return Ok(());
     };
-    match context.app.clusters.delete(&context.app, kept.id).await {
-        Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => Ok(()),
-        // An error of nobody's: it is tried again.
-        Err(problem) => Err(Error::Internal(problem.reason().to_owned())),
-        Ok(()) => Ok(()),
-    }
+    // A refusal is nobody's mistake here: it is tried again.
+    unless_gone(context.app.clusters.delete(&context.app, kept.id).await)
+        .map_err(|problem| Error::Internal(problem.reason().to_owned()))
 }
 
 /// What becomes of an Agent whose cluster goes.
@@ -182,8 +172,5 @@ async fn let_go(agent: &Agent, fate: Fate, context: &Context) -> Result<(), Erro
                 .map(drop)
         }
     };
-    match done.map_err(Error::from) {
-        Err(error) if error.is_absent() => Ok(()),
-        other => other,
-    }
+    unless_absent(done).map(drop)
 }

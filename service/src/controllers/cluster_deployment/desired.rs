@@ -1,4 +1,4 @@
-//! What ClusterDeployment and AgentClusterInstall say of a cluster, in the words of the protocol. Source: kube-controllers.md §6.2.
+//! What ClusterDeployment and AgentClusterInstall say of a cluster, in the words of the protocol. Source: docs/protocol/kube-controllers.md#6.2.
 
 mod params;
 
@@ -48,7 +48,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Whether the cluster is installed, or is said to be. Source: kube-controllers.md §6.2.
+/// Whether the cluster is installed, or is said to be. Source: docs/protocol/kube-controllers.md#6.2.
 pub fn is_installed(deployment: &ClusterDeployment, install: &AgentClusterInstall) -> bool {
     let mut conditions = install.status.iter().flat_map(|status| &status.conditions);
     deployment.spec.installed == Some(true)

@@ -19,13 +19,10 @@ use super::{delete, install_ref};
 use crate::app::now;
 use crate::controllers::agent_cluster_install::status::Synced;
 use crate::controllers::agent_cluster_install::{self, tell};
-use crate::controllers::infra_env::kube_ref;
+use crate::controllers::drive::AGAIN;
 use crate::controllers::secrets::{self, ReferenceError};
-use crate::controllers::{Context, Error, finalizers};
+use crate::controllers::{Context, Error, finalizers, kube_ref};
 use crate::http::problem::Problem;
-
-/// Before something that is not there (yet) is looked for again. Source: kube-controllers.md §0.
-const AGAIN: Duration = Duration::from_secs(10);
 
 /// Brings record and status in line with the resources.
 pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>) -> Result<Action, Error> {
@@ -273,7 +270,7 @@ async fn kubeconfig_notice(
     }
 }
 
-/// Name of the Secret with the cluster's kubeconfig. Source: kube-controllers.md §0.
+/// Name of the Secret with the cluster's kubeconfig. Source: docs/protocol/kube-controllers.md#0.
 fn kubeconfig_secret(deployment: &ClusterDeployment) -> String {
     let metadata = deployment.spec.cluster_metadata.as_ref();
     metadata

@@ -1,4 +1,4 @@
-//! An InfraEnv goes, with its Agents. Source: kube-controllers.md §1 (step 1).
+//! An InfraEnv goes, with its Agents. Source: docs/protocol/kube-controllers.md#1 (step 1).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,10 +12,11 @@ use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_resources::{Agent, InfraEnv, names};
 
+use super::reconcile;
 use super::status::Outcome;
-use super::{kube_ref, reconcile};
-use crate::controllers::{Context, Error, finalizers};
-use crate::http::problem::Problem;
+use crate::controllers::error::unless_absent;
+use crate::controllers::{Context, Error, finalizers, kube_ref};
+use crate::http::problem::{Problem, unless_gone};
 
 /// Before it is looked at again while Agents go. Their hosts' departure is told at once, too.
 const AGAIN: Duration = Duration::from_secs(5);
@@ -29,7 +30,7 @@ const AT_ONCE: usize = 8;
 /// Deletes the Agents that may go; when there is no host left, the record and then the finalizer.
 pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, Error> {
     let api = reconcile::api(context, infra_env);
-    if finalizers::with(infra_env, names::finalizer::INFRA_ENV).is_some() {
+    if !finalizers::has(infra_env, names::finalizer::INFRA_ENV) {
         // Ours is not there: it waits for somebody else.
         return Ok(Action::await_change());
     }
@@ -43,7 +44,7 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
     delete_agents(infra_env, context, &plan.agents).await?;
     if let Some(kept) = &kept {
         for id in &plan.hosts {
-            unless_gone(context.app.hosts.delete(&context.app, kept.id, *id).await)?;
+            done(context.app.hosts.delete(&context.app, kept.id, *id).await)?;
         }
     }
     if !plan.waiting.is_empty() {
@@ -56,21 +57,22 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
     }
     if let Some(kept) = &kept {
         // A host that registered just now keeps it: the next look sees it.
-        unless_gone(context.app.infra_envs.delete(kept.id).await)?;
+        done(context.app.infra_envs.delete(kept.id).await)?;
     }
     finalizers::remove(&api, infra_env, names::finalizer::INFRA_ENV).await?;
     tracing::info!(infra_env = %kube_ref(infra_env), "InfraEnv resource deleted");
     Ok(Action::await_change())
 }
 
-fn unless_gone(outcome: Result<(), Problem>) -> Result<(), Error> {
-    match outcome {
-        Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => Ok(()),
-        Err(problem) if problem.status().is_client_error() => {
-            Err(Error::Internal(problem.reason().to_owned()))
+/// A refusal is nobody's mistake here: it is tried again.
+fn done(outcome: Result<(), Problem>) -> Result<(), Error> {
+    unless_gone(outcome).map_err(|problem| {
+        if problem.status().is_client_error() {
+            Error::Internal(problem.reason().to_owned())
+        } else {
+            problem.into()
         }
-        other => other.map_err(Error::from),
-    }
+    })
 }
 
 /// A host, as far as it matters here.
@@ -156,10 +158,7 @@ async fn delete_agents(infra_env: &InfraEnv, context: &Context, agents: &[String
     stream::iter(agents)
         .map(Ok)
         .try_for_each_concurrent(AT_ONCE, |name| async {
-            match api.delete(name, &params).await.map_err(Error::from) {
-                Err(error) if !error.is_absent() => Err(error),
-                _ => Ok(()),
-            }
+            unless_absent(api.delete(name, &params).await).map(drop)
         })
         .await
 }

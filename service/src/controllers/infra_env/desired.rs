@@ -1,4 +1,4 @@
-//! What an InfraEnv resource asks for, in the words of the protocol. Source: kube-controllers.md §1, crd-fields.json.
+//! What an InfraEnv resource asks for, in the words of the protocol. Source: docs/protocol/kube-controllers.md#1, docs/protocol/crd-fields.json.
 
 use muster_api::infra_env::{
     CpuArchitecture, HostStaticNetworkConfig, ImageType, InfraEnvCreateParams, KernelArgument, Proxy,

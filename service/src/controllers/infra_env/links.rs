@@ -3,7 +3,6 @@
 use muster_api::time::Timestamp;
 use muster_core::infra_env::InfraEnv as Kept;
 use muster_resources::InfraEnvStatus;
-use url::Url;
 
 use crate::app::App;
 
@@ -36,9 +35,8 @@ pub fn links(
     before: Option<&InfraEnvStatus>,
     now: Timestamp,
 ) -> Links {
-    let token = before
-        .and_then(|status| kept_token(app, infra_env, status, now))
-        .or_else(|| app.auth.url_token(infra_env, now).token);
+    let told = before.and_then(|status| status.debug_info.as_ref()?.events_url.as_deref());
+    let token = app.auth.kept_url_token(infra_env, told, now);
     let token = token.as_deref();
     let file = |name: &str, kind: Option<&str>| app.urls.signed_file(infra_env, name, kind, token);
     Links {
@@ -51,13 +49,4 @@ pub fn links(
         events: app.urls.events("infra_env_id", infra_env.id, token),
         static_network: file("static-network-config", None),
     }
-}
-
-fn kept_token(app: &App, infra_env: &Kept, before: &InfraEnvStatus, now: Timestamp) -> Option<String> {
-    let address = before.debug_info.as_ref()?.events_url.as_deref()?;
-    let address = Url::parse(address).ok()?;
-    let (_, token) = address.query_pairs().find(|(name, _)| name == "api_key")?;
-    app.auth
-        .is_fresh(infra_env, &token, now)
-        .then(|| token.into_owned())
 }

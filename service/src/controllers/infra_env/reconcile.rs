@@ -1,4 +1,4 @@
-//! One look at an InfraEnv: what it refers to, its record in the database, its status. Source: kube-controllers.md §1.
+//! One look at an InfraEnv: what it refers to, its record in the database, its status. Source: docs/protocol/kube-controllers.md#1.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,23 +12,22 @@ use muster_api::ids::InfraEnvId;
 use muster_core::cluster::Cluster;
 use muster_core::infra_env::{self, InfraEnv as Kept, Invalid, Unapplied};
 use muster_resources::{ClusterDeployment, InfraEnv, IpxeScriptType, NMStateConfig, names};
+use muster_store::StoreError;
 
+use super::delete;
 use super::desired::{World, check_unchangeable, desired, spec_field};
 use super::links::{Links, links};
 use super::static_network::{Networks, sorted_out};
 use super::status::{Available, Outcome, status};
-use super::{delete, kube_ref};
 use crate::app::now;
+use crate::controllers::drive::AGAIN;
 use crate::controllers::secrets::{self, ReferenceError};
-use crate::controllers::{Context, Error, finalizers};
+use crate::controllers::{Context, Error, finalizers, kube_ref};
 use crate::http::problem::Problem;
 use crate::infra_envs::chain;
 use crate::random;
 
-/// Before something that is not there (yet) is looked for again. Source: kube-controllers.md §0.
-const AGAIN: Duration = Duration::from_secs(10);
-
-/// Before the live image is looked for again. Source: kube-controllers.md §0 (recoverable errors of InfraEnvs).
+/// Before the live image is looked for again. Source: docs/protocol/kube-controllers.md#0 (recoverable errors of InfraEnvs).
 const IMAGE_AGAIN: Duration = Duration::from_secs(20);
 
 /// Brings record and status in line with the resource.
@@ -116,20 +115,17 @@ impl From<Problem> for Refusal {
     }
 }
 
-impl<E> From<E> for Refusal
-where
-    Error: From<E>,
-    E: LaterError,
-{
-    fn from(error: E) -> Self {
+impl From<kube::Error> for Refusal {
+    fn from(error: kube::Error) -> Self {
         Self::Later(error.into())
     }
 }
 
-/// Errors that may pass.
-trait LaterError {}
-impl LaterError for kube::Error {}
-impl LaterError for muster_store::StoreError {}
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::Later(error.into())
+    }
+}
 
 /// Looks at everything that the resource refers to and stores what it asks for.
 async fn converge(infra_env: &InfraEnv, context: &Context) -> Result<Converged, Refusal> {
@@ -248,7 +244,7 @@ async fn mirror_registry(
     Ok(Some(checked))
 }
 
-/// Keys: kube-controllers.md §1, step 7.
+/// Keys: docs/protocol/kube-controllers.md#1, step 7.
 fn check_mirror_registry(data: &BTreeMap<String, String>) -> Result<(), &'static str> {
     if data
         .get("registries.conf")

@@ -1,4 +1,4 @@
-//! NMStateConfigs of an InfraEnv. Source: static-network.md §2 and §3, kube-controllers.md §2.
+//! NMStateConfigs of an InfraEnv. Source: docs/protocol/static-network.md#2 and §3, docs/protocol/kube-controllers.md#2.
 
 use std::collections::BTreeMap;
 

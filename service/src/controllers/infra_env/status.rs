@@ -1,4 +1,4 @@
-//! The status of an InfraEnv, from what was found. Source: kube-controllers.md §1.
+//! The status of an InfraEnv, from what was found. Source: docs/protocol/kube-controllers.md#1.
 
 use std::collections::BTreeMap;
 
@@ -286,15 +286,9 @@ fn replace(list: &mut Vec<Condition>, type_: Type, told: Option<Told>, now: Time
         list.retain(|condition| condition.type_ != type_.name());
         return;
     };
+    let reason = told.reason.name();
     conditions::set(
         list,
-        Condition {
-            type_: type_.name().to_owned(),
-            status: told.status.to_owned(),
-            reason: Some(told.reason.name().to_owned()),
-            message: Some(told.message),
-            last_transition_time: Some(conditions::time(now)),
-            last_heartbeat_time: None,
-        },
+        conditions::condition(type_.name(), told.status, reason, told.message, now),
     );
 }

@@ -37,7 +37,7 @@ struct Refusal {
     id: &'static str,
     tag: &'static str,
     askers: Askers,
-    /// As rest-behaviour.md §6 gives it, else 409.
+    /// As docs/protocol/rest-behaviour.md#6 gives it, else 409.
     status: StatusCode,
     why: &'static str,
 }

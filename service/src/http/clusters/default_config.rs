@@ -2,7 +2,7 @@ use axum::Json;
 use muster_api::cluster::{ClusterDefaultConfig, ClusterNetwork, ServiceNetwork};
 use muster_core::host::hostname::FORBIDDEN;
 
-/// What a new cluster would have by default (rest-behaviour.md §6). Forms of clients are filled with it.
+/// What a new cluster would have by default (docs/protocol/rest-behaviour.md#6). Forms of clients are filled with it.
 #[utoipa::path(
     get, path = "/clusters/default-config", operation_id = "V2GetClusterDefaultConfig", tag = "installer",
     responses((status = 200, body = ClusterDefaultConfig))

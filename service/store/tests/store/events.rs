@@ -1,4 +1,4 @@
-//! Lists of events, by the rules of rest-behaviour.md §7.
+//! Lists of events, by the rules of docs/protocol/rest-behaviour.md#7.
 
 on_both! {
     a_limited_event_is_stored_once_in_its_time,

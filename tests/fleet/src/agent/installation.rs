@@ -1,4 +1,4 @@
-//! An installation as a worker of an existing cluster reports it. Source: install-flow.md §2.
+//! An installation as a worker of an existing cluster reports it. Source: docs/protocol/install-flow.md#2.
 
 use std::time::Duration;
 

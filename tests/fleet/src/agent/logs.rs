@@ -1,4 +1,4 @@
-//! Logs: requested, collecting, the upload, completed. Source: agent-protocol.md §8.
+//! Logs: requested, collecting, the upload, completed. Source: docs/protocol/agent-protocol.md#8.
 
 use bytes::Bytes;
 use http::Method;

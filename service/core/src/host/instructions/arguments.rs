@@ -1,4 +1,4 @@
-//! The arguments of steps. Source: instructions.md §3.
+//! The arguments of steps. Source: docs/protocol/instructions.md#3.
 
 use std::net::Ipv6Addr;
 
@@ -108,7 +108,7 @@ fn has_its_turn(host: &Host, facts: &HostFacts<'_>, hosts: usize) -> bool {
     turns < 2 || host.id.0.as_u128() % turns == minute % turns
 }
 
-/// Where the host will take its ignition from. Source: host-lifecycle.md §13.
+/// Where the host will take its ignition from. Source: docs/protocol/host-lifecycle.md#13.
 pub(crate) fn api_vip(host: &Host, cluster: ClusterFacts<'_>) -> Option<ApiVipConnectivityRequest> {
     let data = &cluster.cluster.data;
     let (pool, ca) = (role::pool(&host.data), ca_bundle(host, data));

@@ -1,4 +1,4 @@
-//! Requirements as an operator writes them: a JSON list of entries, each for a version. Source: hardware-requirements.md §1.
+//! Requirements as an operator writes them: a JSON list of entries, each for a version. Source: docs/protocol/hardware-requirements.md#1.
 
 use std::collections::BTreeMap;
 

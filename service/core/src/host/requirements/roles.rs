@@ -1,4 +1,4 @@
-//! What each role needs. Source: hardware-requirements.md §2 and §3.
+//! What each role needs. Source: docs/protocol/hardware-requirements.md#2 and §3.
 
 use serde::{Deserialize, Serialize};
 

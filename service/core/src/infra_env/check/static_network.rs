@@ -89,7 +89,7 @@ fn canonical(list: &[HostStaticNetworkConfig]) -> Vec<HostStaticNetworkConfig> {
     list
 }
 
-/// The rules of static-network.md §3 but the one that needs the nmstate library.
+/// The rules of docs/protocol/static-network.md#3 but the one that needs the nmstate library.
 fn network_yaml(text: &str, known: &BTreeSet<&str>) -> Result<(), String> {
     if text.trim().is_empty() {
         return Err("must not be empty: write the nmstate configuration of the host".into());

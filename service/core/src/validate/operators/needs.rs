@@ -1,4 +1,4 @@
-//! What selected operators need of a host on top of the rest. Source: hardware-requirements.md §5.
+//! What selected operators need of a host on top of the rest. Source: docs/protocol/hardware-requirements.md#5.
 
 use muster_api::host::HostRole;
 use muster_api::inventory::Inventory;

@@ -1,4 +1,4 @@
-//! The conditions of every state, by the table of kube-controllers.md §4.3.
+//! The conditions of every state, by the table of docs/protocol/kube-controllers.md#4.3.
 
 use muster_core::host::HostState;
 
