@@ -4,7 +4,6 @@
 //! user changes one.
 
 mod check;
-pub mod day1;
 pub mod ignored;
 pub mod import;
 pub mod news;
@@ -21,7 +20,6 @@ use muster_api::infra_env::{CpuArchitecture, Proxy};
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use day1::Day1;
 pub use import::import;
 pub use update::{Update, update};
 pub use view::{Shape, view};
@@ -88,9 +86,6 @@ pub struct ClusterData {
     pub ignored_cluster_validations: Vec<String>,
     /// What it is like beyond that.
     pub traits: ClusterTraits,
-    /// `None`: it exists, and hosts are added to it. Others are not made yet; their checks are written for them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub day1: Option<Day1>,
 }
 
 /// How a user describes the cluster. Hosts that are added take these things from the cluster itself; here they are remembered,

@@ -3,8 +3,6 @@
 //! No I/O, no clock, no randomness: time and random values are parameters. Cargo keeps it so: this crate
 //! sees no tokio, sqlx, kube, axum or reqwest.
 
-#![warn(missing_docs)]
-
 pub mod cluster;
 pub mod event;
 pub mod findings;

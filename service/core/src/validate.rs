@@ -17,13 +17,9 @@ mod ignition;
 mod ignored;
 mod images;
 mod inventory;
-mod iscsi;
 mod look;
-mod machine_network;
-mod majority;
-mod mtu;
 mod network;
-mod operators;
+mod new_clusters;
 mod platform;
 mod quality;
 mod required;
@@ -40,8 +36,8 @@ pub use conditions::Conditions;
 pub use ignored::{BadCheckList, parse_disabled};
 pub use look::Look;
 pub(crate) use look::{effective_role, is_of_a_network, networks_of};
-pub use operators::{Need, Operator};
 pub use required::{Required, required};
+pub use table::Gate;
 
 use look::View;
 
@@ -80,28 +76,13 @@ fn no_inventory() -> Verdict {
     Verdict::Pending("Waits for the host's inventory".into())
 }
 
-/// The least that a host of a cluster must be: without it, nothing else is looked at.
-pub fn least_hardware() -> &'static [CheckId] {
-    &CheckId::MIN_HARDWARE
-}
-
-/// What waits for a user's input.
-pub fn input() -> &'static [CheckId] {
-    &CheckId::INPUT
-}
-
-/// Those that a host of a cluster must pass to be known, beside [`least_hardware`] and [`input`].
-pub fn bound_gate() -> &'static [CheckId] {
-    &CheckId::BOUND_GATE
-}
-
 /// All checks, as they are stored and shown. Pure, and cheap enough to be called for every change of a host.
 ///
 /// An installed host keeps the rows that it had when it was last judged: ask only in states that are refreshed.
 pub fn evaluate(look: &Look<'_>) -> ValidationsInfo {
     let view = View::new(*look);
     let mut info = ValidationsInfo::new();
-    for check in CheckId::ALL {
+    for check in CheckId::ALL.iter().copied() {
         let (status, message) = match check.verdict(&view) {
             Verdict::Success(message) => (ValidationStatus::Success, message),
             Verdict::Failure(message) => (ValidationStatus::Failure, message),

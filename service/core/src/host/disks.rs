@@ -71,7 +71,7 @@ pub fn judge(host: &mut Host, facts: &HostFacts<'_>) {
 pub fn required(host: &Host, facts: &HostFacts<'_>) -> RoleRequirements {
     // What is asked does not depend on the moment.
     let now = host.data.updated_at;
-    validate::required(&Look { host, facts, now }).total
+    validate::required(&Look { host, facts, now }).role
 }
 
 /// Makes `disk` the installation disk, or none.

@@ -10,7 +10,7 @@ use muster_api::validation::ValidationsInfo;
 
 use super::{Host, HostFacts, HostState, Phase, bind, deadline, disks, finding, install, logs, role, stages};
 use crate::text::cut;
-use crate::validate::{self, CheckId, Conditions, Look};
+use crate::validate::{self, CheckId, Conditions, Gate, Look};
 
 /// Longest `status_info`, bytes (docs/protocol/host-lifecycle.md#2).
 const MAX_INFO: usize = 2040;
@@ -98,7 +98,7 @@ fn in_the_pool(host: &Host) -> (HostState, String) {
         Some(Lack::Inventory(why)) => return (HostState::DiscoveringUnbound, why),
         None => {}
     }
-    let failed = failed(&conditions, &CheckId::POOL_GATE);
+    let failed = ids(&conditions.failed_in_the_pool());
     if failed.is_empty() {
         let name = super::hostname::display(host);
         return (
@@ -121,17 +121,17 @@ fn in_the_cluster(host: &Host, facts: &HostFacts<'_>) -> (HostState, String) {
         None => {}
     }
     let validations = &host.data.validations;
-    let least = failed(&conditions, &CheckId::MIN_HARDWARE);
+    let least = ids(&conditions.failed(Gate::MinHardware));
     if !least.is_empty() {
         let info = not_fit(validations, &least);
         return (HostState::Insufficient { failed: least }, info);
     }
-    let input = failed(&conditions, &CheckId::INPUT);
+    let input = ids(&conditions.failed(Gate::Input));
     if !input.is_empty() {
         let info = format!("Waits for input: {}", messages(validations, &input));
         return (HostState::PendingForInput { failed: input }, info);
     }
-    let gate = failed(&conditions, &CheckId::BOUND_GATE);
+    let gate = ids(&conditions.failed(Gate::Known));
     if !gate.is_empty() {
         let info = not_fit(validations, &gate);
         return (HostState::Insufficient { failed: gate }, info);
@@ -140,12 +140,8 @@ fn in_the_cluster(host: &Host, facts: &HostFacts<'_>) -> (HostState, String) {
     (HostState::Known, format!("{name} is fit and can be installed"))
 }
 
-/// Those of `gate` that stand in the way, in the order of the table.
-fn failed(conditions: &Conditions, gate: &[CheckId]) -> Vec<String> {
-    conditions
-        .failed(gate)
-        .map(|check| check.id().to_owned())
-        .collect()
+fn ids(checks: &[CheckId]) -> Vec<String> {
+    checks.iter().map(|check| check.id().to_owned()).collect()
 }
 
 fn not_fit(validations: &ValidationsInfo, failed: &[String]) -> String {

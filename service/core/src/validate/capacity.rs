@@ -14,7 +14,7 @@ pub(super) fn min_cpu_cores(look: &View<'_>) -> Verdict {
 
 /// `has-cpu-cores-for-role`: enough for the role it would have.
 pub(super) fn cpu_cores_for_role(look: &View<'_>) -> Verdict {
-    cores(look, look.required().total.cpu_cores, &for_role(look))
+    cores(look, look.required().role.cpu_cores, &for_role(look))
 }
 
 /// `has-min-memory`: enough for some role, less what firmware keeps, and 2 % more tolerance where only the kernel told the size.
@@ -30,12 +30,7 @@ pub(super) fn min_memory(look: &View<'_>) -> Verdict {
 
 /// `has-memory-for-role`: enough for the role it would have.
 pub(super) fn memory_for_role(look: &View<'_>) -> Verdict {
-    memory(
-        look,
-        look.required().total.ram_mib,
-        TOLERANCE_MIB,
-        &for_role(look),
-    )
+    memory(look, look.required().role.ram_mib, TOLERANCE_MIB, &for_role(look))
 }
 
 fn for_role(look: &View<'_>) -> String {

@@ -1,17 +1,33 @@
-//! Which checks there are.
+//! Names the checks of a host. Source: docs/protocol/host-validations.tsv.
+
+use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::Verdict;
 use super::look::{Look, View};
-use super::table::{self, Gate, ROWS, Shown, TABLE};
+use super::table::{Gate, Shown, rule_of};
 use crate::cluster::ignored::NEVER_IGNORED;
 use crate::validate::OPERATORS;
 
-/// The checks, in the order in which they are shown within their category.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(
-    missing_docs,
-    reason = "`id` gives the protocol's name, the family's file says what is checked"
+/// The checks, in the order in which they are shown within their category: those of hardware and network in the order of the
+/// protocol, those of operators by name. On the wire they have these names in kebab-case.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
 )]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum CheckId {
     HasInventory,
     InventoryNotPartiallyTruncated,
@@ -39,51 +55,51 @@ pub enum CheckId {
     MtuValid,
     ValidPlatformNetworkSettings,
     NtpSynced,
-    TimeSynced,
+    TimeSyncedBetweenHostAndService,
     ContainerImagesAvailable,
-    SufficientNetworkLatency,
-    SufficientPacketLoss,
+    SufficientNetworkLatencyRequirementForRole,
+    SufficientPacketLossRequirementForRole,
     HasDefaultRoute,
-    ApiDomainNameResolved,
-    ApiIntDomainNameResolved,
-    AppsDomainNameResolved,
+    ApiDomainNameResolvedCorrectly,
+    ApiIntDomainNameResolvedCorrectly,
+    AppsDomainNameResolvedCorrectly,
     DnsWildcardNotConfigured,
     NonOverlappingSubnets,
-    NoIpCollisions,
-    NoIscsiNicInMachineCidr,
-    AmdGpu,
-    Authorino,
-    ClusterObservability,
-    Cnv,
-    FenceAgentsRemediation,
-    Kmm,
-    KubeDescheduler,
-    Loki,
-    Lso,
-    Lvm,
-    Mce,
-    Metallb,
-    Mtv,
-    Nmstate,
-    NodeFeatureDiscovery,
-    NodeHealthcheck,
-    NodeMaintenance,
-    NumaResources,
-    NvidiaGpu,
-    Oadp,
-    Odf,
-    OpenshiftAi,
-    OpenshiftLogging,
-    Osc,
-    Pipelines,
-    SelfNodeRemediation,
-    Serverless,
-    Servicemesh,
+    NoIpCollisionsInNetwork,
+    NoIscsiNicBelongsToMachineCidr,
+    AmdGpuRequirementsSatisfied,
+    AuthorinoRequirementsSatisfied,
+    ClusterObservabilityRequirementsSatisfied,
+    CnvRequirementsSatisfied,
+    FenceAgentsRemediationRequirementsSatisfied,
+    KmmRequirementsSatisfied,
+    KubeDeschedulerRequirementsSatisfied,
+    LokiRequirementsSatisfied,
+    LsoRequirementsSatisfied,
+    LvmRequirementsSatisfied,
+    MceRequirementsSatisfied,
+    MetallbRequirementsSatisfied,
+    MtvRequirementsSatisfied,
+    NmstateRequirementsSatisfied,
+    NodeFeatureDiscoveryRequirementsSatisfied,
+    NodeHealthcheckRequirementsSatisfied,
+    NodeMaintenanceRequirementsSatisfied,
+    NumaResourcesRequirementsSatisfied,
+    NvidiaGpuRequirementsSatisfied,
+    OadpRequirementsSatisfied,
+    OdfRequirementsSatisfied,
+    OpenshiftAiRequirementsSatisfied,
+    OpenshiftLoggingRequirementsSatisfied,
+    OscRequirementsSatisfied,
+    PipelinesRequirementsSatisfied,
+    SelfNodeRemediationRequirementsSatisfied,
+    ServerlessRequirementsSatisfied,
+    ServicemeshRequirementsSatisfied,
 }
 
 impl CheckId {
-    /// All, in the order of the table.
-    pub const ALL: [Self; ROWS.len()] = table::all();
+    /// All checks, in their order.
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Those that a host of the pool must pass to be known (docs/protocol/host-lifecycle.md#4, rules 36 and 38).
     pub const POOL_GATE: [Self; 4] = [
@@ -93,28 +109,24 @@ impl CheckId {
         Self::HostnameValid,
     ];
 
-    /// Minimum hardware of bound hosts (rules 27 to 30).
-    pub const MIN_HARDWARE: [Self; table::count(Gate::MinHardware)] = table::with(Gate::MinHardware);
-
-    /// What only users can tell (rules 28 to 30).
-    pub const INPUT: [Self; table::count(Gate::Input)] = table::with(Gate::Input);
-
-    /// Those that a bound host must pass to be known (rules 29 to 31).
-    pub const BOUND_GATE: [Self; table::count(Gate::Known)] = table::with(Gate::Known);
-
     /// The name on the wire.
     pub fn id(self) -> &'static str {
-        TABLE[self as usize].id
+        self.into()
     }
 
     /// The check with this name on the wire.
     pub fn from_id(id: &str) -> Option<Self> {
-        TABLE.iter().find(|row| row.id == id).map(|row| row.check)
+        id.parse().ok()
     }
 
     /// [`HARDWARE`](super::HARDWARE), [`NETWORK`](super::NETWORK) or [`OPERATORS`].
     pub fn category(self) -> &'static str {
-        TABLE[self as usize].category
+        rule_of(self).category
+    }
+
+    /// The state that a host of a cluster reaches only when this check passes.
+    pub fn gate(self) -> Gate {
+        rule_of(self).gate
     }
 
     /// Whether users of a cluster may ignore it. Source: docs/protocol/host-lifecycle.md#4.
@@ -128,8 +140,8 @@ impl CheckId {
     }
 
     pub(super) fn verdict(self, view: &View<'_>) -> Verdict {
-        let row = &TABLE[self as usize];
-        let is_over = match row.shown {
+        let rule = rule_of(self);
+        let is_over = match rule.shown {
             Shown::Always => false,
             Shown::UntilReboot => view.is_late(),
             Shown::BeforeInstallation => !view.stage().is_empty(),
@@ -137,7 +149,7 @@ impl CheckId {
         if is_over {
             return Verdict::Hidden;
         }
-        match (row.judge)(view) {
+        match (rule.verdict)(view) {
             Verdict::Hidden => Verdict::Hidden,
             _ if self.is_disabled(view) => Verdict::Disabled(
                 "Switched off in the settings of this service, so it counts as passed".into(),

@@ -5,6 +5,7 @@ use muster_api::validation::ValidationsInfo;
 use super::check_id::CheckId;
 use super::ignored::is_ignored;
 use super::passes;
+use super::table::Gate;
 
 /// Which checks stand in a host's way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,56 +31,17 @@ impl Conditions {
         !self.failing.contains(&check)
     }
 
-    /// Those of `checks` that stand in the way, in the order of the table.
-    pub fn failed<'a>(&'a self, checks: &'a [CheckId]) -> impl Iterator<Item = CheckId> + 'a {
-        self.failing
-            .iter()
-            .copied()
-            .filter(|check| checks.contains(check))
+    /// The checks of a gate that stand in the way, in the order of the table.
+    pub fn failed(&self, gate: Gate) -> Vec<CheckId> {
+        self.failing_of(|check| check.gate() == gate)
     }
 
-    /// Whether all of `checks` hold.
-    pub fn all(&self, checks: &[CheckId]) -> bool {
-        self.failed(checks).next().is_none()
+    /// The checks that keep a host of the pool from being bound, in the order of the table.
+    pub fn failed_in_the_pool(&self) -> Vec<CheckId> {
+        self.failing_of(|check| CheckId::POOL_GATE.contains(&check))
     }
 
-    /// `C` of the rules: the host polls.
-    pub fn connected(&self) -> bool {
-        self.holds(CheckId::Connected)
-    }
-
-    /// `M` of the rules: its boot medium can be read.
-    pub fn media_connected(&self) -> bool {
-        self.holds(CheckId::MediaConnected)
-    }
-
-    /// There is an inventory with something in it (rules 26 to 29, 35, 36, 38).
-    pub fn valid_inventory(&self) -> bool {
-        self.all(&[CheckId::HasInventory, CheckId::InventoryNotFullyTruncated])
-    }
-
-    /// Minimum hardware of a bound host (rules 27 to 30).
-    pub fn min_hardware(&self) -> bool {
-        self.all(&CheckId::MIN_HARDWARE)
-    }
-
-    /// Users have told all that only they know (rules 28 to 30).
-    pub fn input(&self) -> bool {
-        self.all(&CheckId::INPUT)
-    }
-
-    /// Disks of vSphere machines can be told apart (rules 28 to 30).
-    pub fn vsphere_disk_uuid(&self) -> bool {
-        self.holds(CheckId::VsphereDiskUuidEnabled)
-    }
-
-    /// All checks that gate a bound host (rules 29 to 31).
-    pub fn gate(&self) -> bool {
-        self.all(&CheckId::BOUND_GATE)
-    }
-
-    /// All that a host of the pool must pass (rules 36 and 38).
-    pub fn pool_gate(&self) -> bool {
-        self.all(&CheckId::POOL_GATE)
+    fn failing_of(&self, of: impl Fn(CheckId) -> bool) -> Vec<CheckId> {
+        self.failing.iter().copied().filter(|check| of(*check)).collect()
     }
 }

@@ -24,23 +24,13 @@ fn resolved(look: &View<'_>, asked: &str, shown: &str) -> Verdict {
     let Some(bound) = look.bound() else {
         return Verdict::Hidden;
     };
-    if bound.is_single_node() && !bound.is_day2() {
-        return Verdict::success("A single node answers for its names itself");
-    }
-    let managed = if bound.is_day2() {
-        match look.worker_ignition() {
-            Some(ignition) => ignition.managed_networking,
-            None => {
-                return Verdict::Pending(
-                    "Waits for the cluster's ignition, which tells whether the cluster answers for its names itself"
-                        .into(),
-                );
-            }
-        }
-    } else {
-        !bound.user_managed_networking()
+    let Some(ignition) = look.worker_ignition() else {
+        return Verdict::Pending(
+            "Waits for the cluster's ignition, which tells whether the cluster answers for its names itself"
+                .into(),
+        );
     };
-    if managed {
+    if ignition.managed_networking {
         return Verdict::success("The cluster answers for its names itself");
     }
     let domain = match domain(&bound) {
@@ -57,42 +47,6 @@ fn resolved(look: &View<'_>, asked: &str, shown: &str) -> Verdict {
         Verdict::Failure(format!(
             "{shown}.{domain} is not known on the host; add it to the DNS that the host asks"
         ))
-    }
-}
-
-/// `dns-wildcard-not-configured`: a name that nobody has given means nothing. Not asked where hosts are added to a cluster.
-pub(super) fn no_wildcard(look: &View<'_>) -> Verdict {
-    let Some(bound) = look.bound() else {
-        return Verdict::Hidden;
-    };
-    if bound.is_day2() {
-        return Verdict::success("The cluster exists, so its DNS is as it should be");
-    }
-    let domain = match domain(&bound) {
-        Ok(domain) => domain,
-        Err(verdict) => return verdict,
-    };
-    let Some(answer) = &look.host.data.domain_name_resolutions else {
-        return Verdict::Pending("Waits until the host has told what the cluster's names mean".into());
-    };
-    let name = format!("validateNoWildcardDNS.{domain}");
-    let (Some(full), Some(short)) = (find(answer, &format!("{name}.")), find(answer, &name)) else {
-        return Verdict::Error(format!(
-            "The host has not told what {name} means; boot it from the present image"
-        ));
-    };
-    if means_something(full) {
-        Verdict::Failure(format!(
-            "Every name below {domain} means {}; take the wildcard entry *.{domain} out of the DNS",
-            meaning(full)
-        ))
-    } else if means_something(short) {
-        Verdict::Failure(format!(
-            "Names below {domain} are looked up with a search domain and mean {}; take the search domain off the host, or its wildcard entry out of the DNS",
-            meaning(short)
-        ))
-    } else {
-        Verdict::Success(format!("There is no wildcard entry for {domain}"))
     }
 }
 
@@ -115,13 +69,4 @@ fn find<'a>(answer: &'a DomainResolutionResponse, name: &str) -> Option<&'a Doma
 
 fn means_something(entry: &DomainResolution) -> bool {
     !(entry.ipv4_addresses.is_empty() && entry.ipv6_addresses.is_empty() && entry.cnames.is_empty())
-}
-
-fn meaning(entry: &DomainResolution) -> String {
-    let all = entry
-        .ipv4_addresses
-        .iter()
-        .chain(&entry.ipv6_addresses)
-        .chain(&entry.cnames);
-    all.map(String::as_str).collect::<Vec<_>>().join(", ")
 }

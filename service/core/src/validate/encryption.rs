@@ -1,7 +1,6 @@
 //! Encryption of the installation disk.
 
-use muster_api::cluster::{DiskEncryptionMode, Hyperthreading as Roles};
-use muster_api::host::HostRole;
+use muster_api::cluster::Hyperthreading as Roles;
 use muster_api::steps::TangConnectivityResponse;
 
 use super::look::{Bound, View};
@@ -10,76 +9,13 @@ use super::{Verdict, no_inventory};
 /// What agents without this step answer; they cannot be asked, so it counts as passed.
 const UNKNOWN_STEP: &str = "failed to find action for step";
 
-/// `disk-encryption-requirements-satisfied`: of a new cluster as its maker asked, of an existing one as its ignition says.
+/// `disk-encryption-requirements-satisfied`: as the cluster's ignition says.
 pub(super) fn satisfied(look: &View<'_>) -> Verdict {
     let Some(bound) = look.bound() else {
         return Verdict::Hidden;
     };
-    if bound.is_day2() {
-        as_ignition_says(look, &bound)
-    } else {
-        as_asked(look, &bound)
-    }
-}
-
-fn is_configured(bound: &Bound<'_>) -> bool {
-    match bound.traits().disk_encryption.enable_on {
-        None | Some(Roles::None) => false,
-        Some(
-            Roles::Masters
-            | Roles::Arbiters
-            | Roles::Workers
-            | Roles::MastersArbiters
-            | Roles::MastersWorkers
-            | Roles::ArbitersWorkers
-            | Roles::MastersArbitersWorkers
-            | Roles::All,
-        ) => true,
-    }
-}
-
-/// Whether masters, arbiters, workers are meant.
-fn covered(roles: Roles) -> (bool, bool, bool) {
-    match roles {
-        Roles::None => (false, false, false),
-        Roles::Masters => (true, false, false),
-        Roles::Arbiters => (false, true, false),
-        Roles::Workers => (false, false, true),
-        Roles::MastersArbiters => (true, true, false),
-        Roles::MastersWorkers => (true, false, true),
-        Roles::ArbitersWorkers => (false, true, true),
-        Roles::MastersArbitersWorkers | Roles::All => (true, true, true),
-    }
-}
-
-fn as_asked(look: &View<'_>, bound: &Bound<'_>) -> Verdict {
-    if !is_configured(bound) {
-        return Verdict::Hidden;
-    }
-    let encryption = &bound.traits().disk_encryption;
-    let (masters, arbiters, workers) = covered(encryption.enable_on.unwrap_or(Roles::None));
-    let is_covered = match look.role() {
-        HostRole::AutoAssign => {
-            return Verdict::Pending(
-                "Waits for the host's role, which tells whether its disk is encrypted".into(),
-            );
-        }
-        HostRole::Master | HostRole::Bootstrap => masters,
-        HostRole::Arbiter => arbiters,
-        HostRole::Worker => workers,
-    };
-    if !is_covered {
-        return Verdict::Hidden;
-    }
-    match encryption.mode {
-        Some(DiskEncryptionMode::Tang) => tang(look),
-        Some(DiskEncryptionMode::Tpmv2) | None => tpm(look),
-    }
-}
-
-fn as_ignition_says(look: &View<'_>, bound: &Bound<'_>) -> Verdict {
     let Some(ignition) = look.worker_ignition() else {
-        return if is_configured(bound) {
+        return if is_configured(&bound) {
             Verdict::Pending("Waits for the cluster's ignition, which tells how disks are encrypted".into())
         } else {
             Verdict::Hidden
@@ -96,6 +32,22 @@ fn as_ignition_says(look: &View<'_>, bound: &Bound<'_>) -> Verdict {
         Verdict::Failure(
             "The cluster's ignition encrypts disks with neither a TPM nor tang servers; correct its machine config".into(),
         )
+    }
+}
+
+fn is_configured(bound: &Bound<'_>) -> bool {
+    match bound.traits().disk_encryption.enable_on {
+        None | Some(Roles::None) => false,
+        Some(
+            Roles::Masters
+            | Roles::Arbiters
+            | Roles::Workers
+            | Roles::MastersArbiters
+            | Roles::MastersWorkers
+            | Roles::ArbitersWorkers
+            | Roles::MastersArbitersWorkers
+            | Roles::All,
+        ) => true,
     }
 }
 

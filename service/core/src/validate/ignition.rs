@@ -5,7 +5,7 @@ use super::look::View;
 
 /// `ignition-downloadable`: only where hosts are added to a cluster.
 pub(super) fn downloadable(look: &View<'_>) -> Verdict {
-    let Some(bound) = look.bound().filter(|bound| bound.is_day2()) else {
+    let Some(bound) = look.bound() else {
         return Verdict::Hidden;
     };
     let Some(answer) = &look.host.data.api_vip_connectivity else {

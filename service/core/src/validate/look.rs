@@ -5,12 +5,10 @@ use std::net::IpAddr;
 use std::ops::Deref;
 
 use ipnet::IpNet;
-use muster_api::cluster::LoadBalancerType;
 use muster_api::host::HostRole;
 use muster_api::inventory::{Interface, Inventory};
 use muster_api::time::Timestamp;
 
-use super::Verdict;
 use super::required::{Required, required};
 use super::worker_ignition::WorkerIgnition;
 use crate::cluster::{Cluster, ClusterData, ClusterTraits};
@@ -137,11 +135,6 @@ impl<'a> Bound<'a> {
         &self.cluster.data.traits
     }
 
-    /// Hosts are added to the cluster, which exists.
-    pub(super) fn is_day2(&self) -> bool {
-        self.data().day1.is_none()
-    }
-
     pub(super) fn is_single_node(&self) -> bool {
         self.traits().control_plane_count == 1
     }
@@ -149,14 +142,6 @@ impl<'a> Bound<'a> {
     /// Its users provide DNS and load balancers.
     pub(super) fn user_managed_networking(&self) -> bool {
         self.traits().user_managed_networking.unwrap_or(false)
-    }
-
-    /// Its users provide load balancers.
-    pub(super) fn user_managed_load_balancer(&self) -> bool {
-        match self.traits().load_balancer {
-            LoadBalancerType::ClusterManaged => false,
-            LoadBalancerType::UserManaged => true,
-        }
     }
 
     /// Address families of the cluster's own networks: IPv4, IPv6.
@@ -173,21 +158,6 @@ impl<'a> Bound<'a> {
             networks().any(|cidr| !cidr.contains(':')),
             networks().any(|cidr| cidr.contains(':')),
         )
-    }
-
-    /// Networks of the machines.
-    ///
-    /// # Errors
-    /// The verdict when one of them is not a network.
-    pub(super) fn machine_networks(&self) -> Result<Vec<IpNet>, Verdict> {
-        let parse = |cidr: &String| {
-            cidr.parse::<IpNet>().map_err(|_| {
-                Verdict::Error(format!(
-                    "The machine network {cidr} of the cluster is not a network; write it as address/length"
-                ))
-            })
-        };
-        self.data().machine_networks.iter().map(parse).collect()
     }
 }
 

@@ -3,7 +3,6 @@
 use muster_api::host::HostRole;
 
 use super::look::Look;
-use super::operators;
 use crate::host::requirements::{AnyRole, RoleRequirements};
 
 /// What is asked of one host.
@@ -11,21 +10,17 @@ use crate::host::requirements::{AnyRole, RoleRequirements};
 pub struct Required {
     /// The least for any role.
     pub any_role: AnyRole,
-    /// For its role, without add-on operators.
+    /// For its role.
     pub role: RoleRequirements,
-    /// For its role, with what its cluster's add-on operators need.
-    pub total: RoleRequirements,
 }
 
 /// What is asked of the host.
 pub fn required(look: &Look<'_>) -> Required {
     let table = look.role_table();
     let Some(bound) = look.bound() else {
-        let role = table.pool().clone();
         return Required {
             any_role: table.any_role(false),
-            total: role.clone(),
-            role,
+            role: table.pool().clone(),
         };
     };
     let single_node = bound.is_single_node();
@@ -38,17 +33,9 @@ pub fn required(look: &Look<'_>) -> Required {
         }
         HostRole::AutoAssign | HostRole::Worker | HostRole::Bootstrap => &table.worker,
     };
-    let mut total = role.clone();
-    if !bound.is_day2() {
-        for need in operators::needs(look, &bound) {
-            total.cpu_cores = total.cpu_cores.saturating_add(need.cpu_cores);
-            total.ram_mib = total.ram_mib.saturating_add(need.ram_mib);
-        }
-    }
     Required {
         any_role: table.any_role(single_node),
         role: role.clone(),
-        total,
     }
 }
 

@@ -1,491 +1,136 @@
-//! The table of all checks. Source: docs/protocol/host-validations.tsv; rows of hardware and network in its order, operators by id.
+//! The rule of each check. Source: docs/protocol/host-validations.tsv.
 
 use super::check_id::CheckId;
 use super::look::View;
-use super::operators::{self, Operator};
 use super::{
     HARDWARE, NETWORK, OPERATORS, Verdict, agent, capacity, connection, disks, domains, encryption, hostname,
-    ignition, images, inventory, iscsi, machine_network, majority, mtu, network, platform, quality, subnets,
-    time, vsphere,
+    ignition, images, inventory, network, new_clusters, platform, quality, subnets, time, vsphere,
 };
 
-/// A check.
+/// How a check is made and counted.
 #[derive(Clone, Copy)]
-pub(super) struct Row {
-    pub(super) check: CheckId,
-    pub(super) id: &'static str,
+pub(super) struct Rule {
     pub(super) category: &'static str,
     pub(super) gate: Gate,
     pub(super) shown: Shown,
-    pub(super) judge: fn(&View<'_>) -> Verdict,
+    pub(super) verdict: fn(&View<'_>) -> Verdict,
 }
 
-/// What a bound host must pass it for.
-#[derive(Clone, Copy)]
-pub(super) enum Gate {
-    /// To be known.
+/// The state that a host of a cluster reaches only when the check passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    /// `known`.
     Known,
-    /// To have a minimum of hardware.
+    /// Everything beyond `insufficient`: a minimum of hardware.
     MinHardware,
-    /// To have all that users must say.
+    /// Everything beyond `pending-for-input`.
     Input,
-    /// It matters by a rule of its own, or not at all.
+    /// None, or one by a rule of its own.
     Apart,
 }
 
-/// When it is shown.
+/// The part of a host's life in which a check is shown.
 #[derive(Clone, Copy)]
 pub(super) enum Shown {
-    /// In every stage.
     Always,
-    /// Not any more when the host reboots into what was installed.
+    /// Until the host reboots into the installed system.
     UntilReboot,
-    /// Not during installation.
     BeforeInstallation,
 }
 
-const fn row(
-    check: CheckId,
-    id: &'static str,
-    category: &'static str,
-    gate: Gate,
-    judge: fn(&View<'_>) -> Verdict,
-) -> Row {
-    Row {
-        check,
-        id,
+impl Rule {
+    const fn shown(self, shown: Shown) -> Self {
+        Self { shown, ..self }
+    }
+}
+
+const fn rule(category: &'static str, gate: Gate, verdict: fn(&View<'_>) -> Verdict) -> Rule {
+    Rule {
         category,
         gate,
-        shown: match check {
-            CheckId::Connected | CheckId::MediaConnected | CheckId::NtpSynced | CheckId::TimeSynced => {
-                Shown::UntilReboot
-            }
-            CheckId::CompatibleAgent => Shown::BeforeInstallation,
-            _ => Shown::Always,
-        },
-        judge,
+        shown: Shown::Always,
+        verdict,
     }
 }
 
-const fn operator(check: CheckId, id: &'static str, judge: fn(&View<'_>) -> Verdict) -> Row {
-    row(check, id, OPERATORS, Gate::Known, judge)
+const fn hardware(gate: Gate, verdict: fn(&View<'_>) -> Verdict) -> Rule {
+    rule(HARDWARE, gate, verdict)
 }
 
-/// The table, for constants.
-pub(super) const ROWS: [Row; 66] = [
-    row(
-        CheckId::HasInventory,
-        "has-inventory",
-        HARDWARE,
-        Gate::Apart,
-        inventory::has_inventory,
-    ),
-    row(
-        CheckId::InventoryNotPartiallyTruncated,
-        "inventory-not-partially-truncated",
-        HARDWARE,
-        Gate::Apart,
-        inventory::not_partially_truncated,
-    ),
-    row(
-        CheckId::InventoryNotFullyTruncated,
-        "inventory-not-fully-truncated",
-        HARDWARE,
-        Gate::Apart,
-        inventory::not_fully_truncated,
-    ),
-    row(
-        CheckId::HasMinCpuCores,
-        "has-min-cpu-cores",
-        HARDWARE,
-        Gate::MinHardware,
-        capacity::min_cpu_cores,
-    ),
-    row(
-        CheckId::HasMinMemory,
-        "has-min-memory",
-        HARDWARE,
-        Gate::MinHardware,
-        capacity::min_memory,
-    ),
-    row(
-        CheckId::HasMinValidDisks,
-        "has-min-valid-disks",
-        HARDWARE,
-        Gate::MinHardware,
-        disks::min_valid_disks,
-    ),
-    row(
-        CheckId::HasCpuCoresForRole,
-        "has-cpu-cores-for-role",
-        HARDWARE,
-        Gate::Known,
-        capacity::cpu_cores_for_role,
-    ),
-    row(
-        CheckId::HasMemoryForRole,
-        "has-memory-for-role",
-        HARDWARE,
-        Gate::Known,
-        capacity::memory_for_role,
-    ),
-    row(
-        CheckId::HostnameUnique,
-        "hostname-unique",
-        HARDWARE,
-        Gate::Known,
-        hostname::unique,
-    ),
-    row(
-        CheckId::HostnameValid,
-        "hostname-valid",
-        HARDWARE,
-        Gate::Known,
-        hostname::valid,
-    ),
-    row(
-        CheckId::SufficientInstallationDiskSpeed,
-        "sufficient-installation-disk-speed",
-        HARDWARE,
-        Gate::Known,
-        disks::speed,
-    ),
-    row(
-        CheckId::CompatibleWithClusterPlatform,
-        "compatible-with-cluster-platform",
-        HARDWARE,
-        Gate::MinHardware,
-        platform::compatible,
-    ),
-    row(
-        CheckId::DiskEncryptionRequirementsSatisfied,
-        "disk-encryption-requirements-satisfied",
-        HARDWARE,
-        Gate::MinHardware,
-        encryption::satisfied,
-    ),
-    row(
-        CheckId::VsphereDiskUuidEnabled,
-        "vsphere-disk-uuid-enabled",
-        HARDWARE,
-        Gate::Apart,
-        vsphere::disk_uuid,
-    ),
-    row(
-        CheckId::CompatibleAgent,
-        "compatible-agent",
-        HARDWARE,
-        Gate::Known,
-        agent::compatible,
-    ),
-    row(
-        CheckId::NoSkipInstallationDisk,
-        "no-skip-installation-disk",
-        HARDWARE,
-        Gate::Known,
-        disks::installation_disk_not_skipped,
-    ),
-    row(
-        CheckId::NoSkipMissingDisk,
-        "no-skip-missing-disk",
-        HARDWARE,
-        Gate::Known,
-        disks::skipped_disks_exist,
-    ),
-    row(
-        CheckId::Connected,
-        "connected",
-        NETWORK,
-        Gate::Apart,
-        connection::connected,
-    ),
-    row(
-        CheckId::MediaConnected,
-        "media-connected",
-        NETWORK,
-        Gate::Apart,
-        connection::media_connected,
-    ),
-    row(
-        CheckId::MachineCidrDefined,
-        "machine-cidr-defined",
-        NETWORK,
-        Gate::Input,
-        machine_network::defined,
-    ),
-    row(
-        CheckId::BelongsToMachineCidr,
-        "belongs-to-machine-cidr",
-        NETWORK,
-        Gate::Known,
-        machine_network::belongs,
-    ),
-    row(
-        CheckId::IgnitionDownloadable,
-        "ignition-downloadable",
-        NETWORK,
-        Gate::Known,
-        ignition::downloadable,
-    ),
-    row(
-        CheckId::BelongsToMajorityGroup,
-        "belongs-to-majority-group",
-        NETWORK,
-        Gate::Known,
-        majority::belongs,
-    ),
-    row(CheckId::MtuValid, "mtu-valid", NETWORK, Gate::Apart, mtu::valid),
-    row(
-        CheckId::ValidPlatformNetworkSettings,
-        "valid-platform-network-settings",
-        NETWORK,
-        Gate::Known,
-        platform::network_settings,
-    ),
-    row(
-        CheckId::NtpSynced,
-        "ntp-synced",
-        NETWORK,
-        Gate::Apart,
-        time::ntp_synced,
-    ),
-    row(
-        CheckId::TimeSynced,
-        "time-synced-between-host-and-service",
-        NETWORK,
-        Gate::Known,
-        time::clocks_agree,
-    ),
-    row(
-        CheckId::ContainerImagesAvailable,
-        "container-images-available",
-        NETWORK,
-        Gate::Apart,
-        images::available,
-    ),
-    row(
-        CheckId::SufficientNetworkLatency,
-        "sufficient-network-latency-requirement-for-role",
-        NETWORK,
-        Gate::Known,
-        quality::latency,
-    ),
-    row(
-        CheckId::SufficientPacketLoss,
-        "sufficient-packet-loss-requirement-for-role",
-        NETWORK,
-        Gate::Known,
-        quality::packet_loss,
-    ),
-    row(
-        CheckId::HasDefaultRoute,
-        "has-default-route",
-        NETWORK,
-        Gate::Known,
-        network::default_route,
-    ),
-    row(
-        CheckId::ApiDomainNameResolved,
-        "api-domain-name-resolved-correctly",
-        NETWORK,
-        Gate::Known,
-        domains::api,
-    ),
-    row(
-        CheckId::ApiIntDomainNameResolved,
-        "api-int-domain-name-resolved-correctly",
-        NETWORK,
-        Gate::Known,
-        domains::api_int,
-    ),
-    row(
-        CheckId::AppsDomainNameResolved,
-        "apps-domain-name-resolved-correctly",
-        NETWORK,
-        Gate::Known,
-        domains::apps,
-    ),
-    row(
-        CheckId::DnsWildcardNotConfigured,
-        "dns-wildcard-not-configured",
-        NETWORK,
-        Gate::Known,
-        domains::no_wildcard,
-    ),
-    row(
-        CheckId::NonOverlappingSubnets,
-        "non-overlapping-subnets",
-        NETWORK,
-        Gate::Known,
-        subnets::do_not_overlap,
-    ),
-    row(
-        CheckId::NoIpCollisions,
-        "no-ip-collisions-in-network",
-        NETWORK,
-        Gate::Known,
-        network::no_ip_collisions,
-    ),
-    row(
-        CheckId::NoIscsiNicInMachineCidr,
-        "no-iscsi-nic-belongs-to-machine-cidr",
-        NETWORK,
-        Gate::Known,
-        iscsi::no_nic_in_machine_network,
-    ),
-    operator(CheckId::AmdGpu, "amd-gpu-requirements-satisfied", |view| {
-        operators::judge(Operator::AmdGpu, view)
-    }),
-    operator(CheckId::Authorino, "authorino-requirements-satisfied", |view| {
-        operators::judge(Operator::Authorino, view)
-    }),
-    operator(
-        CheckId::ClusterObservability,
-        "cluster-observability-requirements-satisfied",
-        |view| operators::judge(Operator::ClusterObservability, view),
-    ),
-    operator(CheckId::Cnv, "cnv-requirements-satisfied", |view| {
-        operators::judge(Operator::Cnv, view)
-    }),
-    operator(
-        CheckId::FenceAgentsRemediation,
-        "fence-agents-remediation-requirements-satisfied",
-        |view| operators::judge(Operator::FenceAgentsRemediation, view),
-    ),
-    operator(CheckId::Kmm, "kmm-requirements-satisfied", |view| {
-        operators::judge(Operator::Kmm, view)
-    }),
-    operator(
-        CheckId::KubeDescheduler,
-        "kube-descheduler-requirements-satisfied",
-        |view| operators::judge(Operator::KubeDescheduler, view),
-    ),
-    operator(CheckId::Loki, "loki-requirements-satisfied", |view| {
-        operators::judge(Operator::Loki, view)
-    }),
-    operator(CheckId::Lso, "lso-requirements-satisfied", |view| {
-        operators::judge(Operator::Lso, view)
-    }),
-    operator(CheckId::Lvm, "lvm-requirements-satisfied", |view| {
-        operators::judge(Operator::Lvm, view)
-    }),
-    operator(CheckId::Mce, "mce-requirements-satisfied", |view| {
-        operators::judge(Operator::Mce, view)
-    }),
-    operator(CheckId::Metallb, "metallb-requirements-satisfied", |view| {
-        operators::judge(Operator::Metallb, view)
-    }),
-    operator(CheckId::Mtv, "mtv-requirements-satisfied", |view| {
-        operators::judge(Operator::Mtv, view)
-    }),
-    operator(CheckId::Nmstate, "nmstate-requirements-satisfied", |view| {
-        operators::judge(Operator::Nmstate, view)
-    }),
-    operator(
-        CheckId::NodeFeatureDiscovery,
-        "node-feature-discovery-requirements-satisfied",
-        |view| operators::judge(Operator::NodeFeatureDiscovery, view),
-    ),
-    operator(
-        CheckId::NodeHealthcheck,
-        "node-healthcheck-requirements-satisfied",
-        |view| operators::judge(Operator::NodeHealthcheck, view),
-    ),
-    operator(
-        CheckId::NodeMaintenance,
-        "node-maintenance-requirements-satisfied",
-        |view| operators::judge(Operator::NodeMaintenance, view),
-    ),
-    operator(
-        CheckId::NumaResources,
-        "numa-resources-requirements-satisfied",
-        |view| operators::judge(Operator::NumaResources, view),
-    ),
-    operator(CheckId::NvidiaGpu, "nvidia-gpu-requirements-satisfied", |view| {
-        operators::judge(Operator::NvidiaGpu, view)
-    }),
-    operator(CheckId::Oadp, "oadp-requirements-satisfied", |view| {
-        operators::judge(Operator::Oadp, view)
-    }),
-    operator(CheckId::Odf, "odf-requirements-satisfied", |view| {
-        operators::judge(Operator::Odf, view)
-    }),
-    operator(
-        CheckId::OpenshiftAi,
-        "openshift-ai-requirements-satisfied",
-        |view| operators::judge(Operator::OpenshiftAi, view),
-    ),
-    operator(
-        CheckId::OpenshiftLogging,
-        "openshift-logging-requirements-satisfied",
-        |view| operators::judge(Operator::OpenshiftLogging, view),
-    ),
-    operator(CheckId::Osc, "osc-requirements-satisfied", |view| {
-        operators::judge(Operator::Osc, view)
-    }),
-    operator(CheckId::Pipelines, "pipelines-requirements-satisfied", |view| {
-        operators::judge(Operator::Pipelines, view)
-    }),
-    operator(
-        CheckId::SelfNodeRemediation,
-        "self-node-remediation-requirements-satisfied",
-        |view| operators::judge(Operator::SelfNodeRemediation, view),
-    ),
-    operator(CheckId::Serverless, "serverless-requirements-satisfied", |view| {
-        operators::judge(Operator::Serverless, view)
-    }),
-    operator(
-        CheckId::Servicemesh,
-        "servicemesh-requirements-satisfied",
-        |view| operators::judge(Operator::Servicemesh, view),
-    ),
-];
-
-/// The table.
-pub(super) static TABLE: [Row; ROWS.len()] = ROWS;
-
-// A check is its own row number.
-const _: () = {
-    let mut index = 0;
-    while index < ROWS.len() {
-        assert!(ROWS[index].check as usize == index);
-        index += 1;
-    }
-};
-
-/// Every check.
-pub(super) const fn all() -> [CheckId; ROWS.len()] {
-    let mut all = [ROWS[0].check; ROWS.len()];
-    let mut index = 0;
-    while index < ROWS.len() {
-        all[index] = ROWS[index].check;
-        index += 1;
-    }
-    all
+const fn network(gate: Gate, verdict: fn(&View<'_>) -> Verdict) -> Rule {
+    rule(NETWORK, gate, verdict)
 }
 
-/// How many checks have this gate.
-pub(super) const fn count(gate: Gate) -> usize {
-    let (mut found, mut index) = (0, 0);
-    while index < ROWS.len() {
-        if ROWS[index].gate as u8 == gate as u8 {
-            found += 1;
-        }
-        index += 1;
+/// The rule of `check`.
+pub(super) const fn rule_of(check: CheckId) -> Rule {
+    use CheckId as C;
+    use Gate::{Apart, Input, Known, MinHardware};
+    match check {
+        C::HasInventory => hardware(Apart, inventory::has_inventory),
+        C::InventoryNotPartiallyTruncated => hardware(Apart, inventory::not_partially_truncated),
+        C::InventoryNotFullyTruncated => hardware(Apart, inventory::not_fully_truncated),
+        C::HasMinCpuCores => hardware(MinHardware, capacity::min_cpu_cores),
+        C::HasMinMemory => hardware(MinHardware, capacity::min_memory),
+        C::HasMinValidDisks => hardware(MinHardware, disks::min_valid_disks),
+        C::HasCpuCoresForRole => hardware(Known, capacity::cpu_cores_for_role),
+        C::HasMemoryForRole => hardware(Known, capacity::memory_for_role),
+        C::HostnameUnique => hardware(Known, hostname::unique),
+        C::HostnameValid => hardware(Known, hostname::valid),
+        C::SufficientInstallationDiskSpeed => hardware(Known, disks::speed),
+        C::CompatibleWithClusterPlatform => hardware(MinHardware, platform::compatible),
+        C::DiskEncryptionRequirementsSatisfied => hardware(MinHardware, encryption::satisfied),
+        C::VsphereDiskUuidEnabled => hardware(Apart, vsphere::disk_uuid),
+        C::CompatibleAgent => hardware(Known, agent::compatible).shown(Shown::BeforeInstallation),
+        C::NoSkipInstallationDisk => hardware(Known, disks::installation_disk_not_skipped),
+        C::NoSkipMissingDisk => hardware(Known, disks::skipped_disks_exist),
+        C::Connected => network(Apart, connection::connected).shown(Shown::UntilReboot),
+        C::MediaConnected => network(Apart, connection::media_connected).shown(Shown::UntilReboot),
+        C::MachineCidrDefined => network(Input, new_clusters::machine_network_defined),
+        C::BelongsToMachineCidr => network(Known, new_clusters::belongs_to_machine_network),
+        C::IgnitionDownloadable => network(Known, ignition::downloadable),
+        C::BelongsToMajorityGroup => network(Known, new_clusters::belongs_to_majority),
+        C::MtuValid => network(Apart, new_clusters::mtu_valid),
+        C::ValidPlatformNetworkSettings => network(Known, platform::network_settings),
+        C::NtpSynced => network(Apart, time::ntp_synced).shown(Shown::UntilReboot),
+        C::TimeSyncedBetweenHostAndService => network(Known, time::clocks_agree).shown(Shown::UntilReboot),
+        C::ContainerImagesAvailable => network(Apart, images::available),
+        C::SufficientNetworkLatencyRequirementForRole => network(Known, quality::latency),
+        C::SufficientPacketLossRequirementForRole => network(Known, quality::packet_loss),
+        C::HasDefaultRoute => network(Known, network::default_route),
+        C::ApiDomainNameResolvedCorrectly => network(Known, domains::api),
+        C::ApiIntDomainNameResolvedCorrectly => network(Known, domains::api_int),
+        C::AppsDomainNameResolvedCorrectly => network(Known, domains::apps),
+        C::DnsWildcardNotConfigured => network(Known, new_clusters::no_wildcard),
+        C::NonOverlappingSubnets => network(Known, subnets::do_not_overlap),
+        C::NoIpCollisionsInNetwork => network(Known, new_clusters::no_ip_collisions),
+        C::NoIscsiNicBelongsToMachineCidr => network(Known, new_clusters::no_iscsi_nic_in_machine_network),
+        C::AmdGpuRequirementsSatisfied
+        | C::AuthorinoRequirementsSatisfied
+        | C::ClusterObservabilityRequirementsSatisfied
+        | C::CnvRequirementsSatisfied
+        | C::FenceAgentsRemediationRequirementsSatisfied
+        | C::KmmRequirementsSatisfied
+        | C::KubeDeschedulerRequirementsSatisfied
+        | C::LokiRequirementsSatisfied
+        | C::LsoRequirementsSatisfied
+        | C::LvmRequirementsSatisfied
+        | C::MceRequirementsSatisfied
+        | C::MetallbRequirementsSatisfied
+        | C::MtvRequirementsSatisfied
+        | C::NmstateRequirementsSatisfied
+        | C::NodeFeatureDiscoveryRequirementsSatisfied
+        | C::NodeHealthcheckRequirementsSatisfied
+        | C::NodeMaintenanceRequirementsSatisfied
+        | C::NumaResourcesRequirementsSatisfied
+        | C::NvidiaGpuRequirementsSatisfied
+        | C::OadpRequirementsSatisfied
+        | C::OdfRequirementsSatisfied
+        | C::OpenshiftAiRequirementsSatisfied
+        | C::OpenshiftLoggingRequirementsSatisfied
+        | C::OscRequirementsSatisfied
+        | C::PipelinesRequirementsSatisfied
+        | C::SelfNodeRemediationRequirementsSatisfied
+        | C::ServerlessRequirementsSatisfied
+        | C::ServicemeshRequirementsSatisfied => rule(OPERATORS, Known, new_clusters::operator),
     }
-    found
-}
-
-/// The `N` checks that have this gate.
-pub(super) const fn with<const N: usize>(gate: Gate) -> [CheckId; N] {
-    let mut these = [ROWS[0].check; N];
-    let (mut found, mut index) = (0, 0);
-    while index < ROWS.len() {
-        if ROWS[index].gate as u8 == gate as u8 {
-            these[found] = ROWS[index].check;
-            found += 1;
-        }
-        index += 1;
-    }
-    these
 }

@@ -13,7 +13,7 @@ use crate::registry::scene::{Place, Scene, peer};
 
 /// The host that is looked at has 198.51.100.11; `worker-2` and `worker-3` have .12 and .13, and all is well.
 fn three_hosts() -> Scene {
-    let mut scene = Scene::new(Place::Day2);
+    let mut scene = Scene::new(Place::Cluster);
     scene.inventory().interfaces[0].mac_address = "02:00:00:00:00:01".into();
     scene.inventory().interfaces[0].mtu = 1500;
     for index in 0..2 {
@@ -260,7 +260,7 @@ fn a_path_of_1400_bytes_is_found_by_both_ends_though_their_cards_have_1500() {
 
 #[test]
 fn a_clock_that_differs_from_the_service_is_found_in_the_pool_too() {
-    for place in [Place::Pool, Place::Day2] {
+    for place in [Place::Pool, Place::Cluster] {
         let mut scene = Scene::new(place);
         scene.host.reports = HostReports::default();
         scene.peers.clear();

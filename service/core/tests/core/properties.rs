@@ -189,10 +189,10 @@ fn story() -> impl Strategy<Value = Vec<(HostEvent, i64, bool)>> {
 
 fn is_legal(host: &Host) {
     let gate_failures: Vec<&str> = CheckId::ALL
-        .into_iter()
+        .iter()
         .filter(|check| CheckId::POOL_GATE.contains(check))
-        .filter(|check| !validate::holds(&host.data.validations, *check))
-        .map(CheckId::id)
+        .filter(|check| !validate::holds(&host.data.validations, **check))
+        .map(|check| check.id())
         .collect();
     let stuck = |state: &HostState| assert!(host.due_at.is_none(), "{state:?} {:?}", host.due_at);
     match &host.state {
@@ -268,7 +268,7 @@ fn tells_everything(old: &Host, step: &Step) {
         validate::find(&host.data.validations, id).map(|row| row.status == ValidationStatus::Failure)
     };
     let newly_failed = CheckId::ALL
-        .into_iter()
+        .iter()
         .filter(|check| failing(old, check.id()) == Some(false) && failing(next, check.id()) == Some(true))
         .count();
     assert_eq!(count("host_validation_failed"), newly_failed);

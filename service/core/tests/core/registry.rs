@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use muster_api::steps::{NtpSource, NtpSourceState};
 use muster_api::validation::ValidationStatus;
-use muster_core::validate::{self, CheckId, Conditions, Look, Verdict};
+use muster_core::validate::{self, CheckId, Conditions, Gate, Look, Verdict};
 
 use scene::{Place, Scene};
 
@@ -19,18 +19,14 @@ enum Where {
     Anywhere,
     Pool,
     Bound,
-    Day2,
-    Day1,
 }
 
 impl Where {
     fn places(self) -> &'static [Place] {
         match self {
-            Self::Anywhere => &[Place::Pool, Place::Day2, Place::Day1],
+            Self::Anywhere => &[Place::Pool, Place::Cluster],
             Self::Pool => &[Place::Pool],
-            Self::Bound => &[Place::Day2, Place::Day1],
-            Self::Day2 => &[Place::Day2],
-            Self::Day1 => &[Place::Day1],
+            Self::Bound => &[Place::Cluster],
         }
     }
 }
@@ -71,7 +67,7 @@ struct Row {
     id: &'static str,
     category: &'static str,
     gate: &'static str,
-    outcomes: [(Place, BTreeSet<Outcome>); 3],
+    outcomes: [(Place, BTreeSet<Outcome>); 2],
 }
 
 fn table() -> Vec<Row> {
@@ -98,7 +94,7 @@ fn table() -> Vec<Row> {
                 id: next(),
                 category: next(),
                 gate: next(),
-                outcomes: [Place::Pool, Place::Day2, Place::Day1].map(|place| (place, outcomes(next()))),
+                outcomes: [Place::Pool, Place::Cluster].map(|place| (place, outcomes(next()))),
             }
         })
         .collect()
@@ -163,7 +159,7 @@ fn each_check_has_a_case_for_every_outcome_that_the_table_allows_and_for_no_othe
 #[test]
 fn checks_categories_and_gates_are_those_of_the_table() {
     let rows = table();
-    let known: BTreeSet<&str> = CheckId::ALL.into_iter().map(CheckId::id).collect();
+    let known: BTreeSet<&str> = CheckId::ALL.iter().map(|check| check.id()).collect();
     assert_eq!(known, rows.iter().map(|row| row.id).collect());
     let of_gate = |gate: &str| -> BTreeSet<&str> {
         rows.iter()
@@ -171,10 +167,14 @@ fn checks_categories_and_gates_are_those_of_the_table() {
             .map(|row| row.id)
             .collect()
     };
-    let ids = |checks: &[CheckId]| -> BTreeSet<&str> { checks.iter().map(|check| check.id()).collect() };
-    assert_eq!(ids(&CheckId::BOUND_GATE), of_gate("gate"));
-    assert_eq!(ids(&CheckId::MIN_HARDWARE), of_gate("minHW"));
-    assert_eq!(ids(&CheckId::INPUT), of_gate("input"));
+    let ids = |gate: Gate| -> BTreeSet<&str> {
+        let checks = CheckId::ALL.iter().filter(|check| check.gate() == gate);
+        checks.map(|check| check.id()).collect()
+    };
+    assert_eq!(ids(Gate::Known), of_gate("gate"));
+    assert_eq!(ids(Gate::MinHardware), of_gate("minHW"));
+    assert_eq!(ids(Gate::Input), of_gate("input"));
+    assert_eq!(ids(Gate::Apart), of_gate("apart"));
     for row in rows {
         assert_eq!(
             CheckId::from_id(row.id).unwrap().category(),
@@ -203,7 +203,7 @@ fn rows_of_the_pool_stand_in_the_recorded_order() {
 
 #[test]
 fn rows_of_a_host_that_is_added_to_a_cluster_stand_in_the_recorded_order() {
-    let mut scene = Scene::new(Place::Day2);
+    let mut scene = Scene::new(Place::Cluster);
     scene.host.data.ntp_sources = Some(vec![NtpSource {
         source_name: "198.51.100.1".into(),
         source_state: Some(NtpSourceState::Synced),
@@ -225,7 +225,7 @@ fn rows_of_a_host_that_is_added_to_a_cluster_stand_in_the_recorded_order() {
 
 #[test]
 fn rows_that_nobody_can_help_disappear_as_the_installation_goes_on() {
-    let mut scene = Scene::new(Place::Day2);
+    let mut scene = Scene::new(Place::Cluster);
     let all = evaluate(&scene);
     let gone = |scene: &Scene| -> Vec<String> {
         let now = evaluate(scene);
@@ -249,7 +249,7 @@ fn rows_that_nobody_can_help_disappear_as_the_installation_goes_on() {
 
 #[test]
 fn a_disabled_check_counts_as_passed_until_the_cluster_ignores_some_by_itself() {
-    let mut scene = Scene::new(Place::Day2);
+    let mut scene = Scene::new(Place::Cluster);
     scene.inventory().routes.clear();
     scene.world.requirements.disabled_checks =
         validate::parse_disabled("has-default-route,lso-requirements-satisfied").unwrap();
@@ -259,7 +259,10 @@ fn a_disabled_check_counts_as_passed_until_the_cluster_ignores_some_by_itself() 
     );
     assert!(validate::holds(&evaluate(&scene), CheckId::HasDefaultRoute));
     // Operators cannot be switched off.
-    assert_eq!(outcome(&judge(&scene, CheckId::Lso)), Outcome::Success);
+    assert_eq!(
+        outcome(&judge(&scene, CheckId::LsoRequirementsSatisfied)),
+        Outcome::Success
+    );
     scene.cluster().ignored_host_validations = vec!["mtu-valid".into()];
     assert_eq!(
         outcome(&judge(&scene, CheckId::HasDefaultRoute)),
@@ -269,7 +272,7 @@ fn a_disabled_check_counts_as_passed_until_the_cluster_ignores_some_by_itself() 
 
 #[test]
 fn an_ignored_check_keeps_its_row_and_stands_in_nobodys_way() {
-    let mut scene = Scene::new(Place::Day2);
+    let mut scene = Scene::new(Place::Cluster);
     scene.inventory().routes.clear();
     scene.peers[0].hostname = "host-1".into();
     let info = evaluate(&scene);
@@ -277,8 +280,7 @@ fn an_ignored_check_keeps_its_row_and_stands_in_nobodys_way() {
         let ignored: Vec<String> = ignored.iter().map(|id| (*id).to_owned()).collect();
         Conditions::of(&info, &ignored)
     };
-    let failed =
-        |conditions: Conditions| -> Vec<CheckId> { conditions.failed(&CheckId::BOUND_GATE).collect() };
+    let failed = |conditions: Conditions| conditions.failed(Gate::Known);
     assert_eq!(
         failed(conditions(&[])),
         [CheckId::HostnameUnique, CheckId::HasDefaultRoute]
@@ -289,14 +291,16 @@ fn an_ignored_check_keeps_its_row_and_stands_in_nobodys_way() {
     );
     // A unique name cannot be ignored.
     assert_eq!(failed(conditions(&["all"])), [CheckId::HostnameUnique]);
-    assert!(conditions(&[]).min_hardware() && conditions(&[]).input() && conditions(&[]).valid_inventory());
-    assert!(!conditions(&["all"]).gate());
-    assert!(conditions(&[]).connected() && conditions(&[]).media_connected() && conditions(&[]).pool_gate());
+    for gate in [Gate::MinHardware, Gate::Input] {
+        assert_eq!(conditions(&[]).failed(gate), []);
+    }
+    assert!(conditions(&[]).holds(CheckId::HasInventory) && conditions(&[]).holds(CheckId::Connected));
+    assert_eq!(conditions(&[]).failed_in_the_pool(), []);
 }
 
 #[test]
 fn texts_of_an_unchanged_host_do_not_change_with_time() {
-    let mut scene = Scene::new(Place::Day2);
+    let mut scene = Scene::new(Place::Cluster);
     let before = evaluate(&scene);
     scene.world.wait(chrono::Duration::seconds(100));
     assert_eq!(evaluate(&scene), before);

@@ -112,7 +112,6 @@ fn unsaid(data: &ClusterData, wanted: &Wanted<'_>) -> ClusterData {
         openshift_cluster_id: wanted.cluster_id(),
         openshift_version: wanted.version.unwrap_or(&data.openshift_version).to_owned(),
         cpu_architecture: data.cpu_architecture,
-        day1: data.day1.clone(),
         traits: ClusterTraits {
             vip_dhcp_allocation: data.traits.vip_dhcp_allocation,
             olm_operators: data.traits.olm_operators.clone(),

@@ -264,23 +264,25 @@ fn of_presence() -> Vec<Case> {
             ntp(s, NtpSourceState::Unreachable);
         }),
         (C::NtpSynced, Bound, Hidden, |s| s.stage("Done")),
-        (C::TimeSynced, Anywhere, Success, |s| {
+        (C::TimeSyncedBetweenHostAndService, Anywhere, Success, |s| {
             s.world.clock_ahead = Some(3600)
         }),
-        (C::TimeSynced, Anywhere, Failure, |s| {
+        (C::TimeSyncedBetweenHostAndService, Anywhere, Failure, |s| {
             s.world.clock_ahead = Some(3601)
         }),
-        (C::TimeSynced, Anywhere, Success, |s| {
+        (C::TimeSyncedBetweenHostAndService, Anywhere, Success, |s| {
             s.world.clock_ahead = Some(-1200)
         }),
-        (C::TimeSynced, Anywhere, Failure, |s| {
+        (C::TimeSyncedBetweenHostAndService, Anywhere, Failure, |s| {
             s.world.clock_ahead = Some(-1201)
         }),
-        (C::TimeSynced, Anywhere, Pending, |s| {
+        (C::TimeSyncedBetweenHostAndService, Anywhere, Pending, |s| {
             s.world.clock_ahead = None;
             s.host.data.timestamp = 0;
         }),
-        (C::TimeSynced, Bound, Hidden, |s| s.stage("Joined")),
+        (C::TimeSyncedBetweenHostAndService, Bound, Hidden, |s| {
+            s.stage("Joined")
+        }),
         (C::CompatibleAgent, Anywhere, Success, |_| ()),
         (C::CompatibleAgent, Anywhere, Success, |s| {
             s.host.data.discovery_agent_version = "quay.io/other/agent:1".into()

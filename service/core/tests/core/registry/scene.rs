@@ -1,6 +1,6 @@
 //! A host with everything around it, in which all checks pass or do not apply; cases change one thing.
 
-use muster_api::cluster::{ClusterNetwork, OperatorCreateParams};
+use muster_api::cluster::ClusterNetwork;
 use muster_api::host::{HostRole, HostStatus};
 use muster_api::ids::{ClusterId, HostId};
 use muster_api::inventory::Inventory;
@@ -8,7 +8,6 @@ use muster_api::steps::{
     ApiVipConnectivityResponse, ConnectivityCheckNic, ConnectivityRemoteHost, ConnectivityReport,
     DomainResolution, DomainResolutionResponse, L3Connectivity, MtuReport,
 };
-use muster_core::cluster::day1::{ConnectivityGroups, Day1};
 use muster_core::cluster::{Cluster, ClusterData, ClusterTraits};
 use muster_core::host::{ClusterFacts, Host, HostFacts, Peer, Progress, Sees};
 use uuid::Uuid;
@@ -20,10 +19,8 @@ use crate::world::{World, start};
 pub enum Place {
     /// Bound to no cluster.
     Pool,
-    /// In a cluster that exists.
-    Day2,
-    /// In a cluster that is being made.
-    Day1,
+    /// In a cluster.
+    Cluster,
 }
 
 /// A host and what is known around it.
@@ -40,12 +37,11 @@ impl Scene {
         let mut host = world.known_host();
         let cluster = match place {
             Place::Pool => None,
-            Place::Day2 => Some(cluster(None, host.id)),
-            Place::Day1 => Some(cluster(Some(Day1::default()), host.id)),
+            Place::Cluster => Some(cluster()),
         };
         let peers = match place {
             Place::Pool => Vec::new(),
-            Place::Day2 | Place::Day1 => vec![peer(2), peer(3)],
+            Place::Cluster => vec![peer(2), peer(3)],
         };
         if let Some(cluster) = &cluster {
             host.cluster_id = Some(cluster.id);
@@ -92,10 +88,6 @@ impl Scene {
         &mut self.cluster().traits
     }
 
-    pub fn day1(&mut self) -> &mut Day1 {
-        self.cluster().day1.as_mut().unwrap()
-    }
-
     pub fn stage(&mut self, stage: &str) {
         self.host.data.progress = Some(Progress {
             stage: stage.into(),
@@ -120,25 +112,9 @@ impl Scene {
     pub fn user_managed(&mut self) {
         self.traits().user_managed_networking = Some(true);
     }
-
-    /// An operator is selected.
-    pub fn operator(&mut self, name: &str) {
-        self.traits().olm_operators.push(OperatorCreateParams {
-            name: Some(name.into()),
-            properties: None,
-        });
-    }
 }
 
-fn cluster(day1: Option<Day1>, host: HostId) -> Cluster {
-    let machine_network = "198.51.100.0/24";
-    let day1 = day1.map(|day1| Day1 {
-        connectivity: Some(ConnectivityGroups {
-            majority_groups: [(machine_network.to_owned(), vec![host])].into(),
-            l3_connected_addresses: [(host, vec!["198.51.100.11".to_owned()])].into(),
-        }),
-        ..day1
-    });
+fn cluster() -> Cluster {
     Cluster {
         id: ClusterId(Uuid::from_u128(9)),
         kube: None,
@@ -148,11 +124,6 @@ fn cluster(day1: Option<Day1>, host: HostId) -> Cluster {
         data: ClusterData {
             name: "day2".into(),
             base_dns_domain: "example.test".into(),
-            machine_networks: if day1.is_some() {
-                vec![machine_network.into()]
-            } else {
-                Vec::new()
-            },
             traits: ClusterTraits {
                 cluster_networks: vec![ClusterNetwork {
                     cidr: Some("10.128.0.0/14".into()),
@@ -161,7 +132,6 @@ fn cluster(day1: Option<Day1>, host: HostId) -> Cluster {
                 service_networks: vec!["172.30.0.0/16".into()],
                 ..ClusterTraits::default()
             },
-            day1,
             ..ClusterData::default()
         },
     }
