@@ -1,0 +1,10 @@
+//! Reads the source tree and says what does not hold in it. The rules are in `tests/house.rs`; start there.
+
+pub mod allowed;
+pub mod circles;
+pub mod citations;
+pub mod comments;
+pub mod modules;
+pub mod names;
+pub mod storeys;
+pub mod tree;

@@ -1,0 +1,104 @@
+//! The crates' storeys: which crate may be built from which others.
+
+use anyhow::Result;
+
+use crate::tree;
+
+/// What one package may be built from, directly or through others, outside tests.
+pub struct Storey {
+    pub package: &'static str,
+    /// The only packages of the workspace that it sees; `None`: all that do not forbid it.
+    pub sees: Option<&'static [&'static str]>,
+    /// Never built from these.
+    pub never: &'static [&'static str],
+}
+
+const HTTP: &str = "http";
+
+/// From the ground up. A package that is not there yet is passed over.
+pub const STOREYS: &[Storey] = &[
+    Storey {
+        package: "muster-api",
+        sees: Some(&[]),
+        never: &["tokio", "sqlx", "kube", "axum", "reqwest"],
+    },
+    Storey {
+        package: "muster-agent",
+        sees: Some(&["muster-api"]),
+        never: &["sqlx", "kube", "axum"],
+    },
+    Storey {
+        package: "muster-core",
+        sees: Some(&["muster-api"]),
+        never: &[
+            "tokio",
+            "sqlx",
+            "kube",
+            "kube-runtime",
+            "axum",
+            "reqwest",
+            "hyper",
+            HTTP,
+        ],
+    },
+    Storey {
+        package: "muster-store",
+        sees: Some(&["muster-api", "muster-core"]),
+        never: &["axum", "kube", "kube-runtime", "reqwest", "hyper", HTTP],
+    },
+    Storey {
+        package: "muster-operations",
+        sees: Some(&[
+            "muster-api",
+            "muster-core",
+            "muster-store",
+            "muster-image",
+            "muster-ipxe",
+        ]),
+        never: &["axum", "kube", "kube-runtime", "hyper", HTTP],
+    },
+    Storey {
+        package: "muster-rest",
+        sees: None,
+        never: &["muster-controllers", "muster-images"],
+    },
+    Storey {
+        package: "muster-controllers",
+        sees: None,
+        never: &["muster-rest", "muster-images", "axum"],
+    },
+    Storey {
+        package: "muster-images",
+        sees: None,
+        never: &["muster-rest", "muster-controllers", "kube"],
+    },
+    Storey {
+        package: "muster-kube-api",
+        sees: Some(&[]),
+        never: &[],
+    },
+];
+
+/// Authors the live image on a developer's machine; links libisoburn (GPL).
+const NEVER_SEEN: &str = "muster-image-author";
+
+/// Pairs of a package and one that it must not be built from.
+pub fn violations() -> Result<Vec<(String, String)>> {
+    let packages = tree::packages()?;
+    let members: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+    let mut violations = Vec::new();
+    for package in &members {
+        let built_from = tree::built_from(package)?;
+        let storey = STOREYS.iter().find(|storey| storey.package == *package);
+        let forbidden = |name: &&String| {
+            let member = members.contains(&name.as_str()) && name != package;
+            let unseen = storey.and_then(|storey| storey.sees);
+            let unseen = member && unseen.is_some_and(|seen| !seen.contains(&name.as_str()));
+            let never = storey.is_some_and(|storey| storey.never.contains(&name.as_str()));
+            unseen || never || (member && name.as_str() == NEVER_SEEN)
+        };
+        let found = built_from.iter().filter(forbidden);
+        violations.extend(found.map(|name| (package.to_string(), name.clone())));
+    }
+    Ok(violations)
+}
