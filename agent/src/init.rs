@@ -27,7 +27,7 @@ pub fn main() -> ! {
         let text = panic.payload_as_str().unwrap_or("a panic without text");
         tracing::error!("panic at {place}: {text}");
     }));
-    let (news, devices) = crate::devices::news();
+    let (news, devices) = crate::session::devices::news();
     drivers::start(news);
     loop {
         let devices = devices.clone();

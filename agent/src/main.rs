@@ -4,12 +4,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
+use muster_agent::commands::disk_speed::DiskSpeedCommand;
+use muster_agent::commands::inventory::InventoryCommand;
 use muster_agent::config::flags::{RunFlags, with_two_dashes};
-use muster_agent::disk_speed_command::DiskSpeedCommand;
-use muster_agent::inventory_command::InventoryCommand;
 use muster_agent::logs::ring;
 use muster_agent::session::runner::HostIdentity;
-use muster_agent::{host, init, run};
+use muster_agent::{commands, host, init};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::MakeWriterExt;
 
@@ -83,5 +83,5 @@ fn join(flags: RunFlags) -> anyhow::Result<()> {
         Some(id) => Arc::new(move || id),
         None => Arc::new(host::identity),
     };
-    run::run(&settings, identity)
+    commands::run::run(&settings, identity)
 }

@@ -5,6 +5,7 @@ pub mod dhcp;
 pub mod links;
 pub mod manager;
 pub mod names;
+pub mod predictable_names;
 pub mod resolv_conf;
 pub mod router_options;
 pub mod view;

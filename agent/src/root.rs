@@ -6,6 +6,7 @@
 
 mod capture;
 mod capture_writer;
+pub(crate) mod sysfs;
 mod tree;
 
 use std::collections::BTreeMap;

@@ -4,6 +4,7 @@
 //! What happens next is decided by [`machine`], which does nothing else; [`runner`] carries it out.
 
 pub mod client;
+pub mod devices;
 pub mod executor;
 pub mod machine;
 pub mod replies;

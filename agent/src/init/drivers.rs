@@ -16,7 +16,7 @@ use super::modules::ModuleIndex;
 use super::storage::{self, Pending};
 use super::uevents::{self, Event};
 use super::{mounts, system};
-use crate::devices::DeviceNews;
+use crate::session::devices::DeviceNews;
 
 /// Loaded whether or not a device asks, after all others: file systems and interfaces that no `modalias` names, and
 /// what makes SCSI devices disks, so that they need not ask.

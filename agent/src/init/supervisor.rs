@@ -18,14 +18,14 @@ use crate::config::live::{self, KernelArguments};
 use crate::config::{OWN_VERSION, Settings};
 use crate::console::screen::Screen;
 use crate::console::terminals;
-use crate::devices::Devices;
 use crate::host;
 use crate::net::manager;
 use crate::net::names::Names;
 use crate::net::view::NetworkView;
 use crate::session::client::{Client, client_builder};
+use crate::session::devices::Devices;
 use crate::session::runner::{self, Surroundings};
-use crate::session::steps::{Means, Registry};
+use crate::session::steps::{Dependencies, Registry};
 use crate::session::view::SessionView;
 use crate::time::clock;
 use crate::time::discipline;
@@ -76,7 +76,7 @@ pub fn run(devices: Devices) -> anyhow::Result<Ending> {
         supervise("session", shared.clone(), session);
         wait_for_end().await
     });
-    crate::run::leave_disks_blank();
+    crate::commands::run::leave_disks_blank();
     // A blocking call that never returns (a sick disk) must not hold up the reboot.
     runtime.shutdown_background();
     ending
@@ -214,7 +214,7 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
     let surroundings = Surroundings {
         identity: Arc::new(host::identity),
         fingerprint: Arc::new(host::fingerprint),
-        registry: Arc::new(Registry::standard(&Means {
+        registry: Arc::new(Registry::standard(&Dependencies {
             time: shared.time,
             devices: shared.devices,
             settings: Arc::clone(&settings),

@@ -9,7 +9,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use tracing::{error, info, warn};
 
-use crate::disk_links;
+use crate::inventory::disks::links;
 use crate::root::Root;
 
 /// How the machine is to end.
@@ -50,7 +50,7 @@ pub fn reap() {
 
 /// Makes the links under `/dev/disk` that are missing or point elsewhere, and removes those of disks that are gone.
 pub fn link_disks() {
-    let plan = disk_links::plan(&Root::live());
+    let plan = links::plan(&Root::live());
     for folder in ["/dev/disk/by-id", "/dev/disk/by-path"] {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();

@@ -4,8 +4,10 @@ use flate2::read::GzDecoder;
 use serde_json::{Map, Value};
 
 use super::*;
+use crate::host;
+use crate::inventory::disks::links;
+use crate::net::predictable_names;
 use crate::testing::Machine;
-use crate::{disk_links, host_id, predictable_names};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
@@ -132,9 +134,9 @@ fn the_recorded_machine_has_predictable_names_a_host_id_and_links_for_its_disks(
         assert_eq!(names, expected.map(|name| name.map(str::to_owned)));
         let interfaces = collect(&root, Options::default()).inventory.interfaces;
         // MD5 of BOARD-0001.
-        let id = host_id::compute(&root, &interfaces).to_string();
+        let id = host::id::compute(&root, &interfaces).to_string();
         assert_eq!(id, "b87a8be6-6a30-492d-9280-eb5236a827fd");
-        let links: Vec<String> = disk_links::plan(&root)
+        let links: Vec<String> = links::plan(&root)
             .links
             .into_iter()
             .map(|(link, _)| link)

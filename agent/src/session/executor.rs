@@ -12,12 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use super::steps::{Registry, Running, StepOutput, StepType};
-
-/// Exit code of internal errors and invalid arguments.
-pub const EXIT_INTERNAL: i64 = -1;
-/// Exit code of a step that met its deadline.
-pub const EXIT_DEADLINE: i64 = 124;
+use super::steps::{EXIT_DEADLINE, Registry, Running, StepOutput, StepType};
 
 /// A reply on its way to the service.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use muster_agent::session::steps::free_addresses::FreeNetworkAddresses;
+use muster_agent::foreign::steps::free_addresses::FreeNetworkAddresses;
 use serde_json::{Value, json};
 
 use crate::lab::{Cable, Host, Switch};

@@ -1,4 +1,4 @@
-use muster_agent::session::steps::vips::VerifyVips;
+use muster_agent::foreign::steps::vips::VerifyVips;
 use serde_json::json;
 
 use crate::lab::Switch;

@@ -11,7 +11,7 @@ use muster_agent::boot_artifacts::{DownloadError, fetch};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::{means, run, server, settings};
+use crate::{dependencies, run, server, settings};
 
 const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
 
@@ -59,8 +59,8 @@ async fn a_node_gets_kernel_initrd_and_entry_and_is_not_prepared_twice() {
         json!({"kernel_url": format!("{url}/kernel?token=secret"), "initrd_url": format!("{url}/initrd"),
         "rootfs_url": "", "host_fs_mount_dir": root.path()})
         .to_string();
-    let means = means(settings(&url, ""));
-    let reply = run(&means, "download-boot-artifacts", &[&request]).await;
+    let dependencies = dependencies(settings(&url, ""));
+    let reply = run(&dependencies, "download-boot-artifacts", &[&request]).await;
     assert_eq!((reply.exit_code, reply.error.as_str()), (0, ""));
     let boot = root.path().join("boot");
     assert_eq!(
@@ -79,7 +79,7 @@ async fn a_node_gets_kernel_initrd_and_entry_and_is_not_prepared_twice() {
     let left: Vec<_> = std::fs::read_dir(boot.join("discovery")).unwrap().collect();
     assert_eq!(left.len(), 2, "{left:?}");
     let again = run(
-        &means,
+        &dependencies,
         "download-boot-artifacts",
         &[&request.replace("/kernel", "/gone")],
     )
@@ -132,9 +132,9 @@ async fn a_file_that_is_not_whole_does_not_take_the_place_of_another() {
 async fn a_live_image_and_bad_urls_are_refused_with_what_to_do() {
     let url = images().await;
     let root = tempfile::tempdir().unwrap();
-    let means = means(settings(&url, ""));
+    let dependencies = dependencies(settings(&url, ""));
     let request = json!({"host_fs_mount_dir": root.path()}).to_string();
-    let reply = run(&means, "download-boot-artifacts", &[&request]).await;
+    let reply = run(&dependencies, "download-boot-artifacts", &[&request]).await;
     assert!(
         reply.exit_code == -1 && reply.error.contains("installed node"),
         "{}",
@@ -142,7 +142,7 @@ async fn a_live_image_and_bad_urls_are_refused_with_what_to_do() {
     );
     std::fs::create_dir(root.path().join("boot")).unwrap();
     let request = json!({"kernel_url": "file:///etc/passwd", "host_fs_mount_dir": root.path()}).to_string();
-    let reply = run(&means, "download-boot-artifacts", &[&request]).await;
+    let reply = run(&dependencies, "download-boot-artifacts", &[&request]).await;
     assert!(
         reply.exit_code == -1 && reply.error.contains("no http"),
         "{}",

@@ -6,13 +6,13 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use muster_agent::foreign::registry::check::{Download, check};
+use muster_agent::foreign::registry::{Credentials, Mirrors, Registries, RegistryError, RegistryFiles};
 use muster_agent::net::names::Names;
-use muster_agent::registry::check::{Download, check};
-use muster_agent::registry::{Credentials, Mirrors, Registries, RegistryError, RegistryFiles};
 use serde_json::{Value, json};
 
 use crate::registry::{FakeRegistry, PASSWORD, USER};
-use crate::{POOL, TOKEN, means, run, server, settings};
+use crate::{POOL, TOKEN, dependencies, run, server, settings};
 
 const LAYERS: [&[u8]; 2] = [b"first layer", &[7; 300_000]];
 
@@ -234,9 +234,14 @@ async fn the_step_takes_the_pull_secret_from_the_service_and_names_each_image() 
     registry.image("app", "1", &LAYERS);
     let place = server::plain(registry.routes()).await;
     registry.ask_for_tokens(&format!("http://{place}"));
-    let means = means(settings(&service(&place, &secret(&place, PASSWORD)).await, ""));
+    let dependencies = dependencies(settings(&service(&place, &secret(&place, PASSWORD)).await, ""));
     let request = json!({"images": [format!("{place}/app:1"), format!("{place}/absent:1"), "Not An Image"]});
-    let reply = run(&means, "container-image-availability", &[&request.to_string()]).await;
+    let reply = run(
+        &dependencies,
+        "container-image-availability",
+        &[&request.to_string()],
+    )
+    .await;
     assert_eq!(reply.exit_code, 2, "{reply:?}");
     let output: Value = serde_json::from_str(&reply.output).unwrap();
     let images = output["images"].as_array().unwrap();
@@ -255,10 +260,15 @@ async fn images_share_one_deadline_and_each_is_answered_for() {
     let registry = FakeRegistry::default();
     registry.say_nothing();
     let place = server::plain(registry.routes()).await;
-    let means = means(settings(&service(&place, &secret(&place, PASSWORD)).await, ""));
+    let dependencies = dependencies(settings(&service(&place, &secret(&place, PASSWORD)).await, ""));
     let request = json!({"images": [format!("{place}/a:1"), format!("{place}/b:1")], "timeout": 1});
     let began = std::time::Instant::now();
-    let reply = run(&means, "container-image-availability", &[&request.to_string()]).await;
+    let reply = run(
+        &dependencies,
+        "container-image-availability",
+        &[&request.to_string()],
+    )
+    .await;
     assert!(began.elapsed().as_secs() < 20);
     assert_eq!(reply.exit_code, 2);
     let output: Value = serde_json::from_str(&reply.output).unwrap();
@@ -268,9 +278,9 @@ async fn images_share_one_deadline_and_each_is_answered_for() {
 
 #[tokio::test]
 async fn wrong_arguments_are_refused() {
-    let means = means(settings("http://127.0.0.1:1", ""));
+    let dependencies = dependencies(settings("http://127.0.0.1:1", ""));
     for args in [&[][..], &["x"], &["{}", "{}"], &[r#"{"images":"a"}"#]] {
-        let reply = run(&means, "container-image-availability", args).await;
+        let reply = run(&dependencies, "container-image-availability", args).await;
         assert_eq!(reply.exit_code, -1, "{args:?}");
         assert!(
             reply.error.contains("container-image-availability"),

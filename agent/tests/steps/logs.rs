@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use muster_agent::logs::ring;
 use serde_json::json;
 
-use crate::{HOST, POOL, TOKEN, means, run, server, settings};
+use crate::{HOST, POOL, TOKEN, dependencies, run, server, settings};
 
 const CLUSTER: &str = "0f3e7a52-0b0d-4c3c-9a9e-222222222222";
 
@@ -92,7 +92,7 @@ async fn logs_reach_the_service_in_order_and_without_secrets() {
     tracing::info!("somebody logged {TOKEN} and hunter22-pw by mistake");
     let mut settings = settings(&url, "");
     settings.proxy.https_proxy = "http://user:hunter22-pw@127.0.0.1:3128".to_owned();
-    let reply = run(&means(settings), "logs-gather", &[&request()]).await;
+    let reply = run(&dependencies(settings), "logs-gather", &[&request()]).await;
     assert_eq!((reply.exit_code, reply.error.as_str()), (0, ""));
     let seen = service.seen.lock().unwrap();
     let lines: Vec<&str> = seen.iter().map(|(line, ..)| line.as_str()).collect();
@@ -133,7 +133,7 @@ async fn logs_reach_the_service_in_order_and_without_secrets() {
 #[tokio::test]
 async fn logs_that_the_service_does_not_take_are_a_failure_with_its_reason() {
     let (url, service) = service(StatusCode::NOT_FOUND).await;
-    let reply = run(&means(settings(&url, "")), "logs-gather", &[&request()]).await;
+    let reply = run(&dependencies(settings(&url, "")), "logs-gather", &[&request()]).await;
     assert_eq!(reply.exit_code, -1);
     assert!(reply.error.contains("404"), "{}", reply.error);
     let completed = service
@@ -147,13 +147,13 @@ async fn logs_that_the_service_does_not_take_are_a_failure_with_its_reason() {
 
 #[tokio::test]
 async fn ids_that_are_none_are_refused() {
-    let means = means(settings("http://127.0.0.1:1", ""));
+    let dependencies = dependencies(settings("http://127.0.0.1:1", ""));
     for args in [
         &["{}"][..],
         &[r#"{"cluster_id":"../../x","host_id":"a","infra_env_id":"b"}"#],
         &[],
     ] {
-        let reply = run(&means, "logs-gather", args).await;
+        let reply = run(&dependencies, "logs-gather", args).await;
         assert!(
             reply.exit_code == -1 && reply.error.contains("logs-gather"),
             "{}",

@@ -12,10 +12,10 @@ mod tang;
 use std::sync::Arc;
 
 use muster_agent::config::{Settings, Token};
-use muster_agent::devices::Devices;
 use muster_agent::net::names::Names;
 use muster_agent::session::client::Client;
-use muster_agent::session::steps::{Means, Registry, Running, StepOutput};
+use muster_agent::session::devices::Devices;
+use muster_agent::session::steps::{Dependencies, Registry, Running, StepOutput};
 use muster_agent::time::sources::TimeSources;
 use muster_api::live::LiveProxy;
 use url::Url;
@@ -41,9 +41,9 @@ pub fn settings(service: &str, certificates: &str) -> Settings {
     }
 }
 
-pub fn means(settings: Settings) -> Means {
+pub fn dependencies(settings: Settings) -> Dependencies {
     let names = Names::configured_by("/nonexistent");
-    Means {
+    Dependencies {
         time: TimeSources::new(names.clone()),
         devices: Devices::of_running_system(),
         client: Client::new(&settings, &names).unwrap(),
@@ -53,15 +53,17 @@ pub fn means(settings: Settings) -> Means {
 }
 
 /// Runs a step as the executor does.
-pub async fn run(means: &Means, step: &str, args: &[&str]) -> StepOutput {
-    let (_, handler) = Registry::standard(means).get(step).expect("the step is there");
+pub async fn run(dependencies: &Dependencies, step: &str, args: &[&str]) -> StepOutput {
+    let (_, handler) = Registry::standard(dependencies)
+        .get(step)
+        .expect("the step is there");
     let args = args.iter().map(|text| (*text).to_owned()).collect();
     handler.run(args, Arc::new(Running)).await
 }
 
 #[test]
 fn every_step_of_the_protocol_that_touches_this_machine_is_there() {
-    let registry = Registry::standard(&means(settings("http://127.0.0.1:1", "")));
+    let registry = Registry::standard(&dependencies(settings("http://127.0.0.1:1", "")));
     for step in [
         "inventory",
         "ntp-synchronizer",

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use crate::{means, run, server, settings};
+use crate::{dependencies, run, server, settings};
 
 const STEP: &str = "tang-connectivity-check";
 
@@ -25,7 +25,12 @@ async fn tang() -> String {
 
 async fn ask(servers: Value) -> (i64, Value, String) {
     let request = json!({"tang_servers": servers.to_string()}).to_string();
-    let reply = run(&means(settings("http://127.0.0.1:1", "")), STEP, &[&request]).await;
+    let reply = run(
+        &dependencies(settings("http://127.0.0.1:1", "")),
+        STEP,
+        &[&request],
+    )
+    .await;
     let output = serde_json::from_str(&reply.output).unwrap_or_default();
     (reply.exit_code, output, reply.error)
 }
@@ -75,14 +80,14 @@ async fn one_server_that_fails_fails_all_and_is_named() {
 
 #[tokio::test]
 async fn wrong_arguments_are_refused() {
-    let means = means(settings("http://127.0.0.1:1", ""));
+    let dependencies = dependencies(settings("http://127.0.0.1:1", ""));
     for args in [
         &[][..],
         &["{}"],
         &[r#"{"tang_servers":"x"}"#],
         &[r#"{"tang_servers":"[]"}"#],
     ] {
-        let reply = run(&means, STEP, args).await;
+        let reply = run(&dependencies, STEP, args).await;
         assert_eq!(reply.exit_code, -1, "{args:?}");
         assert!(reply.error.contains(STEP), "{}", reply.error);
     }

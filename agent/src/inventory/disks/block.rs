@@ -2,7 +2,7 @@
 
 use super::transfer;
 use crate::root::Root;
-use crate::sysfs::Device;
+use crate::root::sysfs::Device;
 
 /// One entry of `/sys/block`.
 #[derive(Debug, Clone)]

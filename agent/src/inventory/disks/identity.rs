@@ -6,7 +6,7 @@ mod usb;
 
 use super::block::BlockDevice;
 use super::{Properties, scsi};
-use crate::sysfs::Device;
+use crate::root::sysfs::Device;
 
 /// Type of optical drives in INQUIRY and sysfs.
 const TYPE_OPTICAL: &str = "5";

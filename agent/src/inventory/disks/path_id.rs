@@ -4,7 +4,7 @@
 
 mod scsi_path;
 
-use crate::sysfs::Device;
+use crate::root::sysfs::Device;
 
 /// `ID_PATH`, and the older form of it for ATA disks.
 #[derive(Debug, Clone, Default, PartialEq)]

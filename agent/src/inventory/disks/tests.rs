@@ -355,7 +355,7 @@ fn links_never_leave_their_folder() {
             "pci0000:00/0000:00:02.0/virtio1/block/vda",
             &[("size", "8"), ("serial", "../../sda x")],
         );
-    let links = disk_links::plan(&machine.root()).links;
+    let links = links::plan(&machine.root()).links;
     assert!(
         links.contains(&(
             "/dev/disk/by-id/virtio-.._.._sda_x".to_owned(),

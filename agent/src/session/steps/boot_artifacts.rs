@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::DownloadBootArtifactsRequest;
 
-use super::{Means, Running, StepHandler, StepOutput, StepType, one_argument};
+use super::{Dependencies, Running, StepHandler, StepOutput, StepType, one_argument};
 use crate::boot_artifacts::{ArtifactError, Boot, fetch};
 use crate::config::Settings;
 use crate::net::names::Names;
@@ -29,10 +29,10 @@ pub struct DownloadBootArtifacts {
 
 impl DownloadBootArtifacts {
     /// By way of the agent's proxies, and believing whom it believes.
-    pub fn new(means: &Means) -> Self {
+    pub fn new(dependencies: &Dependencies) -> Self {
         Self {
-            settings: Arc::clone(&means.settings),
-            names: means.names.clone(),
+            settings: Arc::clone(&dependencies.settings),
+            names: dependencies.names.clone(),
         }
     }
 }

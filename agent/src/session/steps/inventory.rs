@@ -8,9 +8,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::{Running, StepHandler, StepOutput, StepType};
-use crate::devices::Devices;
 use crate::inventory::{self, Collected, Options};
 use crate::root::Root;
+use crate::session::devices::Devices;
 
 /// Disks of power-on are waited for so long; one that comes later makes the agent poll again, and report anew.
 const SETTLING: Duration = Duration::from_secs(10);

@@ -10,7 +10,7 @@ use muster_api::steps::LogsGatherRequest;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::{Means, Running, StepHandler, StepOutput, StepType, one_argument};
+use super::{Dependencies, Running, StepHandler, StepOutput, StepType, one_argument};
 use crate::logs::{Redactor, archive};
 use crate::session::client::{Client, LogsState};
 use crate::time::clock;
@@ -29,10 +29,10 @@ pub struct LogsGather {
 
 impl LogsGather {
     /// To the service of `means`, without the secrets in its settings.
-    pub fn new(means: &Means) -> Self {
+    pub fn new(dependencies: &Dependencies) -> Self {
         Self {
-            client: means.client.clone(),
-            redactor: Redactor::of(&means.settings),
+            client: dependencies.client.clone(),
+            redactor: Redactor::of(&dependencies.settings),
         }
     }
 }

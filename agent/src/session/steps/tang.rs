@@ -12,11 +12,11 @@ use reqwest::Client;
 use serde::Deserialize;
 use url::Url;
 
-use super::{Means, Running, StepHandler, StepOutput, StepType, one_argument};
+use super::{Dependencies, Running, StepHandler, StepOutput, StepType, one_argument};
 use crate::config::Settings;
 use crate::net::names::Names;
 use crate::session::client::{causes, client_builder};
-use crate::session::executor::EXIT_INTERNAL;
+use crate::session::steps::EXIT_INTERNAL;
 
 const NAME: StepType = "tang-connectivity-check";
 const MOST_SERVERS: usize = 64;
@@ -33,10 +33,10 @@ pub struct TangConnectivity {
 
 impl TangConnectivity {
     /// By way of the agent's proxies, and believing whom it believes.
-    pub fn new(means: &Means) -> Self {
+    pub fn new(dependencies: &Dependencies) -> Self {
         Self {
-            settings: Arc::clone(&means.settings),
-            names: means.names.clone(),
+            settings: Arc::clone(&dependencies.settings),
+            names: dependencies.names.clone(),
         }
     }
 }

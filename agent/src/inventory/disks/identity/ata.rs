@@ -1,6 +1,6 @@
 //! ATA IDENTIFY data. Source: ATA Command Set, IDENTIFY DEVICE; property names as udev's `ata_id` gives them.
 
-use super::Properties;
+use crate::inventory::disks::Properties;
 use crate::inventory::disks::udev_text::without_blanks;
 
 const SERIAL_WORDS: std::ops::Range<usize> = 10..20;

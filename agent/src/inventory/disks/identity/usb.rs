@@ -1,8 +1,8 @@
 //! USB mass storage, as udev's `usb_id` names it.
 
-use super::Properties;
+use crate::inventory::disks::Properties;
 use crate::inventory::disks::udev_text::without_blanks;
-use crate::sysfs::Device;
+use crate::root::sysfs::Device;
 
 const CLASS_MASS_STORAGE: u64 = 8;
 /// Subclasses whose commands are SCSI: MMC-5 (ATAPI) and transparent SCSI.

@@ -1,7 +1,7 @@
 //! The parts of `ID_PATH` for SCSI devices, by transport: Fibre Channel, SAS, iSCSI, ATA, Hyper-V, others.
 
 use super::{Next, Walk, top_of};
-use crate::sysfs::Device;
+use crate::root::sysfs::Device;
 
 pub(super) fn step<'a>(walk: &mut Walk, device: Device<'a>) -> Next<'a> {
     if device.devtype().as_deref() != Some("scsi_device") {

@@ -8,9 +8,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::VerifyVip;
 
-use super::{Running, StepHandler, StepOutput, StepType, one_argument};
 use crate::checks::nics::Nic;
-use crate::checks::vips;
+use crate::foreign::vips;
+use crate::session::steps::{Running, StepHandler, StepOutput, StepType, one_argument};
 
 /// Looks for somebody who has them.
 pub struct VerifyVips;

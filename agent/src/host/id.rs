@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::root::Root;
 
 /// Used when the machine has nothing of its own.
-const NOTHING: Uuid = Uuid::from_u128(0xdeaddead_dead_dead_dead_deaddeaddead);
+pub(super) const NOTHING: Uuid = Uuid::from_u128(0xdeaddead_dead_dead_dead_deaddeaddead);
 
 /// Board serials that vendors leave in, compared in lower case.
 const FORBIDDEN_SERIALS: [&str; 10] = [

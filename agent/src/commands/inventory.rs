@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
+use crate::host;
+use crate::inventory::disks::links;
 use crate::inventory::{self, Options};
+use crate::net::predictable_names;
 use crate::root::Root;
-use crate::{disk_links, host_id, predictable_names};
 
 /// Commands about the machine itself. None of them talks to a service.
 #[derive(Debug, Subcommand)]
@@ -60,7 +62,7 @@ impl InventoryCommand {
             Self::HostId(argument) => {
                 let root = argument.open()?;
                 let interfaces = inventory::collect(&root, Options::default()).inventory.interfaces;
-                writeln!(output, "{}", host_id::compute(&root, &interfaces))?;
+                writeln!(output, "{}", host::id::compute(&root, &interfaces))?;
             }
             Self::Names(argument) => {
                 for (name, predictable) in predictable_names::names(&argument.open()?) {
@@ -68,7 +70,7 @@ impl InventoryCommand {
                 }
             }
             Self::DiskLinks(argument) => {
-                for (link, target) in disk_links::plan(&argument.open()?).links {
+                for (link, target) in links::plan(&argument.open()?).links {
                     writeln!(output, "{link} {target}")?;
                 }
             }
@@ -94,8 +96,8 @@ impl RootArgument {
 fn record() -> crate::root::Recording {
     let root = Root::recording();
     let collected = inventory::collect(&root, Options::default());
-    host_id::compute(&root, &collected.inventory.interfaces);
+    host::id::compute(&root, &collected.inventory.interfaces);
     predictable_names::names(&root);
-    disk_links::plan(&root);
+    links::plan(&root);
     root.into_recording().expect("the root was made to record")
 }

@@ -1,6 +1,6 @@
 //! Names from a PCI device: onboard index, hotplug slot, geographic path.
 
-use crate::sysfs::Device;
+use crate::root::sysfs::Device;
 
 /// Indexes above are firmware rubbish (VMware reports 2^24 - 1).
 const MAX_ONBOARD_INDEX: u64 = (1 << 16) - 1;

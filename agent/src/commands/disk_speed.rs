@@ -1,4 +1,4 @@
-//! `muster-agent disk-speed`: the check of [`crate::disk_speed`] for a person.
+//! `muster-agent disk-speed`: the check of [`crate::foreign::disk_speed`] for a person.
 
 use std::io::Write;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 
-use crate::disk_speed::{self, Outcome, Stop};
+use crate::foreign::disk_speed::{self, Outcome, Stop};
 
 /// Measure how long a synchronous write takes on a blank disk; a disk that has content or is in use is not written to
 #[derive(Debug, Args)]

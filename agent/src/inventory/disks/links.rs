@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::inventory::disks::block::{self, BlockDevice};
-use crate::inventory::disks::{Properties, link_name, native, patience};
+use super::block::{self, BlockDevice};
+use super::udev::native;
+use super::udev_text::link_name;
+use super::{Properties, patience};
 use crate::root::Root;
 
 /// A disk that does not answer for so long keeps the links that it has.

@@ -1,5 +1,5 @@
 //! `installation-disk-speed-check`: how long a synchronous write takes. Arguments: [`DiskSpeedCheckRequest`], and the
-//! seconds it may take, as text. Source: docs/protocol/agent-protocol.md#6; what is different here: [`crate::disk_speed`].
+//! seconds it may take, as text. Source: docs/protocol/agent-protocol.md#6; what is different here: [`crate::foreign::disk_speed`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::{DiskSpeedCheckRequest, DiskSpeedCheckResponse};
 
-use super::{Running, StepHandler, StepOutput, StepType, one_argument};
-use crate::disk_speed::{self, Outcome, SpeedError, Stop};
+use crate::foreign::disk_speed::{self, Outcome, SpeedError, Stop};
 use crate::session::client::causes;
-use crate::session::executor::{EXIT_DEADLINE, EXIT_INTERNAL};
+use crate::session::steps::{EXIT_DEADLINE, EXIT_INTERNAL};
+use crate::session::steps::{Running, StepHandler, StepOutput, StepType, one_argument};
 
 const NAME: StepType = "installation-disk-speed-check";
 /// When the service does not say.

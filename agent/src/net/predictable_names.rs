@@ -11,7 +11,7 @@ mod pci;
 use std::collections::BTreeSet;
 
 use crate::root::Root;
-use crate::sysfs::Device;
+use crate::root::sysfs::Device;
 
 /// Longest interface name (`IFNAMSIZ` less the final NUL).
 const MAX_NAME: usize = 15;

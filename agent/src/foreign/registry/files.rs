@@ -159,7 +159,7 @@ fn decode(source: &str, compression: Option<&str>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Reference;
+    use crate::foreign::registry::Reference;
 
     const SECRET: &str = r#"{"auths":{"quay.io":{"auth":"dTpw"}}}"#;
 

@@ -9,13 +9,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::config::Settings;
-use crate::devices::Devices;
-use crate::disk_speed;
+use crate::foreign::disk_speed;
 use crate::host;
 use crate::net::names::Names;
 use crate::session::client::Client;
+use crate::session::devices::Devices;
 use crate::session::runner::{self, HostIdentity, Surroundings};
-use crate::session::steps::{Means, Registry};
+use crate::session::steps::{Dependencies, Registry};
 use crate::session::view::SessionView;
 use crate::time::sources::TimeSources;
 
@@ -47,7 +47,7 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         let surroundings = Surroundings {
             identity,
             fingerprint: Arc::new(host::fingerprint),
-            registry: Arc::new(Registry::standard(&Means {
+            registry: Arc::new(Registry::standard(&Dependencies {
                 time,
                 devices: Devices::of_running_system(),
                 settings: Arc::new(settings.clone()),

@@ -6,11 +6,11 @@ use std::time::Duration;
 use futures_util::future::{join_all, try_join_all};
 use muster_api::steps::{VerifiedVip, VerifyVip, VipVerification};
 
-use super::CheckError;
-use super::echo::{Pace, Pinger};
-use super::icmp_socket::Family;
-use super::neighbours::{Plan, sweep};
-use super::nics::Nic;
+use crate::checks::CheckError;
+use crate::checks::echo::{Pace, Pinger};
+use crate::checks::icmp_socket::Family;
+use crate::checks::neighbours::{Plan, sweep};
+use crate::checks::nics::Nic;
 
 const PACE: Pace = Pace {
     count: 3,

@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use ipnet::Ipv4Net;
 use muster_api::steps::FreeNetworkAddresses;
 
-use super::CheckError;
-use super::icmp_socket::Family;
-use super::neighbours::{Plan, sweep};
-use super::nics::Nic;
+use crate::checks::CheckError;
+use crate::checks::icmp_socket::Family;
+use crate::checks::neighbours::{Plan, sweep};
+use crate::checks::nics::Nic;
 
 /// Larger networks are looked at in pieces of this prefix length.
 const PIECE: u8 = 22;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::{Running, StepHandler, StepOutput, StepType, one_argument};
-use crate::checks::addresses;
 use crate::checks::nics::Nic;
+use crate::foreign::free_addresses;
+use crate::session::steps::{Running, StepHandler, StepOutput, StepType, one_argument};
 
 /// Asks for every address of the networks.
 pub struct FreeNetworkAddresses;
@@ -36,7 +36,7 @@ impl StepHandler for FreeNetworkAddresses {
                 Ok(networks) => networks,
                 Err(error) => return StepOutput::failed(error),
             };
-            match addresses::free(&Nic::of_this_host(), &networks).await {
+            match free_addresses::free(&Nic::of_this_host(), &networks).await {
                 Ok(free) => StepOutput::json(&free),
                 Err(error) => StepOutput::failed(format!("free-network-addresses: {error}")),
             }

@@ -1,5 +1,5 @@
 //! `container-image-availability`: whether the registries hand out what an installation needs.
-//! Source: docs/protocol/agent-protocol.md#6; what is checked instead of pulled: [`crate::registry::check`].
+//! Source: docs/protocol/agent-protocol.md#6; what is checked instead of pulled: [`crate::foreign::registry::check`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use muster_api::steps::{
 };
 use tokio::time::Instant;
 
-use super::{Means, Running, StepHandler, StepOutput, StepType, one_argument};
 use crate::config::Settings;
+use crate::foreign::registry::check::{Download, check};
+use crate::foreign::registry::{Registries, RegistryError, RegistryFiles, from_ignition, from_system};
 use crate::net::names::Names;
-use crate::registry::check::{Download, check};
-use crate::registry::{Registries, RegistryError, RegistryFiles, from_ignition, from_system};
 use crate::session::client::Client;
+use crate::session::steps::{Dependencies, Running, StepHandler, StepOutput, StepType, one_argument};
 
 const NAME: StepType = "container-image-availability";
 /// When the service does not say. Source: docs/protocol/agent-protocol.md#6.
@@ -40,11 +40,11 @@ pub struct ImageAvailability {
 
 impl ImageAvailability {
     /// With the agent's proxies, certificates and resolver; the service is asked for the pull secret.
-    pub fn new(means: &Means) -> Self {
+    pub fn new(dependencies: &Dependencies) -> Self {
         Self {
-            settings: Arc::clone(&means.settings),
-            names: means.names.clone(),
-            client: means.client.clone(),
+            settings: Arc::clone(&dependencies.settings),
+            names: dependencies.names.clone(),
+            client: dependencies.client.clone(),
         }
     }
 }

@@ -1,0 +1,5 @@
+//! The subcommands of `muster-agent`, one file each.
+
+pub mod disk_speed;
+pub mod inventory;
+pub mod run;

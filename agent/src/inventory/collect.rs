@@ -1,0 +1,110 @@
+//! Runs every probe and puts the inventory together.
+
+use muster_api::inventory::{Inventory, Truncation};
+
+use super::network::network;
+use super::problems::{Problem, Problems};
+use super::{bmc, boot, cpu, disks, gpus, hostname, interfaces, memory, mounts, routes, system_vendor, tpm};
+use crate::root::Root;
+
+/// What the service asks for beside the host's id, as arguments of the step. Zero means no wish.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Disks smaller than this may be left out when the text would be too long, bytes.
+    pub disk_min_size: u64,
+    /// Longest JSON text, bytes.
+    pub output_max_size: u64,
+}
+
+impl Options {
+    /// Reads `--disk-min-size=N` and `--output-max-size=N`; other arguments and bad numbers say nothing.
+    pub fn from_arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut options = Self::default();
+        for argument in arguments {
+            match argument.split_once('=') {
+                Some(("--disk-min-size", text)) => options.disk_min_size = text.parse().unwrap_or(0),
+                Some(("--output-max-size", text)) => options.output_max_size = text.parse().unwrap_or(0),
+                _ => {}
+            }
+        }
+        options
+    }
+}
+
+/// An inventory and what is missing from it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Collected {
+    /// What goes over the wire.
+    pub inventory: Inventory,
+    /// In order of the probes.
+    pub problems: Vec<Problem>,
+}
+
+/// Everything there is to know about the machine under `root`. Takes as long as its slowest device answers.
+pub fn collect(root: &Root, options: Options) -> Collected {
+    let mut problems = Problems::default();
+    let network = network(root, &mut problems);
+    let interfaces = interfaces::interfaces(root, &network);
+    let mounts = problems
+        .take("disks.mounts", mounts::mounts(root))
+        .unwrap_or_default();
+    let cpu = cpu::cpu(root, &mut problems);
+    let bmc = bmc::addresses(root, &mut problems);
+    let mut inventory = Inventory {
+        bmc_address: bmc.v4,
+        bmc_v6address: bmc.v6,
+        boot: Some(boot::boot(root, &mounts, &mut problems)),
+        disks: disks::disks(root, &mounts, &mut problems),
+        gpus: gpus::gpus(root, &mut problems),
+        hostname: problems
+            .take("hostname", hostname::hostname(root, &interfaces))
+            .unwrap_or_default(),
+        memory: Some(memory::memory(root, &mut problems)),
+        routes: routes::routes(&network),
+        system_vendor: Some(system_vendor::system_vendor(root, &cpu.flags)),
+        tpm_version: problems
+            .take("tpm_version", tpm::version(root))
+            .unwrap_or_default(),
+        cpu: Some(cpu),
+        interfaces,
+        truncation: None,
+    };
+    truncate(&mut inventory, options);
+    Collected {
+        inventory,
+        problems: problems.into_list(),
+    }
+}
+
+/// Leaves small disks out while the text is too long (docs/protocol/agent-inventory.md#13), and says so.
+fn truncate(inventory: &mut Inventory, options: Options) {
+    let length = |inventory: &Inventory| serde_json::to_string(inventory).map_or(0, |text| text.len() as u64);
+    if options.output_max_size == 0 || length(inventory) <= options.output_max_size {
+        return;
+    }
+    let before = inventory.disks.len();
+    let large = |size: i64| u64::try_from(size).is_ok_and(|size| size >= options.disk_min_size);
+    inventory.disks.retain(|disk| large(disk.size_bytes));
+    let left_out = before - inventory.disks.len();
+    let mut truncation = Truncation {
+        kind: "partial".to_owned(),
+        reasons: vec![format!(
+            "{left_out} disks smaller than {} bytes were left out to stay under {} bytes",
+            options.disk_min_size, options.output_max_size
+        )],
+    };
+    inventory.truncation = Some(truncation.clone());
+    if length(inventory) > options.output_max_size {
+        inventory.disks.clear();
+        truncation.kind = "full".to_owned();
+        truncation.reasons = vec![format!(
+            "all {before} disks were left out to stay under {} bytes",
+            options.output_max_size
+        )];
+        inventory.truncation = Some(truncation);
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

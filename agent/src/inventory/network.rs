@@ -1,0 +1,40 @@
+//! Reads links, addresses and routes through netlink.
+
+use muster_api::inventory::Interface;
+use netlink_packet_route::AddressFamily;
+
+use super::interfaces::{self, Network};
+use super::netlink;
+use super::problems::{Problem, Problems};
+use crate::root::Root;
+
+/// The interfaces alone, as the whole inventory has them: netlink and sysfs answer even when a disk does not.
+pub fn interfaces(root: &Root) -> Vec<Interface> {
+    interfaces::interfaces(root, &network(root, &mut Problems::default()))
+}
+
+/// Links, addresses and routes as the kernel tells them, and what it does not tell.
+pub(crate) fn network_state(root: &Root) -> (Network, Vec<Problem>) {
+    let mut problems = Problems::default();
+    let network = network(root, &mut problems);
+    (network, problems.into_list())
+}
+
+pub(super) fn network(root: &Root, problems: &mut Problems) -> Network {
+    let links = problems.take("interfaces", netlink::links(root));
+    let mut network = Network {
+        // A tree of proc and sys alone: names and MACs are better than nothing.
+        links: links.unwrap_or_else(|| netlink::links_of_sysfs(root)),
+        ..Network::default()
+    };
+    for (family, name) in [(AddressFamily::Inet, "ipv4"), (AddressFamily::Inet6, "ipv6")] {
+        let addresses = problems.take(
+            &format!("interfaces.{name}_addresses"),
+            netlink::addresses(root, family),
+        );
+        network.addresses.extend(addresses.unwrap_or_default());
+        let routes = problems.take(&format!("routes.{name}"), netlink::routes(root, family));
+        network.routes.extend(routes.unwrap_or_default());
+    }
+    network
+}

@@ -1,0 +1,35 @@
+//! Keeps the reasons of probes that fail: the field stays empty, the reason is printed and logged.
+
+/// Why a field is unknown or may be wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// `memory.physical_bytes`, `disks.sda.serial`, ...
+    pub field: String,
+    /// In words for a person.
+    pub reason: String,
+}
+
+/// Collects the reasons of probes that fail.
+#[derive(Debug, Default)]
+pub(crate) struct Problems(Vec<Problem>);
+
+impl Problems {
+    pub(crate) fn note(&mut self, field: &str, reason: impl Into<String>) {
+        self.0.push(Problem {
+            field: field.to_owned(),
+            reason: reason.into(),
+        });
+    }
+
+    pub(crate) fn take<T>(&mut self, field: &str, answer: Result<T, String>) -> Option<T> {
+        answer.map_err(|reason| self.note(field, reason)).ok()
+    }
+
+    pub(crate) fn add(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
+    pub(crate) fn into_list(self) -> Vec<Problem> {
+        self.0
+    }
+}

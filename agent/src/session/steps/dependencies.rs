@@ -1,0 +1,18 @@
+//! The parts of the agent that steps share with it.
+
+use std::sync::Arc;
+
+use crate::config::Settings;
+use crate::net::names::Names;
+use crate::session::client::Client;
+use crate::session::devices::Devices;
+use crate::time::sources::TimeSources;
+
+/// Each step handler takes what it needs of these.
+pub struct Dependencies {
+    pub time: TimeSources,
+    pub devices: Devices,
+    pub settings: Arc<Settings>,
+    pub names: Names,
+    pub client: Client,
+}

@@ -1,0 +1,56 @@
+//! The steps that this agent can do, by name.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{
+    Dependencies, StepHandler, StepType, api_vip, boot_artifacts, connectivity, domains, install, inventory,
+    logs, ntp, reboot, tang, upgrade,
+};
+use crate::foreign::steps::{disk_speed, free_addresses, images, vips};
+
+/// The steps by name.
+pub struct Registry {
+    handlers: HashMap<StepType, Arc<dyn StepHandler>>,
+}
+
+impl Registry {
+    /// A registry of these.
+    pub fn new(handlers: Vec<Arc<dyn StepHandler>>) -> Self {
+        Self {
+            handlers: handlers
+                .into_iter()
+                .map(|handler| (handler.step_type(), handler))
+                .collect(),
+        }
+    }
+
+    /// Every step that this agent can do.
+    pub fn standard(dependencies: &Dependencies) -> Self {
+        Self::new(vec![
+            Arc::new(inventory::InventoryStep::new(dependencies.devices.clone())),
+            Arc::new(ntp::NtpSynchronizer::new(dependencies.time.clone())),
+            Arc::new(connectivity::ConnectivityCheck),
+            Arc::new(free_addresses::FreeNetworkAddresses),
+            Arc::new(vips::VerifyVips),
+            Arc::new(domains::DomainResolution::new(dependencies.names.clone())),
+            Arc::new(api_vip::ApiVipConnectivityCheck::new(dependencies.names.clone())),
+            Arc::new(disk_speed::DiskSpeedCheck),
+            Arc::new(images::ImageAvailability::new(dependencies)),
+            Arc::new(tang::TangConnectivity::new(dependencies)),
+            Arc::new(logs::LogsGather::new(dependencies)),
+            Arc::new(upgrade::UpgradeAgent),
+            Arc::new(install::Install),
+            Arc::new(install::StopInstallation),
+            Arc::new(boot_artifacts::DownloadBootArtifacts::new(dependencies)),
+            Arc::new(reboot::RebootForReclaim),
+        ])
+    }
+
+    /// The step of that name.
+    pub fn get(&self, name: &str) -> Option<(StepType, Arc<dyn StepHandler>)> {
+        self.handlers
+            .get_key_value(name)
+            .map(|(name, handler)| (*name, Arc::clone(handler)))
+    }
+}
