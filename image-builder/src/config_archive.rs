@@ -1,9 +1,8 @@
 //! The configuration archive: a newc cpio with `muster/config.json`, which the kernel unpacks as one more initrd.
 
-use std::io::{self, Write};
-
-use cpio::newc::{self, ModeFileType};
 use muster_api::live::{CONFIG_PATH, LiveConfig};
+
+use crate::newc::Archive;
 
 /// iPXE appends the archive to the initramfs; both are padded to this.
 pub const APPENDED_ALIGNMENT: usize = 512;
@@ -11,34 +10,17 @@ pub const APPENDED_ALIGNMENT: usize = 512;
 /// The archive for this configuration. The same configuration gives the same bytes.
 pub fn config_archive(config: &LiveConfig) -> Vec<u8> {
     let json = serde_json::to_vec(config).expect("a LiveConfig has string keys only");
-    archive(&json).expect("writing to memory does not fail")
-}
-
-fn archive(json: &[u8]) -> io::Result<Vec<u8>> {
-    let path = CONFIG_PATH.trim_start_matches('/');
-    let (directory, _) = path
-        .rsplit_once('/')
-        .expect("the configuration is in a directory");
-    let directory_entry = newc::Builder::new(directory)
-        .ino(1)
-        .nlink(2)
-        .mode(0o755)
-        .set_mode_file_type(ModeFileType::Directory)
-        .write(Vec::new(), 0)
-        .finish()?;
-    let size = u32::try_from(json.len()).map_err(io::Error::other)?;
-    let mut file_entry = newc::Builder::new(path)
-        .ino(2)
-        .mode(0o600)
-        .set_mode_file_type(ModeFileType::Regular)
-        .write(directory_entry, size);
-    file_entry.write_all(json)?;
-    newc::trailer(file_entry.finish()?)
+    let mut archive = Archive::default();
+    archive.file(CONFIG_PATH.trim_start_matches('/'), 0o600, &json);
+    archive.finish()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
     use std::process::{Command, Stdio};
+
+    use cpio::newc;
 
     use super::*;
     use crate::customise::test_config;
@@ -58,7 +40,7 @@ mod tests {
         );
         assert_eq!((reader.entry().uid(), reader.entry().mtime()), (0, 0));
         let mut json = Vec::new();
-        io::Read::read_to_end(&mut reader, &mut json).unwrap();
+        reader.read_to_end(&mut json).unwrap();
         assert_eq!(
             serde_json::from_slice::<LiveConfig>(&json).unwrap(),
             test_config("pool")

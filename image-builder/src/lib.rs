@@ -7,14 +7,13 @@
 //! Reading order: [`live`] opens a base ISO, [`customise`] says what one InfraEnv wants of it,
 //! [`overlay`] is the arithmetic.
 
-#![warn(missing_docs)]
-
 pub mod config_archive;
 pub mod customise;
 pub mod etag;
 pub mod iso9660;
 pub mod kargs;
 pub mod live;
+pub mod newc;
 pub mod overlay;
 pub mod read_at;
 #[cfg(any(test, feature = "testing"))]

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "test code")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -85,13 +85,6 @@ pub fn make_iso(folder: &Path, target: &Path, options: &[&str]) {
         "xorriso failed: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-}
-
-/// A small live ISO in `folder`.
-pub fn live_iso(folder: &Path) -> PathBuf {
-    let path = folder.join("live.iso");
-    LiveTree::new(100_001).write_iso(&path);
-    path
 }
 
 /// Bytes without a short period, so that a misplaced piece shows.

@@ -5,16 +5,15 @@
 //! both, as any number of archives in one initrd.
 
 pub mod certificates;
-pub mod newc;
 pub mod pci_ids;
 
 use std::fs;
-use std::io::Write as _;
-use std::path::Path;
+use std::io::{self, Write as _};
 
 use anyhow::{Context, Result};
+use cpio::newc;
+use muster_image::newc::Archive;
 
-use self::newc::Archive;
 use crate::kernel::firmware::{Entry, Firmware};
 use crate::kernel::modules::Kernel;
 use crate::packages::deb;
@@ -32,7 +31,7 @@ const ALIGNMENT: usize = 4;
 /// # Errors
 /// When an ingredient lacks a file.
 pub fn base(ingredients: &Ingredients, kernel: &Kernel, firmware: &Firmware) -> Result<Vec<u8>> {
-    let mut archive = Archive::new();
+    let mut archive = Archive::default();
     for folder in ["dev", "proc", "run", "sys"] {
         archive.directory(folder, 0o755);
     }
@@ -66,7 +65,7 @@ pub fn base(ingredients: &Ingredients, kernel: &Kernel, firmware: &Firmware) -> 
 /// Writes the agent's archive, uncompressed.
 #[must_use]
 pub fn agent(binary: &[u8]) -> Vec<u8> {
-    let mut archive = Archive::new();
+    let mut archive = Archive::default();
     archive.file("init", 0o755, binary);
     archive.finish()
 }
@@ -88,34 +87,52 @@ pub fn compress(archive: &[u8], level: i32) -> Result<Vec<u8>> {
     Ok(compressed)
 }
 
-/// Reads an initrd that [`compress`] made parts of: every file of every archive.
+/// A file, directory or link of an initrd.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Path without a leading slash.
+    pub path: String,
+    /// Type and permissions.
+    pub mode: u32,
+    /// Bytes of content.
+    pub size: u64,
+}
+
+/// Lists an initrd that [`compress`] made parts of: every entry of every archive.
 ///
 /// # Errors
 /// When it is no chain of zstd-compressed newc archives.
-pub fn list(initrd: &Path) -> Result<Vec<newc::Entry>> {
-    let bytes = fs::read(initrd).with_context(|| format!("cannot read {}", initrd.display()))?;
-    list_bytes(&bytes)
-}
-
-/// As [`list`], of bytes in memory.
-///
-/// # Errors
-/// As [`list`].
-pub fn list_bytes(mut rest: &[u8]) -> Result<Vec<newc::Entry>> {
+pub fn list(mut initrd: &[u8]) -> Result<Vec<Listed>> {
     let mut entries = Vec::new();
     loop {
-        let zeros = rest.iter().take_while(|byte| **byte == 0).count();
-        rest = &rest[zeros..];
-        if rest.is_empty() {
+        let zeros = initrd.iter().take_while(|byte| **byte == 0).count();
+        initrd = &initrd[zeros..];
+        if initrd.is_empty() {
             return Ok(entries);
         }
-        let mut decoder = zstd::Decoder::with_buffer(&mut rest)
+        let mut decoder = zstd::Decoder::with_buffer(&mut initrd)
             .context("the initrd is not compressed with zstd")?
             .single_frame();
         let mut archive = Vec::new();
-        std::io::copy(&mut decoder, &mut archive).context("the initrd is damaged")?;
+        io::copy(&mut decoder, &mut archive).context("the initrd is damaged")?;
         drop(decoder);
-        entries.extend(newc::read(&archive)?);
+        list_archive(&archive, &mut entries).context("an archive of the initrd is damaged")?;
+    }
+}
+
+fn list_archive(mut rest: &[u8], entries: &mut Vec<Listed>) -> io::Result<()> {
+    loop {
+        let reader = newc::Reader::new(rest)?;
+        let entry = reader.entry();
+        if entry.is_trailer() {
+            return Ok(());
+        }
+        entries.push(Listed {
+            path: entry.name().to_owned(),
+            mode: entry.mode(),
+            size: u64::from(entry.file_size()),
+        });
+        rest = reader.finish()?;
     }
 }
 
@@ -125,18 +142,27 @@ mod tests {
 
     #[test]
     fn two_compressed_archives_in_one_initrd_are_listed() {
-        let mut first = Archive::new();
+        let mut first = Archive::default();
         first.file("bin/busybox", 0o755, &[7; 1000]);
         let mut initrd = compress(&first.finish(), 1).unwrap();
         initrd.extend(compress(&agent(b"binary"), STRONGEST_COMPRESSION).unwrap());
-        let entries = list_bytes(&initrd).unwrap();
+        let entries = list(&initrd).unwrap();
         let paths: Vec<_> = entries.iter().map(|entry| entry.path.as_str()).collect();
         assert_eq!(paths, ["bin", "bin/busybox", "init"]);
         assert_eq!(entries[2].size, 6);
     }
 
     #[test]
+    fn an_archive_that_ends_early_is_refused() {
+        let archive = agent(&[1; 100]);
+        for length in [50, 150] {
+            let initrd = compress(&archive[..length], 1).unwrap();
+            assert!(list(&initrd).is_err());
+        }
+    }
+
+    #[test]
     fn what_is_no_initrd_is_refused() {
-        assert!(list_bytes(b"hello world, this is text").is_err());
+        assert!(list(b"hello world, this is text").is_err());
     }
 }

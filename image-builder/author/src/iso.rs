@@ -1,12 +1,11 @@
 //! The medium: an ISO 9660 image that also boots from a USB stick.
 
-pub mod read;
-
-use std::fs;
+use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
+use muster_image::LiveImage;
 
 use crate::xorriso;
 
@@ -18,14 +17,14 @@ pub const BIOS_IMAGE: &str = "boot/grub/eltorito.img";
 /// As [`BIOS_IMAGE`], for UEFI.
 pub const EFI_IMAGE: &str = "images/efiboot.img";
 
-/// Writes the folder `tree` as an image to `output`, which must not exist.
+/// Writes the folder `tree` as an image to `output`, which must not exist, and opens it as the service will.
 ///
 /// Equal trees and `epoch` give equal bytes: every time in the image is `epoch`, and the identifiers of its
 /// partition table are derived from it (docs/protocol/boot-lab.md#7).
 ///
 /// # Errors
-/// When xorriso fails, or says that it did not and left no image.
-pub fn write(tree: &Path, boot_record: &Path, output: &Path, epoch: DateTime<Utc>) -> Result<()> {
+/// When xorriso fails, or reports success and left no live image.
+pub fn write(tree: &Path, boot_record: &Path, output: &Path, epoch: DateTime<Utc>) -> Result<LiveImage> {
     let mut arguments: Vec<String> = vec![];
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
     let seconds = format!("={}", epoch.timestamp());
@@ -44,12 +43,9 @@ pub fn write(tree: &Path, boot_record: &Path, output: &Path, epoch: DateTime<Utc
     add(&["-o", path(output)?, path(tree)?]);
     add(&["--", "-commit"]);
     xorriso::run(&arguments)?;
-    let length = fs::metadata(output)
-        .with_context(|| format!("xorriso reported success but left no {}", output.display()))?
-        .len();
-    read::Image::open(output)
-        .with_context(|| format!("xorriso left {length} bytes that are no ISO 9660 image"))?;
-    Ok(())
+    let image = File::open(output)
+        .with_context(|| format!("xorriso reported success but left no {}", output.display()))?;
+    LiveImage::open(&image).context("xorriso reported success, but the service could not use what it wrote")
 }
 
 fn path(path: &Path) -> Result<&str> {

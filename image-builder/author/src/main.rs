@@ -6,9 +6,10 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use clap::{Args, Parser, Subcommand};
 use muster_image_author::initramfs::STRONGEST_COMPRESSION;
+use muster_image_author::live::build::{Outcome, build};
 use muster_image_author::live::inspect::inspect;
+use muster_image_author::live::options::BuildOptions;
 use muster_image_author::live::record::{self, BuildRecord};
-use muster_image_author::live::{BuildOptions, Outcome, build};
 use muster_image_author::packages::gather::Network;
 use muster_image_author::progress::{Progress, megabytes};
 

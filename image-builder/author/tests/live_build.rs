@@ -8,9 +8,9 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use muster_image::iso9660::Iso;
+use muster_image::live::read_description;
 use muster_image_author::initramfs;
-use muster_image_author::iso::read::Image;
-use muster_image_author::live::description::Description;
 use muster_image_author::live::record::BuildRecord;
 
 /// A stand-in for the agent that the kernel could start.
@@ -114,9 +114,10 @@ fn the_image_is_reproducible_and_built_only_when_something_changed() {
     let work = Workplace::new("live-build");
     work.build(&[]);
     let first = fs::read(work.iso()).unwrap();
-    let image = Image::open(&work.iso()).unwrap();
-    assert_eq!(image.volume_id, "MUSTER");
-    check_areas(&image, &work.iso());
+    let file = fs::File::open(work.iso()).unwrap();
+    let image = Iso::open(&file).unwrap();
+    assert_eq!(image.volume_id(), "MUSTER");
+    check_areas(&image, &file);
     check_initrd(&image);
     let record = fs::read(work.folder.path().join("live.iso.build.json")).unwrap();
     let record: BuildRecord = serde_json::from_slice(&record).unwrap();
@@ -158,33 +159,35 @@ fn the_image_is_reproducible_and_built_only_when_something_changed() {
     assert!(fs::read(work.iso()).unwrap() == first);
 }
 
+fn read(image: &Iso<'_, fs::File>, path: &str) -> Vec<u8> {
+    let extent = image.find(path).unwrap().unwrap();
+    image.read(path, extent, 1 << 30).unwrap()
+}
+
 /// The areas stand where `live.json` says, in the state of an image that nobody wrote to.
-fn check_areas(image: &Image, iso: &Path) {
-    let description: Description = serde_json::from_slice(&image.read("muster/live.json").unwrap()).unwrap();
-    let config = image.read(&description.config.file).unwrap();
+fn check_areas(image: &Iso<'_, fs::File>, iso: &fs::File) {
+    let description = read_description(image).unwrap();
+    let config = read(image, &description.config.file);
     assert_eq!(config.len(), 262_144);
     assert!(config.iter().all(|byte| *byte == 0));
 
     let place = &description.kargs.files[0];
-    let start = image.find(&place.path).unwrap().offset + place.offset as u64;
+    let start = image.find(&place.path).unwrap().unwrap().offset + place.offset;
     let mut area = vec![0; description.kargs.size + 1];
-    fs::File::open(iso)
-        .unwrap()
-        .read_exact_at(&mut area, start)
-        .unwrap();
+    iso.read_exact_at(&mut area, start).unwrap();
     let wanted = format!("{}{}", description.kargs.default, description.kargs.end);
     assert!(area.starts_with(wanted.as_bytes()));
     assert!(area[wanted.len()..].starts_with(b"####"));
     assert_eq!(area.last(), Some(&b'\n'));
 
-    let kernel = image.read(&description.kernel).unwrap();
+    let kernel = read(image, &description.kernel);
     assert_eq!(&kernel[0x202..0x206], b"HdrS", "the kernel's boot header");
-    assert!(image.read(".disk/info").unwrap().starts_with(b"Muster"));
+    assert!(read(image, ".disk/info").starts_with(b"Muster"));
 }
 
-fn check_initrd(image: &Image) {
-    let initrd = image.read("images/pxeboot/initrd.img").unwrap();
-    let entries: BTreeMap<String, u32> = initramfs::list_bytes(&initrd)
+fn check_initrd(image: &Iso<'_, fs::File>) {
+    let initrd = read(image, "images/pxeboot/initrd.img");
+    let entries: BTreeMap<String, u32> = initramfs::list(&initrd)
         .unwrap()
         .into_iter()
         .map(|entry| (entry.path, entry.mode))

@@ -1,6 +1,6 @@
 //! Directory records (ECMA-119 9.1) and the Rock Ridge names in their system use fields.
 
-use super::{Extent, SECTOR};
+use super::extent::{Extent, SECTOR};
 
 /// Continuation areas followed for one name; real images need one.
 const MOST_CONTINUATIONS: usize = 4;
@@ -49,7 +49,7 @@ impl Record {
         Some((parsed, size))
     }
 
-    /// Whether this is the entry `wanted`. `continuation` reads `length` bytes at an offset of the image.
+    /// True for the entry of the file `wanted`. `continuation` reads `length` bytes at an offset of the image.
     pub(super) fn is_named(
         &self,
         wanted: &str,

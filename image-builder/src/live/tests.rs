@@ -5,6 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::customise::{Customisation, CustomiseError, test_config};
+use crate::iso9660::IsoError;
 use crate::overlay::{Piece, Plan};
 use crate::testing::{CONFIG_LENGTH, KARGS_LENGTH, LiveTree, pattern};
 

@@ -1,24 +1,22 @@
 //! `boot/grub/grub.cfg`, with the kernel-argument area that the service overlays (`docs/live-image.md`).
 
+use muster_image::kargs::{KargsFile, KargsLayout};
+
+/// Path of the menu in the ISO.
+pub const MENU: &str = "boot/grub/grub.cfg";
+
 /// Kernel arguments of an area never written.
-pub const DEFAULT_ARGUMENTS: &str = "quiet console=tty0 console=ttyS0,115200n8 console=ttyS1,115200n8";
+const DEFAULT_ARGUMENTS: &str = "quiet console=tty0 console=ttyS0,115200n8 console=ttyS1,115200n8";
 
 /// Bytes of the kernel-argument area.
-pub const AREA_SIZE: usize = 1536;
+const AREA_SIZE: usize = 1536;
 
-/// Ends the arguments in the area.
-pub const AREA_END: &str = "\n";
-
-/// Fills the rest of the area: the lines it makes are comments to GRUB.
-pub const AREA_PAD: char = '#';
-
-/// The menu's text, and where the kernel-argument area begins in it.
+/// The menu's text and the layout of its kernel-argument area.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Menu {
     /// The whole file.
     pub text: String,
-    /// Bytes before the area.
-    pub area_offset: usize,
+    pub kargs: KargsLayout,
 }
 
 /// Before the area. `$rescue` is empty but for the second entry: GRUB then passes no word for it.
@@ -52,12 +50,24 @@ menuentry \"Muster: rescue shell\" --id rescue {
 /// Writes the menu with the default arguments.
 #[must_use]
 pub fn menu() -> Menu {
-    let mut area = format!("{DEFAULT_ARGUMENTS}{AREA_END}");
-    let pad = AREA_SIZE - area.len();
-    area.extend(std::iter::repeat_n(AREA_PAD, pad));
+    let kargs = KargsLayout {
+        default: DEFAULT_ARGUMENTS.to_owned(),
+        size: AREA_SIZE,
+        end: "\n".to_owned(),
+        // The lines that it makes are comments to GRUB.
+        pad: "#".to_owned(),
+        files: vec![KargsFile {
+            path: MENU.to_owned(),
+            offset: BEFORE.len() as u64,
+        }],
+    };
+    let area = kargs
+        .area(&[])
+        .expect("the area has room for the default arguments");
+    let area = String::from_utf8(area).expect("the area is made of texts");
     Menu {
         text: format!("{BEFORE}{area}\n{AFTER}"),
-        area_offset: BEFORE.len(),
+        kargs,
     }
 }
 
@@ -68,17 +78,18 @@ mod tests {
     #[test]
     fn the_area_is_found_at_its_offset_and_a_newline_follows_it() {
         let menu = menu();
-        let area = &menu.text[menu.area_offset..menu.area_offset + AREA_SIZE];
+        let area = &menu.text[BEFORE.len()..BEFORE.len() + AREA_SIZE];
         let rest = area.strip_prefix(DEFAULT_ARGUMENTS).unwrap();
-        let pad = rest.strip_prefix(AREA_END).unwrap();
-        assert!(pad.chars().all(|pad| pad == AREA_PAD));
-        assert_eq!(menu.text.as_bytes()[menu.area_offset + AREA_SIZE], b'\n');
+        let pad = rest.strip_prefix(&menu.kargs.end).unwrap();
+        assert!(pad.chars().all(|pad| pad == '#'));
+        assert_eq!(menu.text.as_bytes()[BEFORE.len() + AREA_SIZE], b'\n');
     }
 
     #[test]
     fn the_kernel_line_ends_in_the_area() {
         let menu = menu();
-        let line_start = menu.text[..menu.area_offset].rfind('\n').unwrap() + 1;
+        let offset = usize::try_from(menu.kargs.files[0].offset).unwrap();
+        let line_start = menu.text[..offset].rfind('\n').unwrap() + 1;
         assert!(menu.text[line_start..].starts_with("  linux /images/pxeboot/vmlinuz "));
     }
 }

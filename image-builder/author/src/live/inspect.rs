@@ -1,67 +1,76 @@
-//! `muster-image live inspect`: what an ISO of ours holds.
+//! `muster-image live inspect`: describes what an ISO of ours holds.
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use muster_image::iso9660::{Extent, Iso};
+use muster_image::live::{DESCRIPTION_PATH, Description, read_description};
 
-use super::description::{Description, FORMAT};
-use super::{DESCRIPTION, KERNEL};
 use crate::initramfs;
 use crate::iso;
-use crate::iso::read::Image;
 use crate::progress::megabytes;
+
+/// No file of a live image comes near.
+const LARGEST_FILE: u64 = 1 << 30;
 
 /// Describes the ISO for a person.
 ///
 /// # Errors
 /// When it is no live image, or a damaged one.
 pub fn inspect(path: &Path) -> Result<String> {
-    let image = Image::open(path)?;
-    let json = image
-        .read(DESCRIPTION)
-        .with_context(|| format!("{} is no Muster live image", path.display()))?;
-    let description: Description =
-        serde_json::from_slice(&json).with_context(|| format!("its {DESCRIPTION} is not understood"))?;
-    ensure!(
-        description.format == FORMAT,
-        "its format is {}",
-        description.format
-    );
-
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut text = String::new();
-    let size = std::fs::metadata(path)?.len();
-    writeln!(text, "{} ({})", path.display(), megabytes(size))?;
+    write_image(&mut text, path, &file).with_context(|| format!("cannot use {}", path.display()))?;
+    Ok(text)
+}
+
+fn write_image(text: &mut String, path: &Path, file: &File) -> Result<()> {
+    let image = Iso::open(file)?;
+    let description = read_description(&image)?;
+    let json = read(&image, DESCRIPTION_PATH)?;
+    writeln!(text, "{} ({})", path.display(), megabytes(image.length()))?;
     writeln!(
         text,
         "volume {}, agent {}",
-        image.volume_id, description.agent_version
+        image.volume_id(),
+        description.agent_version
     )?;
     writeln!(
         text,
-        "\n{DESCRIPTION}:\n{}",
+        "\n{DESCRIPTION_PATH}:\n{}",
         String::from_utf8_lossy(&json).trim_end()
     )?;
     writeln!(text, "\nfiles:")?;
     for file in [
-        KERNEL,
+        description.kernel.as_str(),
         &description.initrd,
         &description.config.file,
         iso::EFI_IMAGE,
         iso::BIOS_IMAGE,
     ] {
-        let extent = image.find(file)?;
+        let extent = find(&image, file)?;
         writeln!(text, "  {:>10}  at {:>10}  {file}", extent.length, extent.offset)?;
     }
-    write_areas(&mut text, &image, &description)?;
-    write_initrd(&mut text, &image, &description)?;
-    Ok(text)
+    write_areas(text, &image, &description)?;
+    write_initrd(text, &image, &description)
 }
 
-fn write_areas(text: &mut String, image: &Image, description: &Description) -> Result<()> {
-    let config = image.read(&description.config.file)?;
+fn find(image: &Iso<'_, File>, path: &str) -> Result<Extent> {
+    image
+        .find(path)?
+        .with_context(|| format!("it has no file {path}"))
+}
+
+fn read(image: &Iso<'_, File>, path: &str) -> Result<Vec<u8>> {
+    Ok(image.read(path, find(image, path)?, LARGEST_FILE)?)
+}
+
+fn write_areas(text: &mut String, image: &Iso<'_, File>, description: &Description) -> Result<()> {
+    let config = read(image, &description.config.file)?;
     ensure!(
-        config.len() == description.config.length,
+        config.len() as u64 == description.config.length,
         "the configuration area has {} bytes instead of {}",
         config.len(),
         description.config.length
@@ -77,10 +86,11 @@ fn write_areas(text: &mut String, image: &Image, description: &Description) -> R
         config.len()
     )?;
     for place in &description.kargs.files {
-        let start = image.find(&place.path)?.offset + place.offset as u64;
-        let file = image.read(&place.path)?;
+        let start = find(image, &place.path)?.offset + place.offset;
+        let file = read(image, &place.path)?;
+        let offset = usize::try_from(place.offset)?;
         let area = file
-            .get(place.offset..place.offset + description.kargs.size)
+            .get(offset..offset + description.kargs.size)
             .with_context(|| format!("{} ends within its kernel-argument area", place.path))?;
         let area = String::from_utf8_lossy(area);
         let arguments = area.split(&description.kargs.end).next().unwrap_or_default();
@@ -93,8 +103,8 @@ fn write_areas(text: &mut String, image: &Image, description: &Description) -> R
     Ok(())
 }
 
-fn write_initrd(text: &mut String, image: &Image, description: &Description) -> Result<()> {
-    let entries = initramfs::list_bytes(&image.read(&description.initrd)?)?;
+fn write_initrd(text: &mut String, image: &Iso<'_, File>, description: &Description) -> Result<()> {
+    let entries = initramfs::list(&read(image, &description.initrd)?)?;
     let sum = |wanted: &dyn Fn(&str) -> bool| {
         let chosen = entries
             .iter()
@@ -111,4 +121,18 @@ fn write_initrd(text: &mut String, image: &Image, description: &Description) -> 
         writeln!(text, "  {count:>5} {what}, {}", megabytes(bytes))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_image_is_refused_by_name() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(100_000).unwrap();
+        let error = format!("{:#}", inspect(file.path()).expect_err("refused"));
+        assert!(error.contains("not an ISO 9660 image"), "{error}");
+        assert!(error.contains(&file.path().display().to_string()), "{error}");
+    }
 }

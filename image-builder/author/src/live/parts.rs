@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::record::Inputs;
+use super::inputs::Inputs;
 use crate::boot::{bios, efi};
 use crate::initramfs;
 use crate::kernel::firmware;
@@ -33,14 +33,13 @@ const KEPT_FOR: Duration = Duration::from_hours(14 * 24);
 #[derive(Debug)]
 pub struct Parts {
     folder: PathBuf,
-    /// What is in them.
     pub facts: Facts,
 }
 
-/// What the base archive holds.
+/// Counts and sizes of what the base archive holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Such as `6.1.0-56-amd64`.
+    /// The kernel's release, such as `6.1.0-56-amd64`.
     pub kernel_release: String,
     /// Kernel modules.
     pub modules: usize,

@@ -1,0 +1,114 @@
+//! Builds the live ISO, or finds that it need not be built.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use muster_image::live::DESCRIPTION_PATH;
+
+use super::agent;
+use super::description::{CONFIG, CONFIG_LENGTH, DISK_INFO, INITRD, KERNEL, describe};
+use super::inputs::Inputs;
+use super::options::BuildOptions;
+use super::parts::Parts;
+use super::record::BuildRecord;
+use crate::boot::menu::{self, MENU};
+use crate::initramfs;
+use crate::iso;
+use crate::packages::gather;
+use crate::progress::{Progress, megabytes};
+
+/// The result of [`build`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The ISO was there already, made from the same ingredients.
+    UpToDate(BuildRecord),
+    /// The ISO was written.
+    Built(BuildRecord),
+}
+
+/// Builds the ISO, or finds that it need not be built.
+///
+/// # Errors
+/// When an ingredient is missing or a step fails; an ISO that was there before is then still there, whole.
+pub fn build(options: &BuildOptions, progress: Progress) -> Result<Outcome> {
+    let agent = agent::load(&options.agent)?;
+    let folder = output_folder(&options.output)?;
+    fs::create_dir_all(&options.cache)
+        .with_context(|| format!("cannot make the cache folder {}", options.cache.display()))?;
+    let cache = options.cache.canonicalize()?;
+    let _lock = lock(&cache, progress)?;
+    let ingredients = gather::gather(&cache, options.network, options.firmware, progress)?;
+    let inputs = Inputs::new(options, &agent, &ingredients)?;
+    if !options.force
+        && let Some(record) = BuildRecord::of_finished(&options.output, &inputs)?
+    {
+        return Ok(Outcome::UpToDate(record));
+    }
+
+    let parts = Parts::obtain(&cache, &ingredients, &inputs, progress)?;
+    let step = progress.step("Writing the ISO");
+    let scratch = tempfile::Builder::new()
+        .prefix(".muster-live-")
+        .tempdir_in(&folder)
+        .with_context(|| format!("cannot write to {}", folder.display()))?;
+    let tree = scratch.path().join("tree");
+    lay_out(&tree, &parts, &agent, options)?;
+    let image = scratch.path().join("live.iso");
+    let live = iso::write(&tree, &parts.boot_record(), &image, options.epoch)?;
+    let record = BuildRecord::new(inputs, parts.facts.clone(), &live);
+    // The record of an older ISO must not stand beside the new one.
+    record.replace(&image, &options.output)?;
+    step.done(&megabytes(record.iso_size));
+    Ok(Outcome::Built(record))
+}
+
+/// Writes every file of the ISO below `tree`.
+fn lay_out(tree: &Path, parts: &Parts, agent: &[u8], options: &BuildOptions) -> Result<()> {
+    let place = |path: &str| -> Result<PathBuf> {
+        let place = tree.join(path);
+        fs::create_dir_all(place.parent().expect("a path below the tree has a parent"))?;
+        Ok(place)
+    };
+    fs::copy(parts.kernel(), place(KERNEL)?)?;
+    let mut initrd = fs::read(parts.base())?;
+    initrd.extend(initramfs::compress(
+        &initramfs::agent(agent),
+        options.compression,
+    )?);
+    fs::write(place(INITRD)?, initrd)?;
+    fs::write(place(CONFIG)?, vec![0; CONFIG_LENGTH])?;
+    fs::copy(parts.efi_image(), place(iso::EFI_IMAGE)?)?;
+    fs::copy(parts.bios_image(), place(iso::BIOS_IMAGE)?)?;
+    let menu = menu::menu();
+    fs::write(place(MENU)?, &menu.text)?;
+    let description = describe(&options.agent_version, menu.kargs);
+    fs::write(place(DESCRIPTION_PATH)?, description.to_json())?;
+    let info = format!("Muster live {} x86_64\n", options.agent_version);
+    fs::write(place(DISK_INFO)?, info)?;
+    Ok(())
+}
+
+fn output_folder(output: &Path) -> Result<PathBuf> {
+    ensure!(
+        !output.is_dir(),
+        "--output {} is a folder; name a file in it",
+        output.display()
+    );
+    let folder = match output.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    Ok(folder.canonicalize()?)
+}
+
+/// One build at a time in a cache folder; apt would not like two either.
+fn lock(cache: &Path, progress: Progress) -> Result<File> {
+    let file = File::create(cache.join("lock"))?;
+    if file.try_lock().is_err() {
+        progress.say("Another build uses the cache; waiting for it");
+        file.lock()?;
+    }
+    Ok(file)
+}

@@ -1,0 +1,70 @@
+//! Everything that decides the bytes of an ISO.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::options::BuildOptions;
+use crate::packages::apt::Package;
+use crate::packages::gather::Ingredients;
+
+/// The ingredients and options of an ISO: equal inputs give equal bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inputs {
+    /// SHA-256 of this program: its lists of drivers and its recipes are ingredients too.
+    pub builder: String,
+    /// Packages, sorted by name.
+    pub packages: Vec<Package>,
+    /// [`BuildOptions::firmware`].
+    pub firmware: bool,
+    /// Level of zstd for the initrd.
+    pub compression: i32,
+    /// SHA-256 of the agent.
+    pub agent: String,
+    /// The agent's version.
+    pub agent_version: String,
+    /// Seconds since 1970 that every file bears.
+    pub epoch: i64,
+}
+
+impl Inputs {
+    /// # Errors
+    /// When this program's own file cannot be read.
+    pub fn new(options: &BuildOptions, agent: &[u8], ingredients: &Ingredients) -> Result<Self> {
+        let builder = std::env::current_exe().context("cannot find this program's own file")?;
+        Ok(Self {
+            builder: file_digest(&builder)?,
+            packages: ingredients.packages.clone(),
+            firmware: options.firmware,
+            compression: options.compression,
+            agent: hex::encode(Sha256::digest(agent)),
+            agent_version: options.agent_version.clone(),
+            epoch: options.epoch.timestamp(),
+        })
+    }
+
+    /// Names the parts that do not depend on the agent.
+    #[must_use]
+    pub fn parts_digest(&self) -> String {
+        let mut digest = Sha256::new();
+        digest.update(&self.builder);
+        digest.update([u8::from(self.firmware)]);
+        digest.update(self.compression.to_le_bytes());
+        for package in &self.packages {
+            digest.update(&package.sha256);
+        }
+        hex::encode(digest.finalize())
+    }
+}
+
+/// SHA-256 of a file, as hexadecimal digits.
+pub(super) fn file_digest(path: &Path) -> Result<String> {
+    let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut digest = Sha256::new();
+    io::copy(&mut file, &mut digest)?;
+    Ok(hex::encode(digest.finalize()))
+}

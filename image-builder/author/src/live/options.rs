@@ -1,0 +1,29 @@
+//! The options of a build.
+
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+
+use crate::packages::gather::Network;
+
+/// Everything that the command line of a build says.
+#[derive(Debug, Clone)]
+pub struct BuildOptions {
+    /// The ISO to write.
+    pub output: PathBuf,
+    /// The static agent, `/init` of the image.
+    pub agent: PathBuf,
+    /// The agent's version, for `live.json`.
+    pub agent_version: String,
+    /// Carry firmware, from the packages of Debian's non-free-firmware.
+    pub firmware: bool,
+    /// Level of zstd for the initrd, 1 to 19.
+    pub compression: i32,
+    /// Folder that keeps packages and finished parts.
+    pub cache: PathBuf,
+    pub network: Network,
+    /// Build even if the ISO is up to date.
+    pub force: bool,
+    /// The time that every file in the image bears.
+    pub epoch: DateTime<Utc>,
+}

@@ -1,0 +1,50 @@
+//! `/muster/live.json`, which says where the parts and the reserved areas of a live image are (`docs/live-image.md`).
+
+use serde::{Deserialize, Serialize};
+
+use crate::kargs::KargsLayout;
+
+/// Path of the description in the ISO.
+pub const DESCRIPTION_PATH: &str = "muster/live.json";
+/// The `format` of that description.
+pub const FORMAT: &str = "muster-live";
+/// The newest `version` of it that this code understands. Raise it when a reader of the older version would write to
+/// the wrong place.
+pub const VERSION: u32 = 1;
+
+/// The description's content. Unknown fields are those of a later, still compatible author.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Description {
+    /// [`FORMAT`].
+    pub format: String,
+    /// Up to [`VERSION`].
+    pub version: u32,
+    /// `x86_64`.
+    pub architecture: String,
+    /// Version of the agent inside.
+    pub agent_version: String,
+    /// Path of the kernel in the ISO.
+    pub kernel: String,
+    /// Path of the initramfs in the ISO.
+    pub initrd: String,
+    pub config: ConfigArea,
+    pub kargs: KargsLayout,
+}
+
+/// The file that the service writes the configuration archive over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigArea {
+    /// Path in the ISO.
+    pub file: String,
+    /// Bytes of the area, from the start of that file.
+    pub length: u64,
+}
+
+impl Description {
+    /// The file's text.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("strings and numbers are valid JSON");
+        text.push('\n');
+        text
+    }
+}
