@@ -5,9 +5,22 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ClusterId, HostId, InfraEnvId};
 
 /// How much an event matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    strum::VariantArray,
+)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Severity {
     Info,
@@ -17,24 +30,29 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// All, least first.
-    pub const ALL: [Self; 4] = [Self::Info, Self::Warning, Self::Error, Self::Critical];
-
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Critical => "critical",
-        }
+        self.into()
     }
 }
 
 /// Who an event is for; lists show `user` unless asked otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    strum::VariantArray,
+)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Category {
     User,
@@ -44,10 +62,7 @@ pub enum Category {
 impl Category {
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Metrics => "metrics",
-        }
+        self.into()
     }
 }
 

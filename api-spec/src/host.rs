@@ -11,9 +11,24 @@ use crate::ids::{ClusterId, HostId, InfraEnvId};
 use crate::serialize::{is_default, null_as_default};
 
 /// Where a host stands. Wire names are kebab-case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    strum::VariantArray,
+)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 #[allow(missing_docs, reason = "docs/protocol/host-lifecycle.md#1 describes each")]
 pub enum HostStatus {
     Discovering,
@@ -47,75 +62,9 @@ pub enum HostStatus {
 }
 
 impl HostStatus {
-    /// Every status, in the order of the schema.
-    pub const ALL: [Self; 28] = [
-        Self::Discovering,
-        Self::Known,
-        Self::Disconnected,
-        Self::Insufficient,
-        Self::Disabled,
-        Self::PreparingForInstallation,
-        Self::PreparingFailed,
-        Self::PreparingSuccessful,
-        Self::PendingForInput,
-        Self::Installing,
-        Self::InstallingInProgress,
-        Self::InstallingPendingUserAction,
-        Self::ResettingPendingUserAction,
-        Self::Installed,
-        Self::Error,
-        Self::Resetting,
-        Self::AddedToExistingCluster,
-        Self::Cancelled,
-        Self::Binding,
-        Self::Unbinding,
-        Self::UnbindingPendingUserAction,
-        Self::KnownUnbound,
-        Self::DisconnectedUnbound,
-        Self::InsufficientUnbound,
-        Self::DisabledUnbound,
-        Self::DiscoveringUnbound,
-        Self::Reclaiming,
-        Self::ReclaimingRebooting,
-    ];
-
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Discovering => "discovering",
-            Self::Known => "known",
-            Self::Disconnected => "disconnected",
-            Self::Insufficient => "insufficient",
-            Self::Disabled => "disabled",
-            Self::PreparingForInstallation => "preparing-for-installation",
-            Self::PreparingFailed => "preparing-failed",
-            Self::PreparingSuccessful => "preparing-successful",
-            Self::PendingForInput => "pending-for-input",
-            Self::Installing => "installing",
-            Self::InstallingInProgress => "installing-in-progress",
-            Self::InstallingPendingUserAction => "installing-pending-user-action",
-            Self::ResettingPendingUserAction => "resetting-pending-user-action",
-            Self::Installed => "installed",
-            Self::Error => "error",
-            Self::Resetting => "resetting",
-            Self::AddedToExistingCluster => "added-to-existing-cluster",
-            Self::Cancelled => "cancelled",
-            Self::Binding => "binding",
-            Self::Unbinding => "unbinding",
-            Self::UnbindingPendingUserAction => "unbinding-pending-user-action",
-            Self::KnownUnbound => "known-unbound",
-            Self::DisconnectedUnbound => "disconnected-unbound",
-            Self::InsufficientUnbound => "insufficient-unbound",
-            Self::DisabledUnbound => "disabled-unbound",
-            Self::DiscoveringUnbound => "discovering-unbound",
-            Self::Reclaiming => "reclaiming",
-            Self::ReclaimingRebooting => "reclaiming-rebooting",
-        }
-    }
-
-    /// The status with this wire name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
+        self.into()
     }
 }
 
@@ -130,9 +79,22 @@ pub enum HostKind {
 }
 
 /// The part a host plays in a cluster.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    strum::VariantArray,
+)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum HostRole {
     #[default]
@@ -146,13 +108,7 @@ pub enum HostRole {
 impl HostRole {
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::AutoAssign => "auto-assign",
-            Self::Master => "master",
-            Self::Arbiter => "arbiter",
-            Self::Worker => "worker",
-            Self::Bootstrap => "bootstrap",
-        }
+        self.into()
     }
 }
 
@@ -298,9 +254,21 @@ pub struct LogsProgressParams {
 }
 
 /// How the collecting of logs goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    strum::VariantArray,
+)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum LogsProgressState {
     Requested,
@@ -308,19 +276,14 @@ pub enum LogsProgressState {
     Completed,
     Timeout,
     #[serde(rename = "")]
+    #[strum(serialize = "")]
     None,
 }
 
 impl LogsProgressState {
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Requested => "requested",
-            Self::Collecting => "collecting",
-            Self::Completed => "completed",
-            Self::Timeout => "timeout",
-            Self::None => "",
-        }
+        self.into()
     }
 }
 

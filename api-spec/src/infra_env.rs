@@ -6,9 +6,22 @@ use crate::ids::{ClusterId, InfraEnvId};
 use crate::serialize::{is_default, null_as_default};
 
 /// Which discovery image an InfraEnv makes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    strum::VariantArray,
+)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum ImageType {
     #[default]
@@ -20,11 +33,7 @@ pub enum ImageType {
 impl ImageType {
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::FullIso => "full-iso",
-            Self::MinimalIso => "minimal-iso",
-            Self::DisconnectedIso => "disconnected-iso",
-        }
+        self.into()
     }
 
     /// The file name at the end of an image URL.
@@ -38,20 +47,29 @@ impl ImageType {
 }
 
 /// A processor architecture as clients send it; `aarch64` is stored and answered as `arm64`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    strum::VariantArray,
+)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum CpuArchitecture {
     #[default]
-    #[serde(rename = "x86_64")]
     X86_64,
-    #[serde(rename = "aarch64")]
     Aarch64,
-    #[serde(rename = "arm64")]
     Arm64,
-    #[serde(rename = "ppc64le")]
     Ppc64le,
-    #[serde(rename = "s390x")]
     S390x,
 }
 
@@ -66,13 +84,7 @@ impl CpuArchitecture {
 
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::X86_64 => "x86_64",
-            Self::Aarch64 => "aarch64",
-            Self::Arm64 => "arm64",
-            Self::Ppc64le => "ppc64le",
-            Self::S390x => "s390x",
-        }
+        self.into()
     }
 }
 

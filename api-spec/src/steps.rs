@@ -35,9 +35,22 @@ pub use upgrade::*;
 pub use vips::*;
 
 /// What a host can be asked to do. Wire names are kebab-case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    strum::VariantArray,
+)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 #[allow(missing_docs, reason = "the names are the protocol's")]
 pub enum StepType {
     ConnectivityCheck,
@@ -64,27 +77,7 @@ pub enum StepType {
 impl StepType {
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ConnectivityCheck => "connectivity-check",
-            Self::Execute => "execute",
-            Self::Inventory => "inventory",
-            Self::Install => "install",
-            Self::FreeNetworkAddresses => "free-network-addresses",
-            Self::DhcpLeaseAllocate => "dhcp-lease-allocate",
-            Self::ApiVipConnectivityCheck => "api-vip-connectivity-check",
-            Self::TangConnectivityCheck => "tang-connectivity-check",
-            Self::NtpSynchronizer => "ntp-synchronizer",
-            Self::InstallationDiskSpeedCheck => "installation-disk-speed-check",
-            Self::ContainerImageAvailability => "container-image-availability",
-            Self::DomainResolution => "domain-resolution",
-            Self::StopInstallation => "stop-installation",
-            Self::LogsGather => "logs-gather",
-            Self::NextStepRunner => "next-step-runner",
-            Self::UpgradeAgent => "upgrade-agent",
-            Self::DownloadBootArtifacts => "download-boot-artifacts",
-            Self::RebootForReclaim => "reboot-for-reclaim",
-            Self::VerifyVips => "verify-vips",
-        }
+        self.into()
     }
 }
 

@@ -3,25 +3,43 @@
 use serde::{Deserialize, Serialize};
 
 /// Stages of an installation, with the words of the protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::EnumString,
+    strum::VariantArray,
+)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum HostStage {
     #[serde(rename = "Starting installation")]
+    #[strum(serialize = "Starting installation")]
     StartingInstallation,
     #[serde(rename = "Waiting for control plane")]
+    #[strum(serialize = "Waiting for control plane")]
     WaitingForControlPlane,
     #[serde(rename = "Waiting for bootkube")]
+    #[strum(serialize = "Waiting for bootkube")]
     WaitingForBootkube,
     #[serde(rename = "Waiting for controller")]
+    #[strum(serialize = "Waiting for controller")]
     WaitingForController,
     Installing,
     #[serde(rename = "Writing image to disk")]
+    #[strum(serialize = "Writing image to disk")]
     WritingImageToDisk,
     #[serde(rename = "Copying registry data to disk")]
+    #[strum(serialize = "Copying registry data to disk")]
     CopyingRegistryDataToDisk,
     Rebooting,
     #[serde(rename = "Waiting for ignition")]
+    #[strum(serialize = "Waiting for ignition")]
     WaitingForIgnition,
     Configuring,
     Joined,
@@ -32,21 +50,7 @@ pub enum HostStage {
 impl HostStage {
     /// The name on the wire.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::StartingInstallation => "Starting installation",
-            Self::WaitingForControlPlane => "Waiting for control plane",
-            Self::WaitingForBootkube => "Waiting for bootkube",
-            Self::WaitingForController => "Waiting for controller",
-            Self::Installing => "Installing",
-            Self::WritingImageToDisk => "Writing image to disk",
-            Self::CopyingRegistryDataToDisk => "Copying registry data to disk",
-            Self::Rebooting => "Rebooting",
-            Self::WaitingForIgnition => "Waiting for ignition",
-            Self::Configuring => "Configuring",
-            Self::Joined => "Joined",
-            Self::Done => "Done",
-            Self::Failed => "Failed",
-        }
+        self.into()
     }
 }
 

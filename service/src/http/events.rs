@@ -12,6 +12,7 @@ use muster_api::event::{Category, Event, Severity};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_store::{EventQuery, Order};
 use serde::{Deserialize, Deserializer};
+use strum::VariantArray;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -142,7 +143,7 @@ pub async fn list_events(
         })
         .await?;
     let mut headers = HeaderMap::new();
-    for (severity, count) in Severity::ALL.into_iter().zip(page.by_severity) {
+    for (severity, count) in Severity::VARIANTS.iter().zip(page.by_severity) {
         let name =
             HeaderName::try_from(format!("severity-count-{}", severity.name())).expect("names are ASCII");
         headers.insert(name, HeaderValue::from(count));

@@ -9,6 +9,7 @@ use axum::response::IntoResponse;
 use http::{StatusCode, header};
 use muster_api::host::HostStatus;
 use serde::Serialize;
+use strum::VariantArray;
 
 use crate::app::App;
 use crate::infra_envs::chain;
@@ -64,7 +65,7 @@ pub async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     metrics::counter!("muster_database_writes_total").absolute(before.writes);
     if let Ok(counts) = app.store.count_hosts_by_status().await {
         // A status that its last host has left is told, too: otherwise its old number would stand for ever.
-        for status in HostStatus::ALL {
+        for &status in HostStatus::VARIANTS {
             let found = counts.iter().find(|(counted, _)| *counted == status);
             let count = found.map_or(0, |(_, count)| *count);
             metrics::gauge!("muster_hosts", "status" => status.name()).set(count as f64);

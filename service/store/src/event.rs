@@ -7,6 +7,7 @@ use muster_core::event::NewEvent;
 use serde_json::{Map, Value};
 use sqlx::Arguments;
 use sqlx::any::{AnyArguments, AnyRow};
+use strum::VariantArray;
 
 use crate::Result;
 use crate::change::{commit, insert_events};
@@ -125,7 +126,7 @@ pub struct EventPage {
     pub events: Vec<StoredEvent>,
     /// How many fit all filters, `limit` and `offset` aside.
     pub total: i64,
-    /// How many of each severity ([`Severity::ALL`]) fit the other filters; all 0 without `cluster_id`.
+    /// How many of each severity ([`Severity`]) fit the other filters; all 0 without `cluster_id`.
     pub by_severity: [i64; 4],
 }
 
@@ -161,14 +162,14 @@ impl Store {
         let mut by_severity = [0; 4];
         for row in &rows {
             let reading = Reading::new(row, "events", &["severity"]);
-            let severity = reading.named("severity", severity_named)?;
+            let severity: Severity = reading.named("severity")?;
             by_severity[severity as usize] = reading.number("events")?;
         }
         let wanted = |severity: Severity| query.severities.is_empty() || query.severities.contains(&severity);
-        let total = Severity::ALL
-            .into_iter()
-            .filter(|s| wanted(*s))
-            .map(|s| by_severity[s as usize])
+        let total = Severity::VARIANTS
+            .iter()
+            .filter(|severity| wanted(**severity))
+            .map(|severity| by_severity[*severity as usize])
             .sum();
         if query.cluster_id.is_none() {
             by_severity = [0; 4];
@@ -304,24 +305,14 @@ fn escaped(text: &str) -> String {
     out
 }
 
-fn severity_named(name: &str) -> Option<Severity> {
-    Severity::ALL.into_iter().find(|severity| severity.name() == name)
-}
-
-fn category_named(name: &str) -> Option<Category> {
-    [Category::User, Category::Metrics]
-        .into_iter()
-        .find(|category| category.name() == name)
-}
-
 fn event_from(row: &AnyRow) -> Result<StoredEvent> {
     let reading = Reading::new(row, "events", &["id"]);
     Ok(StoredEvent {
         id: reading.text("id")?,
         at: reading.moment("at")?,
         name: reading.text("name")?,
-        severity: reading.named("severity", severity_named)?,
-        category: reading.named("category", category_named)?,
+        severity: reading.named("severity")?,
+        category: reading.named("category")?,
         message: reading.text("message")?,
         props: reading.document_or_none("props")?.unwrap_or_default(),
         host_id: reading.parsed_or_none("host_id")?,

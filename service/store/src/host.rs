@@ -267,10 +267,7 @@ impl Store {
         rows.iter()
             .map(|row| {
                 let reading = Reading::new(row, "hosts", &["status"]);
-                Ok((
-                    reading.named("status", HostStatus::from_name)?,
-                    reading.number("hosts")?,
-                ))
+                Ok((reading.named("status")?, reading.number("hosts")?))
             })
             .collect()
     }

@@ -96,12 +96,18 @@ impl<'r> Reading<'r> {
     }
 
     /// A value that stands under a name in a closed list.
-    pub(crate) fn named<T>(
-        &self,
-        column: &'static str,
-        of: impl Fn(&str) -> Option<T>,
-    ) -> Result<T, StoreError> {
-        of(&self.text(column)?).ok_or_else(|| self.corrupt(column, "unknown name"))
+    pub(crate) fn named<T: FromStr>(&self, column: &'static str) -> Result<T, StoreError> {
+        self.as_named(column, &self.text(column)?)
+    }
+
+    pub(crate) fn named_or_none<T: FromStr>(&self, column: &'static str) -> Result<Option<T>, StoreError> {
+        self.text_or_none(column)?
+            .map(|name| self.as_named(column, &name))
+            .transpose()
+    }
+
+    fn as_named<T: FromStr>(&self, column: &'static str, name: &str) -> Result<T, StoreError> {
+        name.parse().map_err(|_| self.corrupt(column, "unknown name"))
     }
 
     pub(crate) fn document<T: DeserializeOwned>(&self, column: &'static str) -> Result<T, StoreError> {

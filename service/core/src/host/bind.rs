@@ -92,16 +92,7 @@ fn architecture(host: &Host, facts: &HostFacts<'_>) -> CpuArchitecture {
         .as_ref()
         .and_then(|inventory| inventory.cpu.as_ref())
         .map_or("", |cpu| &cpu.architecture);
-    [
-        CpuArchitecture::X86_64,
-        CpuArchitecture::Aarch64,
-        CpuArchitecture::Arm64,
-        CpuArchitecture::Ppc64le,
-        CpuArchitecture::S390x,
-    ]
-    .into_iter()
-    .find(|known| known.name() == told)
-    .unwrap_or(facts.infra_env.settings.cpu_architecture)
+    told.parse().unwrap_or(facts.infra_env.settings.cpu_architecture)
 }
 
 /// A host is taken out of its cluster. `reclaim`: an installed one comes back by itself.

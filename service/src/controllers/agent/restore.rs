@@ -31,8 +31,9 @@ pub struct Place {
 pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
     let annotations = agent.annotations();
     let told = |key: &str| annotations.get(key).map_or("", String::as_str);
-    let status = HostStatus::from_name(told(annotation::AGENT_STATE))?;
+    let status: HostStatus = told(annotation::AGENT_STATE).parse().ok()?;
     let inventory: Option<Inventory> = parsed(told(annotation::AGENT_INVENTORY));
+    let role: HostRole = told(annotation::AGENT_ROLE).parse().unwrap_or_default();
     let stage = told(annotation::AGENT_CURRENT_STAGE);
     let (state, info) = state(status, place.cluster_id.is_some());
     let bound = match state {
@@ -51,8 +52,8 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
         },
         status_info: info,
         created_at,
-        role: role(told(annotation::AGENT_ROLE)),
-        suggested_role: role(told(annotation::AGENT_ROLE)),
+        role,
+        suggested_role: role,
         approved: agent.spec.approved,
         validations: parsed(told(annotation::AGENT_VALIDATIONS_INFO)).unwrap_or_default(),
         agent_disk_reasons: inventory
@@ -137,19 +138,6 @@ fn state(status: HostStatus, in_cluster: bool) -> (HostState, String) {
             ),
         ),
     }
-}
-
-fn role(name: &str) -> HostRole {
-    let roles = [
-        HostRole::Master,
-        HostRole::Arbiter,
-        HostRole::Worker,
-        HostRole::Bootstrap,
-    ];
-    roles
-        .into_iter()
-        .find(|role| role.name() == name)
-        .unwrap_or(HostRole::AutoAssign)
 }
 
 fn parsed<T: DeserializeOwned>(text: &str) -> Option<T> {

@@ -56,17 +56,13 @@ impl Store {
         rows.iter()
             .map(|row| {
                 let reading = Reading::new(row, "host_history", &["id"]);
-                let from = match reading.text_or_none("from_status")? {
-                    Some(_) => Some(reading.named("from_status", HostStatus::from_name)?),
-                    None => None,
-                };
                 Ok(HistoryRecord {
                     entry: HistoryEntry {
                         at: reading.moment("at")?,
                         who: reading.text("who")?,
                         event: reading.text("event")?,
-                        from,
-                        to: reading.named("to_status", HostStatus::from_name)?,
+                        from: reading.named_or_none("from_status")?,
+                        to: reading.named("to_status")?,
                         reason: reading.text("reason")?,
                     },
                     version: reading.number("version")?,

@@ -19,6 +19,7 @@ mod cases {
     use muster_core::event::NewEvent;
     use muster_store::{EventPage, EventQuery, Order};
     use serde_json::json;
+    use strum::VariantArray;
 
     use crate::world::{World, at, cluster_event, event, event_of};
 
@@ -141,7 +142,7 @@ mod cases {
     pub async fn severities_and_categories_filter(world: World) {
         let cluster_id = ClusterId::random();
         let mut events = Vec::new();
-        for (n, severity) in Severity::ALL.into_iter().enumerate() {
+        for (n, &severity) in Severity::VARIANTS.iter().enumerate() {
             for _ in 0..=n {
                 events.push(NewEvent {
                     severity,

@@ -31,7 +31,7 @@ fn host_of(agent: &Value) -> Host {
     };
     let status = &agent["status"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let state = HostStatus::from_name(&text(&annotation("state"))).expect("a known state");
+    let state: HostStatus = text(&annotation("state")).parse().expect("a known state");
     let mut host = host(state_of(state));
     host.inventory = serde_json::from_value(annotation("inventory")).ok();
     host.cluster_id = (status["kind"] != "Host").then(cluster_id);

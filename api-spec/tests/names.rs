@@ -1,0 +1,33 @@
+//! Names come from two derives, serde's and strum's: they have to agree.
+
+use muster_api::event::{Category, Severity};
+use muster_api::host::{HostRole, HostStage, HostStatus, LogsProgressState};
+use muster_api::infra_env::{CpuArchitecture, ImageType};
+use muster_api::steps::StepType;
+use serde::Serialize;
+use strum::VariantArray;
+
+fn check<T>()
+where
+    T: VariantArray + Copy + PartialEq + std::fmt::Debug + Into<&'static str> + std::str::FromStr + Serialize,
+{
+    for &variant in T::VARIANTS {
+        let name: &str = variant.into();
+        assert_eq!(serde_json::to_value(variant).unwrap(), name);
+        assert_eq!(name.parse().ok(), Some(variant));
+    }
+    assert!("no such name".parse::<T>().is_err());
+}
+
+#[test]
+fn a_name_is_the_same_in_json_and_in_text() {
+    check::<HostStatus>();
+    check::<HostRole>();
+    check::<HostStage>();
+    check::<LogsProgressState>();
+    check::<ImageType>();
+    check::<CpuArchitecture>();
+    check::<Severity>();
+    check::<Category>();
+    check::<StepType>();
+}
