@@ -14,7 +14,7 @@ RELEASE = "1.34.4"
 SPECS = MODULES / f"kubernetes@v{RELEASE}/api/openapi-spec/v3"
 PREFIX = "io.k8s.api."
 KINDS = {
-    "api__v1_openapi.json": ["core.v1." + k for k in "Namespace Secret ConfigMap Event ServiceAccount Node".split()],
+    "api__v1_openapi.json": ["core.v1." + k for k in "Namespace Secret ConfigMap Event Node".split()],
     "apis__coordination.k8s.io__v1_openapi.json": ["coordination.v1.Lease"],
     "apis__events.k8s.io__v1_openapi.json": ["events.v1.Event"],
     "apis__certificates.k8s.io__v1_openapi.json": ["certificates.v1.CertificateSigningRequest"],
@@ -104,7 +104,7 @@ def protobuf():
                 message[number] = [name, kind] if label in (None, "optional") else [name, kind, label]
             elif line.startswith("}"):
                 message = None
-    roots = ["core.v1." + k for k in "Namespace Secret ConfigMap Event ServiceAccount Node".split()]
+    roots = ["core.v1." + k for k in "Namespace Secret ConfigMap Event Node".split()]
     roots += ["coordination.v1.Lease", "events.v1.Event", "certificates.v1.CertificateSigningRequest"]
     wanted = ["k8s.io.api." + r for r in roots] + ["k8s.io.apimachinery.pkg.apis.meta.v1.DeleteOptions"]
     kept = {}

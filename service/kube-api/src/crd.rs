@@ -4,12 +4,13 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 
-use crate::builtin::{self, Nature};
+use crate::builtin;
 use crate::error::FieldError;
 use crate::jsonpath::Path;
 use crate::object;
 use crate::resource::{Resource, Scale};
 use crate::schema::Schema;
+use crate::strategy::Strategy;
 use crate::table::{Column, Columns};
 
 /// Holds a CRD until its objects are gone.
@@ -141,7 +142,7 @@ fn resource(
         short_names: texts(&names["shortNames"]),
         categories: texts(&names["categories"]),
         namespaced: spec["scope"] == "Namespaced",
-        nature: Nature::Custom,
+        strategy: Strategy::Custom,
         schema: Arc::new(schema),
         open_api: open_api(document, &group, &name, &kind),
         columns: Columns::declared(columns.collect::<Result<_, FieldError>>()?),

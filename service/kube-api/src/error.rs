@@ -5,8 +5,6 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
-use crate::storage::StorageError;
-
 /// A refusal. Message, reason and code are those of a Kubernetes API server, because clients decide by them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiError(Box<Inner>);
@@ -452,18 +450,6 @@ impl std::fmt::Display for ApiError {
 }
 
 impl std::error::Error for ApiError {}
-
-impl From<StorageError> for ApiError {
-    fn from(error: StorageError) -> Self {
-        match error {
-            StorageError::Unavailable { .. } => {
-                tracing::warn!(%error, "the database does not answer");
-                Self::unavailable()
-            }
-            StorageError::Corrupt { .. } => Self::internal("stored data cannot be read", &error),
-        }
-    }
-}
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {

@@ -71,7 +71,7 @@ impl FieldSelector {
     }
 
     /// Whether it asks for more than name and namespace.
-    pub fn looks_into_content(&self) -> bool {
+    pub fn needs_content(&self) -> bool {
         self.0
             .iter()
             .any(|term| !matches!(term.field.as_str(), "metadata.name" | "metadata.namespace"))

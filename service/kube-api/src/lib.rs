@@ -1,55 +1,55 @@
 //! A Kubernetes API server as a library.
 //!
-//! It serves any resource that a CustomResourceDefinition declares, and the built-in kinds that everybody expects (namespaces,
-//! secrets, config maps, events, leases, service accounts, nodes, signing requests), from the database of the program around it.
+//! It serves any resource that a CustomResourceDefinition declares, and the built-in kinds that clients expect (namespaces,
+//! secrets, config maps, events, leases, nodes, signing requests), from the database of the program around it.
 //! It knows no rule of that program.
 //!
 //! [`KubeApi::router`] is for `kubectl` and other programs, [`KubeApi::service`] for `kube::Client` in the same process.
 //!
-//! How a write goes: body → [`write`] (place, pruning, defaults, rules, managed fields, generation) → one transaction of
-//! [`storage`], which gives it a revision → [`log`] → watches, and [`collect`] for what follows from deletions.
+//! The path of a write: body → [`write`] (place, pruning, defaults, validation, managed fields, generation) → one transaction of
+//! [`storage`], which gives it a revision → [`watch_cache`] → watches, and [`garbage_collector`] after deletions.
 
-mod auth;
-mod body;
-mod builtin;
-mod collect;
-mod crd;
-mod discovery;
+// JSON objects and the errors that clients see.
 mod error;
+mod jsonpath;
+mod object;
+mod peek;
+
+// Stored versions and recent changes.
+mod storage;
+mod watch_cache;
+
+// Resources: what is served, and the rules of each.
+mod builtin;
+mod crd;
 mod event;
 mod field_selector;
 mod fields;
-mod glance;
-mod jsonpath;
-mod listen;
-mod log;
 mod metadata;
-mod negotiate;
-mod object;
-mod openapi;
-mod protobuf;
-mod read;
 mod registry;
-mod request;
 mod resource;
-mod review;
 mod schema;
 mod selector;
-mod serve;
-mod server;
-mod storage;
+mod strategy;
 mod table;
-mod tls;
+
+// Requests: parsed, carried out, answered.
+mod endpoints;
+mod garbage_collector;
+mod openapi;
+mod read;
+mod request;
+mod server;
 mod watch;
 mod write;
 
-pub use auth::Tokens;
+// The API as a service, its background tasks, and who may use it.
+mod access;
+mod api;
+mod background;
+
+pub use access::{Authority, Credentials, Identity, TlsError, Tokens, kubeconfig, write_private};
+pub use api::{KubeApi, LocalService};
 pub use error::ApiError;
-pub use log::{Change, ChangeKind};
 pub use request::Caller;
-pub use server::{KubeApi, LocalService};
-pub use storage::{
-    Answer, Database, Expected, Key, ListQuery, Page, Revision, SqlStorage, Storage, StorageError, Stored,
-    Write, Written,
-};
-pub use tls::{Authority, Credentials, Identity, TlsError, kubeconfig, write_private};
+pub use storage::{Database, SqlStorage};

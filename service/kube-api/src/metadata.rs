@@ -195,7 +195,7 @@ fn validate_owners(object: &Value, errors: &mut Vec<FieldError>) {
         let is_controller = owner.get("controller").and_then(Value::as_bool) == Some(true);
         if let Some(other) = is_controller.then(|| controller.replace(name)).flatten() {
             let detail = format!(
-                "Only one reference can have Controller set to true. Found \"true\" in references for {other} and {name}"
+                "Only one reference can have Controller set to true. Listed \"true\" in references for {other} and {name}"
             );
             errors.push(FieldError::invalid(
                 "metadata.ownerReferences",

@@ -3,8 +3,6 @@
 use chrono::{SecondsFormat, Utc};
 use serde_json::{Map, Value};
 
-use crate::storage::Revision;
-
 /// `metadata`, if it is an object.
 pub fn metadata(object: &Value) -> Option<&Map<String, Value>> {
     object.get("metadata")?.as_object()
@@ -62,7 +60,7 @@ pub fn resource_version(object: &Value) -> &str {
 }
 
 /// Writes `metadata.resourceVersion`.
-pub fn set_resource_version(object: &mut Value, revision: Revision) {
+pub fn set_resource_version(object: &mut Value, revision: u64) {
     metadata_mut(object).insert("resourceVersion".into(), revision.to_string().into());
 }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::builtin::Nature;
 use crate::error::Subject;
 use crate::jsonpath::Path;
 use crate::object;
 use crate::schema::Schema;
 use crate::storage::Key;
+use crate::strategy::Strategy;
 use crate::table::Columns;
 
 /// What is served under `/apis/GROUP/VERSION/PLURAL` (or `/api/v1/PLURAL`).
@@ -40,7 +40,7 @@ pub struct Resource {
     /// Whether stored documents can be sent as they are.
     pub is_stored_as_served: bool,
     /// What is special about it.
-    pub nature: Nature,
+    pub strategy: Strategy,
     /// What objects must look like, `metadata` included.
     pub schema: Arc<Schema>,
     /// The schema for clients.
@@ -101,7 +101,7 @@ impl Resource {
 
     /// A stored object in this version.
     pub fn served(&self, mut stored: Value) -> Value {
-        if self.nature == Nature::GroupedEvent {
+        if self.strategy == Strategy::GroupedEvent {
             return crate::event::grouped(stored);
         }
         object::set_member(&mut stored, "apiVersion", Some(self.api_version().into()));
@@ -110,7 +110,7 @@ impl Resource {
 
     /// An object of this version as it is stored.
     pub fn as_stored(&self, mut served: Value) -> Value {
-        if self.nature == Nature::GroupedEvent {
+        if self.strategy == Strategy::GroupedEvent {
             return crate::event::ungrouped(served);
         }
         object::set_member(
@@ -123,13 +123,13 @@ impl Resource {
 
     /// Whether `generation` counts changes of its content.
     pub fn has_generation(&self) -> bool {
-        matches!(self.nature, Nature::Custom | Nature::Definition)
+        matches!(self.strategy, Strategy::Custom | Strategy::Definition)
     }
 
     /// Whether field selectors may ask for a field.
     pub fn selects_by(&self, field: &str) -> bool {
         matches!(field, "metadata.name" | "metadata.namespace")
-            || self.nature.selectable_fields().contains(&field)
+            || self.strategy.selectable_fields().contains(&field)
             || self
                 .selectable
                 .iter()
@@ -145,7 +145,7 @@ impl Resource {
         let value = match own {
             Some(path) => path.first(object),
             None => {
-                let names: Vec<&str> = self.nature.field_path(field).split('.').collect();
+                let names: Vec<&str> = self.strategy.field_path(field).split('.').collect();
                 object::at(object, &names)
             }
         };
@@ -161,7 +161,7 @@ impl Resource {
 
     /// What discovery says can be done.
     pub fn verbs(&self) -> &'static [&'static str] {
-        if !self.nature.is_kept() {
+        if !self.strategy.is_stored() {
             return &["create"];
         }
         &[
@@ -198,9 +198,11 @@ impl Resource {
                 &["get", "patch", "update"],
             ));
         }
-        match self.nature {
-            Nature::Namespace => found.push(("finalize", self.api_version(), self.kind.clone(), &["update"])),
-            Nature::SigningRequest => found.push(own("approval")),
+        match self.strategy {
+            Strategy::Namespace => {
+                found.push(("finalize", self.api_version(), self.kind.clone(), &["update"]))
+            }
+            Strategy::SigningRequest => found.push(own("approval")),
             _ => {}
         }
         found

@@ -3,9 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
 
-use crate::glance::Parts;
 use crate::jsonpath::Path;
 use crate::object;
+use crate::peek::Parts;
 
 /// A column of a CRD (`additionalPrinterColumns`).
 #[derive(Debug, Clone)]

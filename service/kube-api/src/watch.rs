@@ -11,15 +11,13 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::error::{ApiError, FieldError, Result};
-use crate::log::{Change, ChangeKind};
-use crate::negotiate::View;
 use crate::object;
-use crate::read::{Need, Selection, parse_revision};
-use crate::request::invalid_options;
+use crate::read::{Projection, Selection, parse_revision};
+use crate::request::negotiate::View;
+use crate::request::{RequestInfo, invalid_options};
 use crate::server::Server;
-use crate::storage::Revision;
+use crate::storage::{Change, ChangeKind, Revision};
 use crate::table::{self, IncludeObject};
-use crate::write::Ask;
 
 /// How often a quiet watch is told how far it is.
 const BOOKMARKS: Duration = Duration::from_secs(60);
@@ -31,7 +29,7 @@ const CHUNK: usize = 500;
 /// An open watch.
 struct Watch {
     server: Arc<Server>,
-    ask: Ask,
+    request: RequestInfo,
     selection: Selection,
     view: View,
     growth: tokio::sync::watch::Receiver<Revision>,
@@ -48,12 +46,12 @@ impl Server {
     ///
     /// # Errors
     /// 400 and 422 for the query, 504 for a revision that does not exist yet.
-    pub async fn watch(self: &Arc<Self>, ask: Ask, view: View) -> Result<Body> {
-        let selection = Selection::of(&ask)?;
-        let options = &ask.options;
-        check_options(&ask)?;
+    pub async fn watch(self: &Arc<Self>, request: RequestInfo, view: View) -> Result<Body> {
+        let selection = Selection::of(&request)?;
+        let options = &request.options;
+        check_options(&request)?;
         // Before anything is read, so that nothing is missed.
-        let growth = self.log.growth();
+        let growth = self.watch_cache.subscribe();
         let revision = match options.resource_version.as_str() {
             "" | "0" => None,
             text => Some(parse_revision(text)?),
@@ -75,7 +73,7 @@ impl Server {
             has_headings: false,
             ends: Instant::now() + Duration::from_secs(seconds),
             is_over: false,
-            ask,
+            request,
         };
         let first = if sends_initial {
             if let Some(text) = revision.map(|revision| revision.to_string()) {
@@ -99,8 +97,8 @@ impl Server {
     }
 }
 
-fn check_options(ask: &Ask) -> Result<()> {
-    let options = &ask.options;
+fn check_options(request: &RequestInfo) -> Result<()> {
+    let options = &request.options;
     let matching = options.resource_version_match.as_str();
     let error = match (options.send_initial_events, matching) {
         (Some(_), "NotOlderThan") | (None, "") => return Ok(()),
@@ -116,8 +114,8 @@ fn check_options(ask: &Ask) -> Result<()> {
 impl Watch {
     /// What is there now.
     async fn initial(&mut self) -> Result<Bytes> {
-        let need = Need::of(&self.ask, self.view);
-        let found = self.server.selected(&self.ask, &need).await?;
+        let projection = Projection::of(&self.request, self.view);
+        let found = self.server.selected(&self.request, &projection).await?;
         self.cursor = found.revision;
         let mut lines = String::new();
         for document in found.documents {
@@ -126,7 +124,7 @@ impl Watch {
         for object in found.objects {
             self.line("ADDED", object, &mut lines);
         }
-        let options = &self.ask.options;
+        let options = &self.request.options;
         if options.send_initial_events == Some(true) && options.allow_bookmarks {
             let bookmark = self.bookmark(true);
             lines.push_str(&bookmark);
@@ -141,7 +139,7 @@ impl Watch {
                 return None;
             }
             let mut lines = String::new();
-            match self.news().await {
+            match self.next_changes().await {
                 Ok(changes) => {
                     for change in changes {
                         self.tell(&change, &mut lines);
@@ -157,10 +155,10 @@ impl Watch {
                 self.bookmark_due.reset();
                 return Some(lines.into());
             }
-            if self.cursor < self.server.log.latest() {
+            if self.cursor < self.server.watch_cache.latest() {
                 continue;
             }
-            let allows_bookmarks = self.ask.options.allow_bookmarks;
+            let allows_bookmarks = self.request.options.allow_bookmarks;
             tokio::select! {
                 () = self.server.stop.cancelled() => return None,
                 () = tokio::time::sleep_until(self.ends) => return None,
@@ -171,8 +169,8 @@ impl Watch {
     }
 
     /// The changes that have not been told, at least some of them.
-    async fn news(&self) -> Result<Vec<Arc<Change>>> {
-        if let Some(changes) = self.server.log.after(self.cursor) {
+    async fn next_changes(&self) -> Result<Vec<Arc<Change>>> {
+        if let Some(changes) = self.server.watch_cache.after(self.cursor) {
             return Ok(changes);
         }
         let changes = self.server.storage.changes_after(self.cursor, CHUNK).await?;
@@ -184,7 +182,7 @@ impl Watch {
     }
 
     fn tell(&mut self, change: &Arc<Change>, lines: &mut String) {
-        let resource = &self.ask.resource;
+        let resource = &self.request.resource;
         if change.key.resource != resource.storage_name {
             return;
         }
@@ -196,9 +194,9 @@ impl Watch {
             push_line(lines, change.kind.name(), &change.document);
             return;
         }
-        let looks_into_content = self.selection.looks_into_content();
+        let needs_content = self.selection.needs_content();
         let selects = |object: &Value| self.selection.matches(object, resource);
-        let (was, is) = if looks_into_content {
+        let (was, is) = if needs_content {
             let before = change.previous_object().map(|before| resource.served(before));
             (
                 before.is_some_and(|before| selects(&before)),
@@ -228,10 +226,10 @@ impl Watch {
         let shown = match self.view {
             View::Table => {
                 let metadata = json!({"resourceVersion": object::resource_version(&object)});
-                let include = self.ask.options.include_object;
+                let include = self.request.options.include_object;
                 let with_headings = !std::mem::replace(&mut self.has_headings, true);
                 table::table(
-                    &self.ask.resource.columns,
+                    &self.request.resource.columns,
                     &[object],
                     metadata,
                     include,
@@ -249,7 +247,7 @@ impl Watch {
         if ends_initial {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
         }
-        let resource = &self.ask.resource;
+        let resource = &self.request.resource;
         let object = match self.view {
             View::Table => table::table(&resource.columns, &[], metadata, IncludeObject::None, false),
             View::Metadata => table::partial_object(&json!({"metadata": metadata})),

@@ -40,7 +40,6 @@ func main() {
 		"secret":     &core.Secret{ObjectMeta: named("s"), Type: "Opaque", Data: map[string][]byte{"k": {0, 1, 255}}, StringData: map[string]string{"t": "v"}, Immutable: pointer(false)},
 		"configmap":  &core.ConfigMap{ObjectMeta: named("c"), Data: map[string]string{"k": "v"}, BinaryData: map[string][]byte{"b": []byte("bytes")}},
 		"namespace":  &core.Namespace{ObjectMeta: named("n"), Spec: core.NamespaceSpec{Finalizers: []core.FinalizerName{"kubernetes"}}},
-		"account":    &core.ServiceAccount{ObjectMeta: named("a"), Secrets: []core.ObjectReference{{Name: "s"}}, AutomountServiceAccountToken: pointer(true)},
 		"lease":      &coordination.Lease{ObjectMeta: named("l"), Spec: coordination.LeaseSpec{HolderIdentity: pointer("me"), LeaseDurationSeconds: pointer(int32(15)), AcquireTime: &micro, RenewTime: &micro, LeaseTransitions: pointer(int32(0))}},
 		"event":      &core.Event{ObjectMeta: named("e"), InvolvedObject: core.ObjectReference{Kind: "K", Name: "o", UID: "u", FieldPath: "spec"}, Reason: "R", Message: "m", Source: core.EventSource{Component: "c"}, FirstTimestamp: at, LastTimestamp: at, Count: 3, Type: "Normal", EventTime: micro, Series: &core.EventSeries{Count: 2, LastObservedTime: micro}},
 		"new-event":  &events.Event{ObjectMeta: named("e"), EventTime: micro, ReportingController: "c", ReportingInstance: "i", Action: "A", Reason: "R", Regarding: core.ObjectReference{Name: "o"}, Note: "n", Type: "Warning"},

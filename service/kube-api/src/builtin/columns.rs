@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::Nature;
 use crate::object;
+use crate::strategy::Strategy;
 use crate::table::{BuiltInColumns, age, age_since};
 
 /// The columns of a kind.
-pub fn of(nature: Nature) -> BuiltInColumns {
-    match nature {
-        Nature::Namespace => BuiltInColumns {
+pub fn of(strategy: Strategy) -> BuiltInColumns {
+    match strategy {
+        Strategy::Namespace => BuiltInColumns {
             columns: &[("Name", 0), ("Status", 0), ("Age", 0)],
             cells: |object| {
                 vec![
@@ -19,7 +19,7 @@ pub fn of(nature: Nature) -> BuiltInColumns {
                 ]
             },
         },
-        Nature::Secret => BuiltInColumns {
+        Strategy::Secret => BuiltInColumns {
             columns: &[("Name", 0), ("Type", 0), ("Data", 0), ("Age", 0)],
             cells: |object| {
                 vec![
@@ -30,24 +30,14 @@ pub fn of(nature: Nature) -> BuiltInColumns {
                 ]
             },
         },
-        Nature::ConfigMap => BuiltInColumns {
+        Strategy::ConfigMap => BuiltInColumns {
             columns: &[("Name", 0), ("Data", 0), ("Age", 0)],
             cells: |object| {
                 let entries = count(object, &["data"]) + count(object, &["binaryData"]);
                 vec![text(object, &["metadata", "name"]), entries.into(), age(object)]
             },
         },
-        Nature::ServiceAccount => BuiltInColumns {
-            columns: &[("Name", 0), ("Secrets", 0), ("Age", 0)],
-            cells: |object| {
-                vec![
-                    text(object, &["metadata", "name"]),
-                    count(object, &["secrets"]).into(),
-                    age(object),
-                ]
-            },
-        },
-        Nature::Lease => BuiltInColumns {
+        Strategy::Lease => BuiltInColumns {
             columns: &[("Name", 0), ("Holder", 0), ("Age", 0)],
             cells: |object| {
                 vec![
@@ -57,7 +47,7 @@ pub fn of(nature: Nature) -> BuiltInColumns {
                 ]
             },
         },
-        Nature::Event | Nature::GroupedEvent => BuiltInColumns {
+        Strategy::Event | Strategy::GroupedEvent => BuiltInColumns {
             columns: &[
                 ("Last Seen", 0),
                 ("Type", 0),
@@ -72,7 +62,7 @@ pub fn of(nature: Nature) -> BuiltInColumns {
             ],
             cells: event,
         },
-        Nature::Node => BuiltInColumns {
+        Strategy::Node => BuiltInColumns {
             columns: &[
                 ("Name", 0),
                 ("Status", 0),
@@ -87,7 +77,7 @@ pub fn of(nature: Nature) -> BuiltInColumns {
             ],
             cells: node,
         },
-        Nature::SigningRequest => BuiltInColumns {
+        Strategy::SigningRequest => BuiltInColumns {
             columns: &[
                 ("Name", 0),
                 ("Age", 0),
@@ -98,7 +88,7 @@ pub fn of(nature: Nature) -> BuiltInColumns {
             ],
             cells: signing_request,
         },
-        Nature::Definition => BuiltInColumns {
+        Strategy::Definition => BuiltInColumns {
             columns: &[("Name", 0), ("Created At", 0)],
             cells: |object| {
                 vec![
@@ -107,7 +97,7 @@ pub fn of(nature: Nature) -> BuiltInColumns {
                 ]
             },
         },
-        Nature::Custom | Nature::Identity | Nature::Access => BuiltInColumns {
+        Strategy::Custom | Strategy::Identity | Strategy::Access => BuiltInColumns {
             columns: &[("Name", 0), ("Age", 0)],
             cells: |object| vec![text(object, &["metadata", "name"]), age(object)],
         },

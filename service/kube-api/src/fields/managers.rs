@@ -201,7 +201,7 @@ pub fn on_apply(
     let nothing = json!({});
     let live = live.unwrap_or(&nothing);
     let mut entries = decode(live);
-    let wanted = stripped(fields_of(schema, applied));
+    let desired = stripped(fields_of(schema, applied));
     let own = entries.iter().position(|entry| entry.manager == *manager);
     let before = own.map(|index| entries.remove(index));
     let last = before
@@ -212,7 +212,7 @@ pub fn on_apply(
     // What this manager had and wants no more goes, unless somebody else wants it.
     let managed = entries
         .iter()
-        .fold(wanted.clone(), |all, entry| all.union(&entry.fields));
+        .fold(desired.clone(), |all, entry| all.union(&entry.fields));
     let dropped = last.difference(&managed.with_parents());
     let mut result = without(schema, &merged(schema, live, applied), &dropped);
 
@@ -232,13 +232,13 @@ pub fn on_apply(
         return Err(conflicts);
     }
     let time = match before {
-        Some(before) if before.fields == wanted && comparison.is_same() => before.time,
+        Some(before) if before.fields == desired && comparison.is_same() => before.time,
         _ => object::now(),
     };
     entries.push(Entry {
         manager: manager.clone(),
         time,
-        fields: wanted,
+        fields: desired,
     });
     encode(entries, &mut result);
     Ok(result)

@@ -205,7 +205,7 @@ pub fn merged(schema: &Schema, live: &Value, applied: &Value) -> Value {
             let mut out = live.clone();
             for (name, value) in applied {
                 let value = match live.get(name) {
-                    Some(present) => merged(member_schema(schema, name), present, value),
+                    Some(existing) => merged(member_schema(schema, name), existing, value),
                     None => value.clone(),
                 };
                 out.insert(name.clone(), value);
@@ -214,13 +214,13 @@ pub fn merged(schema: &Schema, live: &Value, applied: &Value) -> Value {
         }
         (Parts::Elements(live), Parts::Elements(mut applied)) => {
             let mut out = Vec::with_capacity(live.len() + applied.len());
-            for (step, present) in live {
+            for (step, existing) in live {
                 match applied.iter().position(|(each, _)| *each == step) {
                     Some(index) => {
                         let (_, value) = applied.remove(index);
-                        out.push(merged(element_schema(schema), present, value));
+                        out.push(merged(element_schema(schema), existing, value));
                     }
-                    None => out.push(present.clone()),
+                    None => out.push(existing.clone()),
                 }
             }
             out.extend(applied.into_iter().map(|(_, value)| value.clone()));

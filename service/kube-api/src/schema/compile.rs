@@ -6,7 +6,7 @@ use std::sync::Arc;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::{ListType, Rules, Schema, Type};
+use super::structural::{ListType, Rules, Schema, Type};
 
 /// A schema that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

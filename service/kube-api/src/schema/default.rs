@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::Schema;
+use super::structural::Schema;
 
 /// Fills in defaults below `value`. A null that the schema does not allow is replaced by the default, or dropped if there is none.
 pub fn apply_defaults(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (name, child) in &schema.properties {
-                let present = members.get(name);
-                let is_missing = match present {
+                let existing = members.get(name);
+                let is_missing = match existing {
                     None => true,
                     Some(Value::Null) => !child.nullable && child.default.is_some(),
                     Some(_) => false,

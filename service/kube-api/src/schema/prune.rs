@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Schema;
+use super::structural::Schema;
 
 /// Drops unknown members below `value` and returns their paths. At the root of an object, and of embedded ones,
 /// `apiVersion`, `kind` and `metadata` are known whatever the schema says.

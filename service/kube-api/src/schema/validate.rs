@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use kube_cel::Validator;
 use serde_json::Value;
 
-use super::{ListType, Schema, Type, format};
+use super::format;
+use super::structural::{ListType, Schema, Type};
 use crate::error::{FieldError, type_name};
 
 /// What is wrong with an object. With `old` (an update), what was wrong already and has not been touched is let pass, and CEL
@@ -317,7 +318,7 @@ fn combinations(schema: &Schema, value: &Value, path: &str, errors: &mut Vec<Fie
         let count = rules.one_of.iter().filter(|schema| fulfilled(schema)).count();
         if count != 1 {
             let detail = format!(
-                "{path} in body must validate one and only one schema (oneOf). Found {count} valid alternatives"
+                "{path} in body must validate one and only one schema (oneOf). Listed {count} valid alternatives"
             );
             errors.push(FieldError::invalid(path, &shown, detail));
         }

@@ -1,5 +1,5 @@
-//! Writes: one after the other, those that wait together in one transaction. A commit costs the same for one as for many, and
-//! nobody is answered before theirs.
+//! Carries out writes one after the other; those that wait together share a transaction. A commit costs the same for one write
+//! as for many, and no client is answered before its write is committed.
 
 use std::sync::Arc;
 
@@ -7,39 +7,42 @@ use serde_json::Value;
 use sqlx::{Any, AnyPool, Transaction};
 use tokio::sync::{mpsc, oneshot};
 
-use super::sql::{Database, failed, number};
-use super::{Expected, Key, Revision, StorageError, Write, Written, owner_uids};
-use crate::log::{Change, ChangeKind};
+use super::change::{Change, ChangeKind};
+use super::database::Database;
+use super::error::StorageError;
+use super::records::{Key, Revision};
+use super::rows::number;
+use super::write::{Expected, Write, Written, owner_uids};
 use crate::object;
 
-/// Writes that share a transaction at most.
-const MOST_TOGETHER: usize = 64;
+/// Maximum number of writes in a transaction.
+const MAX_BATCH: usize = 64;
 const ATTEMPTED: &str = "writing objects";
 
 type Outcome = Result<Written, StorageError>;
 
-/// Where writes wait.
+/// Writes that wait for a transaction, each with the channel for its outcome.
 pub type Queue = mpsc::Sender<(Write, oneshot::Sender<Outcome>)>;
 
-/// Starts the task that writes.
+/// Starts the task that writes. It ends when the queue is dropped.
 pub fn start(database: Database, writers: AnyPool) -> Queue {
-    let (queue, mut waiting) = mpsc::channel(MOST_TOGETHER);
+    let (queue, mut waiting) = mpsc::channel(MAX_BATCH);
     tokio::spawn(async move {
-        let mut together = Vec::with_capacity(MOST_TOGETHER);
-        while waiting.recv_many(&mut together, MOST_TOGETHER).await > 0 {
-            let (writes, askers): (Vec<Write>, Vec<oneshot::Sender<Outcome>>) = together.drain(..).unzip();
+        let mut batch = Vec::with_capacity(MAX_BATCH);
+        while waiting.recv_many(&mut batch, MAX_BATCH).await > 0 {
+            let (writes, callers): (Vec<Write>, Vec<oneshot::Sender<Outcome>>) = batch.drain(..).unzip();
             match commit(database, &writers, writes).await {
                 Ok(outcomes) => {
-                    for (asker, outcome) in askers.into_iter().zip(outcomes) {
-                        // Whoever asked may have gone; it is written all the same.
-                        let _ = asker.send(Ok(outcome));
+                    for (caller, outcome) in callers.into_iter().zip(outcomes) {
+                        // The caller may have been cancelled; the write stands all the same.
+                        let _ = caller.send(Ok(outcome));
                     }
                 }
                 Err(error) => {
                     let source = Arc::new(error);
-                    for asker in askers {
+                    for caller in callers {
                         let source = source.clone();
-                        let _ = asker.send(Err(StorageError::Unavailable {
+                        let _ = caller.send(Err(StorageError::Unavailable {
                             attempted: ATTEMPTED,
                             source,
                         }));
@@ -51,41 +54,25 @@ pub fn start(database: Database, writers: AnyPool) -> Queue {
     queue
 }
 
-/// Waits for a write.
-pub async fn asked(queue: &Queue, write: Write) -> Outcome {
-    let ended = || failed(ATTEMPTED)(sqlx::Error::PoolClosed);
-    let (asker, answer) = oneshot::channel();
-    queue.send((write, asker)).await.map_err(|_| ended())?;
-    answer.await.map_err(|_| ended())?
+/// Queues a write and waits for its outcome.
+pub async fn enqueue(queue: &Queue, write: Write) -> Outcome {
+    let ended = || StorageError::unavailable(ATTEMPTED)(sqlx::Error::PoolClosed);
+    let (caller, outcome) = oneshot::channel();
+    queue.send((write, caller)).await.map_err(|_| ended())?;
+    outcome.await.map_err(|_| ended())?
 }
 
-/// Begins a write transaction. On SQLite it takes the write lock at once.
-pub async fn begin(database: Database, writers: &AnyPool) -> Result<Transaction<'static, Any>, StorageError> {
-    begun(database, writers)
-        .await
-        .map_err(failed("beginning a write"))
-}
-
-async fn begun(database: Database, writers: &AnyPool) -> Result<Transaction<'static, Any>, sqlx::Error> {
-    match database {
-        Database::Sqlite => writers.begin_with("BEGIN IMMEDIATE").await,
-        Database::Postgres => writers.begin().await,
-    }
-}
-
-/// Carries out all writes or none. A write that finds something else than it expects is left out.
+/// Carries out all writes or none. A write whose precondition does not hold is skipped.
 async fn commit(
     database: Database,
     writers: &AnyPool,
     writes: Vec<Write>,
 ) -> Result<Vec<Written>, sqlx::Error> {
-    let mut transaction = begun(database, writers).await?;
-    // Whoever has this row is the only one that writes, so what is read next stays true.
-    let lock = match database {
-        Database::Sqlite => "SELECT revision FROM kube_revision WHERE id = 1",
-        Database::Postgres => "SELECT revision FROM kube_revision WHERE id = 1 FOR UPDATE",
-    };
-    let before = number(&sqlx::query(lock).fetch_one(&mut *transaction).await?, 0)?;
+    let mut transaction = database.begin_write(writers).await?;
+    let row = sqlx::query(database.lock_revision())
+        .fetch_one(&mut *transaction)
+        .await?;
+    let before = number(&row, 0)?;
     let mut revision = before;
     let mut outcomes = Vec::with_capacity(writes.len());
     for write in writes {
@@ -121,12 +108,12 @@ async fn is_as_expected(
             .bind(key.name.clone())
             .fetch_optional(&mut **transaction)
             .await?;
-    let present = row.map(|row| number(&row, 0)).transpose()?;
+    let existing = row.map(|row| number(&row, 0)).transpose()?;
     let expected = match write.expected {
         Expected::Absent => None,
         Expected::At(revision) => Some(revision),
     };
-    Ok(present == expected)
+    Ok(existing == expected)
 }
 
 async fn write_rows(
@@ -188,7 +175,8 @@ async fn write_rows(
         write_owners(transaction, &key, &new_owners).await?;
     }
     let previous = previous.map(|stored| stored.document);
-    let change = Change::new(revision, kind, key, document, previous).seen(&object, previous_object.as_ref());
+    let change =
+        Change::new(revision, kind, key, document, previous).with_parsed(&object, previous_object.as_ref());
     Ok((change, object))
 }
 

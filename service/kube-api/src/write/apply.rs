@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::update::settle;
-use super::{ATTEMPTS, Ask, Outcome, check_place, create};
+use super::checks::check_place;
+use super::commit::{ATTEMPTS, Outcome};
+use super::create;
+use super::update::prepare_update;
 use crate::error::{ApiError, FieldError, Result};
 use crate::fields::{Operation, managers};
 use crate::object;
-use crate::request::invalid_options;
+use crate::request::{RequestInfo, invalid_options};
 use crate::schema;
 use crate::server::Server;
 
@@ -16,22 +18,22 @@ impl Server {
     ///
     /// # Errors
     /// 409 for fields that others own with other values, unless forced; and as an update.
-    pub async fn apply(&self, ask: &Ask, configuration: Value) -> Result<Outcome> {
-        let applied = configured(ask, configuration)?;
-        let manager = ask.manager(Operation::Apply);
-        let schema = &ask.resource.schema;
+    pub async fn apply(&self, request: &RequestInfo, configuration: Value) -> Result<Outcome> {
+        let applied = configured(request, configuration)?;
+        let manager = request.manager(Operation::Apply);
+        let schema = &request.resource.schema;
         for _ in 0..ATTEMPTS {
-            let Some(present) = self.present(ask).await? else {
-                if !ask.subresource.is_empty() {
-                    return Err(ask.not_found());
+            let Some(existing) = self.existing(request).await? else {
+                if !request.subresource.is_empty() {
+                    return Err(request.not_found());
                 }
-                let prepared = create::prepare(ask, applied.clone())?;
-                let fields = managers::on_apply(schema, None, &applied, &manager, ask.options.force)
+                let prepared = create::prepare_create(request, applied.clone())?;
+                let fields = managers::on_apply(schema, None, &applied, &manager, request.options.force)
                     .map_err(|conflicts| ApiError::apply_conflict(&conflicts))?;
                 let mut new = prepared;
                 let entries = fields["metadata"]["managedFields"].clone();
                 object::metadata_mut(&mut new).insert("managedFields".into(), entries);
-                match self.store_new(ask, new).await {
+                match self.store_new(request, new).await {
                     Ok(object) => {
                         return Ok(Outcome {
                             created: true,
@@ -45,19 +47,19 @@ impl Server {
             };
             let result = managers::on_apply(
                 schema,
-                Some(&present.object),
+                Some(&existing.object),
                 &applied,
                 &manager,
-                ask.options.force,
+                request.options.force,
             )
             .map_err(|conflicts| ApiError::apply_conflict(&conflicts))?;
             let entries = result["metadata"]
                 .get("managedFields")
                 .cloned()
                 .unwrap_or_else(|| json!([]));
-            let mut settled = settle(ask, &present.object, result)?;
-            object::metadata_mut(&mut settled).insert("managedFields".into(), entries);
-            if let Some(object) = self.finish(ask, present, settled).await? {
+            let mut prepared = prepare_update(request, &existing.object, result)?;
+            object::metadata_mut(&mut prepared).insert("managedFields".into(), entries);
+            if let Some(object) = self.finish(request, existing, prepared).await? {
                 return Ok(Outcome {
                     created: false,
                     object,
@@ -65,13 +67,13 @@ impl Server {
                 });
             }
         }
-        Err(ApiError::modified_meanwhile(ask.resource.subject(), &ask.name))
+        Err(request.modified_meanwhile())
     }
 }
 
 /// The configuration without what the caller cannot own through this resource.
-fn configured(ask: &Ask, mut configuration: Value) -> Result<Value> {
-    if ask.options.field_manager.is_empty() {
+fn configured(request: &RequestInfo, mut configuration: Value) -> Result<Value> {
+    if request.options.field_manager.is_empty() {
         let error = FieldError::required("fieldManager", "is required for apply patch");
         return Err(invalid_options("PatchOptions", &error));
     }
@@ -91,18 +93,18 @@ fn configured(ask: &Ask, mut configuration: Value) -> Result<Value> {
     if has_managed.is_some_and(|entries| !entries.is_null()) {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }
-    check_place(ask, &mut configuration)?;
-    let unknown = schema::prune(&ask.resource.schema, &mut configuration, true);
+    check_place(request, &mut configuration)?;
+    let unknown = schema::prune(&request.resource.schema, &mut configuration, true);
     if !unknown.is_empty() {
         return Err(ApiError::not_declared(
-            &ask.name,
-            &ask.resource.api_version(),
-            &ask.resource.kind,
+            &request.name,
+            &request.resource.api_version(),
+            &request.resource.kind,
             &unknown,
         ));
     }
-    if ask.subresource.is_empty() {
-        if ask.resource.has_status {
+    if request.subresource.is_empty() {
+        if request.resource.has_status {
             object::set_member(&mut configuration, "status", None);
         }
     } else if let Some(members) = configuration.as_object_mut() {

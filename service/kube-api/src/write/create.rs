@@ -2,13 +2,15 @@
 
 use serde_json::Value;
 
-use super::{Ask, Outcome, check, check_place, complete, prune, revision_of, tidy_metadata};
-use crate::builtin::Nature;
+use super::checks::{check, check_place, complete, prune, revision_of, tidy_metadata};
+use super::commit::Outcome;
 use crate::error::{ApiError, Result, Subject};
 use crate::fields::{Operation, managers};
 use crate::metadata;
 use crate::object;
+use crate::request::RequestInfo;
 use crate::server::Server;
+use crate::strategy::Strategy;
 
 /// How many names are tried for `generateName`. Source: `maxNameGenerationCreateAttempts`.
 const NAME_ATTEMPTS: usize = 8;
@@ -18,15 +20,15 @@ impl Server {
     ///
     /// # Errors
     /// 400 and 422 for what breaks rules, 404 for a missing namespace, 409 for a name that is taken.
-    pub async fn create(&self, ask: &Ask, object: Value) -> Result<Outcome> {
+    pub async fn create(&self, request: &RequestInfo, object: Value) -> Result<Outcome> {
         let mut attempts = NAME_ATTEMPTS;
         loop {
             let mut new = object.clone();
-            check_place(ask, &mut new)?;
+            check_place(request, &mut new)?;
             let is_generated = name_it(&mut new);
-            let warnings = prune(ask, &mut new)?;
-            let prepared = prepare(ask, new)?;
-            match self.store_new(ask, prepared).await {
+            let warnings = prune(request, &mut new)?;
+            let prepared = prepare_create(request, new)?;
+            match self.store_new(request, prepared).await {
                 Ok(object) => {
                     return Ok(Outcome {
                         created: true,
@@ -41,47 +43,47 @@ impl Server {
     }
 
     /// Stores an object that [`prepare`] made, or one that an apply made.
-    pub(super) async fn store_new(&self, ask: &Ask, mut object: Value) -> Result<Value> {
+    pub(super) async fn store_new(&self, request: &RequestInfo, mut object: Value) -> Result<Value> {
         if object::metadata(&object).is_none_or(|metadata| !metadata.contains_key("managedFields")) {
             managers::on_update(
-                &ask.resource.schema,
+                &request.resource.schema,
                 None,
                 &mut object,
-                &ask.manager(Operation::Update),
+                &request.manager(Operation::Update),
             );
         }
-        check(ask, &object, None)?;
-        self.check_namespace(ask).await?;
+        check(request, &object, None)?;
+        self.check_namespace(request).await?;
         let name = object::name(&object).to_owned();
-        if ask.options.dry_run {
-            let key = ask.resource.key(&ask.namespace, &name);
+        if request.options.dry_run {
+            let key = request.resource.key(&request.namespace, &name);
             return match self.storage.get(&key).await? {
-                Some(_) => Err(ApiError::already_exists(ask.resource.subject(), &name)),
+                Some(_) => Err(ApiError::already_exists(request.resource.subject(), &name)),
                 None => Ok(object),
             };
         }
-        let written = self.commit(ask, object, None, false).await?;
-        written.ok_or_else(|| ApiError::already_exists(ask.resource.subject(), &name))
+        let written = self.commit(request, object, None, false).await?;
+        written.ok_or_else(|| ApiError::already_exists(request.resource.subject(), &name))
     }
 
     /// Objects are created in namespaces that are there to stay.
-    async fn check_namespace(&self, ask: &Ask) -> Result<()> {
-        if !ask.resource.namespaced {
+    async fn check_namespace(&self, request: &RequestInfo) -> Result<()> {
+        if !request.resource.namespaced {
             return Ok(());
         }
         let namespaces = Subject {
             group: "",
             word: "namespaces",
         };
-        match self.namespace_is_terminating(&ask.namespace).await? {
-            None => Err(ApiError::not_found(namespaces, &ask.namespace)),
+        match self.namespace_is_terminating(&request.namespace).await? {
+            None => Err(ApiError::not_found(namespaces, &request.namespace)),
             Some(false) => Ok(()),
             Some(true) => Err(ApiError::forbidden(
-                ask.resource.subject(),
-                &ask.name,
+                request.resource.subject(),
+                &request.name,
                 format!(
                     "unable to create new content in namespace {} because it is being terminated",
-                    ask.namespace
+                    request.namespace
                 ),
             )),
         }
@@ -103,11 +105,11 @@ fn name_it(object: &mut Value) -> bool {
 }
 
 /// The object as it begins.
-pub(super) fn prepare(ask: &Ask, mut object: Value) -> Result<Value> {
+pub(super) fn prepare_create(request: &RequestInfo, mut object: Value) -> Result<Value> {
     if revision_of(&object)?.is_some() {
         return Err(ApiError::revision_on_create());
     }
-    if ask.resource.has_status && ask.resource.nature != Nature::Node {
+    if request.resource.has_status && request.resource.strategy != Strategy::Node {
         object::set_member(&mut object, "status", None);
     }
     let metadata = object::metadata_mut(&mut object);
@@ -122,10 +124,10 @@ pub(super) fn prepare(ask: &Ask, mut object: Value) -> Result<Value> {
     }
     metadata.insert("uid".into(), uuid::Uuid::new_v4().to_string().into());
     metadata.insert("creationTimestamp".into(), object::now().into());
-    if ask.resource.has_generation() {
+    if request.resource.has_generation() {
         metadata.insert("generation".into(), 1.into());
     }
     tidy_metadata(&mut object);
-    complete(ask, &mut object, None);
+    complete(request, &mut object, None);
     Ok(object)
 }

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
+use super::commit::{ATTEMPTS, Existing, Outcome};
 use super::update::is_held;
-use super::{ATTEMPTS, Ask, Outcome, Present};
-use crate::builtin::Nature;
 use crate::error::{ApiError, Result};
 use crate::object;
-use crate::read::Need;
-use crate::request::Propagation;
+use crate::read::Projection;
+use crate::request::{Propagation, RequestInfo};
 use crate::server::Server;
+use crate::strategy::Strategy;
 
 /// Holds an owner until what it owns is gone.
 pub const FOREGROUND: &str = "foregroundDeletion";
@@ -34,12 +34,12 @@ impl Deletion {
     ///
     /// # Errors
     /// 400 for values that cannot be read.
-    pub fn parse(body: &Value, ask: &Ask) -> Result<Self> {
+    pub fn parse(body: &Value, request: &RequestInfo) -> Result<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let dry_run = body["dryRun"]
             .as_array()
             .is_some_and(|values| values.iter().any(|value| value == "All"));
-        let mut propagation = ask.options.propagation;
+        let mut propagation = request.options.propagation;
         if let Some(policy) = body["propagationPolicy"].as_str() {
             propagation = Some(Propagation::parse(policy)?);
         } else if body["orphanDependents"] == true {
@@ -49,7 +49,7 @@ impl Deletion {
             propagation,
             uid: text(&body["preconditions"]["uid"]),
             resource_version: text(&body["preconditions"]["resourceVersion"]),
-            dry_run: dry_run || ask.options.dry_run,
+            dry_run: dry_run || request.options.dry_run,
         })
     }
 }
@@ -69,40 +69,48 @@ impl Server {
     ///
     /// # Errors
     /// 404, and 409 for another uid or version than asked for.
-    pub async fn delete(&self, ask: &Ask, deletion: &Deletion) -> Result<Outcome> {
+    pub async fn delete(&self, request: &RequestInfo, deletion: &Deletion) -> Result<Outcome> {
         for _ in 0..ATTEMPTS {
-            let present = self.present(ask).await?.ok_or_else(|| ask.not_found())?;
-            check_preconditions(ask, &present, deletion)?;
-            let old = present.object.clone();
-            let (new, deletes) = match step(ask, &old, deletion.propagation.unwrap_or_default()) {
-                Step::Nothing => return Ok(outcome(old)),
+            let existing = self.existing(request).await?.ok_or_else(|| request.not_found())?;
+            check_preconditions(request, &existing, deletion)?;
+            let old = existing.object.clone();
+            let (new, deletes) = match step(request, &old, deletion.propagation.unwrap_or_default()) {
+                Step::Nothing => return Ok(Outcome::changed(old)),
                 Step::Mark(new) => (new, false),
                 Step::Remove(last) => (last, true),
             };
             if deletion.dry_run {
-                return Ok(outcome(if deletes { success(ask, &old) } else { new }));
+                return Ok(Outcome::changed(if deletes {
+                    success(request, &old)
+                } else {
+                    new
+                }));
             }
-            if let Some(object) = self.commit(ask, new, Some(present), deletes).await? {
-                return Ok(outcome(if deletes { success(ask, &object) } else { object }));
+            if let Some(object) = self.commit(request, new, Some(existing), deletes).await? {
+                return Ok(Outcome::changed(if deletes {
+                    success(request, &object)
+                } else {
+                    object
+                }));
             }
             if deletion.resource_version.is_some() {
-                return Err(ApiError::modified_meanwhile(ask.resource.subject(), &ask.name));
+                return Err(request.modified_meanwhile());
             }
         }
-        Err(ApiError::modified_meanwhile(ask.resource.subject(), &ask.name))
+        Err(request.modified_meanwhile())
     }
 
     /// Deletes what is selected; answers the list of it.
     ///
     /// # Errors
     /// As of lists and deletions.
-    pub async fn delete_collection(&self, ask: &Ask, deletion: &Deletion) -> Result<Outcome> {
-        let found = self.selected(ask, &Need::Objects).await?;
+    pub async fn delete_collection(&self, request: &RequestInfo, deletion: &Deletion) -> Result<Outcome> {
+        let found = self.selected(request, &Projection::Objects).await?;
         for object in &found.objects {
-            let one = Ask {
+            let one = RequestInfo {
                 namespace: object::namespace(object).to_owned(),
                 name: object::name(object).to_owned(),
-                ..ask.clone()
+                ..request.clone()
             };
             match self.delete(&one, deletion).await {
                 Err(error) if error.code() == 404 => {}
@@ -110,74 +118,70 @@ impl Server {
             }
         }
         let list = json!({
-            "apiVersion": ask.resource.api_version(),
-            "kind": ask.resource.list_kind,
+            "apiVersion": request.resource.api_version(),
+            "kind": request.resource.list_kind,
             "metadata": {"resourceVersion": found.revision.to_string()},
             "items": found.objects,
         });
-        Ok(outcome(list))
+        Ok(Outcome::changed(list))
     }
 }
 
-fn outcome(object: Value) -> Outcome {
-    Outcome {
-        created: false,
-        object,
-        warnings: Vec::new(),
-    }
-}
-
-fn success(ask: &Ask, object: &Value) -> Value {
+fn success(request: &RequestInfo, object: &Value) -> Value {
     let mut details =
-        json!({"name": object::name(object), "kind": ask.resource.plural, "uid": object::uid(object)});
-    if !ask.resource.group.is_empty() {
-        details["group"] = ask.resource.group.clone().into();
+        json!({"name": object::name(object), "kind": request.resource.plural, "uid": object::uid(object)});
+    if !request.resource.group.is_empty() {
+        details["group"] = request.resource.group.clone().into();
     }
     json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
 }
 
-fn check_preconditions(ask: &Ask, present: &Present, deletion: &Deletion) -> Result<()> {
+fn check_preconditions(request: &RequestInfo, existing: &Existing, deletion: &Deletion) -> Result<()> {
     let found = [
         (
             "UID",
             "deleted and then recreated",
             &deletion.uid,
-            object::uid(&present.object),
+            object::uid(&existing.object),
         ),
         (
             "ResourceVersion",
             "modified",
             &deletion.resource_version,
-            object::resource_version(&present.object),
+            object::resource_version(&existing.object),
         ),
     ];
-    for (what, happened, wanted, present) in found {
-        if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != present) {
+    for (what, happened, desired, existing) in found {
+        if let Some(desired) = desired.as_deref().filter(|desired| *desired != existing) {
             let why = format!(
-                "the {what} in the precondition ({wanted}) does not match the {what} in record ({present}). The object might have \
+                "the {what} in the precondition ({desired}) does not match the {what} in record ({existing}). The object might have \
                  been {happened}"
             );
-            return Err(ApiError::conflict(ask.resource.kind_subject(), &ask.name, why));
+            return Err(ApiError::conflict(
+                request.resource.kind_subject(),
+                &request.name,
+                why,
+            ));
         }
     }
     Ok(())
 }
 
-fn step(ask: &Ask, old: &Value, propagation: Propagation) -> Step {
+fn step(request: &RequestInfo, old: &Value, propagation: Propagation) -> Step {
     let mut finalizers: Vec<&str> = object::finalizers(old);
     let is_terminating = object::is_terminating(old);
     if !is_terminating {
         finalizers.retain(|name| !matches!(*name, FOREGROUND | ORPHAN));
     }
-    let wanted = match propagation {
+    let desired = match propagation {
         Propagation::Background => None,
         Propagation::Foreground => Some(FOREGROUND),
         Propagation::Orphan => Some(ORPHAN),
     };
-    if let Some(wanted) = wanted.filter(|wanted| !finalizers.contains(wanted)) {
-        finalizers.push(wanted);
+    if let Some(desired) = desired.filter(|desired| !finalizers.contains(desired)) {
+        finalizers.push(desired);
     }
-    let is_held = is_held(ask, old);
+    let is_held = is_held(request, old);
     let mut new = old.clone();
     let metadata = object::metadata_mut(&mut new);
     if finalizers.is_empty() && !is_held {
@@ -194,14 +198,14 @@ fn step(ask: &Ask, old: &Value, propagation: Propagation) -> Step {
     }
     if !is_terminating {
         metadata.insert("deletionTimestamp".into(), object::now().into());
-        if ask.resource.nature != Nature::Namespace {
+        if request.resource.strategy != Strategy::Namespace {
             metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
         }
         let generation = object::generation(old);
         if generation > 0 {
             object::metadata_mut(&mut new).insert("generation".into(), (generation + 1).into());
         }
-        if ask.resource.nature == Nature::Namespace {
+        if request.resource.strategy == Strategy::Namespace {
             object::member_mut(&mut new, "status").insert("phase".into(), "Terminating".into());
         }
     }

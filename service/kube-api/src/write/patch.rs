@@ -3,11 +3,14 @@
 use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
 
-use super::{Ask, Outcome, strategic};
-use crate::builtin::Nature;
+use super::commit::Outcome;
+use super::strategic;
 use crate::error::{ApiError, FieldError, Result};
+use crate::object;
+use crate::request::RequestInfo;
+use crate::request::body;
 use crate::server::Server;
-use crate::{body, object};
+use crate::strategy::Strategy;
 
 /// How a patch is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +30,8 @@ impl Form {
     ///
     /// # Errors
     /// 415 for another one, and for strategic patches of custom resources.
-    pub fn of(media_type: &str, ask: &Ask) -> Result<Self> {
-        let is_custom = ask.resource.nature == Nature::Custom;
+    pub fn of(media_type: &str, request: &RequestInfo) -> Result<Self> {
+        let is_custom = request.resource.strategy == Strategy::Custom;
         match media_type {
             "application/json-patch+json" => Ok(Self::Json),
             "application/merge-patch+json" => Ok(Self::Merge),
@@ -50,30 +53,31 @@ impl Server {
     ///
     /// # Errors
     /// As an update, and 400 or 422 for patches that cannot be read or do not fit.
-    pub async fn patch(&self, ask: &Ask, form: Form, bytes: &[u8]) -> Result<Outcome> {
+    pub async fn patch(&self, request: &RequestInfo, form: Form, bytes: &[u8]) -> Result<Outcome> {
         match form {
-            Form::Apply => self.apply(ask, body::yaml(bytes)?).await,
+            Form::Apply => self.apply(request, body::yaml(bytes)?).await,
             Form::Json => {
                 let patch: Value = serde_json::from_slice(bytes)
                     .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
                 let patch: Patch = serde_json::from_value(patch).map_err(|_| ApiError::unfitting_patch())?;
-                self.change(ask, |present| patched(ask, present, &patch)).await
+                self.change(request, |existing| patched(request, existing, &patch))
+                    .await
             }
             Form::Merge => {
                 let patch = read(bytes)?;
-                self.change(ask, |present| {
-                    let mut object = present.clone();
+                self.change(request, |existing| {
+                    let mut object = existing.clone();
                     json_patch::merge(&mut object, &patch);
-                    unmanaged(ask, object, present)
+                    unmanaged(request, object, existing)
                 })
                 .await
             }
             Form::Strategic => {
                 let patch = read(bytes)?;
-                self.change(ask, |present| {
-                    let object = strategic::merged(&ask.resource.schema, present, &patch)
+                self.change(request, |existing| {
+                    let object = strategic::merged(&request.resource.schema, existing, &patch)
                         .map_err(ApiError::bad_request)?;
-                    unmanaged(ask, object, present)
+                    unmanaged(request, object, existing)
                 })
                 .await
             }
@@ -91,8 +95,8 @@ fn read(bytes: &[u8]) -> Result<Value> {
     Ok(patch)
 }
 
-fn patched(ask: &Ask, present: &Value, patch: &Patch) -> Result<Value> {
-    let mut object = present.clone();
+fn patched(request: &RequestInfo, existing: &Value, patch: &Patch) -> Result<Value> {
+    let mut object = existing.clone();
     for operation in &patch.0 {
         if is_test_of_absence(&object, operation) {
             continue;
@@ -103,7 +107,7 @@ fn patched(ask: &Ask, present: &Value, patch: &Patch) -> Result<Value> {
             ApiError::unfitting_patch()
         })?;
     }
-    unmanaged(ask, object, present)
+    unmanaged(request, object, existing)
 }
 
 /// To test a member for null means that it is null or not there: so Kubernetes reads RFC 6902, and so clients add a first finalizer.
@@ -122,17 +126,17 @@ fn is_test_of_absence(object: &Value, operation: &PatchOperation) -> bool {
 }
 
 /// A patch may leave out what an update must say, and may not change who the object is.
-fn unmanaged(ask: &Ask, mut object: Value, present: &Value) -> Result<Value> {
+fn unmanaged(request: &RequestInfo, mut object: Value, existing: &Value) -> Result<Value> {
     if object::resource_version(&object).is_empty() {
-        let revision = object::resource_version(present).to_owned();
+        let revision = object::resource_version(existing).to_owned();
         object::metadata_mut(&mut object).insert("resourceVersion".into(), revision.into());
     }
     let uid = object::uid(&object);
-    if !uid.is_empty() && uid != object::uid(present) {
+    if !uid.is_empty() && uid != object::uid(existing) {
         let error = FieldError::invalid("metadata.uid", &uid.into(), "field is immutable");
         return Err(ApiError::invalid(
-            ask.resource.kind_subject(),
-            &ask.name,
+            request.resource.kind_subject(),
+            &request.name,
             &[error],
         ));
     }

@@ -3,12 +3,13 @@
 use json_patch::Patch;
 use serde_json::{Value, json};
 
+use super::commit::Outcome;
 use super::patch::Form;
-use super::{Ask, Outcome};
-use crate::body;
 use crate::error::{ApiError, FieldError, Result};
 use crate::jsonpath::Path;
 use crate::object;
+use crate::request::RequestInfo;
+use crate::request::body;
 use crate::resource::Scale;
 use crate::server::Server;
 
@@ -17,28 +18,28 @@ impl Server {
     ///
     /// # Errors
     /// 404.
-    pub async fn scale(&self, ask: &Ask) -> Result<Value> {
-        let scale = paths(ask)?;
-        let present = self.present(ask).await?.ok_or_else(|| ask.not_found())?;
-        Ok(shown(scale, &present.object))
+    pub async fn scale(&self, request: &RequestInfo) -> Result<Value> {
+        let scale = paths(request)?;
+        let existing = self.existing(request).await?.ok_or_else(|| request.not_found())?;
+        Ok(shown(scale, &existing.object))
     }
 
     /// Replaces the scale of an object.
     ///
     /// # Errors
     /// As an update.
-    pub async fn replace_scale(&self, ask: &Ask, wanted: Value) -> Result<Outcome> {
-        self.change_scale(ask, |_| Ok(wanted.clone())).await
+    pub async fn replace_scale(&self, request: &RequestInfo, desired: Value) -> Result<Outcome> {
+        self.change_scale(request, |_| Ok(desired.clone())).await
     }
 
     /// Patches the scale of an object.
     ///
     /// # Errors
     /// As a patch.
-    pub async fn patch_scale(&self, ask: &Ask, form: Form, bytes: &[u8]) -> Result<Outcome> {
+    pub async fn patch_scale(&self, request: &RequestInfo, form: Form, bytes: &[u8]) -> Result<Outcome> {
         let patch = body::yaml(bytes)?;
-        self.change_scale(ask, |present| {
-            let mut scale = present.clone();
+        self.change_scale(request, |existing| {
+            let mut scale = existing.clone();
             match form {
                 Form::Json => {
                     let patch: Patch = serde_json::from_value(patch.clone())
@@ -53,16 +54,20 @@ impl Server {
         .await
     }
 
-    async fn change_scale(&self, ask: &Ask, new: impl Fn(&Value) -> Result<Value>) -> Result<Outcome> {
-        let scale = paths(ask)?;
-        let main = Ask {
+    async fn change_scale(
+        &self,
+        request: &RequestInfo,
+        new: impl Fn(&Value) -> Result<Value>,
+    ) -> Result<Outcome> {
+        let scale = paths(request)?;
+        let main = RequestInfo {
             subresource: String::new(),
-            ..ask.clone()
+            ..request.clone()
         };
         let outcome = self
-            .change(&main, |present| {
-                let wanted = new(&shown(scale, present))?;
-                let replicas = &wanted["spec"]["replicas"];
+            .change(&main, |existing| {
+                let desired = new(&shown(scale, existing))?;
+                let replicas = &desired["spec"]["replicas"];
                 if replicas.as_i64().is_none_or(|replicas| replicas < 0) {
                     let error = FieldError::invalid(
                         &scale.spec_replicas.source,
@@ -70,14 +75,14 @@ impl Server {
                         "should be a non-negative integer",
                     );
                     return Err(ApiError::invalid(
-                        ask.resource.kind_subject(),
-                        &ask.name,
+                        request.resource.kind_subject(),
+                        &request.name,
                         &[error],
                     ));
                 }
-                let mut object = present.clone();
+                let mut object = existing.clone();
                 write(&scale.spec_replicas, &mut object, replicas.clone())?;
-                let revision = object::resource_version(&wanted);
+                let revision = object::resource_version(&desired);
                 if !revision.is_empty() {
                     let revision = revision.to_owned();
                     object::metadata_mut(&mut object).insert("resourceVersion".into(), revision.into());
@@ -92,8 +97,12 @@ impl Server {
     }
 }
 
-fn paths(ask: &Ask) -> Result<&Scale> {
-    ask.resource.scale.as_ref().ok_or_else(ApiError::no_such_resource)
+fn paths(request: &RequestInfo) -> Result<&Scale> {
+    request
+        .resource
+        .scale
+        .as_ref()
+        .ok_or_else(ApiError::no_such_resource)
 }
 
 fn write(path: &Path, object: &mut Value, value: Value) -> Result<()> {

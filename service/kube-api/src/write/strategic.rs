@@ -54,20 +54,20 @@ fn merge_objects(
         }
         let child = schema.member(name);
         let new = match (out.get(name), value) {
-            (Some(Value::Object(present)), Value::Object(value)) => {
+            (Some(Value::Object(existing)), Value::Object(value)) => {
                 let anything = Schema::anything();
                 Value::Object(merge_objects(
                     child.map_or(&anything, |child| child),
-                    present,
+                    existing,
                     value,
                 )?)
             }
-            (present, Value::Array(elements)) => {
-                let present = present
+            (existing, Value::Array(elements)) => {
+                let existing = existing
                     .and_then(Value::as_array)
                     .map(Vec::as_slice)
                     .unwrap_or_default();
-                Value::Array(merge_lists(child.map(|child| &**child), present, elements)?)
+                Value::Array(merge_lists(child.map(|child| &**child), existing, elements)?)
             }
             (None, Value::Object(value)) => {
                 let anything = Schema::anything();
@@ -84,7 +84,7 @@ fn merge_objects(
     Ok(out)
 }
 
-fn merge_lists(schema: Option<&Schema>, present: &[Value], patch: &[Value]) -> Result<Vec<Value>, String> {
+fn merge_lists(schema: Option<&Schema>, existing: &[Value], patch: &[Value]) -> Result<Vec<Value>, String> {
     let directive = |element: &Value| element.get("$patch").and_then(Value::as_str).map(str::to_owned);
     let plain = || {
         patch
@@ -101,7 +101,7 @@ fn merge_lists(schema: Option<&Schema>, present: &[Value], patch: &[Value]) -> R
     {
         return Ok(plain().collect());
     }
-    let mut out = present.to_vec();
+    let mut out = existing.to_vec();
     let Some(key) = &schema.patch_merge_key else {
         for element in plain() {
             if !out.contains(&element) {
@@ -114,9 +114,11 @@ fn merge_lists(schema: Option<&Schema>, present: &[Value], patch: &[Value]) -> R
         let identity = element
             .get(key)
             .ok_or_else(|| format!("an element of the patch has no {key}, by which the list is merged"))?;
-        let index = out.iter().position(|present| present.get(key) == Some(identity));
+        let index = out
+            .iter()
+            .position(|existing| existing.get(key) == Some(identity));
         if directive(element).as_deref() == Some("delete") {
-            out.retain(|present| present.get(key) != Some(identity));
+            out.retain(|existing| existing.get(key) != Some(identity));
             continue;
         }
         let anything = Schema::anything();

@@ -5,8 +5,8 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use serde_json::Value;
 
+use super::protobuf;
 use crate::error::{ApiError, Result};
-use crate::protobuf;
 
 /// Bytes of a body. Source: `MaxRequestBodyBytes` of the generic API server.
 pub const MOST_BYTES: usize = 3 << 20;

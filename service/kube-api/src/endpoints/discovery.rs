@@ -5,13 +5,13 @@ use axum::response::IntoResponse as _;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
 
+use super::response::written;
 use crate::error::Result;
-use crate::negotiate::{self, Form, View};
 use crate::object;
 use crate::openapi::protobuf;
 use crate::registry::Registry;
+use crate::request::negotiate::{self, Form, View};
 use crate::resource::Resource;
-use crate::serve::written;
 use crate::server::Server;
 
 /// The release of Kubernetes whose behaviour this server follows.

@@ -3,18 +3,18 @@
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
-use super::Nature;
 use crate::crd;
 use crate::error::FieldError;
 use crate::object;
 use crate::request::Caller;
+use crate::strategy::Strategy;
 
 /// Fills in what a server fills in, when the object is created (`old` is nothing) and when it is changed.
-pub fn complete(nature: Nature, object: &mut Value, old: Option<&Value>, caller: &Caller) {
-    match nature {
-        Nature::Namespace => complete_namespace(object, old),
-        Nature::Secret => complete_secret(object),
-        Nature::SigningRequest if old.is_none() => {
+pub fn complete(strategy: Strategy, object: &mut Value, old: Option<&Value>, caller: &Caller) {
+    match strategy {
+        Strategy::Namespace => complete_namespace(object, old),
+        Strategy::Secret => complete_secret(object),
+        Strategy::SigningRequest if old.is_none() => {
             let spec = object::member_mut(object, "spec");
             spec.insert("username".into(), caller.name.clone().into());
             spec.insert("groups".into(), caller.groups.clone().into());
@@ -22,7 +22,7 @@ pub fn complete(nature: Nature, object: &mut Value, old: Option<&Value>, caller:
                 spec.insert("uid".into(), caller.uid.clone().into());
             }
         }
-        Nature::Definition => {
+        Strategy::Definition => {
             crd::complete(object);
             if old.is_none() {
                 let finalizers = object::metadata_mut(object)
@@ -83,17 +83,17 @@ fn complete_secret(object: &mut Value) {
 }
 
 /// Members of the main resource that an update leaves as they are (status is dealt with apart).
-pub fn keep_on_update(nature: Nature, object: &mut Value, old: &Value) {
-    if nature == Nature::SigningRequest {
+pub fn keep_immutable(strategy: Strategy, object: &mut Value, old: &Value) {
+    if strategy == Strategy::SigningRequest {
         object::set_member(object, "spec", old.get("spec").cloned());
     }
 }
 
 /// What is wrong with a built-in object.
-pub fn validate(nature: Nature, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub fn validate(strategy: Strategy, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    match nature {
-        Nature::Secret => {
+    match strategy {
+        Strategy::Secret => {
             check_keys(object, "data", &mut errors);
             check_secret_type(object, &mut errors);
             check_immutable(object, old, &["data"], &mut errors);
@@ -103,19 +103,19 @@ pub fn validate(nature: Nature, object: &Value, old: Option<&Value>) -> Vec<Fiel
                 errors.push(FieldError::invalid("type", &object["type"], "field is immutable"));
             }
         }
-        Nature::ConfigMap => {
+        Strategy::ConfigMap => {
             check_keys(object, "data", &mut errors);
             check_keys(object, "binaryData", &mut errors);
             check_immutable(object, old, &["data", "binaryData"], &mut errors);
         }
-        Nature::SigningRequest => {
+        Strategy::SigningRequest => {
             for member in ["request", "signerName"] {
                 if object["spec"][member].as_str().is_none_or(str::is_empty) {
                     errors.push(FieldError::required(format!("spec.{member}"), ""));
                 }
             }
         }
-        Nature::Event => {
+        Strategy::Event => {
             let involved = object["involvedObject"]["namespace"].as_str().unwrap_or_default();
             let home = if involved.is_empty() { "default" } else { involved };
             if old.is_none() && object::namespace(object) != home {
@@ -127,15 +127,14 @@ pub fn validate(nature: Nature, object: &Value, old: Option<&Value>) -> Vec<Fiel
                 ));
             }
         }
-        Nature::Definition => errors.extend(crd::validate(object)),
-        Nature::Custom
-        | Nature::Namespace
-        | Nature::GroupedEvent
-        | Nature::Lease
-        | Nature::ServiceAccount
-        | Nature::Node
-        | Nature::Identity
-        | Nature::Access => {}
+        Strategy::Definition => errors.extend(crd::validate(object)),
+        Strategy::Custom
+        | Strategy::Namespace
+        | Strategy::GroupedEvent
+        | Strategy::Lease
+        | Strategy::Node
+        | Strategy::Identity
+        | Strategy::Access => {}
     }
     errors
 }
@@ -163,14 +162,14 @@ fn check_keys(object: &Value, member: &str, errors: &mut Vec<FieldError>) {
 
 /// Types whose content is known. Source: `ValidateSecret`.
 fn check_secret_type(object: &Value, errors: &mut Vec<FieldError>) {
-    let wanted: &[&str] = match object["type"].as_str().unwrap_or_default() {
+    let desired: &[&str] = match object["type"].as_str().unwrap_or_default() {
         "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
         "kubernetes.io/dockercfg" => &[".dockercfg"],
         "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
         "kubernetes.io/tls" => &["tls.crt", "tls.key"],
         _ => &[],
     };
-    for key in wanted {
+    for key in desired {
         if object["data"].get(key).is_none() {
             errors.push(FieldError::required(format!("data[{key}]"), ""));
         }

@@ -18,9 +18,9 @@ use tokio_util::sync::CancellationToken;
 use tower::Layer as _;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use crate::auth::{Tokens, guarded};
+use super::auth::{Tokens, guarded};
+use crate::api::KubeApi;
 use crate::request::Caller;
-use crate::server::KubeApi;
 
 /// What running requests get when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);

@@ -1,0 +1,154 @@
+//! Opens the API in a database and hands it out as an HTTP service.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::Body;
+use futures_util::future::BoxFuture;
+use http::{Request, Response};
+use serde_json::{Value, json};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::background;
+use crate::endpoints::handle;
+use crate::error::Result;
+use crate::garbage_collector;
+use crate::object;
+use crate::server::Server;
+use crate::storage::{Revision, SqlStorage};
+use crate::strategy::Strategy;
+
+/// A Kubernetes API in a database. Clones are the same API; with the last clone its background tasks end.
+#[derive(Clone)]
+pub struct KubeApi {
+    server: Arc<Server>,
+    _running: Arc<DropGuard>,
+}
+
+impl KubeApi {
+    /// Opens the API in a storage: creates or updates the given CustomResourceDefinition objects (v1, as JSON), creates the
+    /// namespaces `default` and `kube-system`, and starts the background tasks on the current tokio runtime.
+    ///
+    /// # Errors
+    /// If the database does not answer, or a CRD is invalid (the message names the rule).
+    pub async fn open(storage: SqlStorage, crds: Vec<Value>) -> Result<Self> {
+        let stop = CancellationToken::new();
+        let server = Arc::new(Server::new(storage, stop.clone()).await?);
+        server.load_registry().await?;
+        for namespace in ["default", "kube-system"] {
+            let object = json!({"metadata": {"name": namespace}});
+            ensure(&server, "", "namespaces", object).await?;
+        }
+        for definition in crds {
+            ensure(
+                &server,
+                "apiextensions.k8s.io",
+                "customresourcedefinitions",
+                definition,
+            )
+            .await?;
+        }
+        server.load_registry().await?;
+        drop(tokio::spawn(background::follow_changes(server.clone())));
+        drop(tokio::spawn(background::compact_history(server.clone())));
+        drop(tokio::spawn(garbage_collector::run(server.clone())));
+        Ok(Self {
+            server,
+            _running: Arc::new(stop.drop_guard()),
+        })
+    }
+
+    /// The API as an HTTP service for other programs. A [`Caller`](crate::Caller) in a request's extensions is the user.
+    pub fn router(&self) -> Router {
+        let server = self.server.clone();
+        Router::new().fallback(move |request: Request<Body>| handle(server.clone(), request))
+    }
+
+    /// The API as a tower service for `kube::Client::new`: requests stay in the process.
+    pub fn service(&self) -> LocalService {
+        LocalService {
+            server: self.server.clone(),
+        }
+    }
+
+    /// Deletes all versions that were replaced until now: watches and lists of older revisions are answered 410. A background
+    /// task compacts versions older than five minutes.
+    ///
+    /// # Errors
+    /// If the database does not answer.
+    pub async fn compact(&self) -> Result<Revision> {
+        let (revision, _) = self.server.storage.revisions().await?;
+        self.server.storage.compact(revision).await?;
+        self.server.watch_cache.compact(revision);
+        Ok(revision)
+    }
+
+    /// Ends watches and background tasks.
+    pub fn stop(&self) {
+        self.server.stop.cancel();
+    }
+}
+
+impl std::fmt::Debug for KubeApi {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KubeApi")
+            .field("revision", &self.server.watch_cache.latest())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The API as a tower service in the same process. It works as long as the [`KubeApi`] it came from.
+#[derive(Clone)]
+pub struct LocalService {
+    server: Arc<Server>,
+}
+
+impl<B> tower::Service<Request<B>> for LocalService
+where
+    B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, std::result::Result<Response<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<std::result::Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let server = self.server.clone();
+        Box::pin(async move { Ok(handle(server, request.map(Body::new)).await) })
+    }
+}
+
+/// Creates a cluster-scoped object, or updates a CRD's spec, labels and annotations.
+async fn ensure(server: &Server, group: &str, plural: &str, mut object: Value) -> Result<()> {
+    let name = object::name(&object).to_owned();
+    let request = server.internal_request(group, plural, &name)?;
+    object::set_member(&mut object, "status", None);
+    if server.existing(&request).await?.is_none() {
+        return match server.create(&request, object).await {
+            Err(error) if error.reason() == "AlreadyExists" => Ok(()),
+            outcome => outcome.map(drop),
+        };
+    }
+    if request.resource.strategy != Strategy::Definition {
+        return Ok(());
+    }
+    let update = server.change(&request, |existing| {
+        let mut desired = existing.clone();
+        object::set_member(&mut desired, "spec", object.get("spec").cloned());
+        for map in ["labels", "annotations"] {
+            let entries = object::metadata(&object).and_then(|metadata| metadata.get(map)?.as_object());
+            let metadata = object::metadata_value(&mut desired);
+            if let Some(entries) = entries {
+                object::member_mut(metadata, map).extend(entries.clone());
+            }
+        }
+        Ok(desired)
+    });
+    update.await.map(drop)
+}

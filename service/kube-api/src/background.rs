@@ -1,0 +1,75 @@
+//! Background tasks: reading the changes of other replicas, and compaction.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::crd;
+use crate::server::Server;
+use crate::storage::StorageError;
+
+/// Replaced versions are kept this long: watches and paged lists reach back so far. Source: `--etcd-compaction-interval`.
+const HISTORY: Duration = Duration::from_secs(300);
+/// Interval at which a shared database is polled for changes of other replicas.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Wait for a missing change of this process before it is read from the database.
+const GAP_PATIENCE: Duration = Duration::from_millis(20);
+/// Changes read at once.
+const CHUNK: usize = 1_000;
+
+/// Brings changes into the watch cache that this process did not make, or that arrived out of order.
+pub async fn follow_changes(server: Arc<Server>) {
+    let is_shared = server.storage.is_shared();
+    loop {
+        tokio::select! {
+            () = server.stop.cancelled() => return,
+            () = server.watch_cache.gap() => {
+                // Mostly another task of this process has committed and is about to add its change.
+                tokio::time::sleep(GAP_PATIENCE).await;
+                if !server.watch_cache.has_gap() {
+                    continue;
+                }
+            }
+            () = tokio::time::sleep(POLL_INTERVAL), if is_shared => {}
+        }
+        while let Err(error) = catch_up(&server).await {
+            tracing::warn!(%error, "changes of other replicas cannot be read; trying again");
+            tokio::select! {
+                () = server.stop.cancelled() => return,
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            }
+        }
+    }
+}
+
+/// Reads all changes that the watch cache does not have.
+async fn catch_up(server: &Server) -> Result<(), StorageError> {
+    loop {
+        let latest = server.watch_cache.latest();
+        let changes = server.storage.changes_after(latest, CHUNK).await?;
+        let is_last = changes.len() < CHUNK;
+        let declares_resource = changes
+            .iter()
+            .any(|change| &*change.key.resource == crd::STORAGE_NAME);
+        server.watch_cache.add_stored(changes);
+        if declares_resource {
+            server.reload_registry().await;
+        }
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
+/// Compacts revisions older than [`HISTORY`].
+pub async fn compact_history(server: Arc<Server>) {
+    loop {
+        let revision = server.watch_cache.latest();
+        tokio::select! {
+            () = server.stop.cancelled() => return,
+            () = tokio::time::sleep(HISTORY) => {}
+        }
+        if let Err(error) = server.storage.compact(revision).await {
+            tracing::warn!(%error, "old versions cannot be compacted; trying again later");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Takes a request apart and hands it to the operation of its method and path.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::IntoResponse as _;
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use serde_json::{Value, json};
+
+use super::response::{json_response, listed, nothing_there, shown, warn, written};
+use super::{discovery, review};
+use crate::error::{ApiError, Result};
+use crate::read::Projection;
+use crate::request::negotiate::{self, Form};
+use crate::request::{Caller, Options, RequestInfo, Target, body, field_manager};
+use crate::server::Server;
+use crate::write::{Deletion, Form as PatchForm, Outcome};
+
+/// Answers a request.
+pub async fn handle(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    match answer(&server, request).await {
+        Ok(response) => response,
+        Err(error) => {
+            tracing::debug!(%method, path, code = error.code(), message = error.message(), "refused");
+            error.into_response()
+        }
+    }
+}
+
+async fn answer(server: &Arc<Server>, request: Request<Body>) -> Result<Response<Body>> {
+    let (head, body) = request.into_parts();
+    let path = head.uri.path();
+    if let Some(response) = discovery::answer(server, path, &head.headers)? {
+        if !matches!(head.method, Method::GET | Method::HEAD) {
+            return Err(ApiError::method_not_allowed());
+        }
+        return Ok(response);
+    }
+    let registry = server.registry();
+    let found = Target::parse(path).and_then(|target| {
+        let resource = registry.find(&target.group, &target.version, &target.plural)?;
+        Some((target, resource.clone()))
+    });
+    let Some((target, resource)) = found else {
+        return Ok(nothing_there());
+    };
+    if target.namespace.is_some() && !resource.namespaced {
+        return Ok(nothing_there());
+    }
+    let options = Options::parse(head.uri.query().unwrap_or_default(), &head.method)?;
+    let caller = head.extensions.get::<Caller>().cloned();
+    let request = RequestInfo {
+        namespace: target.namespace.unwrap_or_default(),
+        name: target.name.unwrap_or_default(),
+        subresource: target.subresource.unwrap_or_default(),
+        manager: field_manager(&options, &head.headers),
+        is_patch: head.method == Method::PATCH,
+        options,
+        caller: caller.unwrap_or_else(Caller::administrator),
+        resource,
+    };
+    if !request.name.is_empty() && request.resource.namespaced && request.namespace.is_empty() {
+        return Ok(nothing_there());
+    }
+    check_subresource(&request)?;
+    let deprecation = request.resource.clone();
+    let mut response = dispatch(server, &head.method, &head.headers, request, body).await?;
+    if let Some(warning) = &deprecation.deprecation {
+        warn(&mut response, warning);
+    }
+    Ok(response)
+}
+
+fn check_subresource(request: &RequestInfo) -> Result<()> {
+    let subresource = &request.subresource;
+    let served = request.resource.subresources();
+    if subresource.is_empty() || served.iter().any(|(name, ..)| name == subresource) {
+        return Ok(());
+    }
+    Err(ApiError::no_such_resource())
+}
+
+async fn dispatch(
+    server: &Arc<Server>,
+    method: &Method,
+    headers: &HeaderMap,
+    request: RequestInfo,
+    body: Body,
+) -> Result<Response<Body>> {
+    let form = negotiate::form(headers)?;
+    let has_name = !request.name.is_empty();
+    let is_stored = request.resource.strategy.is_stored();
+    match *method {
+        Method::POST if !is_stored && !has_name => {
+            let object = review::answered(&request, read_object(headers, body).await?);
+            Ok(written(form, StatusCode::CREATED, &object))
+        }
+        _ if !is_stored => Err(ApiError::method_not_allowed()),
+        Method::GET | Method::HEAD => read(server, request, form).await,
+        Method::POST if !has_name && request.resource.namespaced != request.namespace.is_empty() => {
+            let object = read_object(headers, body).await?;
+            finished(&request, form, server.create(&request, object).await?)
+        }
+        Method::PUT if has_name => {
+            let object = read_object(headers, body).await?;
+            let outcome = match request.subresource.as_str() {
+                "scale" => server.replace_scale(&request, object).await?,
+                _ => server.replace(&request, object).await?,
+            };
+            finished(&request, form, outcome)
+        }
+        Method::PATCH if has_name => {
+            let patch_form = PatchForm::of(negotiate::content_type(headers), &request)?;
+            let bytes = body::read(body).await?;
+            let outcome = match request.subresource.as_str() {
+                "scale" => server.patch_scale(&request, patch_form, &bytes).await?,
+                _ => server.patch(&request, patch_form, &bytes).await?,
+            };
+            finished(&request, form, outcome)
+        }
+        Method::DELETE if request.subresource.is_empty() => {
+            let bytes = body::read(body).await?;
+            let options = match bytes.is_empty() {
+                true => json!({}),
+                false => body::object(negotiate::content_type(headers), &bytes)?,
+            };
+            let deletion = Deletion::parse(&options, &request)?;
+            let outcome = match has_name {
+                true => server.delete(&request, &deletion).await?,
+                false => server.delete_collection(&request, &deletion).await?,
+            };
+            Ok(written(form, StatusCode::OK, &outcome.object))
+        }
+        _ => Err(ApiError::method_not_allowed()),
+    }
+}
+
+async fn read(server: &Arc<Server>, request: RequestInfo, form: Form) -> Result<Response<Body>> {
+    if request.options.watch && request.subresource.is_empty() {
+        let events = server.watch(request, form.view).await?;
+        return Ok(json_response(StatusCode::OK, events));
+    }
+    if request.subresource == "scale" {
+        return Ok(written(form, StatusCode::OK, &server.scale(&request).await?));
+    }
+    if !request.name.is_empty() {
+        let object = server.get(&request).await?;
+        return Ok(shown(&request, form, StatusCode::OK, object));
+    }
+    let projection = match form.yaml {
+        true => Projection::Objects,
+        false => Projection::of(&request, form.view),
+    };
+    let found = server.list(&request, &projection).await?;
+    Ok(listed(&request, form, found))
+}
+
+async fn read_object(headers: &HeaderMap, body: Body) -> Result<Value> {
+    let bytes = body::read(body).await?;
+    body::object(negotiate::content_type(headers), &bytes)
+}
+
+/// The answer to a write, with its warnings.
+fn finished(request: &RequestInfo, form: Form, outcome: Outcome) -> Result<Response<Body>> {
+    let status = match outcome.created {
+        true => StatusCode::CREATED,
+        false => StatusCode::OK,
+    };
+    let mut response = match request.subresource.as_str() {
+        "scale" => written(form, status, &outcome.object),
+        _ => shown(request, form, status, outcome.object),
+    };
+    for warning in &outcome.warnings {
+        warn(&mut response, warning);
+    }
+    Ok(response)
+}

@@ -1,0 +1,8 @@
+//! Deletes what a deletion leaves behind: owned objects, the content of namespaces, the objects of CRDs.
+
+mod containers;
+mod owners;
+mod run;
+mod work;
+
+pub use run::run;

@@ -1,0 +1,103 @@
+//! The loop of the garbage collector.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::containers::{empty_definition, empty_namespace};
+use super::owners::{check_dependents, check_owners, release_owner};
+use super::work::{Work, enqueue};
+use crate::error::Result;
+use crate::object;
+use crate::read::Projection;
+use crate::server::Server;
+use crate::storage::{Change, Revision};
+
+/// Wait before failed work is tried again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Changes read from the database at once.
+const CHUNK: usize = 500;
+
+/// Collects garbage until the server stops.
+pub async fn run(server: Arc<Server>) {
+    let mut growth = server.watch_cache.subscribe();
+    let mut cursor = server.watch_cache.latest();
+    let mut queue = BTreeSet::new();
+    while let Err(error) = enqueue_existing(&server, &mut queue).await {
+        tracing::warn!(%error, "objects with owners cannot be read; trying again");
+        tokio::select! {
+            () = server.stop.cancelled() => return,
+            () = tokio::time::sleep(RETRY_INTERVAL) => {}
+        }
+    }
+    loop {
+        let mut failed = BTreeSet::new();
+        for work in std::mem::take(&mut queue) {
+            if let Err(error) = carry_out(&server, &work).await {
+                tracing::warn!(%error, ?work, "collecting failed; trying again");
+                failed.insert(work);
+            }
+        }
+        let has_failed = !failed.is_empty();
+        queue = failed;
+        match next_changes(&server, &mut cursor).await {
+            Ok(changes) if changes.is_empty() => {}
+            Ok(changes) => {
+                changes.iter().for_each(|change| enqueue(change, &mut queue));
+                continue;
+            }
+            Err(error) => tracing::warn!(%error, "changes cannot be read; trying again"),
+        }
+        tokio::select! {
+            () = server.stop.cancelled() => return,
+            () = tokio::time::sleep(RETRY_INTERVAL), if has_failed => {}
+            grown = growth.changed() => if grown.is_err() { return },
+        }
+    }
+}
+
+/// Enqueues everything that may have become garbage while no collector ran.
+async fn enqueue_existing(server: &Server, queue: &mut BTreeSet<Work>) -> Result<()> {
+    queue.extend(server.storage.owned().await?.into_iter().map(Work::Owned));
+    let containers = [
+        ("", "namespaces", Work::Namespace as fn(String) -> Work),
+        (
+            "apiextensions.k8s.io",
+            "customresourcedefinitions",
+            Work::Definition,
+        ),
+    ];
+    for (group, plural, work) in containers {
+        let request = server.internal_request(group, plural, "")?;
+        let listed = server.selected(&request, &Projection::Objects).await?;
+        let terminating = listed
+            .objects
+            .iter()
+            .filter(|object| object::is_terminating(object));
+        queue.extend(terminating.map(|object| work(object::name(object).to_owned())));
+    }
+    Ok(())
+}
+
+/// The changes after `cursor`, which is moved behind them.
+async fn next_changes(server: &Server, cursor: &mut Revision) -> Result<Vec<Arc<Change>>> {
+    let changes = match server.watch_cache.after(*cursor) {
+        Some(changes) => changes,
+        None => server.storage.changes_after(*cursor, CHUNK).await?,
+    };
+    if let Some(last) = changes.last() {
+        *cursor = last.revision;
+    }
+    Ok(changes)
+}
+
+async fn carry_out(server: &Server, work: &Work) -> Result<()> {
+    match work {
+        Work::Owned(key) => check_owners(server, key).await,
+        Work::Owner(key) => release_owner(server, key).await,
+        Work::Gone(uid) => check_dependents(server, uid).await,
+        Work::Namespace(name) if name.is_empty() => Ok(()),
+        Work::Namespace(name) => empty_namespace(server, name).await,
+        Work::Definition(name) => empty_definition(server, name).await,
+    }
+}

@@ -1,0 +1,97 @@
+//! Decodes the stored documents of a list, no further than the answer and its selectors need.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::selection::Selection;
+use crate::error::Result;
+use crate::peek::Parts;
+use crate::request::RequestInfo;
+use crate::request::negotiate::View;
+use crate::resource::Resource;
+use crate::storage::Stored;
+use crate::strategy::Strategy;
+use crate::table::IncludeObject;
+
+/// The parts of each object that an answer shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Projection {
+    /// Documents as stored, if they can be sent unparsed.
+    Documents,
+    /// At least these parts. Built-in kinds are parsed as a whole.
+    Parts(Parts),
+    /// Parsed objects.
+    Objects,
+}
+
+impl Projection {
+    /// The parts that a view shows.
+    pub fn of(request: &RequestInfo, view: View) -> Self {
+        match view {
+            View::Whole | View::Discovery(_) => Self::Documents,
+            View::Table if request.options.include_object == IncludeObject::Object => Self::Objects,
+            View::Table => Self::Parts(request.resource.columns.parts()),
+            View::Metadata => Self::Parts(Parts::metadata()),
+        }
+    }
+}
+
+/// A selected object.
+pub enum Item {
+    /// As stored, unparsed.
+    Document(Arc<str>),
+    /// As served.
+    Object(Value),
+}
+
+/// Decodes and selects the documents of one list.
+pub struct Decoder<'a> {
+    resource: &'a Resource,
+    selection: &'a Selection,
+    /// True when documents are sent as they are stored.
+    is_raw: bool,
+    parts: Option<&'a Parts>,
+    metadata: Parts,
+}
+
+impl<'a> Decoder<'a> {
+    /// A decoder for objects of `resource`.
+    pub fn new(resource: &'a Resource, selection: &'a Selection, projection: &'a Projection) -> Self {
+        let is_shallow = !selection.needs_content();
+        let is_custom = resource.strategy == Strategy::Custom;
+        let is_raw = *projection == Projection::Documents && is_shallow && resource.is_stored_as_served;
+        let parts = match projection {
+            Projection::Parts(parts) if is_shallow && is_custom => Some(parts),
+            Projection::Parts(_) | Projection::Documents | Projection::Objects => None,
+        };
+        Self {
+            resource,
+            selection,
+            is_raw,
+            parts,
+            metadata: Parts::metadata(),
+        }
+    }
+
+    /// Decodes a stored object; `None` when it is not selected.
+    ///
+    /// # Errors
+    /// 500 when the document is damaged.
+    pub fn decode(&self, stored: Stored) -> Result<Option<Item>> {
+        if self.is_raw {
+            let is_selected = self.selection.is_everything()
+                || self
+                    .selection
+                    .matches(&stored.parts(&self.metadata)?, self.resource);
+            return Ok(is_selected.then_some(Item::Document(stored.document)));
+        }
+        let object = match self.parts {
+            Some(parts) => stored.parts(parts)?,
+            None => stored.object()?,
+        };
+        let object = self.resource.served(object);
+        let is_selected = self.selection.is_everything() || self.selection.matches(&object, self.resource);
+        Ok(is_selected.then_some(Item::Object(object)))
+    }
+}

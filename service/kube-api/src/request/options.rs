@@ -1,0 +1,181 @@
+//! Parses the query of a request.
+
+use http::Method;
+use serde_json::Value;
+use url::form_urlencoded;
+
+use crate::error::{ApiError, FieldError, Result, Subject};
+use crate::table::IncludeObject;
+
+/// How strictly unknown members are taken (`fieldValidation`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FieldValidation {
+    /// Dropped in silence.
+    Ignore,
+    /// Dropped with a warning.
+    #[default]
+    Warn,
+    /// Refused.
+    Strict,
+}
+
+/// What happens to objects that the deleted one owns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Propagation {
+    /// Deleted afterwards.
+    #[default]
+    Background,
+    /// Deleted first.
+    Foreground,
+    /// Kept.
+    Orphan,
+}
+
+impl Propagation {
+    /// Reads `propagationPolicy`.
+    ///
+    /// # Errors
+    /// 422 for another word.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "Background" => Ok(Self::Background),
+            "Foreground" => Ok(Self::Foreground),
+            "Orphan" => Ok(Self::Orphan),
+            other => {
+                let supported = ["Foreground", "Background", "Orphan", "nil"].map(Value::from);
+                let error = FieldError::unsupported("propagationPolicy", &other.into(), &supported);
+                Err(invalid_options("DeleteOptions", &error))
+            }
+        }
+    }
+}
+
+/// How the options of a request are called.
+fn options_kind(method: &Method) -> &'static str {
+    match *method {
+        Method::POST => "CreateOptions",
+        Method::PUT => "UpdateOptions",
+        Method::PATCH => "PatchOptions",
+        Method::DELETE => "DeleteOptions",
+        _ => "ListOptions",
+    }
+}
+
+/// 422 for an option that cannot be.
+pub fn invalid_options(kind: &str, error: &FieldError) -> ApiError {
+    let subject = Subject {
+        group: "meta.k8s.io",
+        word: kind,
+    };
+    ApiError::invalid(subject, "", std::slice::from_ref(error))
+}
+
+/// The query of a request.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// `labelSelector`
+    pub label_selector: String,
+    /// `fieldSelector`
+    pub field_selector: String,
+    /// `limit`; 0 is none.
+    pub limit: usize,
+    /// `continue`
+    pub continue_token: String,
+    /// `resourceVersion`
+    pub resource_version: String,
+    /// `resourceVersionMatch`
+    pub resource_version_match: String,
+    /// `watch`
+    pub watch: bool,
+    /// `allowWatchBookmarks`
+    pub allow_bookmarks: bool,
+    /// `sendInitialEvents`
+    pub send_initial_events: Option<bool>,
+    /// `timeoutSeconds`
+    pub timeout_seconds: Option<u64>,
+    /// `dryRun=All`
+    pub dry_run: bool,
+    /// `fieldManager`
+    pub field_manager: String,
+    /// `fieldValidation`
+    pub field_validation: FieldValidation,
+    /// `force`
+    pub force: bool,
+    /// `propagationPolicy`
+    pub propagation: Option<Propagation>,
+    /// `includeObject`
+    pub include_object: IncludeObject,
+}
+
+impl Options {
+    /// Reads a query.
+    ///
+    /// # Errors
+    /// 400 for values that cannot be read, 422 for such that are not offered.
+    pub fn parse(query: &str, method: &Method) -> Result<Self> {
+        let mut options = Self::default();
+        let kind = options_kind(method);
+        let unsupported = |field: &str, value: Value, supported: &[&str]| {
+            let supported: Vec<Value> = supported.iter().map(|word| (*word).into()).collect();
+            invalid_options(kind, &FieldError::unsupported(field, &value, &supported))
+        };
+        let flag = |value: &str| !matches!(value, "false" | "0");
+        let number = |name: &str, value: &str| {
+            value.parse::<u64>().map_err(|_| {
+                ApiError::bad_request(format!("{name}: {value:?} is not a number that can be used here"))
+            })
+        };
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let value = &*value;
+            match &*name {
+                "labelSelector" => options.label_selector = value.to_owned(),
+                "fieldSelector" => options.field_selector = value.to_owned(),
+                "limit" if !value.is_empty() => {
+                    options.limit = usize::try_from(number("limit", value)?).unwrap_or(usize::MAX)
+                }
+                "continue" => options.continue_token = value.to_owned(),
+                "resourceVersion" => options.resource_version = value.to_owned(),
+                "resourceVersionMatch" => options.resource_version_match = value.to_owned(),
+                "watch" => options.watch = flag(value),
+                "allowWatchBookmarks" => options.allow_bookmarks = flag(value),
+                "sendInitialEvents" => options.send_initial_events = Some(flag(value)),
+                "timeoutSeconds" if !value.is_empty() => {
+                    options.timeout_seconds = Some(number("timeoutSeconds", value)?)
+                }
+                "dryRun" => match value {
+                    "All" => options.dry_run = true,
+                    "" => {}
+                    _ => return Err(unsupported("dryRun", vec![value].into(), &["All"])),
+                },
+                "fieldManager" => options.field_manager = value.to_owned(),
+                "fieldValidation" => {
+                    options.field_validation = match value {
+                        "Ignore" => FieldValidation::Ignore,
+                        "Warn" | "" => FieldValidation::Warn,
+                        "Strict" => FieldValidation::Strict,
+                        _ => {
+                            return Err(unsupported(
+                                "fieldValidation",
+                                value.into(),
+                                &["", "Ignore", "Strict", "Warn"],
+                            ));
+                        }
+                    }
+                }
+                "force" => options.force = flag(value),
+                "propagationPolicy" if !value.is_empty() => {
+                    options.propagation = Some(Propagation::parse(value)?)
+                }
+                "includeObject" => {
+                    options.include_object = match value {
+                        "None" => IncludeObject::None,
+                        "Object" => IncludeObject::Object,
+                        _ => IncludeObject::Metadata,
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(options)
+    }
+}

@@ -1,0 +1,203 @@
+//! Keeps the recent changes in memory, in the order of their revisions, and feeds watches from them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tokio::sync::{Notify, watch};
+
+use crate::storage::{Change, Revision};
+
+/// Maximum number of changes in memory; watches that are further behind read from the database.
+const MAX_CHANGES: usize = 16_384;
+/// Maximum size of their documents in memory.
+const MAX_BYTES: usize = 32 << 20;
+
+/// The recent changes without gaps, and a signal for watches when one arrives.
+#[derive(Debug)]
+pub struct WatchCache {
+    recent: Mutex<Recent>,
+    latest: watch::Sender<Revision>,
+    /// Notified when a change arrived before its predecessor.
+    gap: Notify,
+}
+
+#[derive(Debug)]
+struct Recent {
+    /// Without gaps; the last one has the revision `latest`, unless the deque is empty.
+    changes: VecDeque<Arc<Change>>,
+    bytes: usize,
+    latest: Revision,
+    /// Changes that arrived before a predecessor.
+    early: BTreeMap<Revision, Arc<Change>>,
+}
+
+impl WatchCache {
+    /// An empty cache that expects the change after this revision next.
+    pub fn starting_after(revision: Revision) -> Self {
+        Self {
+            recent: Mutex::new(Recent {
+                changes: VecDeque::new(),
+                bytes: 0,
+                latest: revision,
+                early: BTreeMap::new(),
+            }),
+            latest: watch::Sender::new(revision),
+            gap: Notify::new(),
+        }
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        // Nothing in this file can panic while it holds the lock.
+        self.recent
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Adds a committed change; ignores one that is already cached.
+    pub fn add(&self, change: Arc<Change>) {
+        let mut recent = self.recent();
+        if change.revision <= recent.latest {
+            return;
+        }
+        recent.early.insert(change.revision, change);
+        let before = recent.latest;
+        loop {
+            let next = recent.latest + 1;
+            let Some(change) = recent.early.remove(&next) else {
+                break;
+            };
+            recent.latest = next;
+            recent.bytes += change.size();
+            recent.changes.push_back(change);
+        }
+        while recent.changes.len() > MAX_CHANGES || recent.bytes > MAX_BYTES {
+            let Some(oldest) = recent.changes.pop_front() else {
+                break;
+            };
+            recent.bytes -= oldest.size();
+        }
+        let (latest, has_gap) = (recent.latest, !recent.early.is_empty());
+        drop(recent);
+        if latest > before {
+            self.latest.send_replace(latest);
+        }
+        if has_gap {
+            self.gap.notify_one();
+        }
+    }
+
+    /// Adds changes read from the database, in their order. Revisions missing between them were compacted: the cache then begins
+    /// after them.
+    pub fn add_stored(&self, changes: Vec<Arc<Change>>) {
+        for change in changes {
+            let mut recent = self.recent();
+            if change.revision > recent.latest + 1 {
+                recent.changes.clear();
+                recent.bytes = 0;
+                recent.latest = change.revision - 1;
+            }
+            drop(recent);
+            self.add(change);
+        }
+    }
+
+    /// Drops the changes at and before a revision.
+    pub fn compact(&self, revision: Revision) {
+        let mut recent = self.recent();
+        while let Some(oldest) = recent.changes.pop_front_if(|oldest| oldest.revision <= revision) {
+            recent.bytes -= oldest.size();
+        }
+    }
+
+    /// The last revision without a gap before it.
+    pub fn latest(&self) -> Revision {
+        *self.latest.borrow()
+    }
+
+    /// Notifies when [`WatchCache::latest`] grows.
+    pub fn subscribe(&self) -> watch::Receiver<Revision> {
+        self.latest.subscribe()
+    }
+
+    /// Waits until a change arrives before its predecessor, which may have to be read from the database.
+    pub async fn gap(&self) {
+        self.gap.notified().await;
+    }
+
+    pub fn has_gap(&self) -> bool {
+        !self.recent().early.is_empty()
+    }
+
+    /// The changes after a revision, or `None` when the cache does not reach back that far.
+    pub fn after(&self, revision: Revision) -> Option<Vec<Arc<Change>>> {
+        let recent = self.recent();
+        if revision >= recent.latest {
+            return Some(Vec::new());
+        }
+        let first = recent.changes.front()?.revision;
+        if revision + 1 < first {
+            return None;
+        }
+        let skip = usize::try_from(revision + 1 - first).ok()?;
+        Some(recent.changes.range(skip..).cloned().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::{ChangeKind, Key};
+
+    fn change(revision: Revision) -> Arc<Change> {
+        let key = Key {
+            resource: "secrets".into(),
+            namespace: "n".into(),
+            name: "s".into(),
+        };
+        Arc::new(Change::new(
+            revision,
+            ChangeKind::Modified,
+            key,
+            "{}".into(),
+            None,
+        ))
+    }
+
+    fn revisions(cache: &WatchCache, after: Revision) -> Option<Vec<Revision>> {
+        cache
+            .after(after)
+            .map(|changes| changes.iter().map(|change| change.revision).collect())
+    }
+
+    #[test]
+    fn a_change_that_comes_early_waits_for_the_one_before() {
+        let cache = WatchCache::starting_after(4);
+        cache.add(change(6));
+        assert_eq!((cache.latest(), revisions(&cache, 4)), (4, Some(vec![])));
+        cache.add(change(5));
+        assert_eq!((cache.latest(), revisions(&cache, 4)), (6, Some(vec![5, 6])));
+        cache.add(change(5));
+        assert_eq!(revisions(&cache, 5), Some(vec![6]));
+    }
+
+    #[test]
+    fn changes_that_were_read_may_leave_out_compacted_ones() {
+        let cache = WatchCache::starting_after(4);
+        cache.add(change(9));
+        cache.add_stored(vec![change(7), change(8)]);
+        assert_eq!((cache.latest(), revisions(&cache, 6)), (9, Some(vec![7, 8, 9])));
+        assert_eq!(revisions(&cache, 4), None);
+    }
+
+    #[test]
+    fn what_is_older_than_the_log_is_not_answered() {
+        let cache = WatchCache::starting_after(4);
+        cache.add(change(5));
+        assert_eq!(revisions(&cache, 3), None);
+        for revision in 6..6 + MAX_CHANGES as u64 {
+            cache.add(change(revision));
+        }
+        assert_eq!(revisions(&cache, 4), None);
+        assert_eq!(revisions(&cache, 5).map(|found| found.len()), Some(MAX_CHANGES));
+    }
+}

@@ -1,0 +1,110 @@
+//! Stores the result of a write if the object has not changed since it was read.
+
+use serde_json::Value;
+
+use crate::error::{ApiError, Result};
+use crate::object;
+use crate::request::RequestInfo;
+use crate::server::Server;
+use crate::storage::{Expected, Stored, Write, Written};
+
+/// The answer to a write.
+#[derive(Debug)]
+pub struct Outcome {
+    /// True when the object did not exist before.
+    pub created: bool,
+    /// The object, or a `Status`.
+    pub object: Value,
+    /// Texts for `Warning` headers.
+    pub warnings: Vec<String>,
+}
+
+impl Outcome {
+    /// The answer to a change of an existing object, without warnings.
+    pub fn changed(object: Value) -> Self {
+        Self {
+            created: false,
+            object,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// The current version of an object.
+#[derive(Debug)]
+pub struct Existing {
+    pub stored: Stored,
+    /// In the version that is served.
+    pub object: Value,
+}
+
+/// Attempts of a write while other clients write the same object.
+pub const ATTEMPTS: usize = 20;
+/// Maximum size of an object. Source: etcd's `--max-request-bytes`.
+const MAX_BYTES: usize = 1_572_864;
+
+impl Server {
+    /// Reads the object that a request names.
+    ///
+    /// # Errors
+    /// If the database does not answer.
+    pub async fn existing(&self, request: &RequestInfo) -> Result<Option<Existing>> {
+        let key = request.resource.key(&request.namespace, &request.name);
+        let Some(stored) = self.storage.get(&key).await? else {
+            return Ok(None);
+        };
+        let object = request.resource.served(stored.object()?);
+        Ok(Some(Existing { stored, object }))
+    }
+
+    /// Writes an object; `None` if another client wrote it in between.
+    pub(super) async fn commit(
+        &self,
+        request: &RequestInfo,
+        object: Value,
+        existing: Option<Existing>,
+        deletes: bool,
+    ) -> Result<Option<Value>> {
+        let stored = request.resource.as_stored(object);
+        if size(&stored) > MAX_BYTES {
+            return Err(ApiError::object_too_large());
+        }
+        let expected = existing.as_ref().map_or(Expected::Absent, |existing| {
+            Expected::At(existing.stored.revision)
+        });
+        let write = Write {
+            key: request.resource.key(&request.namespace, object::name(&stored)),
+            expected,
+            previous: existing.map(|existing| (existing.stored, request.resource.as_stored(existing.object))),
+            object: stored,
+            deletes,
+        };
+        match self.storage.write(write).await? {
+            Written::Unexpected => Ok(None),
+            Written::Done(change, object) => {
+                self.committed(change).await;
+                Ok(Some(request.resource.served(object)))
+            }
+        }
+    }
+}
+
+/// Bytes of the object's JSON.
+fn size(object: &Value) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    match serde_json::to_writer(&mut count, object) {
+        Ok(()) => count.0,
+        Err(_) => usize::MAX,
+    }
+}
