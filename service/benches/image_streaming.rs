@@ -16,10 +16,10 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use http::request::Parts;
-use muster::images::download::BaseFile;
 use muster::images::{self, Download, DownloadListener, Downloads, Meta, Peer};
 use muster_image::iso9660::Extent;
 use muster_image::{Piece, Plan};
+use muster_operations::base_file::BaseFile;
 
 const MEGABYTE: u64 = 1_000_000;
 /// Kernel's unit of CPU time in `/proc/<pid>/stat` (`getconf CLK_TCK`; 100 on every Linux).

@@ -1,9 +1,7 @@
 //! What machines boot: ISO, kernel, initramfs and iPXE script of an InfraEnv, under our short addresses and under
-//! those of the field's image service (docs/protocol/image-service.md#2).
+//! those of the upstream image service (docs/protocol/image-service.md#2).
 
 pub mod artifact;
-pub mod discovery_ignition;
-pub mod ipxe;
 mod routes;
 
 pub use routes::routes;

@@ -16,8 +16,8 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::app::now;
-use crate::random;
+use muster_operations::now;
+use muster_operations::random;
 
 /// Where the administrator's token is kept, so that all replicas know it and a kubeconfig outlives them.
 const TOKEN_SETTING: &str = "kube_api_token";

@@ -2,7 +2,7 @@
 //!
 //! One controller a kind, each a file here with a folder beside it: pure `status` and `desired`, and `reconcile`, which does the talking.
 //! All of them talk through [`kube::Client`], to a real API server or to the built-in one in this process. They run in the replica that
-//! leads ([`lead`]); what changed in the database reaches them through [`pushed`]. On start each looks at everything anew, so that nothing
+//! leads ([`lead`]); what changed in the database reaches them through [`Changes`](muster_operations::changes::Changes). On start each looks at everything anew, so that nothing
 //! depends on what was pushed before.
 
 pub mod agent;
@@ -20,11 +20,9 @@ pub mod infra_env;
 pub mod kinds;
 pub mod lead;
 pub mod lease;
-pub mod pushed;
 #[cfg(test)]
 mod recorded;
 pub mod secrets;
-pub mod state;
 
 use std::sync::Arc;
 
@@ -36,8 +34,6 @@ use tokio_util::sync::CancellationToken;
 pub use context::Context;
 pub use drive::drive;
 pub use error::Error;
-pub use pushed::Pushed;
-pub use state::BridgeState;
 
 /// Runs all controllers until `stop`. It ends early only when one of them ends, which none should.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {

@@ -5,6 +5,7 @@ pub mod clusters;
 pub mod description;
 pub mod download;
 pub mod events;
+pub mod gate;
 pub mod hosts;
 pub mod infra_envs;
 pub mod logs;

@@ -11,15 +11,14 @@ use clap::ValueEnum;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use muster_kube_api::KubeApi;
+use muster_operations::{Operations, random};
 use muster_store::{Kind, Store};
 use rustix::fs::{FlockOperation, flock};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::app::App;
 use crate::builtin_api::BuiltinApi;
 use crate::controllers::bridge::{self, Bridge};
-use crate::random;
 use crate::settings::ServeArgs;
 
 /// Which Kubernetes API, as `--kube-api` says it.
@@ -153,7 +152,7 @@ impl Kubernetes {
     /// Listens in `tasks` and runs the bridge in `background`, until `stop`.
     pub fn start(
         self,
-        app: &Arc<App>,
+        operations: &Arc<Operations>,
         tasks: &mut JoinSet<Result<()>>,
         background: &mut JoinSet<()>,
         stop: &CancellationToken,
@@ -162,7 +161,7 @@ impl Kubernetes {
             Self::Off => Running::Off,
             Self::Builtin { api, lease, name } => {
                 let client = api.client();
-                background.spawn(bridge::run(app.clone(), Bridge { client, lease }, stop.clone()));
+                background.spawn(bridge::run(operations.clone(), Bridge { client, lease }, stop.clone()));
                 let (address, kubeconfig) = (api.address, api.kubeconfig.clone());
                 Running::Builtin {
                     api: api.listen(tasks, stop.clone()),
@@ -172,7 +171,7 @@ impl Kubernetes {
                 }
             }
             Self::Cluster { client, lease, name } => {
-                background.spawn(bridge::run(app.clone(), Bridge { client, lease }, stop.clone()));
+                background.spawn(bridge::run(operations.clone(), Bridge { client, lease }, stop.clone()));
                 Running::Cluster { name }
             }
         }

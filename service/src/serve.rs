@@ -8,26 +8,23 @@ use anyhow::{Context, Result};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use muster_core::host::agent_version::OWN_PREFIX;
 use muster_core::secret::Secret;
+use muster_operations::auth::{Auth, Keys, keys};
+use muster_operations::bridge::BridgeState;
+use muster_operations::hosts::HostSettings;
+use muster_operations::live_image::LiveImages;
+use muster_operations::urls::Urls;
+use muster_operations::{OperationSettings, Operations, jobs, now};
 use muster_store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::app::{App, now};
-use crate::auth::{Auth, Keys, keys};
-use crate::background;
-use crate::check_ins::CheckIns;
-use crate::clusters::Clusters;
-use crate::controllers::BridgeState;
-use crate::hosts::Hosts;
+use crate::app::App;
 use crate::http::{router, status};
-use crate::images::{Downloads, LiveImages};
-use crate::infra_envs::InfraEnvs;
+use crate::images::Downloads;
 use crate::kubernetes::{Kubernetes, Running, Source};
 use crate::settings::{AuthMode, ServeArgs};
-use crate::urls::Urls;
-use crate::{listen, logging};
+use crate::{listen, logging, upkeep};
 
 /// File name of the live image beside the program or in the data dir.
 pub const LIVE_IMAGE_NAME: &str = "muster-live-x86_64.iso";
@@ -63,28 +60,29 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         .await?
         .with_event_limits(args.event_limits.clone());
     let keys = open_keys(&store, args.auth_key.as_deref()).await?;
+    let operations = Arc::new(Operations::new(
+        store,
+        Auth::new(args.auth_mode() == AuthMode::Local, keys, args.url_lifetime),
+        LiveImages::new(live_image_candidates(&args)),
+        BridgeState::new(kube_source != Source::Off, kube_source == Source::Builtin),
+        OperationSettings {
+            hosts: HostSettings {
+                requirements: args.requirements.load()?,
+                agent_version: format!("{OWN_PREFIX}{}", env!("CARGO_PKG_VERSION")),
+                agent_image: args.agent_image.clone(),
+                listening_since: now(),
+            },
+            urls,
+            service_ca: service_ca(&args)?,
+            openshift_versions: args.openshift_versions.clone(),
+        },
+    ));
     let app = Arc::new(App {
-        auth: Auth::new(args.auth_mode(), keys, args.url_lifetime),
-        service_ca: service_ca(&args)?,
-        infra_envs: InfraEnvs::new(store.clone()),
-        clusters: Clusters::new(store.clone()),
-        hosts: Hosts::new(store.clone()),
-        check_ins: CheckIns::default(),
-        live_images: LiveImages::new(live_image_candidates(&args)),
+        operations: operations.clone(),
         downloads: Downloads::new(args.max_downloads as usize),
-        requirements: args.requirements.load()?,
-        reply_limits: Default::default(),
-        agent_version: format!("{OWN_PREFIX}{}", env!("CARGO_PKG_VERSION")),
-        agent_image: args.agent_image.clone(),
-        openshift_versions: args.openshift_versions.clone(),
-        listening_since: now(),
-        effects_wait: Notify::new(),
-        bridge: BridgeState::new(&kube_source),
         metrics: PrometheusBuilder::new()
             .install_recorder()
             .context("metrics cannot be recorded")?,
-        urls,
-        store,
     });
 
     let kube = Kubernetes::open(&args, kube_source, &app.store, kube_listener).await?;
@@ -109,15 +107,12 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         stop.clone(),
         args.drain_timeout,
     )?;
-    let jobs = CancellationToken::new();
+    let background_stop = CancellationToken::new();
     let mut background = JoinSet::new();
-    background.spawn(background::changes::run(app.clone(), jobs.clone()));
-    background.spawn(background::flush::run(app.clone(), jobs.clone()));
-    background.spawn(background::deadlines::run(app.clone(), jobs.clone()));
-    background.spawn(background::outbox::run(app.clone(), jobs.clone()));
-    background.spawn(background::upkeep::run(app.clone(), jobs.clone()));
+    jobs::start(&operations, &mut background, &background_stop);
+    background.spawn(upkeep::run(app.metrics.clone(), background_stop.clone()));
     // Kept until the end: with it the API ends.
-    let kube = kube.start(&app, &mut tasks, &mut background, &stop);
+    let kube = kube.start(&operations, &mut tasks, &mut background, &stop);
     greet(&app, &args, api_address, boot_address, &kube).await;
 
     let outcome = until_stopped(&mut signals, &mut tasks, &mut background).await;
@@ -128,7 +123,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     stop.cancel();
     let drained = drain(&mut signals, &mut tasks).await;
     // Requests are over, so nothing is noted any more: the last flush is complete.
-    jobs.cancel();
+    background_stop.cancel();
     tokio::select! {
         () = async { while background.join_next().await.is_some() {} } => {}
         () = signals.next() => tracing::warn!("a second signal: background jobs are cut off"),

@@ -13,12 +13,10 @@ use muster_core::infra_env::InfraEnv;
 use serde::Deserialize;
 
 use super::artifact::{self, Artifact};
-use super::ipxe;
 use crate::app::App;
-use crate::auth::Caller;
-use crate::auth::gate::{Allowed, Target, admit, infra_env_of};
-use crate::http::body::{Path, Query};
+use crate::http::body::{Path, Query, parse_mac};
 use crate::http::download::attachment;
+use crate::http::gate::{Allowed, Caller, Target, admit, infra_env_of};
 use crate::http::problem::Problem;
 
 /// The routes; all answer GET and HEAD.
@@ -48,8 +46,8 @@ async fn by_boot_id(
         "initrd.img" => Artifact::Initrd,
         "boot.ipxe" => {
             let script = match query.mac.as_deref().filter(|mac| !mac.is_empty()) {
-                Some(mac) => ipxe::boot_script_for(&app, &infra_env, mac).await?,
-                None => ipxe::boot_script(&app, &infra_env).await?,
+                Some(mac) => app.boot_script_for(&infra_env, parse_mac(mac)?).await?,
+                None => app.boot_script(&infra_env).await?,
             };
             return Ok(attachment("boot.ipxe", infra_env.updated_at, script));
         }
@@ -169,7 +167,7 @@ async fn admitted(app: &App, id: InfraEnvId, request: &Parts) -> Result<Arc<Infr
         !matches!(caller, Caller::InfraEnv(other) if other != id),
         "the gate checks the scope"
     );
-    app.infra_envs.get(id).await
+    Ok(app.infra_envs.get(id).await?)
 }
 
 fn check_file(file: &str) -> Result<(), Problem> {

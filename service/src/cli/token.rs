@@ -8,7 +8,7 @@ use muster_api::ids::InfraEnvId;
 use muster_store::Store;
 
 use super::output::print;
-use crate::auth::Claims;
+use muster_operations::auth::Claims;
 use crate::serve::open_keys;
 use crate::settings::default_database_url;
 

@@ -102,8 +102,8 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     });
     let mut tasks = JoinSet::new();
     // Before anything is read: what changes from here on is told.
-    tasks.spawn(feed.clone().hosts(context.pushed.hosts()));
-    tasks.spawn(feed.clone().clusters(context.pushed.clusters()));
+    tasks.spawn(feed.clone().hosts(context.changes.subscribe_hosts()));
+    tasks.spawn(feed.clone().clusters(context.changes.subscribe_clusters()));
     let (listed, is_listed) = tokio::sync::oneshot::channel();
     tasks.spawn(feed.clone().agents(client.clone(), listed));
     tasks.spawn(feed.clone().infra_envs(client.clone(), infra_env_writer));

@@ -21,7 +21,7 @@ use super::agent::patch_params;
 use super::agent_labels::{Labels, error_value, key, unusable};
 use super::conditions::{condition, set};
 use super::{Error, finalizers};
-use crate::app::now;
+use muster_operations::now;
 
 /// From one count to the next.
 const REST: Duration = Duration::from_millis(400);

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::cluster_deployment::{delete, install_ref};
 use super::{Context, Error, drive, kube_ref};
-use crate::app::now;
+use muster_operations::now;
 use status::{Known, Synced, status};
 
 /// Runs the controller until `stop`.

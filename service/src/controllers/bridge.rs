@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 use super::error::words;
 use super::lead::{Lead, alone};
 use super::lease::Terms;
-use super::state::Standing;
+use muster_operations::bridge::BridgeStatus;
 use super::{Context, kinds};
-use crate::app::{App, now};
+use muster_operations::{Operations, now};
 
 /// How often it is looked whether kinds that are missing have come.
 const LOOKING: Duration = Duration::from_secs(5);
@@ -25,7 +25,7 @@ pub struct Bridge {
 }
 
 /// Runs until `stop`.
-pub async fn run(app: Arc<App>, bridge: Bridge, stop: CancellationToken) {
+pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) {
     let Bridge { client, lease } = bridge;
     tokio::select! {
         () = kinds_known(&app, &client) => {}
@@ -46,15 +46,15 @@ pub async fn run(app: Arc<App>, bridge: Bridge, stop: CancellationToken) {
 }
 
 /// Waits until the API server knows all kinds.
-async fn kinds_known(app: &App, client: &Client) {
+async fn kinds_known(app: &Operations, client: &Client) {
     loop {
-        let before = app.bridge.standing();
+        let before = app.bridge.status();
         match kinds::lacking(client).await {
             Ok(None) => return,
-            Ok(Some(what)) => app.bridge.set(Standing::LacksKinds(what)),
-            Err(error) => app.bridge.unheard(now(), words(&error)),
+            Ok(Some(what)) => app.bridge.set(BridgeStatus::LacksKinds(what)),
+            Err(error) => app.bridge.unreachable(now(), words(&error)),
         }
-        let standing = app.bridge.standing();
+        let standing = app.bridge.status();
         if std::mem::discriminant(&before) != std::mem::discriminant(&standing) {
             tracing::warn!("custom resources wait: {standing}");
         }

@@ -78,7 +78,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
 fn pushed(context: &Context) -> impl Stream<Item = ObjectRef<ClusterDeployment>> + Send + use<> {
     let app = context.app.clone();
     let seen: Arc<Mutex<HashMap<ClusterId, i64>>> = Arc::default();
-    context.pushed.clusters().filter_map(move |id| {
+    context.changes.subscribe_clusters().filter_map(move |id| {
         let (app, seen) = (app.clone(), seen.clone());
         async move {
             let version = app.store.cluster_versions(id).await.ok()??.version;

@@ -3,8 +3,8 @@
 use muster_core::infra_env::Invalid;
 use muster_store::StoreError;
 
-use crate::http::problem::Problem;
-use crate::infra_envs::chain;
+use muster_operations::OperationError;
+use muster_operations::chain;
 
 /// A reconcile that did not do what it should. No text holds a secret value.
 #[derive(Debug, thiserror::Error)]
@@ -12,12 +12,9 @@ pub enum Error {
     /// The Kubernetes API refused, or does not answer.
     #[error("the Kubernetes API: {}", words(.0))]
     Kube(#[from] kube::Error),
-    /// The service refused, as it refuses a REST call.
-    #[error("{}", .0.reason())]
-    Problem(Problem),
-    /// The database.
-    #[error("{0}")]
-    Store(#[from] StoreError),
+    /// An operation of the service failed.
+    #[error(transparent)]
+    Operation(#[from] OperationError),
     /// What the object asks for cannot be done; in words for its writer.
     #[error("{0}")]
     Input(String),
@@ -31,8 +28,8 @@ impl Error {
     pub fn is_input(&self) -> bool {
         match self {
             Self::Input(_) => true,
-            Self::Problem(problem) => problem.status().is_client_error(),
-            Self::Kube(_) | Self::Store(_) | Self::Internal(_) => false,
+            Self::Operation(error) => error.is_input(),
+            Self::Kube(_) | Self::Internal(_) => false,
         }
     }
 
@@ -40,8 +37,8 @@ impl Error {
     pub fn is_conflict(&self) -> bool {
         match self {
             Self::Kube(kube::Error::Api(status)) => status.code == 409,
-            Self::Store(error) => error.is_conflict(),
-            Self::Kube(_) | Self::Problem(_) | Self::Input(_) | Self::Internal(_) => false,
+            Self::Operation(error) => error.is_conflict(),
+            Self::Kube(_) | Self::Input(_) | Self::Internal(_) => false,
         }
     }
 
@@ -72,9 +69,9 @@ pub fn words(error: &kube::Error) -> String {
     }
 }
 
-impl From<Problem> for Error {
-    fn from(problem: Problem) -> Self {
-        Self::Problem(problem)
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::Operation(error.into())
     }
 }
 
@@ -88,6 +85,12 @@ impl From<Invalid> for Error {
 mod tests {
     use super::*;
     use kube::core::Status;
+    use muster_api::ids::ClusterId;
+    use muster_core::host::{RefusalClass, Refused};
+    use muster_store::Subject;
+    use muster_api::ids::ClusterId;
+    use muster_core::host::{RefusalClass, Refused};
+    use muster_store::Subject;
 
     fn answered(code: u16) -> Error {
         Error::Kube(kube::Error::Api(Box::new(Status {
@@ -98,17 +101,30 @@ mod tests {
 
     #[test]
     fn what_the_writer_of_an_object_must_mend_is_input_and_all_else_is_tried_again() {
+        let subject = Subject::Cluster(ClusterId::random());
         for input in [
             Error::Input("x".into()),
-            Problem::invalid("x").into(),
-            Problem::not_found("x").into(),
-            Problem::conflict("x").into(),
+            OperationError::Invalid(Invalid::new("x", "y")).into(),
+            OperationError::Missing(subject).into(),
+            OperationError::Refused(Refused {
+                class: RefusalClass::UserConflict,
+                status: None,
+                event: "x",
+                reason: "y".into(),
+            })
+            .into(),
         ] {
             assert!(input.is_input(), "{input:?}");
         }
+        let corrupt = StoreError::Corrupt {
+            table: "hosts",
+            id: "x".into(),
+            column: "y",
+            reason: "z".into(),
+        };
         for passing in [
-            Problem::internal().into(),
-            Problem::unavailable("x").into(),
+            corrupt.into(),
+            OperationError::Busy(subject).into(),
             answered(409),
             answered(404),
             answered(500),

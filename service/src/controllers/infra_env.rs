@@ -85,7 +85,7 @@ fn pushed(
     store: Store<InfraEnv>,
 ) -> impl Stream<Item = ObjectRef<InfraEnv>> + Send + use<> {
     let app = context.app.clone();
-    let infra_envs = context.pushed.infra_envs().filter_map(move |id| {
+    let infra_envs = context.changes.subscribe_infra_envs().filter_map(move |id| {
         let app = app.clone();
         async move {
             let found = app.infra_envs.refresh(id).await.ok().flatten()?;
@@ -93,7 +93,7 @@ fn pushed(
         }
     });
     let app = context.app.clone();
-    let hosts = context.pushed.hosts().filter_map(move |(id, _)| {
+    let hosts = context.changes.subscribe_hosts().filter_map(move |(id, _)| {
         let (app, store) = (app.clone(), store.clone());
         async move {
             let found = app.infra_envs.find(id).await.ok().flatten()?;

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::words;
 use super::lease::{Move, Observer, Terms};
-use super::state::{BridgeState, Standing};
-use crate::app::now;
+use muster_operations::bridge::{BridgeState, BridgeStatus};
+use muster_operations::now;
 
 /// An API server that does not answer for so long is taken for gone.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -130,7 +130,7 @@ impl Lead {
         W: Fn(CancellationToken) -> F,
         F: Future<Output = ()> + Send + 'static,
     {
-        let mut working = Working::new(state);
+        let mut working = Working::new();
         let mut renewed = Instant::now();
         loop {
             let began = Instant::now();
@@ -142,7 +142,7 @@ impl Lead {
             match turn {
                 Ok(Ok(Turn::Mine)) => {
                     renewed = began;
-                    state.set(Standing::Leading);
+                    state.set(BridgeStatus::Leading);
                     if !working.is_begun() {
                         tracing::info!("this replica leads: its controllers run");
                         working.begin(&work);
@@ -153,7 +153,7 @@ impl Lead {
                         tracing::warn!(leader, "the lease is another's; the controllers here are stopped");
                         working.cut_off().await;
                     }
-                    state.set(Standing::Following(leader));
+                    state.set(BridgeStatus::Following(leader));
                 }
                 Ok(Ok(Turn::Contested)) => {}
                 Ok(Err(error)) => unheard(state, words(&error)),
@@ -183,8 +183,8 @@ where
     W: Fn(CancellationToken) -> F,
     F: Future<Output = ()> + Send + 'static,
 {
-    let mut working = Working::new(state);
-    state.set(Standing::Leading);
+    let mut working = Working::new();
+    state.set(BridgeStatus::Leading);
     while !stop.is_cancelled() {
         working.begin(&work);
         tokio::select! {
@@ -196,23 +196,21 @@ where
 }
 
 fn unheard(state: &BridgeState, why: String) {
-    if !matches!(state.standing(), Standing::Unheard { .. }) {
+    if !matches!(state.status(), BridgeStatus::Unreachable { .. }) {
         tracing::warn!(why, "the Kubernetes API does not answer; trying again");
     }
-    state.unheard(now(), why);
+    state.unreachable(now(), why);
 }
 
 /// The work of the one who leads, as one task.
-struct Working<'a> {
-    state: &'a BridgeState,
+struct Working {
     task: JoinSet<()>,
     stop: CancellationToken,
 }
 
-impl<'a> Working<'a> {
-    fn new(state: &'a BridgeState) -> Self {
+impl Working {
+    fn new() -> Self {
         Self {
-            state,
             task: JoinSet::new(),
             stop: CancellationToken::new(),
         }
@@ -228,8 +226,6 @@ impl<'a> Working<'a> {
         F: Future<Output = ()> + Send + 'static,
     {
         self.stop = CancellationToken::new();
-        // Before anything is looked at: what changes from now on is told.
-        self.state.pushed().listened_to(true);
         self.task.spawn(work(self.stop.clone()));
     }
 
@@ -249,13 +245,11 @@ impl<'a> Working<'a> {
             Some(Err(error)) => tracing::error!(%error, "the controllers broke; they are started anew"),
             None => std::future::pending().await,
         }
-        self.state.pushed().listened_to(false);
         // What ends at once is not begun again at once.
         tokio::time::sleep(Terms::default().retry).await;
     }
 
     async fn cut_off(&mut self) {
-        self.state.pushed().listened_to(false);
         self.task.shutdown().await;
     }
 

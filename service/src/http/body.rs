@@ -4,6 +4,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::request::Parts;
 use http::{HeaderMap, header};
+use muster_ipxe::{MacAddress, MacError};
 use serde::de::DeserializeOwned;
 
 use super::objects::Objects;
@@ -104,6 +105,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
                 })
             })
     }
+}
+
+/// Parses the `mac` parameter of boot scripts.
+pub fn parse_mac(text: &str) -> Result<MacAddress, Problem> {
+    text.parse()
+        .map_err(|error: MacError| Problem::bad_request(error.to_string()))
 }
 
 /// Path parameters; what is no UUID is a 400.

@@ -25,7 +25,7 @@ use utoipa_axum::routes;
 use super::hosts::USER;
 use super::problem::Problem;
 use crate::app::App;
-use crate::auth::Caller;
+use crate::http::gate::Caller;
 
 /// Operations of people.
 pub fn user_routes() -> OpenApiRouter<Arc<App>> {

@@ -8,7 +8,7 @@ use utoipa::openapi::schema::{OneOf, OneOfBuilder};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder, Schema};
 
-use crate::auth::gate::Allowed;
+use crate::http::gate::Allowed;
 
 /// The media type of every refusal.
 const JSON: &str = "application/json";

@@ -20,7 +20,7 @@ use utoipa_axum::routes;
 use super::body::Query;
 use super::problem::Problem;
 use crate::app::App;
-use crate::auth::Caller;
+use crate::http::gate::Caller;
 
 /// Events answered when no limit is given.
 const DEFAULT_LIMIT: i64 = 5000;

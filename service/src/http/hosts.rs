@@ -21,10 +21,9 @@ mod update;
 use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
-use http::StatusCode;
 use muster_api::host::Host as HostView;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_core::host::{self, Host, RefusalClass, Refused, Shown};
+use muster_core::host::{self, Host, Shown};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -99,15 +98,4 @@ async fn acted_on(app: &App, found: &Host) -> Result<HostView, Problem> {
 
 fn unknown(infra_env_id: InfraEnvId, host_id: HostId) -> Problem {
     Problem::not_found(format!("host {host_id} in infra_env {infra_env_id}"))
-}
-
-impl From<Refused> for Problem {
-    fn from(refused: Refused) -> Self {
-        let status = match refused.class {
-            // Agents log a refused report and go on, whatever its code; a 500 would blame the service.
-            RefusalClass::UserConflict | RefusalClass::NotAccepted => StatusCode::CONFLICT,
-            RefusalClass::BadInput => StatusCode::BAD_REQUEST,
-        };
-        Self::Handler(status, refused.reason)
-    }
 }

@@ -14,11 +14,10 @@ mod update;
 use std::sync::Arc;
 
 use muster_api::infra_env::InfraEnv as InfraEnvView;
-use muster_core::infra_env::{self, InfraEnv, Invalid};
+use muster_core::infra_env::{self, InfraEnv};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
-use super::problem::Problem;
 use crate::app::App;
 
 /// Operations of people.
@@ -52,10 +51,4 @@ pub fn files_route() -> UtoipaMethodRouter<Arc<App>> {
 
 fn view(app: &App, infra_env: &InfraEnv) -> InfraEnvView {
     infra_env::view::view(infra_env, &app.urls.iso(infra_env), None, super::hosts::USER)
-}
-
-impl From<Invalid> for Problem {
-    fn from(invalid: Invalid) -> Self {
-        Self::invalid(invalid.to_string())
-    }
 }

@@ -1,9 +1,16 @@
-//! Every answer that is not what was asked for. The two shapes are the protocol's (docs/protocol/rest-behaviour.md#1.1).
+//! Maps every error to an HTTP answer. The two shapes are the protocol's (docs/protocol/rest-behaviour.md#1.1).
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use muster_api::error::{ApiError, InfraError};
+use muster_core::host::{RefusalClass, Refused};
+use muster_core::ignition::DiscoveryError;
+use muster_core::infra_env::Invalid;
+use muster_operations::boot::NoScript;
+use muster_operations::live_image::LiveImageUnavailable;
+use muster_operations::{OperationError, chain};
+use muster_store::{StoreError, Subject};
 
 /// A refusal, with the words that help.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,15 +75,75 @@ impl Problem {
     }
 }
 
-/// What became of a change of something that others may have deleted in between, which is no failure.
-///
-/// # Errors
-/// Any other than 404.
-pub fn unless_gone<T>(outcome: Result<T, Problem>) -> Result<(), Problem> {
-    match outcome {
-        Ok(_) => Ok(()),
-        Err(problem) if problem.status() == StatusCode::NOT_FOUND => Ok(()),
-        Err(problem) => Err(problem),
+impl From<OperationError> for Problem {
+    fn from(error: OperationError) -> Self {
+        let text = error.to_string();
+        match error {
+            OperationError::Missing(_) => Self::Handler(StatusCode::NOT_FOUND, text),
+            OperationError::Refused(refused) => refused.into(),
+            OperationError::Invalid(_) | OperationError::Inhabited { .. } => Self::invalid(text),
+            OperationError::Installing { .. } => Self::conflict(text),
+            OperationError::Busy(Subject::Host { .. }) => Self::unavailable(text),
+            OperationError::Busy(Subject::InfraEnv(_) | Subject::Cluster(_)) => Self::conflict(text),
+            OperationError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        match refused.class {
+            // Agents log a refused report and go on, whatever its code; a 500 would blame the service.
+            RefusalClass::UserConflict | RefusalClass::NotAccepted => Self::conflict(refused.reason),
+            RefusalClass::BadInput => Self::invalid(refused.reason),
+        }
+    }
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Self {
+        Self::invalid(invalid.to_string())
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::Conflict { .. } => Self::conflict(error.to_string()),
+            StoreError::Missing { .. } => Self::Handler(StatusCode::NOT_FOUND, error.to_string()),
+            _ if error.is_temporary() => {
+                tracing::warn!(error = %chain(&error), "the database is not available");
+                Self::unavailable(error.to_string())
+            }
+            _ => {
+                tracing::error!(error = %chain(&error), "the database refused");
+                Self::internal()
+            }
+        }
+    }
+}
+
+impl From<LiveImageUnavailable> for Problem {
+    fn from(error: LiveImageUnavailable) -> Self {
+        Self::unavailable(chain(&error))
+    }
+}
+
+impl From<NoScript> for Problem {
+    fn from(error: NoScript) -> Self {
+        let text = error.to_string();
+        match error {
+            NoScript::Installed { .. } => Self::Handler(StatusCode::NOT_FOUND, text),
+            NoScript::Ambiguous { .. } | NoScript::Unusable(_) => Self::conflict(text),
+            NoScript::Unavailable(error) => error.into(),
+            NoScript::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<DiscoveryError> for Problem {
+    fn from(error: DiscoveryError) -> Self {
+        Self::conflict(error.to_string())
     }
 }
 

@@ -1,35 +1,15 @@
-//! Every request has an id, every answer says it, every log line of the request carries it.
+//! Gives every request an id, which its answer, its events and its log lines carry.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderName, HeaderValue};
-use muster_store::Store;
 use tracing::Instrument;
 use uuid::Uuid;
 
 static HEADER: HeaderName = HeaderName::from_static("x-request-id");
-
-tokio::task_local! {
-    static CURRENT: Arc<str>;
-}
-
-/// The id of the request that is being answered; `None` in background jobs. It is stored with the events that the
-/// request causes, so it is known as deep as these are written, without every call on the way handing it on.
-pub fn current() -> Option<Arc<str>> {
-    CURRENT.try_with(Arc::clone).ok()
-}
-
-/// The store, for a write whose events are to name the request that causes them.
-pub fn naming(store: &Store) -> Store {
-    match current() {
-        Some(id) => store.on_behalf_of(id),
-        None => store.clone(),
-    }
-}
 
 /// Middleware: takes the caller's id when it is printable and short, makes one otherwise; logs and measures the request.
 pub async fn trace(request: Request, next: Next) -> Response {
@@ -51,7 +31,7 @@ pub async fn trace(request: Request, next: Next) -> Response {
     let span = tracing::info_span!("request", request_id = %id, %method, route);
     let started = Instant::now();
     let answered = next.run(request).instrument(span.clone());
-    let mut response = CURRENT.scope(id.as_str().into(), answered).await;
+    let mut response = muster_operations::request_id::scope(&id, answered).await;
 
     let status = response.status();
     let seconds = started.elapsed().as_secs_f64();

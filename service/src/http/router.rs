@@ -23,7 +23,7 @@ use super::{
     clusters, description, events, hosts, infra_envs, logs, operators, request_id, status, support, versions,
 };
 use crate::app::App;
-use crate::auth::gate::{Allowed, require};
+use crate::http::gate::{Allowed, require};
 use crate::boot;
 
 /// A body that brings nothing for so long is given up (400): its connection is wanted by others.

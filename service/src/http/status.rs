@@ -12,7 +12,7 @@ use serde::Serialize;
 use strum::VariantArray;
 
 use crate::app::App;
-use crate::infra_envs::chain;
+use muster_operations::chain;
 
 /// How long `/ready` waits for the database: who asks wants to know how it is now, and has limits of their own.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(3);
@@ -47,7 +47,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Readiness>)
     let kubernetes = if database.is_err() && app.bridge.is_in_database() {
         "waits for the database, which it is kept in".to_owned()
     } else {
-        app.bridge.standing().to_string()
+        app.bridge.status().to_string()
     };
     let readiness = Readiness {
         status,

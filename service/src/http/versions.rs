@@ -32,8 +32,8 @@ pub async fn list_component_versions(State(app): State<Arc<App>>) -> Json<ListVe
     let versions = [
         ("assisted-installer-service", service),
         ("assisted-installer-controller", service),
-        ("discovery-agent", &app.agent_version),
-        ("assisted-installer", &app.agent_version),
+        ("discovery-agent", app.hosts.agent_version()),
+        ("assisted-installer", app.hosts.agent_version()),
     ];
     Json(ListVersions {
         release_tag: None,

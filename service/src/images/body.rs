@@ -14,7 +14,7 @@ use muster_image::{Piece, Plan};
 use tokio::task::JoinHandle;
 
 use super::buffers::{BUFFER_BYTES, Buffers};
-use super::download::BaseFile;
+use muster_operations::base_file::BaseFile;
 use super::downloads::Slot;
 use super::transport::{FileChannel, MOST_RUN_BYTES};
 

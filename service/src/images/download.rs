@@ -1,26 +1,27 @@
-//! What a client downloads: the bytes as a plan, the base file they come from, and what the headers say of them.
+//! Describes a download: its bytes as a plan over a base file, and its headers.
 
-use std::fs::{File, Metadata};
-use std::io::{self, IoSliceMut};
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use muster_image::Plan;
-use rustix::io::{Errno, ReadWriteFlags, preadv2};
+use muster_api::live::LiveConfig;
+use muster_image::{Customisation, CustomiseError, ImageBytes, Plan};
+use muster_operations::base_file::BaseFile;
+use muster_operations::live_image::OpenLiveImage;
+
+/// UEFI HTTP boot takes this for a CD whatever the URL ends in (docs/protocol/ipxe.md#5).
+const ISO_TYPE: &str = "application/vnd.efi-iso";
+const BINARY_TYPE: &str = "application/octet-stream";
 
 /// A download, ready to be served to any client.
 #[derive(Debug, Clone)]
 pub struct Download {
-    /// Which bytes.
     pub plan: Plan,
-    /// Where those of the base are.
+    /// The file that the plan's ranges of the base refer to.
     pub base: Arc<BaseFile>,
-    /// Headers.
     pub meta: Meta,
 }
 
-/// What headers say of a download.
+/// The headers of a download.
 #[derive(Debug, Clone)]
 pub struct Meta {
     /// Strong entity tag, quoted.
@@ -33,93 +34,57 @@ pub struct Meta {
     pub file_name: String,
 }
 
-/// An open base file that notices when somebody writes to it.
-#[derive(Debug)]
-pub struct BaseFile {
-    file: File,
-    stamp: FileStamp,
-}
+impl Download {
+    /// The ISO of an InfraEnv that last changed at `updated_at`.
+    pub fn iso(
+        live: &OpenLiveImage,
+        wanted: &Customisation,
+        updated_at: SystemTime,
+        file_name: impl Into<String>,
+    ) -> Result<Self, CustomiseError> {
+        let bytes = live.image.iso(wanted)?;
+        Ok(Self::new(live, bytes, updated_at, ISO_TYPE, file_name))
+    }
 
-/// Equal stamps: the same bytes, as far as the file system tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileStamp {
-    device: u64,
-    inode: u64,
-    length: u64,
-    modified: (i64, i64),
-}
+    /// The initramfs with the InfraEnv's configuration appended, for iPXE.
+    pub fn initrd(
+        live: &OpenLiveImage,
+        config: &LiveConfig,
+        updated_at: SystemTime,
+        file_name: impl Into<String>,
+    ) -> Result<Self, CustomiseError> {
+        let bytes = live.image.initrd(config)?;
+        Ok(Self::new(live, bytes, updated_at, BINARY_TYPE, file_name))
+    }
 
-impl From<&Metadata> for FileStamp {
-    fn from(metadata: &Metadata) -> Self {
+    /// The kernel.
+    pub fn kernel(live: &OpenLiveImage) -> Self {
+        Self::new(live, live.image.kernel(), live.modified, BINARY_TYPE, "vmlinuz")
+    }
+
+    fn new(
+        live: &OpenLiveImage,
+        bytes: ImageBytes,
+        updated_at: SystemTime,
+        content_type: &'static str,
+        file_name: impl Into<String>,
+    ) -> Self {
+        let meta = Meta {
+            etag: bytes.etag,
+            last_modified: whole_seconds(updated_at.max(live.modified)),
+            content_type,
+            file_name: file_name.into(),
+        };
         Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            length: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            plan: bytes.plan,
+            base: live.base().clone(),
+            meta,
         }
     }
 }
 
-impl BaseFile {
-    /// Remembers the file's present state.
-    pub fn new(file: File) -> io::Result<Self> {
-        let stamp = FileStamp::from(&file.metadata()?);
-        Ok(Self { file, stamp })
-    }
-
-    /// The state when it was opened.
-    pub fn stamp(&self) -> FileStamp {
-        self.stamp
-    }
-
-    /// The file itself.
-    pub fn file(&self) -> &File {
-        &self.file
-    }
-
-    /// An error when the file was written to since it was opened: what is sent would be neither the old nor the new image.
-    pub fn check_unchanged(&self) -> io::Result<()> {
-        if FileStamp::from(&self.file.metadata()?) == self.stamp {
-            return Ok(());
-        }
-        Err(io::Error::other(
-            "the base image was overwritten while it was sent; replace it by renaming a new file over it",
-        ))
-    }
-
-    /// Reads what the page cache has of `buffer`'s length at `offset`, without waiting for the disk.
-    /// `None`: it would wait, or the file system cannot tell.
-    pub fn read_cached(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
-        match preadv2(
-            &self.file,
-            &mut [IoSliceMut::new(buffer)],
-            offset,
-            ReadWriteFlags::NOWAIT,
-        ) {
-            Ok(0) => Err(truncated()),
-            Ok(length) => Ok(Some(length)),
-            Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::INTR | Errno::NOSYS) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Whether first and last byte of a run are in the page cache. Between them the kernel's read-ahead
-    /// has been at work too; where it has not, sending waits for the disk, as nginx does.
-    pub fn is_cached(&self, offset: u64, length: usize) -> io::Result<bool> {
-        let mut byte = [0];
-        let last = offset + (length as u64).saturating_sub(1);
-        Ok(self.read_cached(&mut byte, offset)?.is_some() && self.read_cached(&mut byte, last)?.is_some())
-    }
-
-    /// Reads all of `buffer` at `offset`; waits for the disk.
-    pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.file.read_exact_at(buffer, offset)
-    }
-}
-
-pub(super) fn truncated() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::UnexpectedEof,
-        "the base image became shorter while it was sent",
-    )
+/// HTTP dates have no fractions; with them `If-Modified-Since` would never be met.
+fn whole_seconds(time: SystemTime) -> SystemTime {
+    let since_epoch = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_secs(since_epoch.as_secs())
 }

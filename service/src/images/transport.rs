@@ -32,7 +32,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, Sleep};
 
-use super::download::{BaseFile, truncated};
+use muster_operations::base_file::{BaseFile, truncated};
 
 /// The longest announced run. Longer ones save nothing measurable, shorter ones let other connections of the thread have
 /// their turn sooner.

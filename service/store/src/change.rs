@@ -10,7 +10,7 @@ use crate::error::{StoreError, failed};
 use crate::outbox::Subject;
 use crate::row::{document, micros, storable};
 use crate::store::{Kind, Store};
-use crate::told::Noted;
+use crate::notify::PendingChanges;
 
 /// A new id that sorts after those made before it.
 pub(crate) fn new_id() -> String {
@@ -99,7 +99,7 @@ pub(crate) const CHANNEL: &str = "muster_changes";
 /// Notes that `subject` has a new version. A claim on an older one is void: the record must be looked at once more.
 pub(crate) async fn note_change(
     transaction: &mut Transaction<'static, Any>,
-    noted: &mut Noted,
+    pending: &mut PendingChanges,
     subject: Subject,
     version: i64,
     at: Timestamp,
@@ -129,7 +129,7 @@ pub(crate) async fn note_change(
         .execute(&mut **transaction)
         .await
         .map_err(failed("noting a change in the outbox"))?;
-    noted.add(subject, version);
+    pending.add(subject, version);
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use crate::host::{HOST_COLUMNS, HOST_KEY, host_from};
 use crate::outbox::Subject;
 use crate::row::{Reading, document, kube_from, micros, storable};
 use crate::store::Store;
-use crate::told::Noted;
+use crate::notify::PendingChanges;
 
 /// What tells whether a cluster kept in memory is still as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,16 +86,16 @@ impl Store {
             return Err(conflict(cluster.id));
         }
         insert_events(&mut transaction, self, events).await?;
-        let mut noted = Noted::default();
+        let mut pending = PendingChanges::default();
         note_change(
             &mut transaction,
-            &mut noted,
+            &mut pending,
             Subject::Cluster(cluster.id),
             1,
             cluster.created_at,
         )
         .await?;
-        noted.commit(transaction, self).await?;
+        pending.commit(transaction, self).await?;
         Ok(1)
     }
 
@@ -263,16 +263,16 @@ impl Store {
         }
         let version = cluster.version + 1;
         insert_events(&mut transaction, self, events).await?;
-        let mut noted = Noted::default();
+        let mut pending = PendingChanges::default();
         note_change(
             &mut transaction,
-            &mut noted,
+            &mut pending,
             Subject::Cluster(cluster.id),
             version,
             cluster.updated_at,
         )
         .await?;
-        noted.commit(transaction, self).await?;
+        pending.commit(transaction, self).await?;
         Ok(version)
     }
 
@@ -325,9 +325,9 @@ impl Store {
             .await
             .map_err(failed("deleting a cluster"))?;
         insert_events(&mut transaction, self, events).await?;
-        let mut noted = Noted::default();
-        note_change(&mut transaction, &mut noted, Subject::Cluster(id), version, at).await?;
-        noted.commit(transaction, self).await?;
+        let mut pending = PendingChanges::default();
+        note_change(&mut transaction, &mut pending, Subject::Cluster(id), version, at).await?;
+        pending.commit(transaction, self).await?;
         Ok(ClusterDeletion::Deleted)
     }
 }

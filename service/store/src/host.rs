@@ -19,7 +19,7 @@ use crate::error::{StoreError, failed};
 use crate::outbox::Subject;
 use crate::row::{Reading, micros};
 use crate::store::Store;
-use crate::told::Noted;
+use crate::notify::PendingChanges;
 use columns::{BRIEF_COLUMNS, Columns, brief_from};
 pub(crate) use columns::{HOST_COLUMNS, HOST_KEY, host_from};
 pub use history::{HistoryEntry, HistoryRecord};
@@ -124,10 +124,10 @@ impl Store {
             .write(&mut transaction, &id, &infra_env_id, columns.reports)
             .await?;
         let at = host.data.updated_at;
-        let mut noted = Noted::default();
+        let mut pending = PendingChanges::default();
         membership::write(
             &mut transaction,
-            &mut noted,
+            &mut pending,
             &id,
             &infra_env_id,
             Membership::of(host),
@@ -138,14 +138,14 @@ impl Store {
         insert_events(&mut transaction, self, events).await?;
         note_change(
             &mut transaction,
-            &mut noted,
+            &mut pending,
             subject(host.infra_env_id, host.id),
             version,
             host.data.updated_at,
         )
         .await?;
         let change = self.polled().changing((host.infra_env_id, host.id));
-        noted.commit(transaction, self).await?;
+        pending.commit(transaction, self).await?;
         change.done();
         Ok(version)
     }
@@ -324,10 +324,10 @@ impl Store {
             .write(&mut transaction, &id, &infra_env_id, columns.reports)
             .await?;
         let at = host.data.updated_at;
-        let mut noted = Noted::default();
+        let mut pending = PendingChanges::default();
         membership::write(
             &mut transaction,
-            &mut noted,
+            &mut pending,
             &id,
             &infra_env_id,
             Membership::of(host),
@@ -341,14 +341,14 @@ impl Store {
         insert_events(&mut transaction, self, events).await?;
         note_change(
             &mut transaction,
-            &mut noted,
+            &mut pending,
             subject(host.infra_env_id, host.id),
             version,
             at,
         )
         .await?;
         let change = self.polled().changing((host.infra_env_id, host.id));
-        noted.commit(transaction, self).await?;
+        pending.commit(transaction, self).await?;
         change.done();
         Ok(version)
     }
@@ -377,10 +377,10 @@ impl Store {
         .map_err(failed("deleting a host"))?;
         let Some(row) = row else { return Ok(false) };
         let version = row.try_get::<i64, _>(0).map_err(failed("reading a version"))?;
-        let mut noted = Noted::default();
+        let mut pending = PendingChanges::default();
         membership::write(
             &mut transaction,
-            &mut noted,
+            &mut pending,
             &id.to_string(),
             &infra_env_id.to_string(),
             None,
@@ -390,14 +390,14 @@ impl Store {
         insert_events(&mut transaction, self, events).await?;
         note_change(
             &mut transaction,
-            &mut noted,
+            &mut pending,
             subject(infra_env_id, id),
             version,
             at,
         )
         .await?;
         let change = self.polled().changing((infra_env_id, id));
-        noted.commit(transaction, self).await?;
+        pending.commit(transaction, self).await?;
         change.done();
         Ok(true)
     }

@@ -14,7 +14,7 @@ use crate::error::{StoreError, failed};
 use crate::outbox::Subject;
 use crate::row::{Reading, document, kube_from, micros, storable};
 use crate::store::Store;
-use crate::told::Noted;
+use crate::notify::PendingChanges;
 
 /// What became of a request to delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,16 +59,16 @@ impl Store {
             return Err(conflict(infra_env.id));
         }
         insert_events(&mut transaction, self, events).await?;
-        let mut noted = Noted::default();
+        let mut pending = PendingChanges::default();
         note_change(
             &mut transaction,
-            &mut noted,
+            &mut pending,
             Subject::InfraEnv(infra_env.id),
             1,
             infra_env.created_at,
         )
         .await?;
-        noted.commit(transaction, self).await?;
+        pending.commit(transaction, self).await?;
         Ok(1)
     }
 
@@ -177,16 +177,16 @@ impl Store {
         }
         let version = infra_env.version + 1;
         insert_events(&mut transaction, self, events).await?;
-        let mut noted = Noted::default();
+        let mut pending = PendingChanges::default();
         note_change(
             &mut transaction,
-            &mut noted,
+            &mut pending,
             Subject::InfraEnv(infra_env.id),
             version,
             infra_env.updated_at,
         )
         .await?;
-        noted.commit(transaction, self).await?;
+        pending.commit(transaction, self).await?;
         Ok(version)
     }
 
@@ -232,9 +232,9 @@ impl Store {
             .await
             .map_err(failed("deleting an InfraEnv"))?;
         insert_events(&mut transaction, self, events).await?;
-        let mut noted = Noted::default();
-        note_change(&mut transaction, &mut noted, Subject::InfraEnv(id), version, at).await?;
-        noted.commit(transaction, self).await?;
+        let mut pending = PendingChanges::default();
+        note_change(&mut transaction, &mut pending, Subject::InfraEnv(id), version, at).await?;
+        pending.commit(transaction, self).await?;
         Ok(Deletion::Deleted)
     }
 }

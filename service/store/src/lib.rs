@@ -18,7 +18,7 @@ pub mod cluster;
 pub mod deadline;
 pub mod error;
 pub mod event;
-mod follow;
+mod listen;
 pub mod host;
 pub mod infra_env;
 pub mod logs;
@@ -28,7 +28,7 @@ mod polled;
 mod row;
 pub mod settings;
 mod store;
-mod told;
+mod notify;
 
 pub use check_in::CheckIn;
 pub use cluster::{ClusterDeletion, ClusterVersions, StoredCluster};
@@ -38,9 +38,9 @@ pub use event::{EventPage, EventQuery, Order, StoredEvent};
 pub use host::{HistoryEntry, HistoryRecord, HostBrief};
 pub use infra_env::Deletion;
 pub use logs::{LogOwner, LogUpload, StoredLog};
-pub use outbox::{OutboxEntry, Subject, Whose};
+pub use outbox::{OutboxEntry, Subject, OutboxScope};
 pub use store::{Kind, StatementCounts, Store};
-pub use told::Told;
+pub use notify::RecordChange;
 
 /// What most operations answer.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

@@ -53,16 +53,16 @@ impl Subject {
     }
 }
 
-/// Whose changes are taken from the outbox.
+/// OutboxScope changes are taken from the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum OutboxScope {
     /// Everybody's.
     All,
     /// Those of InfraEnvs and clusters: changes of hosts are for another replica, which acts on them.
     NotHosts,
 }
 
-impl Whose {
+impl OutboxScope {
     fn condition(self) -> &'static str {
         match self {
             Self::All => "",
@@ -88,7 +88,7 @@ pub struct OutboxEntry {
 impl Store {
     /// Claims up to `limit` changes, oldest first, for the duration of `claim`: nobody else gets them before that has passed.
     /// A record that changes while it is claimed is given out anew. What cannot be read is told in the log, stays claimed for
-    /// that long, and keeps nobody else from being given out. Of hosts only when `whose` says so.
+    /// that long, and keeps nobody else from being given out. Of hosts only when `scope` says so.
     ///
     /// # Errors
     /// Those of the database.
@@ -97,14 +97,14 @@ impl Store {
         now: Timestamp,
         claim: Duration,
         limit: u32,
-        whose: Whose,
+        scope: OutboxScope,
     ) -> Result<Vec<OutboxEntry>> {
         let until = micros(now).saturating_add(i64::try_from(claim.as_micros()).unwrap_or(i64::MAX));
         let sql = format!(
             "UPDATE outbox SET claimed_until = $1 WHERE id IN \
              (SELECT id FROM outbox WHERE claimed_until <= $2{} ORDER BY created_at, id LIMIT $3{}) \
              RETURNING id, kind, key, version, created_at",
-            whose.condition(),
+            scope.condition(),
             self.kind().skipping()
         );
         let mut transaction = self.writer().await?;
@@ -133,11 +133,11 @@ impl Store {
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn outbox_waits(&self, now: Timestamp, whose: Whose) -> Result<bool> {
+    pub async fn outbox_waits(&self, now: Timestamp, scope: OutboxScope) -> Result<bool> {
         let mut connection = self.reader().await?;
         let sql = format!(
             "SELECT id FROM outbox WHERE claimed_until <= $1{} LIMIT 1",
-            whose.condition()
+            scope.condition()
         );
         let row = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(micros(now))

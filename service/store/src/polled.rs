@@ -2,7 +2,7 @@
 //!
 //! On SQLite this process is the only writer, so what is kept is true by construction. On PostgreSQL other replicas write,
 //! too: every change of a host is told on a notification channel ([`crate::change`]), and hosts are kept only while this
-//! replica hears that channel ([`crate::follow`]).
+//! replica hears that channel ([`crate::listen`]).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};

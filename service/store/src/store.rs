@@ -11,7 +11,7 @@ use sqlx::{Any, AnyPool, Transaction};
 use crate::Result;
 use crate::error::failed;
 use crate::polled::Polled;
-use crate::told::Listeners;
+use crate::notify::Subscribers;
 
 /// Which database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,7 @@ struct Shared {
     reads: AtomicU64,
     writes: AtomicU64,
     polled: Arc<Polled>,
-    listeners: Listeners,
+    subscribers: Subscribers,
     /// The URL of PostgreSQL, for a connection beside the pools.
     server: Option<String>,
 }
@@ -95,7 +95,7 @@ impl Store {
             reads: AtomicU64::new(0),
             writes: AtomicU64::new(0),
             polled: Arc::new(Polled::new(kind == Kind::Sqlite)),
-            listeners: Listeners::default(),
+            subscribers: Subscribers::default(),
             server: (kind == Kind::Postgres).then(|| url.to_owned()),
         };
         Self {
@@ -167,8 +167,8 @@ impl Store {
         &self.shared.polled
     }
 
-    pub(crate) fn listeners(&self) -> &Listeners {
-        &self.shared.listeners
+    pub(crate) fn subscribers(&self) -> &Subscribers {
+        &self.shared.subscribers
     }
 
     /// The URL of the server, if there is one.

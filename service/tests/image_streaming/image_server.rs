@@ -15,13 +15,14 @@ use axum::response::Response;
 use axum::routing::get;
 use futures_util::StreamExt;
 use http::request::Parts;
-use muster::images::download::BaseFile;
-use muster::images::{self, Download, DownloadListener, Downloads, LiveImages, Meta, Peer};
+use muster::images::{self, Download, DownloadListener, Downloads, Meta, Peer};
 use muster_api::ids::InfraEnvId;
 use muster_api::live::{CONFIG_VERSION, LiveConfig};
 use muster_image::iso9660::Extent;
 use muster_image::testing::{LiveTree, pattern};
 use muster_image::{Customisation, Plan};
+use muster_operations::base_file::BaseFile;
+use muster_operations::live_image::LiveImages;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -173,23 +174,21 @@ fn router(app: App) -> Router {
 async fn iso(State(app): State<App>, PathSegment(pool): PathSegment<String>, request: Parts) -> Response {
     let live = app.live.current().await.unwrap();
     let wanted = app.customisation(&pool);
-    let download = live
-        .iso(&wanted, app.updated_at(), format!("{pool}-discovery.iso"))
-        .unwrap();
+    let download =
+        Download::iso(&live, &wanted, app.updated_at(), format!("{pool}-discovery.iso")).unwrap();
     images::serve(&request, download, &app.downloads).await
 }
 
 async fn initrd(State(app): State<App>, PathSegment(pool): PathSegment<String>, request: Parts) -> Response {
     let live = app.live.current().await.unwrap();
     let config = app.customisation(&pool).config;
-    let download = live
-        .initrd(&config, app.updated_at(), format!("{pool}-initrd.img"))
-        .unwrap();
+    let download =
+        Download::initrd(&live, &config, app.updated_at(), format!("{pool}-initrd.img")).unwrap();
     images::serve(&request, download, &app.downloads).await
 }
 
 async fn kernel(State(app): State<App>, request: Parts) -> Response {
-    let download = app.live.current().await.unwrap().kernel();
+    let download = Download::kernel(app.live.current().await.unwrap().as_ref());
     images::serve(&request, download, &app.downloads).await
 }
 

@@ -17,11 +17,11 @@ use super::queue::Lane;
 use super::reconcile::{Again, Reconciler, after};
 use super::restore::{self, Place};
 use super::{desired, membership, status};
-use crate::app::now;
+use muster_operations::now;
 use crate::controllers::drive::AGAIN;
 use crate::controllers::error::unless_absent;
 use crate::controllers::{Error, finalizers, kube_ref};
-use crate::http::problem::unless_gone;
+use muster_operations::unless_missing;
 
 impl Reconciler {
     /// Somebody made an Agent by hand. Nothing will ever stand behind it.
@@ -64,8 +64,8 @@ impl Reconciler {
 
     async fn forget_host(&self, host: &Host) -> Result<(), Error> {
         let app = &self.context.app;
-        Ok(unless_gone(
-            app.hosts.delete(app, host.infra_env_id, host.id).await,
+        Ok(unless_missing(
+            app.hosts.delete(host.infra_env_id, host.id).await,
         )?)
     }
 
@@ -122,7 +122,7 @@ impl Reconciler {
             let why = "no host of this name has registered in the Agent's InfraEnv; boot the machine, or delete the Agent";
             return self.waits(known, Synced::Input(why.into()), None).await;
         };
-        match app.hosts.restore(app, host).await? {
+        match app.hosts.restore(host).await? {
             Some(restored) => self.sync(key, known.clone(), restored, lane).await,
             // It registered meanwhile.
             None => Ok(after(Duration::ZERO)),
@@ -158,6 +158,6 @@ impl Reconciler {
             return Ok(());
         };
         tracing::info!(host.id = %id, from, "the machine was booted into another InfraEnv");
-        Ok(unless_gone(app.hosts.delete(app, infra_env.id, id).await)?)
+        Ok(unless_missing(app.hosts.delete(infra_env.id, id).await)?)
     }
 }

@@ -16,7 +16,7 @@ use super::membership::{self, Clusters, Move};
 use super::reconcile::Reconciler;
 use crate::controllers::Error;
 use crate::controllers::drive::AGAIN;
-use crate::infra_envs::chain;
+use muster_operations::chain;
 
 /// Before a cluster that is missing is looked for again. One that comes is told of; this is for what is said of it meanwhile.
 const WITHOUT_CLUSTER: Duration = Duration::from_secs(60);
@@ -99,7 +99,7 @@ impl Reconciler {
     /// True when it happened.
     async fn apply(&self, host: &mut Host, event: HostEvent, trouble: &mut Trouble) -> bool {
         let app = &self.context.app;
-        match app.hosts.apply(app, host.infra_env_id, host.id, event).await {
+        match app.hosts.apply(host.infra_env_id, host.id, event).await {
             Ok(changed) => {
                 *host = changed;
                 true
@@ -236,7 +236,7 @@ impl Reconciler {
     async fn edit_fields(&self, host: &mut Host, params: HostUpdateParams, trouble: &mut Trouble) -> bool {
         let app = &self.context.app;
         let event = HostEvent::Edited(params.clone());
-        let refused = match app.hosts.apply(app, host.infra_env_id, host.id, event).await {
+        let refused = match app.hosts.apply(host.infra_env_id, host.id, event).await {
             Ok(changed) => {
                 *host = changed;
                 return true;

@@ -7,12 +7,12 @@ use muster_core::infra_env::InfraEnv;
 use muster_resources::AgentStatus;
 use url::form_urlencoded::Serializer;
 
-use crate::app::App;
+use muster_operations::Operations;
 
 /// Where the events of `host` are read: only told while it is bound. A token in the address of `before` is kept while it is good for
 /// long enough.
 pub fn events(
-    app: &App,
+    app: &Operations,
     infra_env: &InfraEnv,
     host: &Host,
     before: &AgentStatus,
@@ -28,7 +28,7 @@ pub fn events(
 }
 
 /// Where its logs are downloaded, once some have come.
-pub fn logs(app: &App, host: &Host) -> Option<String> {
+pub fn logs(app: &Operations, host: &Host) -> Option<String> {
     let cluster_id = host.cluster_id?;
     host.data.logs.collected_at?;
     let mut query = Serializer::new(String::new());

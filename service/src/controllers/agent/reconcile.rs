@@ -24,7 +24,7 @@ use super::known::{Agents, Known, digest};
 use super::queue::Lane;
 use super::token::Tokens;
 use super::{inventory, links, membership, patch, patch_params, status};
-use crate::app::now;
+use muster_operations::now;
 use crate::controllers::agent_labels::Labels;
 use crate::controllers::error::unless_absent;
 use crate::controllers::{Context, Error, kube_ref};
@@ -338,8 +338,8 @@ impl Reconciler {
         }
         let name = match self.context.app.clusters.find(id, true).await {
             Ok(stored) => stored.cluster.kube,
-            Err(problem) if problem.status() == http::StatusCode::NOT_FOUND => None,
-            Err(problem) => return Err(problem.into()),
+            Err(error) if error.is_missing() => None,
+            Err(error) => return Err(error.into()),
         };
         names().insert(id, name.clone());
         Ok(name)

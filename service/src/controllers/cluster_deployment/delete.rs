@@ -15,7 +15,7 @@ use crate::controllers::drive::AGAIN;
 use crate::controllers::error::unless_absent;
 use crate::controllers::infra_env::cluster_ref;
 use crate::controllers::{Context, Error, finalizers, kube_ref};
-use crate::http::problem::unless_gone;
+use muster_operations::unless_missing;
 
 /// Agents read at once: each may be a hundred kilobytes.
 const PAGE: u32 = 100;
@@ -85,8 +85,8 @@ async fn forget(kube: &KubeRef, context: &Context) -> Result<(), Error> {
         return Ok(());
     };
     // A refusal is nobody's mistake here: it is tried again.
-    unless_gone(context.app.clusters.delete(&context.app, kept.id).await)
-        .map_err(|problem| Error::Internal(problem.reason().to_owned()))
+    unless_missing(context.app.delete_cluster(kept.id).await)
+        .map_err(|error| Error::Internal(error.to_string()))
 }
 
 /// What becomes of an Agent whose cluster goes.

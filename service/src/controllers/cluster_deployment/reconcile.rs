@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 
 use super::desired::{Wanted, changed, imported, is_installed, resource_field, version_of};
 use super::{delete, install_ref};
-use crate::app::now;
+use muster_operations::now;
 use crate::controllers::agent_cluster_install::status::Synced;
 use crate::controllers::agent_cluster_install::{self, tell};
 use crate::controllers::drive::AGAIN;
 use crate::controllers::secrets::{self, ReferenceError};
 use crate::controllers::{Context, Error, finalizers, kube_ref};
-use crate::http::problem::Problem;
+use muster_operations::OperationError;
 
 /// Brings record and status in line with the resources.
 pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>) -> Result<Action, Error> {
@@ -103,10 +103,10 @@ impl From<Invalid> for Refusal {
     }
 }
 
-impl From<Problem> for Refusal {
-    fn from(problem: Problem) -> Self {
+impl From<OperationError> for Refusal {
+    fn from(error: OperationError) -> Self {
         // What the resources ask for was found good before: others were faster, or the database is away.
-        Self::Later(Error::Internal(problem.reason().to_owned()))
+        Self::Later(Error::Internal(error.to_string()))
     }
 }
 

@@ -16,7 +16,7 @@ use super::reconcile;
 use super::status::Outcome;
 use crate::controllers::error::unless_absent;
 use crate::controllers::{Context, Error, finalizers, kube_ref};
-use crate::http::problem::{Problem, unless_gone};
+use muster_operations::{OperationError, unless_missing};
 
 /// Before it is looked at again while Agents go. Their hosts' departure is told at once, too.
 const AGAIN: Duration = Duration::from_secs(5);
@@ -44,7 +44,7 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
     delete_agents(infra_env, context, &plan.agents).await?;
     if let Some(kept) = &kept {
         for id in &plan.hosts {
-            done(context.app.hosts.delete(&context.app, kept.id, *id).await)?;
+            done(context.app.hosts.delete(kept.id, *id).await)?;
         }
     }
     if !plan.waiting.is_empty() {
@@ -64,13 +64,13 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
     Ok(Action::await_change())
 }
 
-/// A refusal is nobody's mistake here: it is tried again.
-fn done(outcome: Result<(), Problem>) -> Result<(), Error> {
-    unless_gone(outcome).map_err(|problem| {
-        if problem.status().is_client_error() {
-            Error::Internal(problem.reason().to_owned())
+/// A refusal passes: it is tried again.
+fn done(outcome: Result<(), OperationError>) -> Result<(), Error> {
+    unless_missing(outcome).map_err(|error| {
+        if error.is_input() {
+            Error::Internal(error.to_string())
         } else {
-            problem.into()
+            error.into()
         }
     })
 }

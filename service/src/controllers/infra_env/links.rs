@@ -4,7 +4,7 @@ use muster_api::time::Timestamp;
 use muster_core::infra_env::InfraEnv as Kept;
 use muster_resources::InfraEnvStatus;
 
-use crate::app::App;
+use muster_operations::Operations;
 
 /// Where the artifacts of an InfraEnv are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Links {
 
 /// As they are now. A token in the addresses of `before` is kept while it is good for long enough: a new one would look like a new image.
 pub fn links(
-    app: &App,
+    app: &Operations,
     infra_env: &Kept,
     boot_order_control: bool,
     before: Option<&InfraEnvStatus>,

@@ -19,13 +19,13 @@ use super::desired::{World, check_unchangeable, desired, spec_field};
 use super::links::{Links, links};
 use super::static_network::{Networks, sorted_out};
 use super::status::{Available, Outcome, status};
-use crate::app::now;
+use muster_operations::now;
 use crate::controllers::drive::AGAIN;
 use crate::controllers::secrets::{self, ReferenceError};
 use crate::controllers::{Context, Error, finalizers, kube_ref};
-use crate::http::problem::Problem;
-use crate::infra_envs::chain;
-use crate::random;
+use muster_operations::OperationError;
+use muster_operations::chain;
+use muster_operations::random;
 
 /// Before the live image is looked for again. Source: docs/protocol/kube-controllers.md#0 (recoverable errors of InfraEnvs).
 const IMAGE_AGAIN: Duration = Duration::from_secs(20);
@@ -99,19 +99,16 @@ impl From<Invalid> for Refusal {
     }
 }
 
-impl From<Problem> for Refusal {
-    fn from(problem: Problem) -> Self {
-        if problem.status() == http::StatusCode::CONFLICT {
-            // With a writer who was faster; the resource is not to blame.
-            return Self::Later(Error::Internal(problem.reason().to_owned()));
-        }
-        if problem.status().is_client_error() {
-            return Self::Input {
-                why: problem.reason().to_owned(),
+impl From<OperationError> for Refusal {
+    fn from(error: OperationError) -> Self {
+        match error {
+            OperationError::Invalid(invalid) => invalid.into(),
+            error if error.is_input() => Self::Input {
+                why: error.to_string(),
                 again: None,
-            };
+            },
+            error => Self::Later(error.into()),
         }
-        Self::Later(problem.into())
     }
 }
 

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use muster_kube_api::{Database, KubeApi, LocalService, SqlStorage};
+use muster_operations::changes::Changes;
 use muster_store::Store;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
 use super::*;
-use crate::kubernetes::Source;
+
 
 /// Short, but a lease counts whole seconds.
 const TERMS: Terms = Terms {
@@ -31,6 +32,7 @@ struct World {
 /// One replica.
 struct Replica {
     state: Arc<BridgeState>,
+    changes: Changes,
     stop: CancellationToken,
     away: Arc<AtomicBool>,
     begun: Arc<AtomicUsize>,
@@ -68,15 +70,18 @@ impl World {
             name.into(),
             TERMS,
         );
-        let state = Arc::new(BridgeState::new(&Source::Cluster(None)));
+        let state = Arc::new(BridgeState::new(true, false));
         let (stop, begun) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
         let (working, begins) = (self.working.clone(), begun.clone());
+        let changes = Changes::default();
+        let feed = changes.clone();
         let work = move |stop: CancellationToken| {
             let both = working.fetch_add(1, Ordering::SeqCst);
             let counted = Counted(working.clone());
             let begun = begins.fetch_add(1, Ordering::SeqCst);
+            let subscription = feed.subscribe_hosts();
             async move {
-                let _counted = counted;
+                let _held = (counted, subscription);
                 assert_eq!(both, 0, "two replicas work at the same time");
                 assert!(begun >= breaks, "broken on purpose");
                 stop.cancelled().await;
@@ -85,6 +90,7 @@ impl World {
         let (shared, until) = (state.clone(), stop.clone());
         Replica {
             state,
+            changes,
             stop,
             away,
             begun,
@@ -112,12 +118,12 @@ fn client(service: LocalService, away: Arc<AtomicBool>) -> Client {
 impl Replica {
     async fn comes_to(&self, words: &str) {
         let come = async {
-            while !self.state.standing().to_string().contains(words) {
+            while !self.state.status().to_string().contains(words) {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
         if timeout(SOON, come).await.is_err() {
-            panic!("{words:?} is awaited, it stays {}", self.state.standing());
+            panic!("{words:?} is awaited, it stays {}", self.state.status());
         }
     }
 
@@ -132,10 +138,10 @@ async fn one_leads_and_the_next_follows_at_once_when_it_ends() {
     let world = World::new().await;
     let one = world.replica("one", 0);
     one.comes_to("ok, leading").await;
-    assert!(one.state.pushed().is_listened_to());
+    assert!(one.changes.has_subscribers());
     let two = world.replica("two", 0);
     two.comes_to("ok, one leads").await;
-    assert!(!two.state.pushed().is_listened_to());
+    assert!(!two.changes.has_subscribers());
     let asked = Instant::now();
     one.ends().await;
     two.comes_to("ok, leading").await;
@@ -155,7 +161,7 @@ async fn who_cannot_renew_stops_before_another_begins_and_follows_when_it_is_bac
     one.comes_to("no answer since").await;
     // The work itself asserts that the other has stopped.
     two.comes_to("ok, leading").await;
-    assert!(!one.state.pushed().is_listened_to());
+    assert!(!one.changes.has_subscribers());
     one.away.store(false, Ordering::SeqCst);
     one.comes_to("ok, two leads").await;
     assert_eq!(one.begun.load(Ordering::SeqCst), 1);

@@ -17,7 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use super::scope;
 use crate::app::App;
-use crate::auth::Caller;
+use crate::http::gate::Caller;
 use crate::http::problem::Problem;
 
 /// Who may ask.
@@ -156,8 +156,8 @@ async fn refuse(
         if let Err(problem) = scope(&app, caller, id).await {
             return problem;
         }
-        if let Err(problem) = app.clusters.get(id).await {
-            return problem;
+        if let Err(error) = app.clusters.get(id).await {
+            return error.into();
         }
     }
     Problem::Handler(row.status, row.why.to_owned())

@@ -23,6 +23,6 @@ pub async fn delete_cluster(
     State(app): State<Arc<App>>,
     Path(id): Path<ClusterId>,
 ) -> Result<StatusCode, Problem> {
-    app.clusters.delete(&app, id).await?;
+    app.delete_cluster(id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

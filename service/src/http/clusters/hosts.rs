@@ -9,7 +9,7 @@ use utoipa::IntoParams;
 
 use super::{lenient_bool, scope};
 use crate::app::App;
-use crate::auth::Caller;
+use crate::http::gate::Caller;
 use crate::http::body::{Path, Query};
 use crate::http::hosts;
 use crate::http::problem::Problem;

@@ -10,7 +10,7 @@ use muster_core::text::one_line;
 use serde_json::{Map, Value};
 
 use crate::app::App;
-use crate::auth::Caller;
+use crate::http::gate::Caller;
 use crate::http::body::Body;
 use crate::http::problem::Problem;
 

@@ -33,6 +33,6 @@ pub async fn bind_host(
     let event = HostEvent::Bound {
         cluster_id: params.cluster_id,
     };
-    let host = app.hosts.apply(&app, infra_env_id, host_id, event).await?;
+    let host = app.hosts.apply(infra_env_id, host_id, event).await?;
     Ok(Json(acted_on(&app, &host).await?))
 }

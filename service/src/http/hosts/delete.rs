@@ -25,6 +25,6 @@ pub async fn delete_host(
     State(app): State<Arc<App>>,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<StatusCode, Problem> {
-    app.hosts.delete(&app, infra_env_id, host_id).await?;
+    app.hosts.delete(infra_env_id, host_id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -40,7 +40,7 @@ pub async fn update_host_ignition(
     Body(params): Body<HostIgnitionParams>,
 ) -> Result<StatusCode, Problem> {
     let event = HostEvent::IgnitionOverrideSet(Secret::new(params.config.unwrap_or_default()));
-    app.hosts.apply(&app, infra_env_id, host_id, event).await?;
+    app.hosts.apply(infra_env_id, host_id, event).await?;
     Ok(StatusCode::CREATED)
 }
 
@@ -98,7 +98,7 @@ async fn render(app: &App, infra_env_id: InfraEnvId, host_id: HostId) -> Result<
             "host {host_id} is bound to no cluster; its ignition"
         )));
     };
-    let around = app.clusters.around(cluster_id, host_id).await?;
+    let around = app.clusters.context(cluster_id, host_id).await?;
     let Some(facts) = around.as_ref().and_then(|around| around.facts()) else {
         return Err(Problem::not_found(format!(
             "cluster {cluster_id} of host {host_id}"

@@ -29,7 +29,7 @@ pub async fn install_host(
 ) -> Result<(StatusCode, Json<Host>), Problem> {
     let host = app
         .hosts
-        .apply(&app, infra_env_id, host_id, HostEvent::InstallRequested)
+        .apply(infra_env_id, host_id, HostEvent::InstallRequested)
         .await?;
     Ok((StatusCode::ACCEPTED, Json(acted_on(&app, &host).await?)))
 }

@@ -34,6 +34,6 @@ pub async fn update_installer_args(
     Body(params): Body<InstallerArgsParams>,
 ) -> Result<(StatusCode, Json<Host>), Problem> {
     let event = HostEvent::InstallerArgsSet(params.args.unwrap_or_default());
-    let updated = app.hosts.apply(&app, infra_env_id, host_id, event).await?;
+    let updated = app.hosts.apply(infra_env_id, host_id, event).await?;
     Ok((StatusCode::CREATED, Json(acted_on(&app, &updated).await?)))
 }

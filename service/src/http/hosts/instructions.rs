@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 use super::register::agent_version;
 use super::unknown;
 use crate::app::App;
-use crate::check_ins::Seen;
+use muster_operations::check_ins::Seen;
 use crate::http::body::{Path, Query};
 use crate::http::problem::Problem;
 
@@ -51,6 +51,6 @@ pub async fn get_next_steps(
         host_clock: query.timestamp.filter(|clock| *clock != 0),
         agent_version: agent_version(&headers),
     };
-    let steps = app.hosts.poll(&app, infra_env_id, host_id, seen).await?;
+    let steps = app.hosts.poll(infra_env_id, host_id, seen).await?;
     steps.map(Json).ok_or_else(|| unknown(infra_env_id, host_id))
 }

@@ -34,6 +34,6 @@ pub async fn update_host_logs_progress(
     let event = HostEvent::LogsProgressed {
         state: params.logs_state.name().to_owned(),
     };
-    app.hosts.apply(&app, infra_env_id, host_id, event).await?;
+    app.hosts.apply(infra_env_id, host_id, event).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -38,6 +38,6 @@ pub async fn update_progress(
             .unwrap_or_default(),
         info: params.progress_info.unwrap_or_default(),
     };
-    app.hosts.apply(&app, infra_env_id, host_id, event).await?;
+    app.hosts.apply(infra_env_id, host_id, event).await?;
     Ok(StatusCode::OK)
 }

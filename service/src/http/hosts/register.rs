@@ -13,7 +13,7 @@ use muster_core::host::{Shown, registration_view, repeated_registration_view};
 
 use super::USER;
 use crate::app::App;
-use crate::hosts::Registration;
+use muster_operations::hosts::Registration;
 use crate::http::body::{Body, Path};
 use crate::http::problem::Problem;
 
@@ -44,7 +44,7 @@ pub async fn register_host(
         .discovery_agent_version
         .or_else(|| agent_version(&headers))
         .unwrap_or_default();
-    let told = told_agent_version(&reported, &app.agent_version, None);
+    let told = told_agent_version(&reported, app.hosts.agent_version(), None);
     let shown = Shown {
         user: USER,
         ..Shown::default()
@@ -52,7 +52,6 @@ pub async fn register_host(
     let answer = match app
         .hosts
         .register(
-            &app,
             infra_env_id,
             params.host_id,
             &reported,

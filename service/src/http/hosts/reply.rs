@@ -5,7 +5,7 @@ use http::StatusCode;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::StepReply;
-use muster_core::host::reply::{ignored_because, interpret};
+use muster_core::host::reply::{Limits, ignored_because, interpret};
 
 use super::unknown;
 use crate::app::App;
@@ -41,14 +41,14 @@ pub async fn post_step_reply(
     {
         tracing::debug!(host.id = %host_id, step.id = reply.step_id, exit_code = reply.exit_code, error = reply.error, "reply without effect: {reason}");
     }
-    let read = interpret(&reply, &app.reply_limits);
+    let read = interpret(&reply, &Limits::default());
     let has_effect = read.as_ref().is_ok_and(|events| !events.is_empty());
     // A host that is not known is told so even when what it says is not understood. An effect looks it up by itself.
     if !has_effect && !app.hosts.exists(infra_env_id, host_id).await? {
         return Err(unknown(infra_env_id, host_id));
     }
     for event in read.map_err(|bad| Problem::invalid(bad.to_string()))? {
-        app.hosts.apply(&app, infra_env_id, host_id, event).await?;
+        app.hosts.apply(infra_env_id, host_id, event).await?;
     }
     Ok(StatusCode::NO_CONTENT)
 }

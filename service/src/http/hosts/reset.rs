@@ -28,7 +28,7 @@ pub async fn reset_host(
 ) -> Result<Json<Host>, Problem> {
     let host = app
         .hosts
-        .apply(&app, infra_env_id, host_id, HostEvent::ResetRequested)
+        .apply(infra_env_id, host_id, HostEvent::ResetRequested)
         .await?;
     Ok(Json(acted_on(&app, &host).await?))
 }

@@ -32,6 +32,6 @@ pub async fn reset_host_validation(
     Path((infra_env_id, host_id, validation_id)): Path<(InfraEnvId, HostId, String)>,
 ) -> Result<Json<Host>, Problem> {
     let event = HostEvent::ValidationReset(validation_id);
-    let updated = app.hosts.apply(&app, infra_env_id, host_id, event).await?;
+    let updated = app.hosts.apply(infra_env_id, host_id, event).await?;
     Ok(Json(view(&app, &updated).await?))
 }

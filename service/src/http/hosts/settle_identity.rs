@@ -28,6 +28,6 @@ pub async fn settle_identity(
     let event = HostEvent::IdentitySettled {
         other: params.other_host_id,
     };
-    let host = app.hosts.apply(&app, infra_env_id, host_id, event).await?;
+    let host = app.hosts.apply(infra_env_id, host_id, event).await?;
     Ok(Json(view(&app, &host).await?))
 }

@@ -28,7 +28,7 @@ pub async fn unbind_host(
 ) -> Result<Json<Host>, Problem> {
     let host = app
         .hosts
-        .apply(&app, infra_env_id, host_id, HostEvent::Unbound)
+        .apply(infra_env_id, host_id, HostEvent::Unbound)
         .await?;
     Ok(Json(acted_on(&app, &host).await?))
 }

@@ -34,7 +34,7 @@ pub async fn update_host(
 ) -> Result<(StatusCode, Json<Host>), Problem> {
     let updated = app
         .hosts
-        .apply(&app, infra_env_id, host_id, HostEvent::Edited(params))
+        .apply(infra_env_id, host_id, HostEvent::Edited(params))
         .await?;
     Ok((StatusCode::CREATED, Json(view(&app, &updated).await?)))
 }

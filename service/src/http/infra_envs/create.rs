@@ -12,7 +12,7 @@ use super::view;
 use crate::app::App;
 use crate::http::body::Body;
 use crate::http::problem::Problem;
-use crate::random;
+use muster_operations::random;
 
 /// Create an InfraEnv.
 #[utoipa::path(

@@ -11,8 +11,7 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
-use crate::boot::{discovery_ignition, ipxe};
-use crate::http::body::{Path, Query};
+use crate::http::body::{Path, Query, parse_mac};
 use crate::http::download::{attachment, check_accept};
 use crate::http::problem::Problem;
 
@@ -97,7 +96,7 @@ pub async fn download_file(
     let found = app.infra_envs.get(infra_env_id).await?;
     match query.file_name {
         FileName::DiscoveryIgnition => {
-            let text = discovery_ignition::render(&app, &found)?;
+            let text = app.discovery_ignition(&found)?;
             Ok(attachment("discovery.ign", found.updated_at, text))
         }
         FileName::IpxeScript => {
@@ -119,8 +118,8 @@ async fn script(app: &App, infra_env: &InfraEnv, query: &FilesQuery) -> Result<S
         query.mac.as_deref().filter(|mac| !mac.is_empty()),
         query.ipxe_script_type,
     ) {
-        (Some(mac), _) => ipxe::boot_script_for(app, infra_env, mac).await,
-        (None, Some(IpxeScriptType::BootOrderControl)) => ipxe::redirect_script(app, infra_env),
-        (None, Some(IpxeScriptType::DiscoveryImageAlways) | None) => ipxe::boot_script(app, infra_env).await,
+        (Some(mac), _) => Ok(app.boot_script_for(infra_env, parse_mac(mac)?).await?),
+        (None, Some(IpxeScriptType::BootOrderControl)) => Ok(app.redirect_script(infra_env)?),
+        (None, Some(IpxeScriptType::DiscoveryImageAlways) | None) => Ok(app.boot_script(infra_env).await?),
     }
 }

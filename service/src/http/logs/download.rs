@@ -15,7 +15,7 @@ use muster_store::{LogOwner, Store, StoreError, StoredLog};
 
 use super::{DownloadQuery, LogsType};
 use crate::app::App;
-use crate::auth::Caller;
+use crate::http::gate::Caller;
 use crate::http::body::{Path, Query};
 use crate::http::clusters::scope;
 use crate::http::download::{check_accept, streamed};

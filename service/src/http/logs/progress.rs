@@ -8,7 +8,7 @@ use muster_api::host::LogsProgressParams;
 use muster_api::ids::ClusterId;
 
 use crate::app::App;
-use crate::auth::Caller;
+use crate::http::gate::Caller;
 use crate::http::body::{Body, Path};
 use crate::http::clusters::scope;
 use crate::http::problem::Problem;

@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{LogsType, UPLOAD_LIMIT};
 use crate::app::App;
-use crate::auth::Caller;
+use crate::http::gate::Caller;
 use crate::http::body::{Path, Query};
 use crate::http::clusters::scope;
 use crate::http::problem::Problem;
@@ -84,7 +84,7 @@ pub async fn upload_logs(
     } = owner
     {
         app.hosts
-            .apply(&app, infra_env_id, host_id, HostEvent::LogsUploaded)
+            .apply(infra_env_id, host_id, HostEvent::LogsUploaded)
             .await?;
     }
     Ok(StatusCode::NO_CONTENT)

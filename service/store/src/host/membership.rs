@@ -13,7 +13,7 @@ use crate::cluster::HOLDS_CLUSTER;
 use crate::error::{StoreError, failed};
 use crate::outbox::Subject;
 use crate::row::{Reading, document};
-use crate::told::Noted;
+use crate::notify::PendingChanges;
 
 /// A host's place in a cluster, as it is stored.
 pub(super) struct Membership {
@@ -39,7 +39,7 @@ impl Membership {
 /// `Missing` when it joins a cluster that is not there, or begins to be installed into one that is deleted.
 pub(super) async fn write(
     transaction: &mut Transaction<'static, Any>,
-    noted: &mut Noted,
+    pending: &mut PendingChanges,
     id: &str,
     infra_env_id: &str,
     now: Option<Membership>,
@@ -105,7 +105,7 @@ pub(super) async fn write(
     // In one order everywhere, so that two writers never wait for each other.
     touched.sort_unstable_by_key(|touch| touch.cluster_id);
     for touch in touched {
-        touch.write(transaction, noted, at).await?;
+        touch.write(transaction, pending, at).await?;
     }
     Ok(())
 }
@@ -131,7 +131,7 @@ impl Touch {
     async fn write(
         &self,
         transaction: &mut Transaction<'static, Any>,
-        noted: &mut Noted,
+        pending: &mut PendingChanges,
         at: Timestamp,
     ) -> Result<()> {
         let alive = if self.must_live {
@@ -160,6 +160,6 @@ impl Touch {
             return Ok(());
         }
         let version = row.try_get::<i64, _>(0).map_err(failed("reading a version"))?;
-        note_change(transaction, noted, Subject::Cluster(self.cluster_id), version, at).await
+        note_change(transaction, pending, Subject::Cluster(self.cluster_id), version, at).await
     }
 }

@@ -22,7 +22,7 @@ mod cases {
     use muster_core::kube::KubeRef;
     use muster_core::secret::Secret;
     use muster_store::{
-        CheckIn, ClusterDeletion, ClusterVersions, StoreError, StoredCluster, Subject, Whose,
+        CheckIn, ClusterDeletion, ClusterVersions, StoreError, StoredCluster, Subject, OutboxScope,
     };
     use tokio::task::JoinSet;
 
@@ -205,7 +205,7 @@ mod cases {
         assert_eq!(world.store.list_cluster_peers(cluster.id).await.unwrap(), []);
         let taken = world
             .store
-            .take_from_outbox(at(9), std::time::Duration::from_secs(1), 100, Whose::All)
+            .take_from_outbox(at(9), std::time::Duration::from_secs(1), 100, OutboxScope::All)
             .await
             .unwrap();
         let told = taken
@@ -325,7 +325,7 @@ mod cases {
             // Whoever takes and acknowledges meanwhile stands in nobody's way.
             while store.cluster_versions(id).await.unwrap().unwrap().members_version < 60 {
                 let entries = store
-                    .take_from_outbox(at(0), std::time::Duration::ZERO, 100, Whose::All)
+                    .take_from_outbox(at(0), std::time::Duration::ZERO, 100, OutboxScope::All)
                     .await
                     .unwrap();
                 let ids: Vec<String> = entries.into_iter().map(|entry| entry.id).collect();

@@ -1,12 +1,12 @@
-//! Records that belong to custom resources, and how changes are told.
+//! Records that belong to custom resources, and how changes are reported.
 
 on_both! {
     a_record_is_found_by_its_custom_resource_until_it_is_deleted,
     a_custom_resource_has_one_living_record,
     the_host_of_an_agent_is_the_one_that_registered_last_in_its_namespace,
     keys_are_those_of_hosts_of_custom_resources,
-    every_change_is_told_after_its_commit_here_and_in_other_replicas,
-    what_is_not_committed_is_not_told,
+    every_change_is_reported_after_its_commit_here_and_in_other_replicas,
+    what_is_not_committed_is_not_reported,
     changes_of_hosts_can_be_left_to_others,
 }
 
@@ -18,8 +18,8 @@ mod cases {
     use muster_core::host::Host;
     use muster_core::infra_env::InfraEnv;
     use muster_core::kube::KubeRef;
-    use muster_store::{ClusterDeletion, Deletion, Kind, StoreError, Subject, Told, Whose};
-    use tokio::sync::mpsc::UnboundedReceiver;
+    use muster_store::{ClusterDeletion, Deletion, Kind, OutboxScope, RecordChange, Store, StoreError, Subject};
+    use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
     use tokio::time::timeout;
 
     use crate::world::{World, at, cluster, host, infra_env, registered};
@@ -46,10 +46,19 @@ mod cases {
         made
     }
 
-    async fn next(told: &mut UnboundedReceiver<Told>) -> Told {
-        timeout(PATIENCE, told.recv())
+    fn changes(store: &Store) -> UnboundedReceiver<RecordChange> {
+        let (sender, receiver) = unbounded_channel();
+        store.on_change(move |change| {
+            // A test that has seen enough drops the receiver.
+            let _ = sender.send(change);
+        });
+        receiver
+    }
+
+    async fn next(changes: &mut UnboundedReceiver<RecordChange>) -> RecordChange {
+        timeout(PATIENCE, changes.recv())
             .await
-            .expect("it is told in time")
+            .expect("it is received in time")
             .unwrap()
     }
 
@@ -157,16 +166,16 @@ mod cases {
         );
     }
 
-    pub async fn every_change_is_told_after_its_commit_here_and_in_other_replicas(world: World) {
-        let mut here = world.store.told();
+    pub async fn every_change_is_reported_after_its_commit_here_and_in_other_replicas(world: World) {
+        let mut here = changes(&world.store);
         let other = world.another_store().await;
-        let mut there = other.told();
+        let mut there = changes(&other);
         let follower = other.clone();
-        let following = tokio::spawn(async move { follower.follow_changes().await });
-        let heard = world.store.kind() == Kind::Postgres;
-        if heard {
+        let following = tokio::spawn(async move { follower.receive_notifications().await });
+        let notified = world.store.kind() == Kind::Postgres;
+        if notified {
             timeout(PATIENCE, async {
-                while !other.hears_others() {
+                while !other.has_notifications() {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
             })
@@ -186,11 +195,11 @@ mod cases {
             (Subject::Cluster(cluster.id), 1),
             (subject, 1),
         ]
-        .map(|(subject, version)| Told { subject, version });
-        for told in wanted {
-            assert_eq!(next(&mut here).await, told);
-            if heard {
-                assert_eq!(next(&mut there).await, told);
+        .map(|(subject, version)| RecordChange { subject, version });
+        for change in wanted {
+            assert_eq!(next(&mut here).await, change);
+            if notified {
+                assert_eq!(next(&mut there).await, change);
             }
         }
         let second = world.store.save_host(&member, None, &[]).await.unwrap();
@@ -201,7 +210,7 @@ mod cases {
             .unwrap();
         assert_eq!(
             next(&mut here).await,
-            Told {
+            RecordChange {
                 subject,
                 version: second
             }
@@ -210,7 +219,7 @@ mod cases {
         assert_eq!(last.subject, Subject::Cluster(cluster.id), "it has lost a host");
         assert_eq!(
             next(&mut here).await,
-            Told {
+            RecordChange {
                 subject,
                 version: second + 1
             }
@@ -218,13 +227,13 @@ mod cases {
         following.abort();
     }
 
-    pub async fn what_is_not_committed_is_not_told(world: World) {
+    pub async fn what_is_not_committed_is_not_reported(world: World) {
         let infra_env = world.infra_env().await;
         let mut host = world.host(infra_env.id).await;
-        let mut told = world.store.told();
+        let mut received = changes(&world.store);
         host.version += 5;
         world.store.save_host(&host, None, &[]).await.unwrap_err();
-        assert!(told.try_recv().is_err());
+        assert!(received.try_recv().is_err());
     }
 
     pub async fn changes_of_hosts_can_be_left_to_others(world: World) {
@@ -232,23 +241,23 @@ mod cases {
         let infra_env = world.infra_env().await;
         let claim = Duration::from_secs(60);
         let entries = store
-            .take_from_outbox(at(0), claim, 10, Whose::NotHosts)
+            .take_from_outbox(at(0), claim, 10, OutboxScope::NotHosts)
             .await
             .unwrap();
         let done: Vec<String> = entries.iter().map(|entry| entry.id.clone()).collect();
         store.acknowledge(&done).await.unwrap();
         let host = world.host(infra_env.id).await;
-        assert!(!store.outbox_waits(at(1), Whose::NotHosts).await.unwrap());
+        assert!(!store.outbox_waits(at(1), OutboxScope::NotHosts).await.unwrap());
         assert!(
             store
-                .take_from_outbox(at(1), claim, 10, Whose::NotHosts)
+                .take_from_outbox(at(1), claim, 10, OutboxScope::NotHosts)
                 .await
                 .unwrap()
                 .is_empty()
         );
-        assert!(store.outbox_waits(at(1), Whose::All).await.unwrap());
+        assert!(store.outbox_waits(at(1), OutboxScope::All).await.unwrap());
         let entries = store
-            .take_from_outbox(at(1), claim, 10, Whose::All)
+            .take_from_outbox(at(1), claim, 10, OutboxScope::All)
             .await
             .unwrap();
         let wanted = Subject::Host {

@@ -12,7 +12,7 @@ mod cases {
     use std::collections::BTreeSet;
     use std::time::Duration;
 
-    use muster_store::{OutboxEntry, Subject, Whose};
+    use muster_store::{OutboxEntry, Subject, OutboxScope};
 
     use crate::world::{World, at};
 
@@ -28,7 +28,7 @@ mod cases {
         host.version = world.store.save_host(&host, None, &[]).await.unwrap();
         let entries = world
             .store
-            .take_from_outbox(at(0), CLAIM, 10, Whose::All)
+            .take_from_outbox(at(0), CLAIM, 10, OutboxScope::All)
             .await
             .unwrap();
         let seen: Vec<_> = entries
@@ -44,7 +44,7 @@ mod cases {
         assert_eq!(
             world
                 .store
-                .take_from_outbox(at(999), CLAIM, 10, Whose::All)
+                .take_from_outbox(at(999), CLAIM, 10, OutboxScope::All)
                 .await
                 .unwrap(),
             []
@@ -56,7 +56,7 @@ mod cases {
             .unwrap();
         let entries = world
             .store
-            .take_from_outbox(at(999), CLAIM, 10, Whose::All)
+            .take_from_outbox(at(999), CLAIM, 10, OutboxScope::All)
             .await
             .unwrap();
         assert_eq!(
@@ -72,14 +72,14 @@ mod cases {
         world.infra_env().await;
         let first = world
             .store
-            .take_from_outbox(at(0), CLAIM, 10, Whose::All)
+            .take_from_outbox(at(0), CLAIM, 10, OutboxScope::All)
             .await
             .unwrap();
         assert_eq!(first.len(), 1);
         assert_eq!(
             world
                 .store
-                .take_from_outbox(at(59), CLAIM, 10, Whose::All)
+                .take_from_outbox(at(59), CLAIM, 10, OutboxScope::All)
                 .await
                 .unwrap(),
             []
@@ -87,7 +87,7 @@ mod cases {
         assert_eq!(
             world
                 .store
-                .take_from_outbox(at(60), CLAIM, 10, Whose::All)
+                .take_from_outbox(at(60), CLAIM, 10, OutboxScope::All)
                 .await
                 .unwrap(),
             first,
@@ -99,7 +99,7 @@ mod cases {
         let infra_env = world.infra_env().await;
         let old = world
             .store
-            .take_from_outbox(at(0), CLAIM, 10, Whose::All)
+            .take_from_outbox(at(0), CLAIM, 10, OutboxScope::All)
             .await
             .unwrap();
         world.store.update_infra_env(&infra_env, &[]).await.unwrap();
@@ -110,7 +110,7 @@ mod cases {
         );
         let new = world
             .store
-            .take_from_outbox(at(0), CLAIM, 10, Whose::All)
+            .take_from_outbox(at(0), CLAIM, 10, OutboxScope::All)
             .await
             .unwrap();
         assert_eq!(new.iter().map(|entry| entry.version).collect::<Vec<_>>(), [2]);
@@ -126,7 +126,7 @@ mod cases {
             takers.spawn(async move {
                 let mut taken = Vec::new();
                 loop {
-                    let entries = store.take_from_outbox(at(0), CLAIM, 3, Whose::All).await.unwrap();
+                    let entries = store.take_from_outbox(at(0), CLAIM, 3, OutboxScope::All).await.unwrap();
                     if entries.is_empty() {
                         store.close().await;
                         return taken;
@@ -147,7 +147,7 @@ mod cases {
             .await;
         let entries = world
             .store
-            .take_from_outbox(at(0), CLAIM, 10, Whose::All)
+            .take_from_outbox(at(0), CLAIM, 10, OutboxScope::All)
             .await
             .unwrap();
         let subjects: Vec<_> = entries.iter().map(|entry| entry.subject).collect();

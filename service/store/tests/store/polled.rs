@@ -15,7 +15,7 @@ on_both! {
 /// The store, following the changes of others as a service does.
 fn follow(store: &Store) -> tokio::task::JoinHandle<()> {
     let store = store.clone();
-    tokio::spawn(async move { match store.follow_changes().await {} })
+    tokio::spawn(async move { match store.receive_notifications().await {} })
 }
 
 /// Waits until polls of the host read nothing.

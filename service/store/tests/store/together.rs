@@ -9,7 +9,7 @@ on_both! {
 
 mod cases {
     use muster_core::host::{Host, HostState};
-    use muster_store::{CheckIn, Deletion, EventQuery, Store, StoreError, Whose};
+    use muster_store::{CheckIn, Deletion, EventQuery, Store, StoreError, OutboxScope};
     use tokio::task::JoinSet;
 
     use crate::world::{World, at, became_known, event, event_of, host, infra_env, registered};
@@ -81,7 +81,7 @@ mod cases {
         );
         let entries = world
             .store
-            .take_from_outbox(at(0), std::time::Duration::ZERO, 10, Whose::All)
+            .take_from_outbox(at(0), std::time::Duration::ZERO, 10, OutboxScope::All)
             .await
             .unwrap();
         assert_eq!(

@@ -1,14 +1,9 @@
-//! Who is calling. Source: docs/protocol/rest-behaviour.md#2.
-//!
-//! Mode `none` looks at nothing. Mode `local` knows ES256 tokens: the operator's, for the user API; one an InfraEnv, for
-//! its agents and images; and those in the URLs that the service hands out, which can be revoked and may have a lifetime.
-//! Unlike the service that we are compatible with, a token of one InfraEnv opens nothing of another, whichever way it is carried.
+//! Makes and verifies ES256 tokens: the operator's, for the user API; one per InfraEnv, for its agents and images; and those in
+//! URLs that the service hands out, which can be revoked and may expire. Source: docs/protocol/rest-behaviour.md#2.
 
-pub mod gate;
 pub mod keys;
 pub mod token;
 
-pub use gate::{Allowed, Caller};
 pub use keys::Keys;
 pub use token::{Claims, TokenError};
 
@@ -19,11 +14,9 @@ use muster_api::time::Timestamp;
 use muster_core::infra_env::InfraEnv;
 use url::Url;
 
-use crate::settings::AuthMode;
-
-/// The service's side of authentication.
+/// The tokens of the service.
 pub struct Auth {
-    mode: AuthMode,
+    asks_for_tokens: bool,
     keys: Keys,
     url_lifetime: Option<Duration>,
 }
@@ -33,15 +26,16 @@ pub struct Auth {
 pub struct UrlToken {
     /// `None` when no tokens are asked for.
     pub token: Option<String>,
-    /// `None`: until it is revoked.
+    /// `None`: valid until it is revoked.
     pub expires_at: Option<Timestamp>,
 }
 
 impl Auth {
-    /// Tokens are signed and checked with `keys`. Signed URLs are good for `url_lifetime`, or else until they are revoked.
-    pub fn new(mode: AuthMode, keys: Keys, url_lifetime: Option<Duration>) -> Self {
+    /// Signs and verifies with `keys`. Without `asks_for_tokens` everyone may call everything. Signed URLs are valid for
+    /// `url_lifetime`, or until they are revoked.
+    pub fn new(asks_for_tokens: bool, keys: Keys, url_lifetime: Option<Duration>) -> Self {
         Self {
-            mode,
+            asks_for_tokens,
             keys,
             url_lifetime,
         }
@@ -49,13 +43,10 @@ impl Auth {
 
     /// True when tokens are asked for.
     pub fn asks_for_tokens(&self) -> bool {
-        match self.mode {
-            AuthMode::None => false,
-            AuthMode::Local => true,
-        }
+        self.asks_for_tokens
     }
 
-    /// The token of an InfraEnv's agents; `None` in mode `none`. The same text each time.
+    /// The token of an InfraEnv's agents, the same text each time; `None` when no tokens are asked for.
     pub fn infra_env_token(&self, infra_env: &InfraEnv) -> Option<String> {
         self.asks_for_tokens().then(|| {
             self.keys.sign(&Claims::InfraEnv {
@@ -86,8 +77,7 @@ impl Auth {
             .then(|| self.keys.sign(&Claims::Cluster { cluster_id }))
     }
 
-    /// Whether `token` is one that [`Self::url_token`] gave for the InfraEnv as it is now, and at least half of its lifetime is left.
-    /// Who has handed it out may leave it as it is.
+    /// True when [`Self::url_token`] made `token` for the InfraEnv as it is now, and at least half of its lifetime is left.
     pub fn is_fresh(&self, infra_env: &InfraEnv, token: &str, now: Timestamp) -> bool {
         let Ok(Claims::InfraEnvUrl {
             infra_env_id,
@@ -125,7 +115,7 @@ impl Auth {
         kept().or_else(|| self.url_token(infra_env, now).token)
     }
 
-    /// How long URLs of InfraEnvs are good; `None`: until they are revoked, or nobody asks for tokens.
+    /// Lifetime of signed URLs; `None`: until they are revoked, or no tokens are asked for.
     pub fn url_lifetime(&self) -> Option<Duration> {
         self.url_lifetime.filter(|_| self.asks_for_tokens())
     }
@@ -164,7 +154,7 @@ mod tests {
 
     fn auth(lifetime: Option<u64>) -> Auth {
         let keys = Keys::from_pem(&Keys::generate()).unwrap();
-        Auth::new(AuthMode::Local, keys, lifetime.map(Duration::from_secs))
+        Auth::new(true, keys, lifetime.map(Duration::from_secs))
     }
 
     #[test]
@@ -206,7 +196,7 @@ mod tests {
         let keys = Keys::generate();
         let auth = |lifetime: Option<u64>| {
             let lifetime = lifetime.map(Duration::from_secs);
-            Auth::new(AuthMode::Local, Keys::from_pem(&keys).unwrap(), lifetime)
+            Auth::new(true, Keys::from_pem(&keys).unwrap(), lifetime)
         };
         let endless = auth(None).url_token(&infra_env, now()).token.unwrap();
         assert!(!auth(Some(1000)).is_fresh(&infra_env, &endless, now()));

@@ -1,4 +1,4 @@
-//! The live image on disk: found, opened once, opened anew when somebody replaces the file.
+//! Finds and opens the live image, and opens it again when the file is replaced.
 
 use std::fs::File;
 use std::io;
@@ -7,17 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, SystemTime};
 
-use muster_api::live::LiveConfig;
-use muster_image::{Customisation, CustomiseError, ImageBytes, LiveImage, LiveImageError};
+use muster_image::{LiveImage, LiveImageError};
 use tokio::sync::Mutex;
 
-use super::download::{BaseFile, Download, FileStamp, Meta};
+use crate::base_file::{BaseFile, FileStamp};
 
-/// UEFI HTTP boot takes this for a CD whatever the URL ends in (docs/protocol/ipxe.md#5).
-const ISO_TYPE: &str = "application/vnd.efi-iso";
-const BINARY_TYPE: &str = "application/octet-stream";
-
-/// Why there is no live image to send. The texts are for the operator; the service maps all to "not now".
+/// No live image can be served now. The texts are for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveImageUnavailable {
     /// No file at any of the places.
@@ -26,23 +21,18 @@ pub enum LiveImageUnavailable {
         list(searched)
     )]
     Missing {
-        /// Where it was looked for.
         searched: Vec<PathBuf>,
     },
     /// The file cannot be opened.
     #[error("cannot open the live image {}", path.display())]
     Open {
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// The file is not a live image that this program can use.
     #[error("cannot use the live image {}", path.display())]
     Unusable {
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: LiveImageError,
     },
 }
@@ -64,17 +54,15 @@ pub struct LiveImages {
 /// An opened live image.
 #[derive(Debug)]
 pub struct OpenLiveImage {
-    /// Where it was found.
     pub path: PathBuf,
-    /// What is in it.
     pub image: LiveImage,
-    /// When the file was last written.
+    /// Time of the last write.
     pub modified: SystemTime,
     base: Arc<BaseFile>,
 }
 
 impl LiveImages {
-    /// Looks at these paths, the first that exists wins. Nothing is opened yet.
+    /// Searches these paths; the first that exists wins. Opens nothing yet.
     pub fn new(searched: impl IntoIterator<Item = PathBuf>) -> Self {
         Self {
             searched: searched.into_iter().collect(),
@@ -161,55 +149,8 @@ impl OpenLiveImage {
         })
     }
 
-    /// The ISO for one InfraEnv, which last changed at `updated_at`.
-    pub fn iso(
-        &self,
-        wanted: &Customisation,
-        updated_at: SystemTime,
-        file_name: impl Into<String>,
-    ) -> Result<Download, CustomiseError> {
-        Ok(self.download(self.image.iso(wanted)?, updated_at, ISO_TYPE, file_name))
+    /// The file, for reading.
+    pub fn base(&self) -> &Arc<BaseFile> {
+        &self.base
     }
-
-    /// The initramfs with the InfraEnv's configuration behind it, for iPXE.
-    pub fn initrd(
-        &self,
-        config: &LiveConfig,
-        updated_at: SystemTime,
-        file_name: impl Into<String>,
-    ) -> Result<Download, CustomiseError> {
-        Ok(self.download(self.image.initrd(config)?, updated_at, BINARY_TYPE, file_name))
-    }
-
-    /// The kernel.
-    pub fn kernel(&self) -> Download {
-        self.download(self.image.kernel(), self.modified, BINARY_TYPE, "vmlinuz")
-    }
-
-    fn download(
-        &self,
-        bytes: ImageBytes,
-        updated_at: SystemTime,
-        content_type: &'static str,
-        file_name: impl Into<String>,
-    ) -> Download {
-        let last_modified = whole_seconds(updated_at.max(self.modified));
-        let meta = Meta {
-            etag: bytes.etag,
-            last_modified,
-            content_type,
-            file_name: file_name.into(),
-        };
-        Download {
-            plan: bytes.plan,
-            base: self.base.clone(),
-            meta,
-        }
-    }
-}
-
-/// HTTP dates have no fractions; with them `If-Modified-Since` would never be met.
-fn whole_seconds(time: SystemTime) -> SystemTime {
-    let since_epoch = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    SystemTime::UNIX_EPOCH + Duration::from_secs(since_epoch.as_secs())
 }

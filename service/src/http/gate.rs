@@ -9,9 +9,10 @@ use http::{HeaderMap, StatusCode, header};
 use muster_api::AGENT_TOKEN_HEADER;
 use muster_api::ids::{ClusterId, InfraEnvId};
 
-use super::token::{Claims, url_key};
+use muster_operations::auth::token::{Claims, url_key};
+
+use super::problem::Problem;
 use crate::app::App;
-use crate::http::problem::Problem;
 
 /// Who an operation is for, as the endpoint table says it. The operator may do everything that a user may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! When hosts were last heard of. A poll costs no database write: it is noted here and written down in one batched
-//! statement at most every [`FLUSH_INTERVAL`], so that a restart, and other replicas, know it too.
+//! Keeps the last poll of each host in memory. Polls are written in one batched statement at most every [`FLUSH_INTERVAL`], so
+//! that a restart, and other replicas, know them too.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 
-/// How often notes are written down. Six of them fit in the silence that is allowed to a host (3 min).
+/// Six of these fit in the silence that is allowed to a host (3 min).
 pub const FLUSH_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A host's key.
@@ -17,11 +17,10 @@ pub type HostKey = (InfraEnvId, HostId);
 /// The last poll of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// When.
     pub at: Timestamp,
     /// The host's own clock then, seconds since 1970.
     pub host_clock: Option<i64>,
-    /// The version that it told.
+    /// The version in the poll.
     pub agent_version: Option<String>,
 }
 
@@ -30,7 +29,7 @@ struct Entry {
     written: bool,
 }
 
-/// All notes of this process.
+/// The polls of this process.
 #[derive(Default)]
 pub struct CheckIns {
     entries: Mutex<HashMap<HostKey, Entry>>,
@@ -43,7 +42,7 @@ impl CheckIns {
             .expect("no code panics while it holds the notes")
     }
 
-    /// Notes a poll. What the poll does not tell is kept from the one before.
+    /// Stores a poll. What it lacks is taken from the poll before.
     pub fn note(&self, host: HostKey, mut seen: Seen) {
         let mut entries = self.entries();
         if let Some(before) = entries.get(&host) {
@@ -53,7 +52,7 @@ impl CheckIns {
         entries.insert(host, Entry { seen, written: false });
     }
 
-    /// The last poll that this process knows of.
+    /// The last poll that this process received.
     pub fn last(&self, host: HostKey) -> Option<Seen> {
         self.entries().get(&host).map(|entry| entry.seen.clone())
     }
@@ -63,7 +62,7 @@ impl CheckIns {
         self.entries().remove(&host);
     }
 
-    /// What is not yet written down.
+    /// Polls that are not yet written.
     pub fn unwritten(&self) -> Vec<(HostKey, Seen)> {
         let entries = self.entries();
         entries
@@ -73,7 +72,7 @@ impl CheckIns {
             .collect()
     }
 
-    /// Marks `batch` as written, except hosts that polled since; drops hosts not heard of since `before`.
+    /// Marks `batch` as written, except hosts that polled since; drops hosts that have not polled since `before`.
     pub fn written(&self, batch: &[(HostKey, Seen)], before: Timestamp) {
         let mut entries = self.entries();
         for (host, seen) in batch {

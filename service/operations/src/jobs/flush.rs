@@ -1,4 +1,4 @@
-//! Writes check-ins down, in one batched statement.
+//! Writes check-ins to the database in one batched statement.
 
 use std::sync::Arc;
 
@@ -8,12 +8,11 @@ use muster_store::CheckIn;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::app::App;
 use crate::check_ins::FLUSH_INTERVAL;
-use crate::infra_envs::chain;
+use crate::{Operations, chain, now};
 
-/// Runs until `stop`, and once more then, so that a restart knows who was there.
-pub async fn run(app: Arc<App>, stop: CancellationToken) {
+/// Runs until `stop`, and writes a last time then, so that a restart knows all polls.
+pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     let mut ticks = interval(FLUSH_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -21,16 +20,16 @@ pub async fn run(app: Arc<App>, stop: CancellationToken) {
             _ = ticks.tick() => false,
             () = stop.cancelled() => true,
         };
-        flush(&app).await;
+        flush(&operations).await;
         if stopping {
             return;
         }
     }
 }
 
-/// Writes what is not yet written. A failure keeps the notes for the next time.
-pub async fn flush(app: &App) {
-    let batch = app.check_ins.unwritten();
+/// Writes new check-ins. After a failure they are kept for the next time.
+async fn flush(operations: &Operations) {
+    let batch = operations.check_ins.unwritten();
     if batch.is_empty() {
         return;
     }
@@ -45,8 +44,8 @@ pub async fn flush(app: &App) {
             agent_version: seen.agent_version.clone(),
         })
         .collect();
-    match app.store.flush_check_ins(&rows).await {
-        Ok(_) => app.check_ins.written(&batch, app.now() - TimeDelta::minutes(10)),
+    match operations.store.flush_check_ins(&rows).await {
+        Ok(_) => operations.check_ins.written(&batch, now() - TimeDelta::minutes(10)),
         Err(error) => {
             tracing::warn!(error = %chain(&error), hosts = rows.len(), "check-ins could not be written; they are kept and tried again")
         }

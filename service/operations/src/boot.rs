@@ -1,0 +1,140 @@
+//! Makes what machines boot with: iPXE scripts, the discovery ignition and the configuration in an image.
+
+use muster_api::host::HostStatus;
+use muster_api::ids::HostId;
+use muster_api::live::LiveConfig;
+use muster_core::host::stages::has_agent;
+use muster_core::ignition::{AgentSettings, DiscoveryError, discovery};
+use muster_core::infra_env::{InfraEnv, live_config};
+use muster_core::secret::Secret;
+use muster_ipxe::{BootScript, MacAddress, ScriptError, System, redirect_script};
+use muster_store::{HostBrief, StoreError};
+
+use crate::clock::now;
+use crate::error::chain;
+use crate::live_image::LiveImageUnavailable;
+use crate::operations::Operations;
+
+/// There is no iPXE script for a machine.
+#[derive(Debug, thiserror::Error)]
+pub enum NoScript {
+    /// An installed host boots from its disk.
+    #[error(
+        "host {host} ({mac}) is installed and boots from its disk; unbind it to discover it again. A script for it was not found"
+    )]
+    Installed {
+        /// The host.
+        host: HostId,
+        /// Its network card.
+        mac: MacAddress,
+    },
+    /// Several hosts have the card.
+    #[error(
+        "several hosts have a card with the address {mac}, so nobody knows which of them asks: {}. Delete those that are gone",
+        list(hosts)
+    )]
+    Ambiguous {
+        /// The hosts.
+        hosts: Vec<HostId>,
+        /// Their network card.
+        mac: MacAddress,
+    },
+    /// A setting of the InfraEnv fits into no script.
+    #[error("no iPXE script can be made: {0}")]
+    Unusable(#[from] ScriptError),
+    /// There is no live image.
+    #[error("{}", chain(.0))]
+    Unavailable(#[from] LiveImageUnavailable),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn list(hosts: &[HostId]) -> String {
+    let ids: Vec<String> = hosts.iter().map(HostId::to_string).collect();
+    ids.join(", ")
+}
+
+impl Operations {
+    /// The iPXE script that boots the live image.
+    pub async fn boot_script(&self, infra_env: &InfraEnv) -> Result<String, NoScript> {
+        let live = self.live_images.current().await?;
+        let script = BootScript {
+            kernel_url: &self.urls.kernel(infra_env),
+            initrd_url: &self.urls.initrd(infra_env),
+            system: System::Muster {
+                default_arguments: &live.image.kargs.default,
+            },
+            kernel_arguments: &kernel_arguments(infra_env),
+        };
+        Ok(script.render()?)
+    }
+
+    /// Boots the live image on the machine with this MAC, unless it is installed: without a script its firmware goes on to the
+    /// next boot device, its disk. Source: docs/protocol/rest-behaviour.md#4.2.
+    pub async fn boot_script_for(&self, infra_env: &InfraEnv, mac: MacAddress) -> Result<String, NoScript> {
+        let hosts = self
+            .store
+            .find_hosts_by_mac(infra_env.id, &mac.to_string())
+            .await?;
+        match hosts.as_slice() {
+            [host] if is_installed(host) => return Err(NoScript::Installed { host: host.id, mac }),
+            [] | [_] => {}
+            several => {
+                let hosts = several.iter().map(|host| host.id).collect();
+                return Err(NoScript::Ambiguous { hosts, mac });
+            }
+        }
+        tracing::debug!(infra_env.id = %infra_env.id, %mac, "a machine asks for its boot script");
+        self.boot_script(infra_env).await
+    }
+
+    /// The iPXE script that requests the script of the machine's MAC.
+    pub fn redirect_script(&self, infra_env: &InfraEnv) -> Result<String, NoScript> {
+        let token = self.auth.url_token(infra_env, now()).token;
+        let url = self
+            .urls
+            .signed_file(infra_env, "ipxe-script", None, token.as_deref());
+        Ok(redirect_script(&url)?)
+    }
+
+    /// The discovery ignition, for a CoreOS image that is booted by other means.
+    ///
+    /// # Errors
+    /// When the InfraEnv's override cannot be merged; the text says why.
+    pub fn discovery_ignition(&self, infra_env: &InfraEnv) -> Result<String, DiscoveryError> {
+        let token = self.auth.infra_env_token(infra_env).map(Secret::new);
+        let settings = AgentSettings {
+            service_url: &self.urls.public,
+            token: token.as_ref(),
+            ca_pem: &self.service_ca,
+        };
+        discovery(infra_env, &settings)
+    }
+
+    /// The configuration in an InfraEnv's image.
+    pub fn live_config(&self, infra_env: &InfraEnv) -> LiveConfig {
+        let token = self.auth.infra_env_token(infra_env);
+        live_config(infra_env, &self.urls.public, token.as_deref(), &self.service_ca)
+    }
+}
+
+/// The user's kernel arguments, in order.
+pub fn kernel_arguments(infra_env: &InfraEnv) -> Vec<String> {
+    infra_env
+        .settings
+        .kernel_arguments
+        .iter()
+        .flatten()
+        .map(|argument| argument.value.clone())
+        .collect()
+}
+
+/// True when the disk holds what the machine is to run.
+fn is_installed(host: &HostBrief) -> bool {
+    match host.state.status() {
+        HostStatus::AddedToExistingCluster | HostStatus::Installed => true,
+        HostStatus::InstallingInProgress => !has_agent(&host.data),
+        _ => false,
+    }
+}

@@ -1,0 +1,116 @@
+//! Holds the state of the custom-resource bridge, for `/ready` and the outbox.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use muster_api::time::Timestamp;
+
+/// The state of the bridge in this replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BridgeStatus {
+    /// No bridge is configured.
+    Off,
+    /// The API server has not answered yet.
+    Starting,
+    /// The API server lacks kinds of ours.
+    LacksKinds(String),
+    /// Controllers run here.
+    Leading,
+    /// They run in another replica, named here.
+    Following(String),
+    /// The API server does not answer.
+    Unreachable {
+        since: Timestamp,
+        why: String,
+    },
+}
+
+impl fmt::Display for BridgeStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => write!(f, "off"),
+            Self::Starting => write!(f, "starting"),
+            Self::LacksKinds(what) => write!(f, "{what}"),
+            Self::Leading => write!(f, "ok, leading"),
+            Self::Following(leader) => write!(f, "ok, {leader} leads"),
+            Self::Unreachable { since, why } => {
+                let since = since.format("%Y-%m-%dT%H:%M:%SZ");
+                write!(f, "no answer since {since}: {why}, trying again")
+            }
+        }
+    }
+}
+
+/// Shared between the bridge and the rest of the service.
+pub struct BridgeState {
+    status: Mutex<BridgeStatus>,
+    in_database: bool,
+}
+
+impl BridgeState {
+    /// The state of a service with or without a bridge; `in_database`: its Kubernetes API is kept in the service's database.
+    pub fn new(on: bool, in_database: bool) -> Self {
+        let status = if on {
+            BridgeStatus::Starting
+        } else {
+            BridgeStatus::Off
+        };
+        Self {
+            status: Mutex::new(status),
+            in_database,
+        }
+    }
+
+    /// True when the Kubernetes API is kept in the service's database, and is unavailable with it.
+    pub fn is_in_database(&self) -> bool {
+        self.in_database
+    }
+
+    pub fn status(&self) -> BridgeStatus {
+        self.lock().clone()
+    }
+
+    /// True when there is a bridge: then changes of hosts are for the replica that leads.
+    pub fn is_on(&self) -> bool {
+        *self.lock() != BridgeStatus::Off
+    }
+
+    pub fn set(&self, standing: BridgeStatus) {
+        *self.lock() = standing;
+    }
+
+    /// The API server does not answer, perhaps for some time already.
+    pub fn unreachable(&self, now: Timestamp, why: String) {
+        let mut status = self.lock();
+        let since = match &*status {
+            BridgeStatus::Unreachable { since, .. } => *since,
+            _ => now,
+        };
+        *status = BridgeStatus::Unreachable { since, why };
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BridgeStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_counts_from_its_beginning() {
+        let state = BridgeState::new(true, false);
+        let at = |seconds: i64| Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap();
+        state.unreachable(at(0), "refused".into());
+        state.unreachable(at(9), "timed out".into());
+        assert_eq!(
+            state.status().to_string(),
+            "no answer since 2026-11-18T11:06:40Z: timed out, trying again"
+        );
+        state.set(BridgeStatus::Following("a-1".into()));
+        assert_eq!(state.status().to_string(), "ok, a-1 leads");
+        state.unreachable(at(20), "refused".into());
+        assert!(state.status().to_string().contains("11:07:00Z"));
+    }
+}

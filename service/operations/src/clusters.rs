@@ -1,0 +1,213 @@
+//! Reads clusters through a cache that is checked at each read, and creates, changes and deletes them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use muster_api::cluster::{ClusterUpdateParams, IgnoredValidations};
+use muster_api::ids::{ClusterId, HostId};
+use muster_core::cluster::{Cluster, ignored, news, update};
+use muster_core::event::NewEvent;
+use muster_core::host::{ClusterFacts, Peer};
+use muster_core::kube::KubeRef;
+use muster_store::{ClusterDeletion, ClusterVersions, Store, StoreError, StoredCluster, Subject};
+
+use crate::clock::now;
+use crate::error::OperationError;
+use crate::retry::{retry, unless_conflict};
+use crate::{Result, request_id};
+
+/// The clusters of the service.
+pub struct Clusters {
+    store: Store,
+    cache: Mutex<HashMap<ClusterId, Arc<CachedCluster>>>,
+}
+
+/// A cluster and all its hosts, as of two versions.
+struct CachedCluster {
+    versions: ClusterVersions,
+    stored: StoredCluster,
+    peers: Vec<Peer>,
+}
+
+/// A cluster as one of its hosts sees it.
+pub struct ClusterContext {
+    cluster: Arc<CachedCluster>,
+    others: Vec<Peer>,
+}
+
+impl ClusterContext {
+    /// For decisions. `None` when the cluster is deleted and its hosts are being released.
+    pub fn facts(&self) -> Option<ClusterFacts<'_>> {
+        self.cluster.stored.deleted_at.is_none().then_some(ClusterFacts {
+            cluster: &self.cluster.stored.cluster,
+            peers: &self.others,
+        })
+    }
+}
+
+impl Clusters {
+    /// Those in `store`.
+    pub fn new(store: Store) -> Self {
+        Self {
+            store,
+            cache: Mutex::default(),
+        }
+    }
+
+    fn cache(&self) -> std::sync::MutexGuard<'_, HashMap<ClusterId, Arc<CachedCluster>>> {
+        self.cache
+            .lock()
+            .expect("no code panics while it holds the cache")
+    }
+
+    /// The cluster as `host` sees it. Reads one small row when nothing changed since the last read.
+    pub async fn context(&self, id: ClusterId, host: HostId) -> Result<Option<ClusterContext>, StoreError> {
+        let Some(cluster) = self.cached(id).await? else {
+            return Ok(None);
+        };
+        let others = cluster.peers.iter().filter(|peer| peer.id != host).cloned();
+        Ok(Some(ClusterContext {
+            others: others.collect(),
+            cluster,
+        }))
+    }
+
+    async fn cached(&self, id: ClusterId) -> Result<Option<Arc<CachedCluster>>, StoreError> {
+        let Some(versions) = self.store.cluster_versions(id).await? else {
+            self.cache().remove(&id);
+            return Ok(None);
+        };
+        let cached = self.cache().get(&id).cloned();
+        if let Some(cached) = cached.filter(|cached| cached.versions == versions) {
+            return Ok(Some(cached));
+        }
+        // Read after the versions: a change in between is read again next time.
+        let Some(stored) = self.store.find_cluster(id).await? else {
+            return Ok(None);
+        };
+        let cached = Arc::new(CachedCluster {
+            versions,
+            stored,
+            peers: self.store.list_cluster_peers(id).await?,
+        });
+        self.cache().insert(id, cached.clone());
+        Ok(Some(cached))
+    }
+
+    /// The cluster with this id.
+    ///
+    /// # Errors
+    /// [`OperationError::Missing`] when there is none, or it is deleted.
+    pub async fn get(&self, id: ClusterId) -> Result<Cluster> {
+        self.find(id, false).await.map(|found| found.cluster)
+    }
+
+    /// The cluster with this id, with `deleted` also a deleted one.
+    ///
+    /// # Errors
+    /// [`OperationError::Missing`] when there is none.
+    pub async fn find(&self, id: ClusterId, deleted: bool) -> Result<StoredCluster> {
+        let found = self.store.find_cluster(id).await?;
+        found
+            .filter(|found| deleted || found.deleted_at.is_none())
+            .ok_or_else(|| missing(id))
+    }
+
+    /// The cluster of this custom resource.
+    pub async fn find_by_kube(&self, kube: &KubeRef) -> Result<Option<Cluster>, StoreError> {
+        self.store.find_cluster_by_kube(kube).await
+    }
+
+    /// All, with `deleted` also the deleted ones.
+    pub async fn list(&self, deleted: bool) -> Result<Vec<StoredCluster>, StoreError> {
+        self.store.list_clusters(deleted).await
+    }
+
+    /// Stores a new one together with its event.
+    pub async fn create(&self, mut created: Cluster) -> Result<Cluster> {
+        let events = [news::registered(&created, created.created_at)];
+        created.version = request_id::naming(&self.store)
+            .insert_cluster(&created, &events)
+            .await?;
+        tracing::info!(cluster.id = %created.id, name = created.data.name, "cluster imported");
+        Ok(created)
+    }
+
+    /// Applies a change to the newest state.
+    pub async fn update(&self, id: ClusterId, params: &ClusterUpdateParams) -> Result<Cluster> {
+        self.change(id, |found| {
+            let outcome = update::update(found, params.clone(), now())?;
+            Ok(outcome.changed.then_some((outcome.cluster, outcome.events)))
+        })
+        .await
+    }
+
+    /// Sets which failed checks are ignored.
+    pub async fn ignore(&self, id: ClusterId, wanted: &IgnoredValidations) -> Result<Cluster> {
+        self.change(id, |found| {
+            Ok(ignored::ignore(found, wanted, now())?.map(|next| (next, Vec::new())))
+        })
+        .await
+    }
+
+    /// Stores what `decide` makes of the newest state, again when others were faster; `None`: nothing is to be changed.
+    pub async fn change(
+        &self,
+        id: ClusterId,
+        decide: impl Fn(&Cluster) -> Result<Option<(Cluster, Vec<NewEvent>)>>,
+    ) -> Result<Cluster> {
+        retry(Subject::Cluster(id), || self.try_change(id, &decide)).await
+    }
+
+    async fn try_change(
+        &self,
+        id: ClusterId,
+        decide: impl Fn(&Cluster) -> Result<Option<(Cluster, Vec<NewEvent>)>>,
+    ) -> Result<Option<Cluster>> {
+        let found = self.get(id).await?;
+        let Some((mut next, events)) = decide(&found)? else {
+            return Ok(Some(found));
+        };
+        let written = request_id::naming(&self.store).update_cluster(&next, &events).await;
+        Ok(unless_conflict(written)?.map(|version| {
+            next.version = version;
+            next
+        }))
+    }
+
+    /// Deletes a cluster; its hosts are released by [`Operations::delete_cluster`](crate::Operations::delete_cluster).
+    pub(crate) async fn delete(&self, id: ClusterId) -> Result<()> {
+        let found = self.get(id).await?;
+        let events = [news::deregistered(&found, now())];
+        match request_id::naming(&self.store)
+            .delete_cluster(id, now(), &events)
+            .await?
+        {
+            ClusterDeletion::Deleted => {
+                tracing::info!(cluster.id = %id, "cluster deleted");
+                Ok(())
+            }
+            ClusterDeletion::Absent => Err(missing(id)),
+            ClusterDeletion::Installing(hosts) => {
+                let refused = OperationError::Installing {
+                    cluster_id: id,
+                    hosts,
+                };
+                request_id::naming(&self.store)
+                    .insert_events(&[news::deregister_failed(&found, &refused.to_string(), now())])
+                    .await?;
+                Err(refused)
+            }
+        }
+    }
+
+    /// True when the cluster is deleted; `None` when it never existed.
+    pub async fn is_deleted(&self, id: ClusterId) -> Result<Option<bool>, StoreError> {
+        let cached = self.cached(id).await?;
+        Ok(cached.map(|cached| cached.stored.deleted_at.is_some()))
+    }
+}
+
+fn missing(id: ClusterId) -> OperationError {
+    OperationError::Missing(Subject::Cluster(id))
+}

@@ -1,0 +1,12 @@
+//! Writes hosts, and nothing else does: each change is loaded, decided in `muster-core`, stored if the version is unchanged.
+
+mod access;
+mod apply;
+mod delete;
+mod environment;
+mod poll;
+mod register;
+mod restore;
+
+pub use access::{HostSettings, Hosts};
+pub use register::Registration;

@@ -1,0 +1,78 @@
+//! Reads hosts, and holds what changes of hosts need.
+
+use std::sync::Arc;
+
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::time::Timestamp;
+use muster_core::host::Host;
+use muster_core::host::requirements::Requirements;
+use muster_store::{Store, StoreError};
+
+use crate::check_ins::CheckIns;
+use crate::clusters::Clusters;
+use crate::infra_envs::InfraEnvs;
+
+/// The hosts of the service.
+pub struct Hosts {
+    pub(super) store: Store,
+    pub(super) infra_envs: Arc<InfraEnvs>,
+    pub(super) clusters: Arc<Clusters>,
+    pub(super) check_ins: Arc<CheckIns>,
+    pub(super) settings: HostSettings,
+}
+
+/// The service's part of what decisions about hosts depend on.
+pub struct HostSettings {
+    /// What hardware is required.
+    pub requirements: Requirements,
+    /// Version of the agent in the live image.
+    pub agent_version: String,
+    /// Image that agents of other vendors are told to upgrade to; `None`: they are not told to upgrade.
+    pub agent_image: Option<String>,
+    /// Start of the service: hosts could not poll before.
+    pub listening_since: Timestamp,
+}
+
+impl Hosts {
+    /// The hosts in `store`.
+    pub fn new(
+        store: Store,
+        infra_envs: Arc<InfraEnvs>,
+        clusters: Arc<Clusters>,
+        check_ins: Arc<CheckIns>,
+        settings: HostSettings,
+    ) -> Self {
+        Self {
+            store,
+            infra_envs,
+            clusters,
+            check_ins,
+            settings,
+        }
+    }
+
+    /// Version of the agent in the live image.
+    pub fn agent_version(&self) -> &str {
+        &self.settings.agent_version
+    }
+
+    /// Start of the service.
+    pub fn listening_since(&self) -> Timestamp {
+        self.settings.listening_since
+    }
+
+    /// One host with its inventory.
+    pub async fn find(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Option<Host>, StoreError> {
+        self.store.find_host(infra_env_id, id).await
+    }
+
+    /// True when the host exists.
+    pub async fn exists(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<bool, StoreError> {
+        Ok(self.store.find_host_brief(infra_env_id, id).await?.is_some())
+    }
+
+    /// All hosts of an InfraEnv with their inventories.
+    pub async fn list(&self, infra_env_id: InfraEnvId) -> Result<Vec<Host>, StoreError> {
+        self.store.list_hosts(infra_env_id).await
+    }
+}

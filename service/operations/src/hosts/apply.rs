@@ -1,0 +1,138 @@
+//! Applies events to hosts.
+
+use std::sync::Arc;
+
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::time::Timestamp;
+use muster_core::host::{self, Host, HostEvent, Step};
+use muster_core::infra_env::InfraEnv;
+use muster_store::{HistoryEntry, StoreError, Subject};
+
+use super::Hosts;
+use crate::clock::now;
+use crate::error::{OperationError, unless_missing};
+use crate::retry::retry;
+use crate::{Result, request_id};
+
+impl Hosts {
+    /// Decides what follows from an event, and stores it together with history, events and outbox.
+    ///
+    /// # Errors
+    /// [`OperationError::Refused`] when the host's state does not accept the event.
+    pub async fn apply(&self, infra_env_id: InfraEnvId, id: HostId, event: HostEvent) -> Result<Host> {
+        let infra_env = self.infra_envs.get(infra_env_id).await?;
+        let subject = Subject::Host { infra_env_id, id };
+        retry(subject, || self.try_apply(&infra_env, id, &event)).await
+    }
+
+    async fn try_apply(
+        &self,
+        infra_env: &Arc<InfraEnv>,
+        id: HostId,
+        event: &HostEvent,
+    ) -> Result<Option<Host>> {
+        let found = self.store.find_host(infra_env.id, id).await?;
+        let found = found.ok_or_else(|| missing(infra_env.id, id))?;
+        let now = now();
+        let cluster_id = match event {
+            HostEvent::Bound { cluster_id } => Some(found.cluster_id.unwrap_or(*cluster_id)),
+            _ => found.cluster_id,
+        };
+        let seen = self.check_ins.last((infra_env.id, id));
+        let environment = self.environment(infra_env, cluster_id, id, seen).await?;
+        let step = match host::advance(&found, event, &self.facts(&environment), now) {
+            Ok(step) => step,
+            Err(refused) => {
+                if let Some(reported) = host::news::of_refusal(&found, event, &refused, now) {
+                    request_id::naming(&self.store).insert_events(&[reported]).await?;
+                }
+                return Err(refused.into());
+            }
+        };
+        if !step.changed {
+            return Ok(Some(step.host));
+        }
+        match self.save(step, event, now).await {
+            Ok(saved) => Ok(Some(saved)),
+            Err(error) if must_decide_again(&error) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn save(&self, step: Step, event: &HostEvent, now: Timestamp) -> Result<Host, StoreError> {
+        let mut saved = step.host;
+        let history = step.transition.as_ref().map(|(from, to, reason)| HistoryEntry {
+            at: now,
+            who: event.origin().into(),
+            event: event.name().into(),
+            from: Some(*from),
+            to: *to,
+            reason: reason.clone(),
+        });
+        saved.version = request_id::naming(&self.store)
+            .save_host(&saved, history.as_ref(), &step.events)
+            .await?;
+        if let Some((from, to, reason)) = step.transition {
+            tracing::info!(host.id = %saved.id, infra_env.id = %saved.infra_env_id, from = from.name(), to = to.name(), reason, "host moved");
+            metrics::counter!("muster_host_transitions_total", "from" => from.name(), "to" => to.name())
+                .increment(1);
+        }
+        Ok(saved)
+    }
+
+    /// Validates each host of the InfraEnv again: settings that findings depend on may have changed.
+    pub async fn infra_env_changed(&self, infra_env_id: InfraEnvId) -> Result<()> {
+        for brief in self.store.list_host_briefs(Some(infra_env_id)).await? {
+            let event = HostEvent::FactsChanged;
+            unless_missing(self.apply(infra_env_id, brief.id, event).await)?;
+        }
+        Ok(())
+    }
+
+    /// Validates the hosts of a cluster again after the cluster or one of its hosts changed; releases them when it is deleted.
+    pub async fn cluster_changed(&self, cluster_id: ClusterId) -> Result<()> {
+        let Some(deleted) = self.clusters.is_deleted(cluster_id).await? else {
+            return Ok(());
+        };
+        let mut failure = None;
+        for (infra_env_id, id) in self.store.list_cluster_host_keys(cluster_id).await? {
+            let outcome = if deleted {
+                self.release(infra_env_id, id, cluster_id).await
+            } else {
+                let event = HostEvent::PeersChanged;
+                self.apply(infra_env_id, id, event).await.map(drop)
+            };
+            // One host that cannot be changed now does not hold up the others.
+            if let Err(error) = unless_missing(outcome) {
+                failure = Some(error);
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Unbinds a host of a deleted cluster, or deletes it with its InfraEnv's cluster.
+    /// Source: docs/protocol/rest-behaviour.md#6.
+    async fn release(&self, infra_env_id: InfraEnvId, id: HostId, cluster_id: ClusterId) -> Result<()> {
+        let infra_env = self.infra_envs.get(infra_env_id).await?;
+        if infra_env.cluster_id == Some(cluster_id) {
+            return self.delete(infra_env_id, id).await;
+        }
+        self.apply(infra_env_id, id, HostEvent::Unbound).await.map(drop)
+    }
+}
+
+/// True when another writer was faster, or the cluster was deleted since it was read.
+pub(super) fn must_decide_again(error: &StoreError) -> bool {
+    let cluster_is_gone = matches!(
+        error,
+        StoreError::Missing {
+            table: "clusters",
+            ..
+        }
+    );
+    error.is_conflict() || cluster_is_gone
+}
+
+pub(super) fn missing(infra_env_id: InfraEnvId, id: HostId) -> OperationError {
+    OperationError::Missing(Subject::Host { infra_env_id, id })
+}

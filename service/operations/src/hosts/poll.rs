@@ -1,0 +1,60 @@
+//! Answers polls of hosts with their next steps.
+
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::steps::{StepType, Steps};
+use muster_core::host::{self, Host, HostEvent, HostReports};
+use muster_store::HostBrief;
+
+use super::Hosts;
+use crate::check_ins::Seen;
+use crate::clock::now;
+use crate::{Result, random};
+
+impl Hosts {
+    /// The next steps of a host that polls; `None` when there is no such host. A poll with no change writes nothing, and
+    /// reads at most one row, or two when the host is bound.
+    pub async fn poll(&self, infra_env_id: InfraEnvId, id: HostId, seen: Seen) -> Result<Option<Steps>> {
+        let Some(brief) = self.store.polled_host(infra_env_id, id).await? else {
+            return Ok(None);
+        };
+        let Some(infra_env) = self.infra_envs.find(infra_env_id).await? else {
+            return Ok(None);
+        };
+        self.check_ins.note((infra_env_id, id), seen);
+        let polled = if brief.state.waits_for_poll() {
+            self.apply(infra_env_id, id, HostEvent::CheckedIn).await?
+        } else if host::instructions::needs_inventory(&brief.state) {
+            match self.find(infra_env_id, id).await? {
+                Some(whole) => whole,
+                None => return Ok(None),
+            }
+        } else {
+            without_inventory(&brief)
+        };
+        let seen = self.check_ins.last((infra_env_id, id));
+        let environment = self.environment(&infra_env, polled.cluster_id, id, seen).await?;
+        let facts = self.facts(&environment);
+        if let Some(image) = host::instructions::upgrade(&polled, &facts) {
+            // The limits of events store it once an hour, however often it is due.
+            let started = host::news::upgrade_agent_started(&polled, image, now());
+            self.store.insert_events(&[started]).await?;
+        }
+        let mut step_id = |step: StepType| format!("{}-{}", step.name(), random::step_suffix());
+        Ok(Some(host::instructions(&polled, &facts, &mut step_id)))
+    }
+}
+
+fn without_inventory(brief: &HostBrief) -> Host {
+    Host {
+        id: brief.id,
+        infra_env_id: brief.infra_env_id,
+        cluster_id: brief.cluster_id,
+        state: brief.state.clone(),
+        version: brief.version,
+        due_at: brief.due_at,
+        checked_in_at: brief.checked_in_at,
+        inventory: None,
+        reports: HostReports::default(),
+        data: brief.data.clone(),
+    }
+}

@@ -1,0 +1,188 @@
+//! Registers machines that boot.
+
+use std::sync::Arc;
+
+use muster_api::fingerprint::Fingerprint;
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_core::host::identity::{self, Judgement, Twin};
+use muster_core::host::{self, Host, HostEvent};
+use muster_core::infra_env::InfraEnv;
+use muster_store::{HistoryEntry, StoreError, Subject};
+
+use super::Hosts;
+use super::apply::must_decide_again;
+use crate::check_ins::Seen;
+use crate::clock::now;
+use crate::error::unless_missing;
+use crate::retry::retry;
+use crate::{Result, request_id};
+
+/// The outcome of a registration.
+#[derive(Debug)]
+pub enum Registration {
+    /// The machine is new.
+    New(Host),
+    /// It had registered before.
+    Again(Host),
+}
+
+impl Hosts {
+    /// Registers a machine that has booted: a new one is stored, a known one starts again. A second machine that claims the
+    /// id of another gets an id of its own, which is in the answer.
+    pub async fn register(
+        &self,
+        infra_env_id: InfraEnvId,
+        claimed: HostId,
+        agent_version: &str,
+        fingerprint: Option<Fingerprint>,
+    ) -> Result<Registration> {
+        let infra_env = self.infra_envs.get(infra_env_id).await?;
+        let subject = Subject::Host {
+            infra_env_id,
+            id: claimed,
+        };
+        retry(subject, || {
+            self.try_register(&infra_env, claimed, agent_version, fingerprint.as_ref())
+        })
+        .await
+    }
+
+    async fn try_register(
+        &self,
+        infra_env: &Arc<InfraEnv>,
+        claimed: HostId,
+        agent_version: &str,
+        fingerprint: Option<&Fingerprint>,
+    ) -> Result<Option<Registration>> {
+        let claim = self.claim(infra_env.id, claimed, fingerprint).await?;
+        let seen = Seen {
+            at: now(),
+            host_clock: None,
+            agent_version: (!agent_version.is_empty()).then(|| agent_version.to_owned()),
+        };
+        self.check_ins.note((infra_env.id, claim.id), seen);
+        let registration = if claim.known {
+            let event = HostEvent::Registered {
+                agent_version: agent_version.to_owned(),
+                fingerprint: fingerprint.cloned(),
+            };
+            match self.apply(infra_env.id, claim.id, event).await {
+                // Deleted in between, so it is new now. Agents of other vendors stop for ever on a 404.
+                Err(error) if error.is_missing() => return Ok(None),
+                outcome => Registration::Again(outcome?),
+            }
+        } else {
+            match self.insert(infra_env, claim.id, agent_version, fingerprint).await? {
+                Some(inserted) => Registration::New(inserted),
+                None => return Ok(None),
+            }
+        };
+        if let Some(twin) = claim.twin {
+            self.report_duplicate(infra_env.id, claimed, *twin).await?;
+        }
+        Ok(Some(registration))
+    }
+
+    /// The id under which a machine that claims `claimed` is kept.
+    async fn claim(
+        &self,
+        infra_env_id: InfraEnvId,
+        claimed: HostId,
+        fingerprint: Option<&Fingerprint>,
+    ) -> Result<Claim, StoreError> {
+        let Some(first) = self.store.find_host(infra_env_id, claimed).await? else {
+            return Ok(Claim::of(claimed, false));
+        };
+        let twin = match fingerprint.map(|fingerprint| identity::judge(&first, fingerprint)) {
+            Some(Judgement::Different(twin)) => twin,
+            Some(Judgement::Same) | None => return Ok(Claim::of(claimed, true)),
+        };
+        for id in identity::twins(&first) {
+            let host = self.store.find_host(infra_env_id, id).await?;
+            let known = host.as_ref().and_then(|host| host.data.fingerprint.as_ref());
+            let same =
+                |known: &Fingerprint| fingerprint.is_some_and(|new| identity::is_same_machine(known, new));
+            if known.is_some_and(same) {
+                return Ok(Claim::of(id, true));
+            }
+        }
+        Ok(Claim {
+            id: twin.id,
+            known: self.exists(infra_env_id, twin.id).await?,
+            twin: Some(twin),
+        })
+    }
+
+    /// Records on both machines of one id that the other exists. Repeating it changes nothing.
+    async fn report_duplicate(&self, infra_env_id: InfraEnvId, first: HostId, twin: Twin) -> Result<()> {
+        for (id, finding) in [(first, twin.on_first), (twin.id, twin.on_second)] {
+            // One that was deleted in between leaves one machine of that id.
+            unless_missing(self.apply(infra_env_id, id, HostEvent::IdClaimed(finding)).await)?;
+        }
+        Ok(())
+    }
+
+    /// Stores a new host; `None` when it exists by now, or its cluster was just deleted.
+    async fn insert(
+        &self,
+        infra_env: &Arc<InfraEnv>,
+        id: HostId,
+        agent_version: &str,
+        fingerprint: Option<&Fingerprint>,
+    ) -> Result<Option<Host>> {
+        let now = now();
+        let environment = self
+            .environment(infra_env, infra_env.cluster_id, id, None)
+            .await?;
+        let facts = self.facts(&environment);
+        let fingerprint = fingerprint.cloned();
+        let step = match host::register(id, infra_env.id, agent_version, fingerprint, &facts, now) {
+            Ok(step) => step,
+            Err(refused) => {
+                let event = host::news::registration_refused(id, infra_env, &refused, now);
+                request_id::naming(&self.store).insert_events(&[event]).await?;
+                return Err(refused.into());
+            }
+        };
+        let mut inserted = step.host;
+        let history = HistoryEntry {
+            at: now,
+            who: "agent".into(),
+            event: "registration".into(),
+            from: None,
+            to: inserted.state.status(),
+            reason: inserted.data.status_info.clone(),
+        };
+        let written = request_id::naming(&self.store)
+            .insert_host(&inserted, &history, &step.events)
+            .await;
+        match written {
+            Ok(version) => {
+                inserted.version = version;
+                tracing::info!(host.id = %id, infra_env.id = %infra_env.id, to = inserted.state.status().name(), "host registered");
+                Ok(Some(inserted))
+            }
+            Err(error) if must_decide_again(&error) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The id under which a machine is kept.
+struct Claim {
+    id: HostId,
+    /// True when it has registered under that id before.
+    known: bool,
+    /// Set when it is a second machine of the id that it claims.
+    twin: Option<Box<Twin>>,
+}
+
+impl Claim {
+    fn of(id: HostId, known: bool) -> Self {
+        Self {
+            id,
+            known,
+            twin: None,
+        }
+    }
+}

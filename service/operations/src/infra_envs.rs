@@ -1,0 +1,259 @@
+//! Reads InfraEnvs through a short-lived cache, and creates, changes and deletes them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chrono::TimeDelta;
+use moka::sync::Cache;
+use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::infra_env::InfraEnvUpdateParams;
+use muster_core::event::NewEvent;
+use muster_core::infra_env::{InfraEnv, news, update};
+use muster_core::kube::KubeRef;
+use muster_store::{Deletion, Store, StoreError, Subject};
+
+use crate::clock::now;
+use crate::error::OperationError;
+use crate::retry::{retry, unless_conflict};
+use crate::{Result, random, request_id};
+
+/// Longest delay until another replica's change is seen. Every poll of every host needs its InfraEnv.
+const TIME_TO_LIVE: Duration = Duration::from_secs(5);
+
+/// Ids of deleted InfraEnvs are never used again; they are remembered for as long as requests in flight may name them.
+const DELETED_TIME_TO_LIVE: Duration = Duration::from_secs(3600);
+
+/// The InfraEnvs of the service.
+pub struct InfraEnvs {
+    store: Store,
+    cache: Cache<InfraEnvId, Arc<InfraEnv>>,
+    deleted: Cache<InfraEnvId, ()>,
+    by_kube: Cache<KubeRef, InfraEnvId>,
+}
+
+impl InfraEnvs {
+    /// Those in `store`.
+    pub fn new(store: Store) -> Self {
+        Self {
+            store,
+            cache: Cache::builder().time_to_live(TIME_TO_LIVE).build(),
+            deleted: Cache::builder().time_to_live(DELETED_TIME_TO_LIVE).build(),
+            by_kube: Cache::builder().build(),
+        }
+    }
+
+    /// Caches what was written, or read since `started`, unless a newer version is cached: a slow read must not undo a quick
+    /// change. What is kept is returned; `None` when it was deleted here.
+    fn keep(&self, infra_env: InfraEnv, started: Instant) -> Option<Arc<InfraEnv>> {
+        if self.deleted.contains_key(&infra_env.id) {
+            return None;
+        }
+        // The entry of a change made meanwhile may have expired by now.
+        if started.elapsed() >= TIME_TO_LIVE {
+            return Some(Arc::new(infra_env));
+        }
+        let entry = self.cache.entry(infra_env.id).and_upsert_with(|cached| {
+            cached
+                .map(moka::Entry::into_value)
+                .filter(|cached| cached.version > infra_env.version)
+                .unwrap_or_else(|| Arc::new(infra_env))
+        });
+        Some(entry.into_value())
+    }
+
+    /// The InfraEnv with this id, at most 5 s old when another replica changed it.
+    pub async fn find(&self, id: InfraEnvId) -> Result<Option<Arc<InfraEnv>>, StoreError> {
+        if self.deleted.contains_key(&id) {
+            return Ok(None);
+        }
+        match self.cache.get(&id) {
+            Some(cached) => Ok(Some(cached)),
+            None => self.refresh(id).await,
+        }
+    }
+
+    /// The InfraEnv as it is stored now.
+    pub async fn refresh(&self, id: InfraEnvId) -> Result<Option<Arc<InfraEnv>>, StoreError> {
+        let started = Instant::now();
+        let found = self.store.find_infra_env(id).await?;
+        if found.is_none() {
+            self.cache.invalidate(&id);
+        }
+        Ok(found.and_then(|infra_env| self.keep(infra_env, started)))
+    }
+
+    /// Like [`Self::find`].
+    ///
+    /// # Errors
+    /// [`OperationError::Missing`] when there is none.
+    pub async fn get(&self, id: InfraEnvId) -> Result<Arc<InfraEnv>> {
+        self.find(id).await?.ok_or_else(|| missing(id))
+    }
+
+    /// The InfraEnv whose boot URLs carry `boot_id`. Never cached: a revoked URL is dead at once.
+    pub async fn find_by_boot_id(&self, boot_id: &str) -> Result<Option<InfraEnv>, StoreError> {
+        self.store.find_infra_env_by_boot_id(boot_id).await
+    }
+
+    /// The InfraEnv of this custom resource, at most 5 s old when another replica changed it.
+    pub async fn find_by_kube(&self, kube: &KubeRef) -> Result<Option<Arc<InfraEnv>>, StoreError> {
+        if let Some(id) = self.by_kube.get(kube) {
+            if let Some(found) = self.find(id).await? {
+                return Ok(Some(found));
+            }
+            // A resource that was deleted and created again has another InfraEnv.
+            self.by_kube.invalidate(kube);
+        }
+        let started = Instant::now();
+        let Some(found) = self.store.find_infra_env_by_kube(kube).await? else {
+            return Ok(None);
+        };
+        self.by_kube.insert(kube.clone(), found.id);
+        Ok(self.keep(found, started))
+    }
+
+    /// True when it belongs to a custom resource; false also when there is no such InfraEnv.
+    pub async fn belongs_to_kube(&self, id: InfraEnvId) -> Result<bool, StoreError> {
+        Ok(self.find(id).await?.is_some_and(|found| found.kube.is_some()))
+    }
+
+    /// All, or those of a cluster.
+    pub async fn list(&self, cluster_id: Option<ClusterId>) -> Result<Vec<InfraEnv>, StoreError> {
+        self.store.list_infra_envs(cluster_id).await
+    }
+
+    /// Stores a new one together with its events.
+    pub async fn create(&self, mut created: InfraEnv) -> Result<Arc<InfraEnv>> {
+        let started = Instant::now();
+        let events = news::created_events(&created, created.created_at);
+        created.version = request_id::naming(&self.store)
+            .insert_infra_env(&created, &events)
+            .await?;
+        tracing::info!(infra_env.id = %created.id, name = created.name, "InfraEnv created");
+        let id = created.id;
+        self.keep(created, started).ok_or_else(|| missing(id))
+    }
+
+    /// Applies a change to the newest state.
+    pub async fn update(&self, id: InfraEnvId, params: &InfraEnvUpdateParams) -> Result<Arc<InfraEnv>> {
+        self.change(id, |found| {
+            let outcome = update::update(found, params.clone(), now())?;
+            Ok(outcome.changed.then_some((outcome.infra_env, outcome.events)))
+        })
+        .await
+    }
+
+    /// Gives an InfraEnv a new boot id, which revokes all URLs handed out so far.
+    pub async fn revoke_urls(&self, id: InfraEnvId) -> Result<Arc<InfraEnv>> {
+        self.change(id, |found| {
+            let renewed = InfraEnv {
+                boot_id: random::boot_id(),
+                updated_at: now(),
+                ..found.clone()
+            };
+            Ok(Some((renewed, Vec::new())))
+        })
+        .await
+    }
+
+    /// Stores what `decide` makes of the newest state, again when others were faster; `None`: nothing is to be changed.
+    pub async fn change(
+        &self,
+        id: InfraEnvId,
+        decide: impl Fn(&InfraEnv) -> Result<Option<(InfraEnv, Vec<NewEvent>)>>,
+    ) -> Result<Arc<InfraEnv>> {
+        retry(Subject::InfraEnv(id), || self.try_change(id, &decide)).await
+    }
+
+    async fn try_change(
+        &self,
+        id: InfraEnvId,
+        decide: impl Fn(&InfraEnv) -> Result<Option<(InfraEnv, Vec<NewEvent>)>>,
+    ) -> Result<Option<Arc<InfraEnv>>> {
+        let started = Instant::now();
+        let found = self.store.find_infra_env(id).await?;
+        let found = found.ok_or_else(|| missing(id))?;
+        let kept = |infra_env| self.keep(infra_env, started).ok_or_else(|| missing(id)).map(Some);
+        let Some((mut next, events)) = decide(&found)? else {
+            return kept(found);
+        };
+        // `Last-Modified` counts seconds, so that two changes within one would look the same.
+        next.updated_at = next.updated_at.max(found.updated_at + TimeDelta::seconds(1));
+        let written = request_id::naming(&self.store).update_infra_env(&next, &events).await;
+        match unless_conflict(written)? {
+            Some(version) => {
+                next.version = version;
+                kept(next)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Deletes one without hosts.
+    pub async fn delete(&self, id: InfraEnvId) -> Result<()> {
+        let found = self.get(id).await?;
+        let outcome = request_id::naming(&self.store)
+            .delete_infra_env(id, now(), &[news::deregistered(&found, now())])
+            .await?;
+        match outcome {
+            Deletion::Deleted => {
+                self.deleted.insert(id, ());
+                self.cache.invalidate(&id);
+                tracing::info!(infra_env.id = %id, "InfraEnv deleted");
+                Ok(())
+            }
+            Deletion::Absent => Err(missing(id)),
+            Deletion::Inhabited(hosts) => {
+                let refused = OperationError::Inhabited {
+                    infra_env_id: id,
+                    hosts,
+                };
+                request_id::naming(&self.store)
+                    .insert_events(&[news::deregister_failed(&found, &refused.to_string(), now())])
+                    .await?;
+                Err(refused)
+            }
+        }
+    }
+}
+
+fn missing(id: InfraEnvId) -> OperationError {
+    OperationError::Missing(Subject::InfraEnv(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_core::infra_env::Settings;
+
+    use super::*;
+
+    fn version(version: i64, id: InfraEnvId) -> InfraEnv {
+        InfraEnv {
+            id,
+            name: "hw".into(),
+            cluster_id: None,
+            kube: None,
+            boot_id: "b".repeat(22),
+            version,
+            created_at: now(),
+            updated_at: now(),
+            settings: Settings::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_slow_read_undoes_neither_a_change_nor_a_deletion() {
+        let infra_envs = InfraEnvs::new(Store::open("sqlite::memory:").await.unwrap());
+        let (id, started) = (InfraEnvId::random(), Instant::now());
+        infra_envs.keep(version(2, id), started).unwrap();
+        assert_eq!(infra_envs.keep(version(1, id), started).unwrap().version, 2);
+        assert_eq!(infra_envs.keep(version(3, id), started).unwrap().version, 3);
+        assert_eq!(infra_envs.find(id).await.unwrap().unwrap().version, 3);
+        let long_ago = started.checked_sub(TIME_TO_LIVE).unwrap();
+        infra_envs.keep(version(4, id), long_ago).unwrap();
+        assert_eq!(infra_envs.find(id).await.unwrap().unwrap().version, 3);
+        infra_envs.deleted.insert(id, ());
+        assert!(infra_envs.keep(version(5, id), started).is_none());
+        assert!(infra_envs.find(id).await.unwrap().is_none());
+    }
+}

@@ -1,0 +1,23 @@
+//! Runs in the background until the service stops: one file per job.
+
+pub mod deadlines;
+pub mod flush;
+pub mod outbox;
+pub mod resync;
+pub mod uploads;
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::Operations;
+
+/// Starts all jobs.
+pub fn start(operations: &Arc<Operations>, jobs: &mut JoinSet<()>, stop: &CancellationToken) {
+    jobs.spawn(deadlines::run(operations.clone(), stop.clone()));
+    jobs.spawn(flush::run(operations.clone(), stop.clone()));
+    jobs.spawn(outbox::run(operations.clone(), stop.clone()));
+    jobs.spawn(resync::run(operations.clone(), stop.clone()));
+    jobs.spawn(uploads::run(operations.clone(), stop.clone()));
+}

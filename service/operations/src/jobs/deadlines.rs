@@ -1,0 +1,69 @@
+//! Sends `DeadlinePassed` to hosts whose `due_at` has come. They are found by an index.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_core::host::HostEvent;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Operations, chain, now};
+
+/// Hosts read at once.
+const BATCH: u32 = 100;
+
+/// An earlier deadline may be written during a sleep, also by another replica.
+const LONGEST_SLEEP: Duration = Duration::from_secs(5);
+
+/// Runs until `stop`.
+pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
+    loop {
+        // Each write is a transaction of its own, so the work may be dropped between two of them.
+        let worked = tokio::select! {
+            worked = work(&operations) => worked,
+            () = stop.cancelled() => return,
+        };
+        let pause = match worked {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::warn!(error = %chain(&error), "deadlines could not be read; trying again");
+                LONGEST_SLEEP
+            }
+        };
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = stop.cancelled() => return,
+        }
+    }
+}
+
+/// Handles what is due, page by page, and returns the time until the next deadline. Hosts that fail are found again later.
+async fn work(operations: &Operations) -> Result<Duration, muster_store::StoreError> {
+    let started = now();
+    let mut failed = false;
+    let mut after = None;
+    loop {
+        let (due, more) = operations.store.due_hosts(started, after.as_ref(), BATCH).await?;
+        for host in &due {
+            let outcome = operations
+                .hosts
+                .apply(host.infra_env_id, host.host_id, HostEvent::DeadlinePassed)
+                .await;
+            if let Err(error) = outcome {
+                // Gone or busy: it is found again if it is still due.
+                tracing::debug!(host.id = %host.host_id, error = chain(&error), "deadline not handled");
+                failed = true;
+            }
+        }
+        after = more;
+        if after.is_none() {
+            break;
+        }
+    }
+    if failed {
+        return Ok(LONGEST_SLEEP);
+    }
+    let next = operations.store.next_due().await?;
+    let wait = next.map_or(LONGEST_SLEEP, |at| (at - now()).to_std().unwrap_or_default());
+    Ok(wait.clamp(Duration::from_millis(50), LONGEST_SLEEP))
+}

@@ -1,0 +1,29 @@
+//! Implements everything that can be done with hosts, InfraEnvs and clusters: load, decide in `muster-core`, store, notify.
+//!
+//! REST handlers, controllers and image streams call these operations and map [`OperationError`] to their own answers.
+
+pub mod auth;
+pub mod base_file;
+pub mod boot;
+pub mod bridge;
+pub mod changes;
+pub mod check_ins;
+pub mod clock;
+pub mod clusters;
+pub mod error;
+pub mod hosts;
+pub mod infra_envs;
+pub mod jobs;
+pub mod live_image;
+mod operations;
+pub mod random;
+pub mod request_id;
+mod retry;
+pub mod urls;
+
+pub use clock::now;
+pub use error::{OperationError, chain, unless_missing};
+pub use operations::{OperationSettings, Operations};
+
+/// The result of most operations.
+pub type Result<T, E = OperationError> = std::result::Result<T, E>;

@@ -1,0 +1,102 @@
+//! Wires the operations of one service together.
+
+use std::sync::Arc;
+
+use muster_store::Store;
+
+use crate::auth::Auth;
+use crate::bridge::BridgeState;
+use crate::changes::Changes;
+use crate::check_ins::CheckIns;
+use crate::clusters::Clusters;
+use crate::hosts::{HostSettings, Hosts};
+use crate::infra_envs::InfraEnvs;
+use crate::live_image::LiveImages;
+use crate::urls::Urls;
+use crate::{Result, clock, error::chain};
+use muster_api::ids::ClusterId;
+use muster_api::time::Timestamp;
+
+/// The operations of a service and what they share. Callers clone the parts that they use.
+pub struct Operations {
+    /// The database.
+    pub store: Store,
+    /// The one writer of hosts.
+    pub hosts: Arc<Hosts>,
+    /// InfraEnvs, cached.
+    pub infra_envs: Arc<InfraEnvs>,
+    /// Clusters, cached.
+    pub clusters: Arc<Clusters>,
+    /// The last poll of each host.
+    pub check_ins: Arc<CheckIns>,
+    /// Records that changed.
+    pub changes: Changes,
+    /// Tokens.
+    pub auth: Arc<Auth>,
+    /// Addresses that are handed out.
+    pub urls: Arc<Urls>,
+    /// The live image.
+    pub live_images: Arc<LiveImages>,
+    /// State of the custom-resource bridge.
+    pub bridge: Arc<BridgeState>,
+    /// PEM of the CA that hosts need to trust the service; empty when public CAs do.
+    pub service_ca: String,
+    /// Versions that are offered, oldest first; any other is accepted, too.
+    pub openshift_versions: Vec<String>,
+}
+
+/// What an operator decides about the operations.
+pub struct OperationSettings {
+    /// What is asked of hosts.
+    pub hosts: HostSettings,
+    /// As in [`Operations`].
+    pub urls: Urls,
+    /// As in [`Operations`].
+    pub service_ca: String,
+    /// As in [`Operations`].
+    pub openshift_versions: Vec<String>,
+}
+
+impl Operations {
+    /// The operations on `store`.
+    pub fn new(store: Store, auth: Auth, live_images: LiveImages, bridge: BridgeState, settings: OperationSettings) -> Self {
+        let infra_envs = Arc::new(InfraEnvs::new(store.clone()));
+        let clusters = Arc::new(Clusters::new(store.clone()));
+        let check_ins = Arc::new(CheckIns::default());
+        let hosts = Hosts::new(store.clone(), infra_envs.clone(), clusters.clone(), check_ins.clone(), settings.hosts);
+        Self {
+            changes: Changes::of(&store),
+            hosts: Arc::new(hosts),
+            infra_envs,
+            clusters,
+            check_ins,
+            auth: Arc::new(auth),
+            urls: Arc::new(settings.urls),
+            live_images: Arc::new(live_images),
+            bridge: Arc::new(bridge),
+            service_ca: settings.service_ca,
+            openshift_versions: settings.openshift_versions,
+            store,
+        }
+    }
+
+    /// Deletes a cluster and releases its hosts.
+    pub async fn delete_cluster(&self, id: ClusterId) -> Result<()> {
+        self.clusters.delete(id).await?;
+        // What fails here is repeated from the outbox.
+        if let Err(error) = self.hosts.cluster_changed(id).await {
+            tracing::warn!(cluster.id = %id, error = chain(&error), "its hosts could not be released at once; trying again");
+        }
+        Ok(())
+    }
+
+    /// The present time.
+    pub fn now(&self) -> Timestamp {
+        clock::now()
+    }
+
+    /// The version of an InfraEnv that names none.
+    pub fn newest_version(&self) -> Option<&str> {
+        self.openshift_versions.last().map(String::as_str)
+    }
+}
