@@ -161,7 +161,11 @@ impl Kubernetes {
             Self::Off => Running::Off,
             Self::Builtin { api, lease, name } => {
                 let client = api.client();
-                background.spawn(bridge::run(operations.clone(), Bridge { client, lease }, stop.clone()));
+                background.spawn(bridge::run(
+                    operations.clone(),
+                    Bridge { client, lease },
+                    stop.clone(),
+                ));
                 let (address, kubeconfig) = (api.address, api.kubeconfig.clone());
                 Running::Builtin {
                     api: api.listen(tasks, stop.clone()),
@@ -171,7 +175,11 @@ impl Kubernetes {
                 }
             }
             Self::Cluster { client, lease, name } => {
-                background.spawn(bridge::run(operations.clone(), Bridge { client, lease }, stop.clone()));
+                background.spawn(bridge::run(
+                    operations.clone(),
+                    Bridge { client, lease },
+                    stop.clone(),
+                ));
                 Running::Cluster { name }
             }
         }

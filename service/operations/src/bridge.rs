@@ -19,10 +19,7 @@ pub enum BridgeStatus {
     /// They run in another replica, named here.
     Following(String),
     /// The API server does not answer.
-    Unreachable {
-        since: Timestamp,
-        why: String,
-    },
+    Unreachable { since: Timestamp, why: String },
 }
 
 impl fmt::Display for BridgeStatus {

@@ -168,7 +168,9 @@ impl Clusters {
         let Some((mut next, events)) = decide(&found)? else {
             return Ok(Some(found));
         };
-        let written = request_id::naming(&self.store).update_cluster(&next, &events).await;
+        let written = request_id::naming(&self.store)
+            .update_cluster(&next, &events)
+            .await;
         Ok(unless_conflict(written)?.map(|version| {
             next.version = version;
             next

@@ -179,7 +179,9 @@ impl InfraEnvs {
         };
         // `Last-Modified` counts seconds, so that two changes within one would look the same.
         next.updated_at = next.updated_at.max(found.updated_at + TimeDelta::seconds(1));
-        let written = request_id::naming(&self.store).update_infra_env(&next, &events).await;
+        let written = request_id::naming(&self.store)
+            .update_infra_env(&next, &events)
+            .await;
         match unless_conflict(written)? {
             Some(version) => {
                 next.version = version;
@@ -243,7 +245,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_slow_read_undoes_neither_a_change_nor_a_deletion() {
-        let infra_envs = InfraEnvs::new(Store::open("sqlite::memory:").await.unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/muster.db", folder.path().display());
+        let infra_envs = InfraEnvs::new(Store::open(&url).await.unwrap());
         let (id, started) = (InfraEnvId::random(), Instant::now());
         infra_envs.keep(version(2, id), started).unwrap();
         assert_eq!(infra_envs.keep(version(1, id), started).unwrap().version, 2);

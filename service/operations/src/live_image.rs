@@ -20,21 +20,13 @@ pub enum LiveImageUnavailable {
         "there is no live image: put one at {} or give --live-image; `make image` or `muster-image live build` makes one",
         list(searched)
     )]
-    Missing {
-        searched: Vec<PathBuf>,
-    },
+    Missing { searched: Vec<PathBuf> },
     /// The file cannot be opened.
     #[error("cannot open the live image {}", path.display())]
-    Open {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Open { path: PathBuf, source: io::Error },
     /// The file is not a live image that this program can use.
     #[error("cannot use the live image {}", path.display())]
-    Unusable {
-        path: PathBuf,
-        source: LiveImageError,
-    },
+    Unusable { path: PathBuf, source: LiveImageError },
 }
 
 fn list(paths: &[PathBuf]) -> String {

@@ -59,11 +59,23 @@ pub struct OperationSettings {
 
 impl Operations {
     /// The operations on `store`.
-    pub fn new(store: Store, auth: Auth, live_images: LiveImages, bridge: BridgeState, settings: OperationSettings) -> Self {
+    pub fn new(
+        store: Store,
+        auth: Auth,
+        live_images: LiveImages,
+        bridge: BridgeState,
+        settings: OperationSettings,
+    ) -> Self {
         let infra_envs = Arc::new(InfraEnvs::new(store.clone()));
         let clusters = Arc::new(Clusters::new(store.clone()));
         let check_ins = Arc::new(CheckIns::default());
-        let hosts = Hosts::new(store.clone(), infra_envs.clone(), clusters.clone(), check_ins.clone(), settings.hosts);
+        let hosts = Hosts::new(
+            store.clone(),
+            infra_envs.clone(),
+            clusters.clone(),
+            check_ins.clone(),
+            settings.hosts,
+        );
         Self {
             changes: Changes::of(&store),
             hosts: Arc::new(hosts),

@@ -8,9 +8,9 @@ use muster_api::ids::InfraEnvId;
 use muster_store::Store;
 
 use super::output::print;
-use muster_operations::auth::Claims;
 use crate::serve::open_keys;
 use crate::settings::default_database_url;
+use muster_operations::auth::Claims;
 
 /// Whose token, and where the key is.
 #[derive(Debug, Args)]

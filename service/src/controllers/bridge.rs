@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::error::words;
 use super::lead::{Lead, alone};
 use super::lease::Terms;
-use muster_operations::bridge::BridgeStatus;
 use super::{Context, kinds};
+use muster_operations::bridge::BridgeStatus;
 use muster_operations::{Operations, now};
 
 /// How often it is looked whether kinds that are missing have come.

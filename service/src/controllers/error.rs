@@ -88,9 +88,6 @@ mod tests {
     use muster_api::ids::ClusterId;
     use muster_core::host::{RefusalClass, Refused};
     use muster_store::Subject;
-    use muster_api::ids::ClusterId;
-    use muster_core::host::{RefusalClass, Refused};
-    use muster_store::Subject;
 
     fn answered(code: u16) -> Error {
         Error::Kube(kube::Error::Api(Box::new(Status {

@@ -23,8 +23,8 @@ use super::{
     clusters, description, events, hosts, infra_envs, logs, operators, request_id, status, support, versions,
 };
 use crate::app::App;
-use crate::http::gate::{Allowed, require};
 use crate::boot;
+use crate::http::gate::{Allowed, require};
 
 /// A body that brings nothing for so long is given up (400): its connection is wanted by others.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);

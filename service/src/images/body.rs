@@ -14,9 +14,9 @@ use muster_image::{Piece, Plan};
 use tokio::task::JoinHandle;
 
 use super::buffers::{BUFFER_BYTES, Buffers};
-use muster_operations::base_file::BaseFile;
 use super::downloads::Slot;
 use super::transport::{FileChannel, MOST_RUN_BYTES};
+use muster_operations::base_file::BaseFile;
 
 /// Frames of zeros are slices of this.
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];

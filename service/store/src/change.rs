@@ -7,10 +7,10 @@ use uuid::Uuid;
 
 use crate::Result;
 use crate::error::{StoreError, failed};
+use crate::notify::PendingChanges;
 use crate::outbox::Subject;
 use crate::row::{document, micros, storable};
 use crate::store::{Kind, Store};
-use crate::notify::PendingChanges;
 
 /// A new id that sorts after those made before it.
 pub(crate) fn new_id() -> String {

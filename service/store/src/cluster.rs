@@ -14,10 +14,10 @@ use crate::Result;
 use crate::change::{insert_events, note_change};
 use crate::error::{StoreError, failed};
 use crate::host::{HOST_COLUMNS, HOST_KEY, host_from};
+use crate::notify::PendingChanges;
 use crate::outbox::Subject;
 use crate::row::{Reading, document, kube_from, micros, storable};
 use crate::store::Store;
-use crate::notify::PendingChanges;
 
 /// What tells whether a cluster kept in memory is still as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,10 +11,10 @@ use sqlx::any::AnyRow;
 use crate::Result;
 use crate::change::{insert_events, note_change};
 use crate::error::{StoreError, failed};
+use crate::notify::PendingChanges;
 use crate::outbox::Subject;
 use crate::row::{Reading, document, kube_from, micros, storable};
 use crate::store::Store;
-use crate::notify::PendingChanges;
 
 /// What became of a request to delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,17 +18,17 @@ pub mod cluster;
 pub mod deadline;
 pub mod error;
 pub mod event;
-mod listen;
 pub mod host;
 pub mod infra_env;
+mod listen;
 pub mod logs;
+mod notify;
 mod open;
 pub mod outbox;
 mod polled;
 mod row;
 pub mod settings;
 mod store;
-mod notify;
 
 pub use check_in::CheckIn;
 pub use cluster::{ClusterDeletion, ClusterVersions, StoredCluster};
@@ -38,9 +38,9 @@ pub use event::{EventPage, EventQuery, Order, StoredEvent};
 pub use host::{HistoryEntry, HistoryRecord, HostBrief};
 pub use infra_env::Deletion;
 pub use logs::{LogOwner, LogUpload, StoredLog};
-pub use outbox::{OutboxEntry, Subject, OutboxScope};
-pub use store::{Kind, StatementCounts, Store};
 pub use notify::RecordChange;
+pub use outbox::{OutboxEntry, OutboxScope, Subject};
+pub use store::{Kind, StatementCounts, Store};
 
 /// What most operations answer.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

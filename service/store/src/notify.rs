@@ -30,7 +30,10 @@ type Callback = Box<dyn Fn(RecordChange) + Send + Sync>;
 
 impl Subscribers {
     fn add(&self, callback: Callback) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).push(callback);
+        self.0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(callback);
     }
 
     pub(crate) fn notify(&self, change: RecordChange) {

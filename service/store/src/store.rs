@@ -10,8 +10,8 @@ use sqlx::{Any, AnyPool, Transaction};
 
 use crate::Result;
 use crate::error::failed;
-use crate::polled::Polled;
 use crate::notify::Subscribers;
+use crate::polled::Polled;
 
 /// Which database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

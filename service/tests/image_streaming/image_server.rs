@@ -174,16 +174,14 @@ fn router(app: App) -> Router {
 async fn iso(State(app): State<App>, PathSegment(pool): PathSegment<String>, request: Parts) -> Response {
     let live = app.live.current().await.unwrap();
     let wanted = app.customisation(&pool);
-    let download =
-        Download::iso(&live, &wanted, app.updated_at(), format!("{pool}-discovery.iso")).unwrap();
+    let download = Download::iso(&live, &wanted, app.updated_at(), format!("{pool}-discovery.iso")).unwrap();
     images::serve(&request, download, &app.downloads).await
 }
 
 async fn initrd(State(app): State<App>, PathSegment(pool): PathSegment<String>, request: Parts) -> Response {
     let live = app.live.current().await.unwrap();
     let config = app.customisation(&pool).config;
-    let download =
-        Download::initrd(&live, &config, app.updated_at(), format!("{pool}-initrd.img")).unwrap();
+    let download = Download::initrd(&live, &config, app.updated_at(), format!("{pool}-initrd.img")).unwrap();
     images::serve(&request, download, &app.downloads).await
 }
 

@@ -72,7 +72,10 @@ impl Hosts {
                 outcome => Registration::Again(outcome?),
             }
         } else {
-            match self.insert(infra_env, claim.id, agent_version, fingerprint).await? {
+            match self
+                .insert(infra_env, claim.id, agent_version, fingerprint)
+                .await?
+            {
                 Some(inserted) => Registration::New(inserted),
                 None => return Ok(None),
             }

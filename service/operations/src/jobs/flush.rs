@@ -45,7 +45,9 @@ async fn flush(operations: &Operations) {
         })
         .collect();
     match operations.store.flush_check_ins(&rows).await {
-        Ok(_) => operations.check_ins.written(&batch, now() - TimeDelta::minutes(10)),
+        Ok(_) => operations
+            .check_ins
+            .written(&batch, now() - TimeDelta::minutes(10)),
         Err(error) => {
             tracing::warn!(error = %chain(&error), hosts = rows.len(), "check-ins could not be written; they are kept and tried again")
         }

@@ -66,7 +66,10 @@ async fn work(operations: &Operations) -> Result<Batch, StoreError> {
     if !operations.store.outbox_waits(now(), scope).await? {
         return Ok(Batch::default());
     }
-    let entries = operations.store.take_from_outbox(now(), CLAIM, BATCH, scope).await?;
+    let entries = operations
+        .store
+        .take_from_outbox(now(), CLAIM, BATCH, scope)
+        .await?;
     let mut done = Vec::with_capacity(entries.len());
     let mut validated = false;
     for entry in &entries {
@@ -111,7 +114,9 @@ async fn effect(operations: &Operations, entry: &OutboxEntry) -> bool {
             }
         },
         Subject::Host { infra_env_id, id } => {
-            operations.changes.publish_from_outbox((infra_env_id, id), entry.version);
+            operations
+                .changes
+                .publish_from_outbox((infra_env_id, id), entry.version);
             true
         }
     }

@@ -17,10 +17,10 @@ use super::queue::Lane;
 use super::reconcile::{Again, Reconciler, after};
 use super::restore::{self, Place};
 use super::{desired, membership, status};
-use muster_operations::now;
 use crate::controllers::drive::AGAIN;
 use crate::controllers::error::unless_absent;
 use crate::controllers::{Error, finalizers, kube_ref};
+use muster_operations::now;
 use muster_operations::unless_missing;
 
 impl Reconciler {

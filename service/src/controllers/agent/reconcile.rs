@@ -24,10 +24,10 @@ use super::known::{Agents, Known, digest};
 use super::queue::Lane;
 use super::token::Tokens;
 use super::{inventory, links, membership, patch, patch_params, status};
-use muster_operations::now;
 use crate::controllers::agent_labels::Labels;
 use crate::controllers::error::unless_absent;
 use crate::controllers::{Context, Error, kube_ref};
+use muster_operations::now;
 
 /// How long a host that has just registered is waited for: its inventory nearly always comes within, and then one write tells all.
 const YOUNG: chrono::Duration = chrono::Duration::seconds(1);

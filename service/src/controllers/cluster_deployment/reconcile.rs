@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 
 use super::desired::{Wanted, changed, imported, is_installed, resource_field, version_of};
 use super::{delete, install_ref};
-use muster_operations::now;
 use crate::controllers::agent_cluster_install::status::Synced;
 use crate::controllers::agent_cluster_install::{self, tell};
 use crate::controllers::drive::AGAIN;
 use crate::controllers::secrets::{self, ReferenceError};
 use crate::controllers::{Context, Error, finalizers, kube_ref};
 use muster_operations::OperationError;
+use muster_operations::now;
 
 /// Brings record and status in line with the resources.
 pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>) -> Result<Action, Error> {

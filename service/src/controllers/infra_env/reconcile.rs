@@ -19,12 +19,12 @@ use super::desired::{World, check_unchangeable, desired, spec_field};
 use super::links::{Links, links};
 use super::static_network::{Networks, sorted_out};
 use super::status::{Available, Outcome, status};
-use muster_operations::now;
 use crate::controllers::drive::AGAIN;
 use crate::controllers::secrets::{self, ReferenceError};
 use crate::controllers::{Context, Error, finalizers, kube_ref};
 use muster_operations::OperationError;
 use muster_operations::chain;
+use muster_operations::now;
 use muster_operations::random;
 
 /// Before the live image is looked for again. Source: docs/protocol/kube-controllers.md#0 (recoverable errors of InfraEnvs).

@@ -12,7 +12,6 @@ use tower::ServiceExt;
 
 use super::*;
 
-
 /// Short, but a lease counts whole seconds.
 const TERMS: Terms = Terms {
     lasts: Duration::from_secs(2),

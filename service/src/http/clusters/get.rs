@@ -12,8 +12,8 @@ use utoipa::IntoParams;
 
 use super::{lenient_bool, scope, truth, view};
 use crate::app::App;
-use crate::http::gate::Caller;
 use crate::http::body::{Path, Query};
+use crate::http::gate::Caller;
 use crate::http::problem::Problem;
 
 /// What to leave out.

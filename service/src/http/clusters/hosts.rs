@@ -9,8 +9,8 @@ use utoipa::IntoParams;
 
 use super::{lenient_bool, scope};
 use crate::app::App;
-use crate::http::gate::Caller;
 use crate::http::body::{Path, Query};
+use crate::http::gate::Caller;
 use crate::http::hosts;
 use crate::http::problem::Problem;
 

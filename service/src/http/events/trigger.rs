@@ -10,8 +10,8 @@ use muster_core::text::one_line;
 use serde_json::{Map, Value};
 
 use crate::app::App;
-use crate::http::gate::Caller;
 use crate::http::body::Body;
+use crate::http::gate::Caller;
 use crate::http::problem::Problem;
 
 /// Longest name that is kept, bytes.

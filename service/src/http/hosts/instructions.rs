@@ -12,9 +12,9 @@ use utoipa::IntoParams;
 use super::register::agent_version;
 use super::unknown;
 use crate::app::App;
-use muster_operations::check_ins::Seen;
 use crate::http::body::{Path, Query};
 use crate::http::problem::Problem;
+use muster_operations::check_ins::Seen;
 
 /// The host's clock.
 #[derive(Debug, Deserialize, IntoParams)]

@@ -13,9 +13,9 @@ use muster_core::host::{Shown, registration_view, repeated_registration_view};
 
 use super::USER;
 use crate::app::App;
-use muster_operations::hosts::Registration;
 use crate::http::body::{Body, Path};
 use crate::http::problem::Problem;
+use muster_operations::hosts::Registration;
 
 /// A machine has booted: known from now on, or known again. A second machine of one id is kept under an id of its own, which
 /// stands in the answer and in its command.
@@ -51,12 +51,7 @@ pub async fn register_host(
     };
     let answer = match app
         .hosts
-        .register(
-            infra_env_id,
-            params.host_id,
-            &reported,
-            fingerprint(&headers),
-        )
+        .register(infra_env_id, params.host_id, &reported, fingerprint(&headers))
         .await?
     {
         Registration::New(host) => registration_view(&host, told, shown),

@@ -26,9 +26,6 @@ pub async fn unbind_host(
     State(app): State<Arc<App>>,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<Json<Host>, Problem> {
-    let host = app
-        .hosts
-        .apply(infra_env_id, host_id, HostEvent::Unbound)
-        .await?;
+    let host = app.hosts.apply(infra_env_id, host_id, HostEvent::Unbound).await?;
     Ok(Json(acted_on(&app, &host).await?))
 }

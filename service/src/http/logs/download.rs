@@ -15,10 +15,10 @@ use muster_store::{LogOwner, Store, StoreError, StoredLog};
 
 use super::{DownloadQuery, LogsType};
 use crate::app::App;
-use crate::http::gate::Caller;
 use crate::http::body::{Path, Query};
 use crate::http::clusters::scope;
 use crate::http::download::{check_accept, streamed};
+use crate::http::gate::Caller;
 use crate::http::problem::Problem;
 
 /// A record of a tar archive, bytes.

@@ -8,9 +8,9 @@ use muster_api::host::LogsProgressParams;
 use muster_api::ids::ClusterId;
 
 use crate::app::App;
-use crate::http::gate::Caller;
 use crate::http::body::{Body, Path};
 use crate::http::clusters::scope;
+use crate::http::gate::Caller;
 use crate::http::problem::Problem;
 
 /// How the collecting of an installation controller's logs goes. Clusters that hosts are added to have no such controller:

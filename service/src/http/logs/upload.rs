@@ -12,9 +12,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{LogsType, UPLOAD_LIMIT};
 use crate::app::App;
-use crate::http::gate::Caller;
 use crate::http::body::{Path, Query};
 use crate::http::clusters::scope;
+use crate::http::gate::Caller;
 use crate::http::problem::Problem;
 
 /// Bytes that are written at once.

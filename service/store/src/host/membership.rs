@@ -11,9 +11,9 @@ use crate::Result;
 use crate::change::note_change;
 use crate::cluster::HOLDS_CLUSTER;
 use crate::error::{StoreError, failed};
+use crate::notify::PendingChanges;
 use crate::outbox::Subject;
 use crate::row::{Reading, document};
-use crate::notify::PendingChanges;
 
 /// A host's place in a cluster, as it is stored.
 pub(super) struct Membership {
@@ -160,6 +160,13 @@ impl Touch {
             return Ok(());
         }
         let version = row.try_get::<i64, _>(0).map_err(failed("reading a version"))?;
-        note_change(transaction, pending, Subject::Cluster(self.cluster_id), version, at).await
+        note_change(
+            transaction,
+            pending,
+            Subject::Cluster(self.cluster_id),
+            version,
+            at,
+        )
+        .await
     }
 }

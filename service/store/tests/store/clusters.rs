@@ -22,7 +22,7 @@ mod cases {
     use muster_core::kube::KubeRef;
     use muster_core::secret::Secret;
     use muster_store::{
-        CheckIn, ClusterDeletion, ClusterVersions, StoreError, StoredCluster, Subject, OutboxScope,
+        CheckIn, ClusterDeletion, ClusterVersions, OutboxScope, StoreError, StoredCluster, Subject,
     };
     use tokio::task::JoinSet;
 

@@ -18,7 +18,9 @@ mod cases {
     use muster_core::host::Host;
     use muster_core::infra_env::InfraEnv;
     use muster_core::kube::KubeRef;
-    use muster_store::{ClusterDeletion, Deletion, Kind, OutboxScope, RecordChange, Store, StoreError, Subject};
+    use muster_store::{
+        ClusterDeletion, Deletion, Kind, OutboxScope, RecordChange, Store, StoreError, Subject,
+    };
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
     use tokio::time::timeout;
 

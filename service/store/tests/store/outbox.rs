@@ -12,7 +12,7 @@ mod cases {
     use std::collections::BTreeSet;
     use std::time::Duration;
 
-    use muster_store::{OutboxEntry, Subject, OutboxScope};
+    use muster_store::{OutboxEntry, OutboxScope, Subject};
 
     use crate::world::{World, at};
 
@@ -126,7 +126,10 @@ mod cases {
             takers.spawn(async move {
                 let mut taken = Vec::new();
                 loop {
-                    let entries = store.take_from_outbox(at(0), CLAIM, 3, OutboxScope::All).await.unwrap();
+                    let entries = store
+                        .take_from_outbox(at(0), CLAIM, 3, OutboxScope::All)
+                        .await
+                        .unwrap();
                     if entries.is_empty() {
                         store.close().await;
                         return taken;

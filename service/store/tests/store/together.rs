@@ -9,7 +9,7 @@ on_both! {
 
 mod cases {
     use muster_core::host::{Host, HostState};
-    use muster_store::{CheckIn, Deletion, EventQuery, Store, StoreError, OutboxScope};
+    use muster_store::{CheckIn, Deletion, EventQuery, OutboxScope, Store, StoreError};
     use tokio::task::JoinSet;
 
     use crate::world::{World, at, became_known, event, event_of, host, infra_env, registered};
