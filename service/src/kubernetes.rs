@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin_api::BuiltinApi;
-use crate::controllers::bridge::{self, Bridge};
+use muster_controllers::bridge::{self, Bridge};
 use crate::settings::ServeArgs;
 
 /// Which Kubernetes API, as `--kube-api` says it.

@@ -4,7 +4,6 @@ pub mod app;
 pub mod boot;
 pub mod builtin_api;
 pub mod cli;
-pub mod controllers;
 pub mod http;
 pub mod images;
 pub mod kubernetes;

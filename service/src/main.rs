@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use muster::cli::output::print;
 use muster::cli::{crds, hosts, infra_env, token};
-use muster::controllers::agent_labels;
+use muster_controllers::agent_labels;
 use muster::http::router;
 use muster::serve;
 use muster::settings::ServeArgs;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use muster::controllers::agent_labels::query::Outcome;
-use muster::controllers::agent_labels::worker::Queries;
+use muster_controllers::agent_labels::query::Outcome;
+use muster_controllers::agent_labels::worker::Queries;
 
 const INVENTORY: &str = r#"{"cpu":{"count":8},"hostname":"a"}"#;
 

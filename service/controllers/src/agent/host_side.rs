@@ -1,0 +1,344 @@
+//! Makes a host what its Agent's spec wants: approval, membership of a cluster, settings. The rules are the core's; here is the talking.
+//! Source: docs/protocol/kube-controllers.md#4.1 steps 7 to 10.
+
+use std::time::Duration;
+
+use kube::Api;
+use muster_api::host::HostUpdateParams;
+use muster_core::host::{Host, HostEvent};
+use muster_core::infra_env::InfraEnv;
+use muster_core::kube::KubeRef;
+use muster_resources::{AgentSpec, ClusterDeployment, DeprovisionInfo};
+
+use super::conditions::Synced;
+use super::edits::{Token, edits, is_open};
+use super::membership::{self, Clusters, Move};
+use super::reconcile::Reconciler;
+use crate::Error;
+use crate::drive::AGAIN;
+use muster_operations::chain;
+
+/// Before a cluster that is missing is looked for again. One that comes is told of; this is for what is said of it meanwhile.
+const WITHOUT_CLUSTER: Duration = Duration::from_secs(60);
+
+/// What became of it.
+pub struct Outcome {
+    /// As it is now.
+    pub host: Host,
+    /// How far it is what the spec wants.
+    pub synced: Synced,
+    /// The cluster that it just left.
+    pub left: Option<DeprovisionInfo>,
+    /// Something is awaited that nobody tells of.
+    pub again: Option<Duration>,
+}
+
+/// What stood in the way.
+#[derive(Default)]
+struct Trouble {
+    input: Vec<String>,
+    backend: Vec<String>,
+    again: Option<Duration>,
+}
+
+impl Trouble {
+    /// A refusal is for the spec's writer; anything else passes.
+    fn note(&mut self, error: &Error) {
+        if error.is_input() {
+            self.input.push(error.to_string());
+        } else {
+            self.fails(error.to_string(), AGAIN);
+        }
+    }
+
+    fn fails(&mut self, why: String, again: Duration) {
+        self.backend.push(why);
+        self.again = Some(self.again.map_or(again, |sooner| sooner.min(again)));
+    }
+
+    fn synced(self) -> (Synced, Option<Duration>) {
+        let synced = match (self.input.is_empty(), self.backend.is_empty()) {
+            (true, true) => Synced::Ok,
+            (false, _) => Synced::Input([self.input, self.backend].concat().join(". ")),
+            (true, false) => Synced::Backend(self.backend.join(". ")),
+        };
+        (synced, self.again)
+    }
+}
+
+impl Reconciler {
+    /// Makes `host` what `spec` wants, as far as that goes.
+    pub(super) async fn change_host(
+        &self,
+        key: &KubeRef,
+        spec: &AgentSpec,
+        host: Host,
+        infra_env: &InfraEnv,
+    ) -> Outcome {
+        let mut trouble = Trouble::default();
+        let mut host = host;
+        if host.data.approved != spec.approved {
+            let event = HostEvent::Approved(spec.approved);
+            self.apply(&mut host, event, &mut trouble).await;
+        }
+        let left = self
+            .settle_membership(spec, &mut host, infra_env, &mut trouble)
+            .await;
+        if is_open(&host) {
+            self.edit(key, spec, &mut host, &mut trouble).await;
+        }
+        let (synced, again) = trouble.synced();
+        Outcome {
+            host,
+            synced,
+            left,
+            again,
+        }
+    }
+
+    /// True when it happened.
+    async fn apply(&self, host: &mut Host, event: HostEvent, trouble: &mut Trouble) -> bool {
+        let app = &self.context.app;
+        match app.hosts.apply(host.infra_env_id, host.id, event).await {
+            Ok(changed) => {
+                *host = changed;
+                true
+            }
+            Err(problem) => {
+                trouble.note(&problem.into());
+                false
+            }
+        }
+    }
+
+    async fn settle_membership(
+        &self,
+        spec: &AgentSpec,
+        host: &mut Host,
+        infra_env: &InfraEnv,
+        trouble: &mut Trouble,
+    ) -> Option<DeprovisionInfo> {
+        let present = match self.cluster_name(host).await {
+            Ok(name) => name,
+            Err(error) => {
+                trouble.note(&error);
+                return None;
+            }
+        };
+        let next = match self.next_move(spec, host, infra_env, present.as_ref()).await {
+            Ok(next) => next,
+            Err(error) => {
+                trouble.note(&error);
+                return None;
+            }
+        };
+        match next {
+            Move::Stay => None,
+            Move::Later(why) => {
+                trouble.backend.push(why);
+                None
+            }
+            Move::Unknown(why) => {
+                trouble.fails(why, WITHOUT_CLUSTER);
+                None
+            }
+            Move::Never(why) => {
+                trouble.input.push(why);
+                None
+            }
+            Move::Bind(cluster_id) => {
+                self.apply(host, HostEvent::Bound { cluster_id }, trouble).await;
+                None
+            }
+            Move::Unbind { cancel } => {
+                let info = deprovision_info(spec, host, present.as_ref());
+                if cancel {
+                    let reason =
+                        "Its Agent was taken out of the cluster while it was being installed".to_owned();
+                    if !self.apply(host, HostEvent::Cancelled { reason }, trouble).await {
+                        return None;
+                    }
+                }
+                self.apply(host, HostEvent::Unbound, trouble)
+                    .await
+                    .then_some(info)
+            }
+        }
+    }
+
+    async fn next_move(
+        &self,
+        spec: &AgentSpec,
+        host: &Host,
+        infra_env: &InfraEnv,
+        present: Option<&KubeRef>,
+    ) -> Result<Move, Error> {
+        let mut clusters = Clusters {
+            infra_env: infra_env.cluster_id,
+            present,
+            ..Clusters::default()
+        };
+        if let Some(wanted) = membership::wanted(spec) {
+            clusters.wanted = match host.cluster_id.filter(|_| present == Some(&wanted)) {
+                // As nearly always: nothing to ask.
+                Some(same) => Some(same),
+                None => self.cluster_of(&wanted).await?,
+            };
+            if clusters.wanted.is_none() {
+                clusters.exists = Some(self.deployment_exists(&wanted).await?);
+            }
+        }
+        Ok(membership::next(spec, host, &clusters))
+    }
+
+    async fn deployment_exists(&self, wanted: &KubeRef) -> Result<bool, Error> {
+        let api = Api::<ClusterDeployment>::namespaced(self.context.client.clone(), &wanted.namespace);
+        Ok(api.get_metadata_opt(&wanted.name).await?.is_some())
+    }
+
+    async fn edit(&self, key: &KubeRef, spec: &AgentSpec, host: &mut Host, trouble: &mut Trouble) {
+        let token = match self.tokens.wanted(key, spec).await {
+            Ok(wanted) => Some(wanted),
+            Err(error) => {
+                let why = format!("ignitionEndpointTokenReference: {}", chain(&error));
+                if error.is_input() {
+                    trouble.input.push(why);
+                } else {
+                    trouble.backend.push(why);
+                }
+                // A Secret that is missing is not watched.
+                trouble.again = Some(AGAIN);
+                None
+            }
+        };
+        let same = Token::Same;
+        let edits = edits(spec, host, token.as_ref().map_or(&same, |wanted| &wanted.token));
+        trouble.input.extend(edits.problems);
+        let mut token_taken = true;
+        if let Some(params) = edits.params {
+            token_taken = self.edit_fields(host, params, trouble).await;
+        }
+        if let Some(words) = edits.installer_args {
+            self.apply(host, HostEvent::InstallerArgsSet(words), trouble)
+                .await;
+        }
+        if let Some(ignition) = edits.ignition {
+            self.apply(host, HostEvent::IgnitionOverrideSet(ignition), trouble)
+                .await;
+        }
+        if let Some(token) = token.filter(|_| token_taken) {
+            token.mark_given(key);
+        }
+    }
+
+    /// All in one event; when that is refused, each for itself, so that one bad setting holds up no other. Answers whether the token was
+    /// taken, if there was one.
+    async fn edit_fields(&self, host: &mut Host, params: HostUpdateParams, trouble: &mut Trouble) -> bool {
+        let app = &self.context.app;
+        let event = HostEvent::Edited(params.clone());
+        let refused = match app.hosts.apply(host.infra_env_id, host.id, event).await {
+            Ok(changed) => {
+                *host = changed;
+                return true;
+            }
+            Err(problem) => Error::from(problem),
+        };
+        let fields = apart(params);
+        if !refused.is_input() || fields.len() < 2 {
+            trouble.note(&refused);
+            return false;
+        }
+        let mut token_taken = true;
+        for field in fields {
+            let is_token = field.ignition_endpoint_token.is_some();
+            let taken = self.apply(host, HostEvent::Edited(field), trouble).await;
+            token_taken &= taken || !is_token;
+        }
+        token_taken
+    }
+}
+
+/// Settings one by one.
+fn apart(params: HostUpdateParams) -> Vec<HostUpdateParams> {
+    let HostUpdateParams {
+        host_role,
+        host_name,
+        disks_selected_config,
+        disks_skip_formatting,
+        machine_config_pool_name,
+        ignition_endpoint_token,
+        ignition_endpoint_http_headers,
+        node_labels,
+        fencing_credentials,
+    } = params;
+    let none = HostUpdateParams::default;
+    let each = [
+        HostUpdateParams { host_role, ..none() },
+        HostUpdateParams { host_name, ..none() },
+        HostUpdateParams {
+            disks_selected_config,
+            ..none()
+        },
+        HostUpdateParams {
+            disks_skip_formatting,
+            ..none()
+        },
+        HostUpdateParams {
+            machine_config_pool_name,
+            ..none()
+        },
+        HostUpdateParams {
+            ignition_endpoint_token,
+            ..none()
+        },
+        HostUpdateParams {
+            ignition_endpoint_http_headers,
+            ..none()
+        },
+        HostUpdateParams {
+            node_labels,
+            ..none()
+        },
+        HostUpdateParams {
+            fencing_credentials,
+            ..none()
+        },
+    ];
+    each.into_iter().filter(|one| *one != none()).collect()
+}
+
+fn deprovision_info(spec: &AgentSpec, host: &Host, cluster: Option<&KubeRef>) -> DeprovisionInfo {
+    let named = spec.hostname.clone().filter(|name| !name.is_empty());
+    let told = || {
+        host.inventory
+            .as_ref()
+            .map(|inventory| inventory.hostname.clone())
+    };
+    DeprovisionInfo {
+        cluster_name: cluster.map(|cluster| cluster.name.clone()),
+        cluster_namespace: cluster.map(|cluster| cluster.namespace.clone()),
+        node_name: named.or_else(told),
+        message: Some(
+            "The host left this cluster. If it was a node there, take the Node out of the cluster".into(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_taken_apart_and_none_is_lost() {
+        let params = HostUpdateParams {
+            host_name: Some("a".into()),
+            machine_config_pool_name: Some("b".into()),
+            ignition_endpoint_token: Some("c".into()),
+            ..HostUpdateParams::default()
+        };
+        let fields = apart(params);
+        assert_eq!(fields.len(), 3);
+        assert_eq!(fields[0].host_name.as_deref(), Some("a"));
+        assert_eq!(fields[2].ignition_endpoint_token.as_deref(), Some("c"));
+    }
+}

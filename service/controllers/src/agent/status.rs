@@ -1,0 +1,195 @@
+//! What an Agent's status says of its host: a pure function. Source: docs/protocol/kube-controllers.md#4.3; the recorded objects are the judge.
+
+use muster_api::host::{HostKind, HostRole};
+use muster_api::steps::NtpSourceState;
+use muster_api::time::Timestamp;
+use muster_api::validation::ValidationStatus;
+use muster_core::host::{Host, HostData, HostState, stages};
+use muster_resources::{
+    AgentDebugInfo, AgentStatus, Condition, DeprovisionInfo, HostProgress, NtpSource, ValidationResult,
+    ValidationsInfo,
+};
+
+use super::conditions::{self, Finding, Synced};
+use super::inventory;
+use crate::conditions::{condition, set, time};
+
+/// What a status is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'a> {
+    /// As it is stored.
+    pub host: &'a Host,
+    /// `spec.approved`.
+    pub approved: bool,
+    /// How the host was made what the spec wants.
+    pub synced: &'a Synced,
+    /// Where the host's events are read, while it is bound.
+    pub events_url: Option<&'a str>,
+    /// Where its logs are downloaded, when there are some.
+    pub logs_url: Option<&'a str>,
+    /// The cluster that it is just leaving.
+    pub left: Option<&'a DeprovisionInfo>,
+}
+
+/// The status that follows `before`.
+///
+/// A host that waits for its agent (on its way into a cluster, or rebooted) has told nothing again yet: what it told before stays. So
+/// `inventory` and `ntpSources` are never taken back.
+pub fn of_host(look: &Look<'_>, before: &AgentStatus, now: Timestamp) -> AgentStatus {
+    let (host, data) = (look.host, &look.host.data);
+    AgentStatus {
+        bootstrap: data.bootstrap.then_some(true),
+        role: Some(role(data).name().to_owned()),
+        inventory: host
+            .inventory
+            .as_ref()
+            .map(inventory::shown)
+            .or_else(|| before.inventory.clone()),
+        // One that was there becomes empty and does not go, as on the wire of the field.
+        progress: progress(data).or_else(|| before.progress.as_ref().map(|_| HostProgress::default())),
+        ntp_sources: ntp_sources(data).unwrap_or_else(|| before.ntp_sources.clone()),
+        conditions: merged(
+            &before.conditions,
+            conditions::of_host(host, look.approved, look.synced),
+            now,
+        ),
+        debug_info: Some(AgentDebugInfo {
+            events_url: kept(look.events_url, before, |info| &info.events_url),
+            logs_url: kept(look.logs_url, before, |info| &info.logs_url),
+            state: Some(host.state.status().name().to_owned()),
+            state_info: Some(data.status_info.clone()),
+        }),
+        validations_info: validations(data),
+        installation_disk_id: Some(data.installation_disk_id.clone()).filter(|id| !id.is_empty()),
+        kind: Some(kind(data.kind).to_owned()),
+        csr_status: before.csr_status.clone().filter(|_| look.left.is_none()),
+        deprovision_info: look
+            .left
+            .or(before.deprovision_info.as_ref())
+            .filter(|_| is_leaving(host))
+            .cloned(),
+    }
+}
+
+/// The status of an Agent that no host stands behind: only conditions change.
+pub fn without_host(synced: &Synced, before: &AgentStatus, now: Timestamp) -> AgentStatus {
+    AgentStatus {
+        conditions: merged(&before.conditions, conditions::without_host(synced), now),
+        ..before.clone()
+    }
+}
+
+/// The status of an Agent whose host could not be forgotten.
+pub fn not_cleaned_up(why: &str, before: &AgentStatus, now: Timestamp) -> AgentStatus {
+    AgentStatus {
+        conditions: merged(&before.conditions, vec![conditions::cleanup_failed(why)], now),
+        ..before.clone()
+    }
+}
+
+/// The role given, else the one suggested.
+fn role(data: &HostData) -> HostRole {
+    if data.role == HostRole::AutoAssign {
+        data.suggested_role
+    } else {
+        data.role
+    }
+}
+
+fn kind(kind: HostKind) -> &'static str {
+    match kind {
+        HostKind::Host => "Host",
+        HostKind::AddToExistingClusterHost => "AddToExistingClusterHost",
+    }
+}
+
+/// On the way out of a cluster.
+fn is_leaving(host: &Host) -> bool {
+    matches!(
+        host.state,
+        HostState::Unbinding
+            | HostState::UnbindingPendingUserAction
+            | HostState::Reclaiming
+            | HostState::ReclaimingRebooting
+    )
+}
+
+fn kept<'a>(
+    fresh: Option<&str>,
+    before: &'a AgentStatus,
+    field: impl Fn(&'a AgentDebugInfo) -> &'a Option<String>,
+) -> Option<String> {
+    fresh
+        .map(str::to_owned)
+        .or_else(|| before.debug_info.as_ref().and_then(|info| field(info).clone()))
+}
+
+fn progress(data: &HostData) -> Option<HostProgress> {
+    let progress = data
+        .progress
+        .as_ref()
+        .filter(|progress| !progress.stage.is_empty())?;
+    let stages = stages::of(role(data), data.kind, true);
+    Some(HostProgress {
+        current_stage: Some(progress.stage.clone()),
+        progress_info: Some(progress.info.clone()).filter(|info| !info.is_empty()),
+        installation_percentage: Some(progress.percentage).filter(|percentage| *percentage != 0),
+        stage_start_time: Some(time(progress.stage_started_at)),
+        stage_update_time: Some(time(progress.stage_updated_at)),
+        progress_stages: stages.iter().map(|stage| (*stage).to_owned()).collect(),
+    })
+}
+
+fn ntp_sources(data: &HostData) -> Option<Vec<NtpSource>> {
+    let sources = data.ntp_sources.as_ref()?;
+    let shown = sources.iter().map(|source| NtpSource {
+        source_name: Some(source.source_name.clone()).filter(|name| !name.is_empty()),
+        source_state: source.source_state.map(|state| ntp_state(state).to_owned()),
+    });
+    Some(shown.collect())
+}
+
+fn ntp_state(state: NtpSourceState) -> &'static str {
+    match state {
+        NtpSourceState::Synced => "synced",
+        NtpSourceState::Combined => "combined",
+        NtpSourceState::NotCombined => "not_combined",
+        NtpSourceState::Error => "error",
+        NtpSourceState::Variable => "variable",
+        NtpSourceState::Unreachable => "unreachable",
+    }
+}
+
+fn validations(data: &HostData) -> ValidationsInfo {
+    let shown = |check: &muster_api::validation::ValidationResult| ValidationResult {
+        id: check.id.clone(),
+        message: check.message.clone(),
+        status: outcome(check.status).to_owned(),
+    };
+    data.validations
+        .iter()
+        .map(|(category, checks)| (category.clone(), checks.iter().map(shown).collect()))
+        .collect()
+}
+
+fn outcome(status: ValidationStatus) -> &'static str {
+    match status {
+        ValidationStatus::Success => "success",
+        ValidationStatus::Failure => "failure",
+        ValidationStatus::Pending => "pending",
+        ValidationStatus::Error => "error",
+        ValidationStatus::Disabled => "disabled",
+    }
+}
+
+fn merged(before: &[Condition], found: Vec<Finding>, now: Timestamp) -> Vec<Condition> {
+    let mut conditions = before.to_vec();
+    for finding in found {
+        let (kind, truth, reason) = (finding.kind.name(), finding.truth.name(), finding.reason.name());
+        set(
+            &mut conditions,
+            condition(kind, truth, reason, finding.message, now),
+        );
+    }
+    conditions
+}

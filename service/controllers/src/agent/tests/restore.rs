@@ -1,0 +1,90 @@
+//! Hosts from their Agents, for databases that were lost.
+
+use std::collections::BTreeMap;
+
+use muster_api::host::HostRole;
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_core::host::{Host, HostState};
+use muster_resources::{Agent, AgentSpec};
+
+use super::{at, cluster_id, host};
+use crate::agent::metadata;
+use crate::agent::restore::{Place, restored};
+
+fn agent_of(host: &Host) -> Agent {
+    let mut agent = Agent::new(
+        &host.id.to_string(),
+        AgentSpec {
+            approved: true,
+            ..AgentSpec::default()
+        },
+    );
+    let annotations = metadata::annotations(host);
+    agent.metadata.annotations = Some(
+        annotations
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect(),
+    );
+    agent
+}
+
+fn place(host: &Host, cluster_id: Option<ClusterId>) -> Place {
+    Place {
+        id: host.id,
+        infra_env_id: host.infra_env_id,
+        cluster_id,
+    }
+}
+
+#[test]
+fn what_the_agent_tells_comes_back() {
+    let mut lost = host(HostState::Known);
+    lost.data.role = HostRole::Worker;
+    let found = restored(&agent_of(&lost), place(&lost, Some(cluster_id())), at(9)).expect("it tells enough");
+    assert_eq!(found.inventory, lost.inventory);
+    assert_eq!(found.cluster_id, lost.cluster_id);
+    assert_eq!((found.data.role, found.data.approved), (HostRole::Worker, true));
+    assert_eq!(found.state, HostState::Discovering, "its checks are made anew");
+    assert_eq!(found.data.agent_disk_reasons.len(), 3);
+}
+
+#[test]
+fn every_state_comes_back_as_one_that_can_go_on() {
+    for state in HostState::one_of_each() {
+        let lost = host(state);
+        let name = lost.state.status().name();
+        let found =
+            restored(&agent_of(&lost), place(&lost, lost.cluster_id), at(9)).expect("it tells enough");
+        let expected = match name {
+            "discovering" | "known" | "disconnected" | "insufficient" | "pending-for-input" | "binding" => {
+                "discovering"
+            }
+            "added-to-existing-cluster" | "cancelled" | "unbinding-pending-user-action" => name,
+            "installing"
+            | "installing-in-progress"
+            | "installing-pending-user-action"
+            | "error"
+            | "resetting-pending-user-action" => "error",
+            _ => "discovering-unbound",
+        };
+        assert_eq!(found.state.status().name(), expected, "{name}");
+        assert_eq!(
+            found.cluster_id.is_some(),
+            expected != "discovering-unbound" && lost.cluster_id.is_some(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn an_agent_that_tells_nothing_restores_nothing() {
+    let mut agent = agent_of(&host(HostState::KnownUnbound));
+    agent.metadata.annotations = Some(BTreeMap::new());
+    let nowhere = Place {
+        id: HostId::random(),
+        infra_env_id: InfraEnvId::random(),
+        cluster_id: None,
+    };
+    assert_eq!(restored(&agent, nowhere, at(0)), None);
+}

@@ -1,0 +1,139 @@
+//! The conditions of every state, by the table of docs/protocol/kube-controllers.md#4.3.
+
+use muster_core::host::HostState;
+
+use super::host;
+use crate::agent::conditions::{Kind, Reason, Synced, Truth, of_host, without_host};
+
+/// `(RequirementsMet, Installed, Bound)` of an approved host.
+fn table(state: &HostState) -> [(Truth, Reason); 3] {
+    use HostState as S;
+    use {Reason as R, Truth as T};
+    let not_started = (T::False, R::InstallationNotStarted);
+    let (bound, unbound) = ((T::True, R::Bound), (T::False, R::Unbound));
+    let unknown = (T::Unknown, R::UnknownStatus);
+    match state {
+        S::Known => [(T::True, R::AgentIsReady), not_started, bound],
+        S::KnownUnbound => [(T::True, R::AgentIsReady), not_started, unbound],
+        S::Insufficient { .. } | S::Disconnected | S::Discovering | S::PendingForInput { .. } => {
+            [(T::False, R::AgentNotReady), not_started, bound]
+        }
+        S::InsufficientUnbound { .. } | S::DisconnectedUnbound | S::DiscoveringUnbound => {
+            [(T::False, R::AgentNotReady), not_started, unbound]
+        }
+        S::Installing | S::InstallingInProgress | S::InstallingPendingUserAction { .. } => [
+            (T::True, R::AgentAlreadyInstalling),
+            (T::False, R::InstallationInProgress),
+            bound,
+        ],
+        S::AddedToExistingCluster => [
+            (T::True, R::AgentInstallationStopped),
+            (T::True, R::InstallationCompleted),
+            bound,
+        ],
+        S::Error => [
+            (T::True, R::AgentInstallationStopped),
+            (T::False, R::InstallationFailed),
+            bound,
+        ],
+        S::Binding => [
+            (T::False, R::Binding),
+            (T::False, R::Binding),
+            (T::False, R::Binding),
+        ],
+        S::Unbinding => [
+            (T::False, R::Unbinding),
+            (T::False, R::Unbinding),
+            (T::False, R::Unbinding),
+        ],
+        S::UnbindingPendingUserAction => [
+            (T::False, R::Unbinding),
+            (T::False, R::Unbinding),
+            (T::False, R::UnbindingPendingUserAction),
+        ],
+        S::Reclaiming | S::ReclaimingRebooting | S::Cancelled | S::ResettingPendingUserAction => {
+            [unknown, unknown, bound]
+        }
+    }
+}
+
+#[test]
+fn every_state_has_the_conditions_of_the_table() {
+    for state in HostState::one_of_each() {
+        let name = state.status().name();
+        let found = of_host(&host(state.clone()), true, &Synced::Ok);
+        let of = |kind: Kind| {
+            let one = found.iter().find(|one| one.kind == kind).expect("each is set");
+            assert!(!one.message.is_empty(), "{name} {kind:?}");
+            (one.truth, one.reason)
+        };
+        let ours = [of(Kind::RequirementsMet), of(Kind::Installed), of(Kind::Bound)];
+        assert_eq!(ours, table(&state), "{name}");
+        let silent = matches!(state, HostState::Disconnected | HostState::DisconnectedUnbound);
+        assert_eq!(of(Kind::Connected).0 == Truth::False, silent, "{name}");
+    }
+}
+
+#[test]
+fn a_host_that_is_fit_waits_for_approval() {
+    for state in [HostState::Known, HostState::KnownUnbound] {
+        let found = of_host(&host(state), false, &Synced::Ok);
+        let requirements = &found[2];
+        assert_eq!(
+            (requirements.truth, requirements.reason),
+            (Truth::False, Reason::AgentIsNotApproved)
+        );
+        assert!(
+            requirements.message.contains("spec.approved"),
+            "{}",
+            requirements.message
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_followed_is_told_with_its_reason() {
+    let host = host(HostState::KnownUnbound);
+    let input = &of_host(&host, true, &Synced::Input("hostname: bad".into()))[0];
+    assert_eq!((input.truth, input.reason), (Truth::False, Reason::InputError));
+    assert!(input.message.contains("hostname: bad"));
+    let backend = &of_host(&host, true, &Synced::Backend("no cluster".into()))[0];
+    assert_eq!(
+        (backend.truth, backend.reason),
+        (Truth::False, Reason::BackendError)
+    );
+    assert!(backend.message.contains("no cluster"));
+}
+
+#[test]
+fn an_agent_without_a_host_knows_nothing() {
+    let found = without_host(&Synced::Backend("gone".into()));
+    assert_eq!(found.len(), 6);
+    for one in &found[1..] {
+        assert_eq!(
+            (one.truth, one.reason),
+            (Truth::Unknown, Reason::NotAvailable),
+            "{:?}",
+            one.kind
+        );
+    }
+}
+
+#[test]
+fn failed_checks_are_told_in_their_own_words() {
+    let failed = vec!["has-min-memory".to_owned()];
+    let mut host = host(HostState::Insufficient { failed });
+    let check = muster_api::validation::ValidationResult {
+        id: "has-min-memory".into(),
+        status: muster_api::validation::ValidationStatus::Failure,
+        message: "It has 1 GiB and needs 8".into(),
+    };
+    host.data.validations.insert("hardware".into(), vec![check]);
+    let validated = of_host(&host, true, &Synced::Ok).remove(3);
+    assert_eq!(validated.reason, Reason::ValidationsFailing);
+    assert!(
+        validated.message.contains("It has 1 GiB and needs 8"),
+        "{}",
+        validated.message
+    );
+}

@@ -1,0 +1,109 @@
+//! The token for a cluster's Ignition endpoint, from the Secret that the spec names. Source: docs/protocol/kube-controllers.md#4.2.
+//!
+//! Secrets are watched without their content; one is read only when its version is another than when it was last given to the host.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use k8s_openapi::api::core::v1::Secret as KubeSecret;
+use kube::core::PartialObjectMeta;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::{Client, ResourceExt};
+use muster_core::kube::KubeRef;
+use muster_core::secret::Secret;
+use muster_resources::names::key;
+use muster_resources::{AgentSpec, NamespacedReference};
+
+use super::edits::Token;
+use crate::secrets::{self, ReferenceError};
+
+/// Which version of which Secret was given to which Agent's host.
+pub struct Tokens {
+    client: Client,
+    secrets: Store<PartialObjectMeta<KubeSecret>>,
+    given: Mutex<HashMap<KubeRef, Given>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Given {
+    reference: NamespacedReference,
+    version: String,
+}
+
+impl Tokens {
+    /// Reads through `client`; `secrets` are those that are watched.
+    pub fn new(client: Client, secrets: Store<PartialObjectMeta<KubeSecret>>) -> Self {
+        Self {
+            client,
+            secrets,
+            given: Mutex::default(),
+        }
+    }
+
+    fn given(&self) -> MutexGuard<'_, HashMap<KubeRef, Given>> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The token that `spec` wants. When the host has it, say so by [`Wanted::mark_given`].
+    ///
+    /// # Errors
+    /// When the Secret cannot be read, or is not as it should be.
+    pub async fn wanted(&self, agent: &KubeRef, spec: &AgentSpec) -> Result<Wanted<'_>, ReferenceError> {
+        let Some(reference) = &spec.ignition_endpoint_token_reference else {
+            self.forget(agent);
+            return Ok(Wanted {
+                tokens: self,
+                token: Token::Is(Secret::default()),
+                given: None,
+            });
+        };
+        // Before it is read: one that changes in between is read once more, and not missed.
+        let version = self.version(reference);
+        let given = version.map(|version| Given {
+            reference: reference.clone(),
+            version,
+        });
+        if given.is_some() && self.given().get(agent) == given.as_ref() {
+            return Ok(Wanted {
+                tokens: self,
+                token: Token::Same,
+                given: None,
+            });
+        }
+        let NamespacedReference { name, namespace } = reference;
+        let token = secrets::read_secret(&self.client, namespace, name, key::IGNITION_TOKEN).await?;
+        Ok(Wanted {
+            tokens: self,
+            token: Token::Is(token),
+            given,
+        })
+    }
+
+    fn version(&self, reference: &NamespacedReference) -> Option<String> {
+        let wanted = ObjectRef::<PartialObjectMeta<KubeSecret>>::new_with(&reference.name, ())
+            .within(&reference.namespace);
+        self.secrets.get(&wanted)?.resource_version()
+    }
+
+    /// The Agent has no token, or is gone.
+    pub fn forget(&self, agent: &KubeRef) {
+        self.given().remove(agent);
+    }
+}
+
+/// A token, and the way to say that the host has it.
+pub struct Wanted<'a> {
+    tokens: &'a Tokens,
+    /// The token.
+    pub token: Token,
+    given: Option<Given>,
+}
+
+impl Wanted<'_> {
+    /// The host of `agent` has it.
+    pub fn mark_given(self, agent: &KubeRef) {
+        if let Some(given) = self.given {
+            self.tokens.given().insert(agent.clone(), given);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Asks the queries while an Agent is looked at, and remembers what they said of which inventory.
+//!
+//! An Agent's status does not wait for a query that takes long: its labels follow when the answer is there.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use muster_core::kube::KubeRef;
+use muster_resources::AgentClassification;
+use muster_resources::inventory::HostInventory;
+use tokio::time::{Instant, timeout};
+
+use super::query::Outcome;
+use super::worker::{CONDEMNED, Queries};
+use super::{decided, unusable};
+use crate::agent::known::digest;
+use crate::agent::queue::{Lane, Queue};
+
+/// How long a look waits for queries. They take less than a millisecond, and the process that asks them some more to start.
+const PATIENCE: Duration = Duration::from_millis(150);
+
+/// Before queries are asked again that could not be asked at all.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// What queries said.
+pub struct Labels {
+    queries: Queries,
+    queue: Arc<Queue<KubeRef>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    remembered: HashMap<KubeRef, Remembered>,
+    /// Agents whose queries are being asked; true: nobody waits for the answer any more.
+    asking: HashMap<KubeRef, bool>,
+    failures: HashMap<String, String>,
+}
+
+struct Remembered {
+    inventory: u64,
+    queries: u64,
+    outcomes: Arc<Vec<Outcome>>,
+    until: Option<Instant>,
+}
+
+impl Labels {
+    /// Agents whose answers come late are added to `queue` then.
+    pub fn new(queue: Arc<Queue<KubeRef>>) -> Self {
+        Self {
+            queries: Queries::default(),
+            queue,
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The labels to set or take away on the Agent `agent`. `inventory`: with its digest; without one nothing is asked. What is not asked,
+    /// or not answered yet, changes nothing; the Agent is looked at again when it is.
+    ///
+    /// # Errors
+    /// When queries cannot be asked at all.
+    pub async fn wanted(
+        self: &Arc<Self>,
+        agent: &KubeRef,
+        inventory: Option<(&HostInventory, u64)>,
+        classifications: &[Arc<AgentClassification>],
+        present: &BTreeMap<String, String>,
+    ) -> io::Result<BTreeMap<String, Option<String>>> {
+        let (alive, leaving): (Vec<_>, Vec<_>) = classifications
+            .iter()
+            .filter(|classification| unusable(classification).is_none())
+            .partition(|classification| classification.metadata.deletion_timestamp.is_none());
+        let mut asked: Vec<(&AgentClassification, Option<Outcome>)> = Vec::new();
+        if let Some((inventory, digest)) = inventory
+            && !alive.is_empty()
+        {
+            let queries: Vec<String> = alive.iter().map(|one| one.spec.query.clone()).collect();
+            let outcomes = self.ask(agent, inventory, digest, queries).await?;
+            for (classification, outcome) in alive
+                .iter()
+                .zip(outcomes.iter().flat_map(|outcomes| outcomes.iter()))
+            {
+                asked.push((classification, Some(outcome.clone())));
+            }
+        }
+        asked.extend(leaving.iter().map(|one| (one.as_ref(), None)));
+        asked.sort_by_key(|(one, _)| one.metadata.name.clone());
+        Ok(decided(&asked, present))
+    }
+
+    /// `None`: the answer comes later.
+    async fn ask(
+        self: &Arc<Self>,
+        agent: &KubeRef,
+        inventory: &HostInventory,
+        inventory_digest: u64,
+        queries: Vec<String>,
+    ) -> io::Result<Option<Arc<Vec<Outcome>>>> {
+        let question = (inventory_digest, digest(&queries));
+        if let Some(outcomes) = self.remembered(agent, question) {
+            return Ok(Some(outcomes));
+        }
+        if let Some(nobody_waits) = self.state().asking.get_mut(agent) {
+            *nobody_waits = true;
+            return Ok(None);
+        }
+        let json = serde_json::to_string(inventory)?;
+        self.state().asking.insert(agent.clone(), false);
+        let (labels, asked_for) = (self.clone(), agent.clone());
+        let answer = tokio::spawn(async move { labels.answer(asked_for, question, json, queries).await });
+        match timeout(PATIENCE, answer).await {
+            Ok(Ok(outcome)) => outcome.map(Some),
+            Ok(Err(broken)) => Err(io::Error::other(broken)),
+            Err(_) => {
+                if let Some(nobody_waits) = self.state().asking.get_mut(agent) {
+                    *nobody_waits = true;
+                }
+                // It may have come just now.
+                Ok(self.remembered(agent, question))
+            }
+        }
+    }
+
+    async fn answer(
+        &self,
+        agent: KubeRef,
+        (inventory, queries_digest): (u64, u64),
+        json: String,
+        queries: Vec<String>,
+    ) -> io::Result<Arc<Vec<Outcome>>> {
+        let texts: Vec<&str> = queries.iter().map(String::as_str).collect();
+        let outcomes = self.queries.ask(&json, &texts).await.map(Arc::new);
+        let mut state = self.state();
+        if let Ok(outcomes) = &outcomes {
+            let mut stopped = false;
+            for (query, outcome) in queries.iter().zip(outcomes.iter()) {
+                if let Outcome::Fails(why) | Outcome::Stopped(why) = outcome {
+                    state.failures.insert(query.clone(), why.clone());
+                }
+                stopped |= matches!(outcome, Outcome::Stopped(_));
+            }
+            let remembered = Remembered {
+                inventory,
+                queries: queries_digest,
+                outcomes: outcomes.clone(),
+                until: stopped.then(|| Instant::now() + CONDEMNED),
+            };
+            state.remembered.insert(agent.clone(), remembered);
+        }
+        let nobody_waits = state.asking.remove(&agent).unwrap_or(false);
+        drop(state);
+        if nobody_waits {
+            match &outcomes {
+                Ok(_) => self.queue.add(agent, Lane::Normal),
+                Err(error) => {
+                    tracing::warn!(%agent, %error, "queries of AgentClassifications cannot be asked; trying again");
+                    self.queue.add_later(agent, Instant::now() + AGAIN);
+                }
+            }
+        }
+        outcomes
+    }
+
+    fn remembered(&self, agent: &KubeRef, (inventory, queries): (u64, u64)) -> Option<Arc<Vec<Outcome>>> {
+        let state = self.state();
+        let known = state.remembered.get(agent)?;
+        let good = known.inventory == inventory
+            && known.queries == queries
+            && known.until.is_none_or(|until| until > Instant::now());
+        good.then(|| known.outcomes.clone())
+    }
+
+    /// Why `query` failed when it last did.
+    pub fn failure(&self, query: &str) -> Option<String> {
+        self.state().failures.get(query).cloned()
+    }
+
+    /// The Agent is gone.
+    pub fn forget(&self, agent: &KubeRef) {
+        self.state().remembered.remove(agent);
+    }
+
+    /// Only these queries are still asked.
+    pub fn forget_failures_but(&self, queries: &[&str]) {
+        let queries: HashSet<&str> = queries.iter().copied().collect();
+        self.state()
+            .failures
+            .retain(|query, _| queries.contains(query.as_str()));
+    }
+}

@@ -1,0 +1,176 @@
+//! A cluster goes, and its Agents return to their pools or go with it. Source: docs/protocol/kube-controllers.md#6.4.
+
+use std::collections::HashMap;
+
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::runtime::controller::Action;
+use kube::{Api, ResourceExt};
+use muster_core::kube::KubeRef;
+use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv, names};
+use serde_json::json;
+
+use crate::agent_cluster_install::status::Synced;
+use crate::agent_cluster_install::{self, deployment_ref, tell};
+use crate::drive::AGAIN;
+use crate::error::unless_absent;
+use crate::infra_env::cluster_ref;
+use crate::{Context, Error, finalizers, kube_ref};
+use muster_operations::unless_missing;
+
+/// Agents read at once: each may be a hundred kilobytes.
+const PAGE: u32 = 100;
+
+/// The ClusterDeployment goes: first its AgentClusterInstall, then itself.
+pub async fn deployment(
+    deployment: &ClusterDeployment,
+    install: Option<&AgentClusterInstall>,
+    context: &Context,
+) -> Result<Action, Error> {
+    if !finalizers::has(deployment, names::finalizer::CLUSTER_DEPLOYMENT) {
+        // Ours is not there: it waits for somebody else.
+        return Ok(Action::await_change());
+    }
+    if let Some(install) = install {
+        if install.metadata.deletion_timestamp.is_some() {
+            return self::install(Some(deployment), install, context).await;
+        }
+        let api = agent_cluster_install::api(context, install);
+        unless_absent(api.delete(&install.name_any(), &DeleteParams::default()).await)?;
+        // Its departure is told, in two steps when a finalizer holds it.
+        return Ok(Action::requeue(AGAIN));
+    }
+    let kube = kube_ref(deployment);
+    let_agents_go(&kube, preserves(Some(deployment)), context).await?;
+    forget(&kube, context).await?;
+    let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &kube.namespace);
+    finalizers::remove(&api, deployment, names::finalizer::CLUSTER_DEPLOYMENT).await?;
+    Ok(Action::await_change())
+}
+
+/// The AgentClusterInstall goes: its Agents are let go, the record is forgotten.
+pub async fn install(
+    deployment: Option<&ClusterDeployment>,
+    install: &AgentClusterInstall,
+    context: &Context,
+) -> Result<Action, Error> {
+    if !finalizers::has(install, names::finalizer::AGENT_CLUSTER_INSTALL) {
+        return Ok(Action::await_change());
+    }
+    let kube = deployment_ref(install);
+    // A ClusterDeployment that names another AgentClusterInstall keeps its cluster.
+    let is_its_own = deployment
+        .is_none_or(|deployment| super::install_ref(deployment) == Some(install.name_any().as_str()));
+    if is_its_own {
+        let_agents_go(&kube, preserves(deployment), context).await?;
+        if let Err(error) = forget(&kube, context).await {
+            let kept = context.app.clusters.find_by_kube(&kube).await?;
+            let why = format!("The deletion waits: {error}");
+            tell(install, context, &Synced::BackendError(why), kept.as_ref()).await?;
+            return Ok(Action::requeue(AGAIN));
+        }
+    }
+    let api = agent_cluster_install::api(context, install);
+    finalizers::remove(&api, install, names::finalizer::AGENT_CLUSTER_INSTALL).await?;
+    tracing::info!(install = %kube_ref(install), "AgentClusterInstall resource deleted");
+    Ok(Action::await_change())
+}
+
+fn preserves(deployment: Option<&ClusterDeployment>) -> bool {
+    deployment.is_some_and(|deployment| deployment.spec.preserve_on_delete == Some(true))
+}
+
+/// Forgets the record, if there is one. Refused while hosts are being installed into it.
+async fn forget(kube: &KubeRef, context: &Context) -> Result<(), Error> {
+    let Some(kept) = context.app.clusters.find_by_kube(kube).await? else {
+        return Ok(());
+    };
+    // A refusal is nobody's mistake here: it is tried again.
+    unless_missing(context.app.delete_cluster(kept.id).await)
+        .map_err(|error| Error::Internal(error.to_string()))
+}
+
+/// What becomes of an Agent whose cluster goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It returns to the pool of its InfraEnv.
+    Unbound,
+    /// It goes with the cluster.
+    Deleted,
+}
+
+/// `of_cluster`: the cluster of its InfraEnv, which has none when it is a pool for all.
+pub(super) fn fate(cluster: &KubeRef, of_infra_env: Option<&KubeRef>, preserve: bool) -> Fate {
+    match of_infra_env {
+        Some(own) if own == cluster => Fate::Deleted,
+        None if preserve => Fate::Deleted,
+        Some(_) | None => Fate::Unbound,
+    }
+}
+
+/// Unbinds or deletes the Agents of the cluster, in all namespaces.
+async fn let_agents_go(cluster: &KubeRef, preserve: bool, context: &Context) -> Result<(), Error> {
+    let label = format!(
+        "{}={}",
+        names::label::CLUSTER_DEPLOYMENT_NAMESPACE,
+        cluster.namespace
+    );
+    let api = Api::<Agent>::all(context.client.clone());
+    let mut params = ListParams::default().labels(&label).limit(PAGE);
+    let mut infra_envs = HashMap::new();
+    loop {
+        let page = api.list(&params).await?;
+        let next = page.metadata.continue_.clone().filter(|token| !token.is_empty());
+        for agent in page.items {
+            if agent.metadata.deletion_timestamp.is_some() || !belongs_to(&agent, cluster) {
+                continue;
+            }
+            let own = infra_env_cluster(&agent, &mut infra_envs, context).await?;
+            let_go(&agent, fate(cluster, own.as_ref(), preserve), context).await?;
+        }
+        let Some(token) = next else {
+            return Ok(());
+        };
+        params = params.continue_token(&token);
+    }
+}
+
+fn belongs_to(agent: &Agent, cluster: &KubeRef) -> bool {
+    let reference = agent.spec.cluster_deployment_name.as_ref();
+    reference.is_some_and(|it| it.name == cluster.name && it.namespace == cluster.namespace)
+}
+
+/// The cluster of the Agent's InfraEnv. Each InfraEnv is asked for once.
+async fn infra_env_cluster(
+    agent: &Agent,
+    known: &mut HashMap<KubeRef, Option<KubeRef>>,
+    context: &Context,
+) -> Result<Option<KubeRef>, Error> {
+    let namespace = agent.namespace().unwrap_or_default();
+    let Some(name) = agent.labels().get(names::label::INFRA_ENV) else {
+        return Ok(None);
+    };
+    let kube = KubeRef::new(&namespace, name);
+    if let Some(cluster) = known.get(&kube) {
+        return Ok(cluster.clone());
+    }
+    let api = Api::<InfraEnv>::namespaced(context.client.clone(), &namespace);
+    let found = api.get_opt(name).await?;
+    let cluster = found.as_ref().and_then(cluster_ref);
+    known.insert(kube, cluster.clone());
+    Ok(cluster)
+}
+
+async fn let_go(agent: &Agent, fate: Fate, context: &Context) -> Result<(), Error> {
+    let api = Api::<Agent>::namespaced(context.client.clone(), &agent.namespace().unwrap_or_default());
+    let name = agent.name_any();
+    let done = match fate {
+        Fate::Deleted => api.delete(&name, &DeleteParams::default()).await.map(drop),
+        Fate::Unbound => {
+            let patch = Patch::Merge(json!({"spec": {"clusterDeploymentName": null}}));
+            api.patch_metadata(&name, &PatchParams::default(), &patch)
+                .await
+                .map(drop)
+        }
+    };
+    unless_absent(done).map(drop)
+}

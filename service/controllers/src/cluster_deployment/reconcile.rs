@@ -1,0 +1,280 @@
+//! One look at a ClusterDeployment: its AgentClusterInstall, its record in the database, the status of the former.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{Patch, PatchParams};
+use kube::runtime::controller::Action;
+use kube::{Api, Resource, ResourceExt};
+use muster_api::ids::ClusterId;
+use muster_core::cluster::Cluster;
+use muster_core::infra_env::Invalid;
+use muster_core::secret::Secret;
+use muster_resources::{AgentClusterInstall, ClusterDeployment, ClusterImageSet, names};
+use serde_json::{Value, json};
+
+use super::desired::{Wanted, changed, imported, is_installed, resource_field, version_of};
+use super::{delete, install_ref};
+use crate::agent_cluster_install::status::Synced;
+use crate::agent_cluster_install::{self, tell};
+use crate::drive::AGAIN;
+use crate::secrets::{self, ReferenceError};
+use crate::{Context, Error, finalizers, kube_ref};
+use muster_operations::OperationError;
+use muster_operations::now;
+
+/// Brings record and status in line with the resources.
+pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>) -> Result<Action, Error> {
+    let namespace = deployment.namespace().unwrap_or_default();
+    let install = match install_ref(&deployment) {
+        Some(name) if !name.is_empty() => {
+            Api::<AgentClusterInstall>::namespaced(context.client.clone(), &namespace)
+                .get_opt(name)
+                .await?
+        }
+        _ => None,
+    };
+    if deployment.metadata.deletion_timestamp.is_some() {
+        return delete::deployment(&deployment, install.as_ref(), &context).await;
+    }
+    let Some(install) = install else {
+        return Ok(Action::await_change());
+    };
+    if install.metadata.deletion_timestamp.is_some() {
+        return delete::install(Some(&deployment), &install, &context).await;
+    }
+    let install = adopted(install, &deployment, &context).await?;
+    let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &namespace);
+    let deployment = match finalizers::set(&api, &deployment, names::finalizer::CLUSTER_DEPLOYMENT).await? {
+        Some(newer) => Arc::new(newer),
+        None => deployment,
+    };
+    let kept = context.app.clusters.find_by_kube(&kube_ref(&*deployment)).await?;
+    match converge(&deployment, &install, kept.clone(), &context).await {
+        Ok((cluster, notice)) => {
+            let again = notice.is_some();
+            tell(&install, &context, &Synced::Ok(notice), Some(&cluster)).await?;
+            Ok(if again {
+                Action::requeue(AGAIN)
+            } else {
+                Action::await_change()
+            })
+        }
+        Err(Refusal::Input { why, again }) => {
+            tell(&install, &context, &Synced::InputError(why), kept.as_ref()).await?;
+            Ok(again.map_or_else(Action::await_change, Action::requeue))
+        }
+        Err(Refusal::Later(error)) if error.is_conflict() => Err(error),
+        Err(Refusal::Later(error)) => {
+            let synced = Synced::BackendError(error.to_string());
+            tell(&install, &context, &synced, kept.as_ref()).await?;
+            Err(error)
+        }
+    }
+}
+
+/// Why the record is not what the resources ask for.
+enum Refusal {
+    /// A user can mend it; with `again`, it is looked at without a change of the resources.
+    Input { why: String, again: Option<Duration> },
+    /// It may pass.
+    Later(Error),
+}
+
+impl Refusal {
+    fn of_reference(field: &str, error: ReferenceError) -> Self {
+        match error {
+            ReferenceError::Api { source, .. } => Self::Later((*source).into()),
+            error => Self::Input {
+                why: format!("{field}: {error}"),
+                again: Some(AGAIN),
+            },
+        }
+    }
+}
+
+impl From<Invalid> for Refusal {
+    fn from(invalid: Invalid) -> Self {
+        Self::Input {
+            why: format!("{}: {}", resource_field(&invalid.field), invalid.reason),
+            again: None,
+        }
+    }
+}
+
+impl From<OperationError> for Refusal {
+    fn from(error: OperationError) -> Self {
+        // What the resources ask for was found good before: others were faster, or the database is away.
+        Self::Later(Error::Internal(error.to_string()))
+    }
+}
+
+impl From<kube::Error> for Refusal {
+    fn from(error: kube::Error) -> Self {
+        Self::Later(error.into())
+    }
+}
+
+/// The AgentClusterInstall with its finalizer and its owner, in one write.
+async fn adopted(
+    install: AgentClusterInstall,
+    deployment: &ClusterDeployment,
+    context: &Context,
+) -> Result<AgentClusterInstall, Error> {
+    let mut metadata = json!({});
+    if let Some(list) = finalizers::with(&install, names::finalizer::AGENT_CLUSTER_INSTALL) {
+        metadata["finalizers"] = json!(list);
+    }
+    if let Some(list) = owners(&install, deployment) {
+        metadata["ownerReferences"] = json!(list);
+    }
+    if metadata == json!({}) {
+        return Ok(install);
+    }
+    let patch: Patch<Value> = finalizers::metadata_patch(&install, metadata);
+    let api = agent_cluster_install::api(context, &install);
+    Ok(api
+        .patch(&install.name_any(), &PatchParams::default(), &patch)
+        .await?)
+}
+
+/// The owners with `deployment` among them; `None` when it is.
+fn owners(install: &AgentClusterInstall, deployment: &ClusterDeployment) -> Option<Vec<OwnerReference>> {
+    let owner = OwnerReference {
+        api_version: ClusterDeployment::api_version(&()).into_owned(),
+        kind: ClusterDeployment::kind(&()).into_owned(),
+        name: deployment.name_any(),
+        uid: deployment.uid().unwrap_or_default(),
+        controller: None,
+        block_owner_deletion: None,
+    };
+    let mut list = install.owner_references().to_vec();
+    if list.iter().any(|one| one.uid == owner.uid) {
+        return None;
+    }
+    // One of the same name that was deleted and made again.
+    list.retain(|one| (&one.kind, &one.name) != (&owner.kind, &owner.name));
+    list.push(owner);
+    Some(list)
+}
+
+/// Stores what the resources ask for, and says what a user should know.
+async fn converge(
+    deployment: &ClusterDeployment,
+    install: &AgentClusterInstall,
+    kept: Option<Cluster>,
+    context: &Context,
+) -> Result<(Cluster, Option<String>), Refusal> {
+    if kept.is_none() && !is_installed(deployment, install) {
+        return Err(Refusal::Input {
+            why: "This service does not install new clusters, it adds hosts to clusters that are installed. For one of those set spec.installed: true in the ClusterDeployment, and spec.clusterMetadata.adminKubeconfigSecretRef to a Secret with its kubeconfig (key kubeconfig)".into(),
+            again: None,
+        });
+    }
+    let namespace = deployment.namespace().unwrap_or_default();
+    let pull_secret = pull_secret(deployment, &namespace, context).await?;
+    let ignition_ca = ignition_ca(install, context).await?;
+    let version = version(install, context).await?;
+    let wanted = Wanted {
+        deployment,
+        install,
+        pull_secret: pull_secret.as_ref(),
+        ignition_ca: ignition_ca.as_ref(),
+        version: version.as_deref(),
+    };
+    let clusters = &context.app.clusters;
+    let cluster = match kept {
+        None => {
+            let made = imported(kube_ref(deployment), &wanted, ClusterId::random(), now())?;
+            clusters.create(made).await?
+        }
+        Some(kept) => {
+            // Looked at before others could change it; what they change in between is seen below.
+            changed(&kept, &wanted, now())?;
+            clusters
+                .change(kept.id, |newest| Ok(changed(newest, &wanted, now())?))
+                .await?
+        }
+    };
+    Ok((cluster, kubeconfig_notice(deployment, &namespace, context).await?))
+}
+
+async fn pull_secret(
+    deployment: &ClusterDeployment,
+    namespace: &str,
+    context: &Context,
+) -> Result<Option<Secret>, Refusal> {
+    let reference = deployment.spec.pull_secret_ref.as_ref();
+    let Some(name) = reference
+        .map(|it| it.name.as_str())
+        .filter(|name| !name.is_empty())
+    else {
+        return Ok(None);
+    };
+    secrets::read_secret(&context.client, namespace, name, names::key::PULL_SECRET)
+        .await
+        .map(Some)
+        .map_err(|error| Refusal::of_reference("spec.pullSecretRef of the ClusterDeployment", error))
+}
+
+async fn ignition_ca(install: &AgentClusterInstall, context: &Context) -> Result<Option<Secret>, Refusal> {
+    let endpoint = install.spec.ignition_endpoint.as_ref();
+    let Some(it) = endpoint.and_then(|endpoint| endpoint.ca_certificate_reference.as_ref()) else {
+        return Ok(None);
+    };
+    secrets::read_secret(
+        &context.client,
+        &it.namespace,
+        &it.name,
+        names::key::TLS_CERTIFICATE,
+    )
+    .await
+    .map(Some)
+    .map_err(|error| Refusal::of_reference("spec.ignitionEndpoint.caCertificateReference", error))
+}
+
+/// The version of the release that `spec.imageSetRef` names.
+async fn version(install: &AgentClusterInstall, context: &Context) -> Result<Option<String>, Refusal> {
+    let Some(reference) = &install.spec.image_set_ref else {
+        return Ok(None);
+    };
+    let name = &reference.name;
+    let found = Api::<ClusterImageSet>::all(context.client.clone())
+        .get_opt(name)
+        .await?;
+    let Some(set) = found else {
+        return Err(Refusal::Input {
+            why: format!(
+                "spec.imageSetRef: there is no ClusterImageSet {name}; create it, or leave the reference out: a cluster that is installed needs none"
+            ),
+            again: Some(AGAIN),
+        });
+    };
+    Ok(version_of(&set.spec.release_image).map(str::to_owned))
+}
+
+/// What is missing of the access to the cluster, which is needed once its nodes are looked after.
+async fn kubeconfig_notice(
+    deployment: &ClusterDeployment,
+    namespace: &str,
+    context: &Context,
+) -> Result<Option<String>, Refusal> {
+    let name = kubeconfig_secret(deployment);
+    match secrets::has_secret(&context.client, namespace, &name, names::key::KUBECONFIG).await {
+        Ok(()) => Ok(None),
+        Err(ReferenceError::Api { source, .. }) => Err((*source).into()),
+        Err(error) => Ok(Some(format!(
+            "SyncOK. The kubeconfig of the cluster is missing, hosts can be bound to it but no node can be looked after: {error}"
+        ))),
+    }
+}
+
+/// Name of the Secret with the cluster's kubeconfig. Source: docs/protocol/kube-controllers.md#0.
+fn kubeconfig_secret(deployment: &ClusterDeployment) -> String {
+    let metadata = deployment.spec.cluster_metadata.as_ref();
+    metadata
+        .map(|metadata| metadata.admin_kubeconfig_secret_ref.name.clone())
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| format!("{}-admin-kubeconfig", deployment.name_any()))
+}

@@ -1,0 +1,121 @@
+//! InfraEnv resources: pools of hosts, and the image that their hosts boot. Source: docs/protocol/kube-controllers.md#1 and §2.
+//!
+//! The resource is the truth: what REST changes in its record is changed back at the next look. Removing a field of the spec unsets it.
+
+pub mod delete;
+pub mod desired;
+pub mod links;
+pub mod reconcile;
+pub mod static_network;
+pub mod status;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use futures_util::{Stream, StreamExt};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::core::PartialObjectMeta;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::{Controller, watcher};
+use kube::{Api, ResourceExt};
+use muster_core::kube::KubeRef;
+use muster_resources::{ClusterDeployment, InfraEnv, NMStateConfig};
+use tokio_util::sync::CancellationToken;
+
+use super::{Context, drive, kube_ref, secrets};
+
+/// Runs the controller until `stop`.
+pub async fn run(context: Arc<Context>, stop: CancellationToken) {
+    let client = &context.client;
+    let controller = Controller::new(Api::<InfraEnv>::all(client.clone()), watcher::Config::default());
+    let store = controller.store();
+    let pushed = pushed(&context, store.clone());
+    let users = |store: &Store<InfraEnv>, uses: fn(&InfraEnv, &KubeRef) -> bool| {
+        let store = store.clone();
+        move |used: KubeRef| -> Vec<ObjectRef<InfraEnv>> {
+            let state = store.state();
+            let users = state.iter().filter(|infra_env| uses(infra_env, &used));
+            users.map(|infra_env| ObjectRef::from_obj(&**infra_env)).collect()
+        }
+    };
+    let of_network = users(&store, |infra_env, network| {
+        infra_env.namespace().as_deref() == Some(&network.namespace)
+            && infra_env.spec.nm_state_config_label_selector.is_some()
+    });
+    let of_cluster = users(&store, |infra_env, cluster| {
+        cluster_ref(infra_env).as_ref() == Some(cluster)
+    });
+    let of_secret = users(&store, |infra_env, secret| {
+        infra_env.namespace().as_deref() == Some(&secret.namespace)
+            && infra_env.spec.pull_secret_ref.name == secret.name
+    });
+    let of_map = users(&store, |infra_env, map| {
+        let reference = infra_env.spec.mirror_registry_ref.as_ref();
+        reference.is_some_and(|it| it.namespace == map.namespace && it.name == map.name)
+    });
+    let controller = controller
+        .watches(
+            Api::<PartialObjectMeta<NMStateConfig>>::all(client.clone()),
+            watcher::Config::default(),
+            move |network| of_network(kube_ref(&network)),
+        )
+        .watches(
+            Api::<PartialObjectMeta<ClusterDeployment>>::all(client.clone()),
+            watcher::Config::default(),
+            move |cluster| of_cluster(kube_ref(&cluster)),
+        )
+        .watches(
+            Api::<PartialObjectMeta<Secret>>::all(client.clone()),
+            secrets::watched(),
+            move |secret| of_secret(kube_ref(&secret)),
+        )
+        .watches(
+            Api::<PartialObjectMeta<ConfigMap>>::all(client.clone()),
+            secrets::watched(),
+            move |map| of_map(kube_ref(&map)),
+        )
+        .reconcile_on(pushed);
+    drive("infra_env", controller, context, stop, reconcile::reconcile).await;
+}
+
+/// InfraEnvs whose records changed, and those being deleted one of whose hosts changed.
+fn pushed(
+    context: &Context,
+    store: Store<InfraEnv>,
+) -> impl Stream<Item = ObjectRef<InfraEnv>> + Send + use<> {
+    let app = context.app.clone();
+    let infra_envs = context.changes.subscribe_infra_envs().filter_map(move |id| {
+        let app = app.clone();
+        async move {
+            let found = app.infra_envs.refresh(id).await.ok().flatten()?;
+            found.kube.as_ref().map(object_ref)
+        }
+    });
+    let app = context.app.clone();
+    let hosts = context.changes.subscribe_hosts().filter_map(move |(id, _)| {
+        let (app, store) = (app.clone(), store.clone());
+        async move {
+            let found = app.infra_envs.find(id).await.ok().flatten()?;
+            let resource = object_ref(found.kube.as_ref()?);
+            let deleting = |infra_env: Arc<InfraEnv>| infra_env.metadata.deletion_timestamp.is_some();
+            store.get(&resource).is_some_and(deleting).then_some(resource)
+        }
+    });
+    futures_util::stream::select(infra_envs, hosts)
+}
+
+fn object_ref(kube: &KubeRef) -> ObjectRef<InfraEnv> {
+    ObjectRef::new(&kube.name).within(&kube.namespace)
+}
+
+/// The ClusterDeployment of `spec.clusterRef`; without a namespace, in the InfraEnv's own.
+pub(crate) fn cluster_ref(infra_env: &InfraEnv) -> Option<KubeRef> {
+    let reference = infra_env.spec.cluster_ref.as_ref()?;
+    if reference.name.is_empty() {
+        return None;
+    }
+    let namespace = Some(reference.namespace.clone()).filter(|namespace| !namespace.is_empty());
+    let namespace = namespace.or_else(|| infra_env.namespace()).unwrap_or_default();
+    Some(KubeRef::new(namespace, &reference.name))
+}

@@ -1,0 +1,206 @@
+//! An InfraEnv goes, with its Agents. Source: docs/protocol/kube-controllers.md#1 (step 1).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use kube::api::{DeleteParams, ListParams};
+use kube::core::PartialObjectMeta;
+use kube::runtime::controller::Action;
+use kube::{Api, ResourceExt};
+use muster_api::host::HostStatus;
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_resources::{Agent, InfraEnv, names};
+
+use super::reconcile;
+use super::status::Outcome;
+use crate::error::unless_absent;
+use crate::{Context, Error, finalizers, kube_ref};
+use muster_operations::{OperationError, unless_missing};
+
+/// Before it is looked at again while Agents go. Their hosts' departure is told at once, too.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Agents read at once.
+const PAGE: u32 = 500;
+
+/// Deletions at once.
+const AT_ONCE: usize = 8;
+
+/// Deletes the Agents that may go; when there is no host left, the record and then the finalizer.
+pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, Error> {
+    let api = reconcile::api(context, infra_env);
+    if !finalizers::has(infra_env, names::finalizer::INFRA_ENV) {
+        // Ours is not there: it waits for somebody else.
+        return Ok(Action::await_change());
+    }
+    let kept = context.app.infra_envs.find_by_kube(&kube_ref(infra_env)).await?;
+    let hosts = match &kept {
+        Some(kept) => hosts(context, kept.id).await?,
+        None => Vec::new(),
+    };
+    let agents = agents(infra_env, context).await?;
+    let plan = plan(&hosts, &agents);
+    delete_agents(infra_env, context, &plan.agents).await?;
+    if let Some(kept) = &kept {
+        for id in &plan.hosts {
+            done(context.app.hosts.delete(kept.id, *id).await)?;
+        }
+    }
+    if !plan.waiting.is_empty() {
+        reconcile::write(infra_env, context, &Outcome::Blocked(&plan.waiting)).await?;
+        return Ok(Action::requeue(AGAIN));
+    }
+    if hosts.len() > plan.hosts.len() {
+        // Their Agents are being deleted.
+        return Ok(Action::requeue(AGAIN));
+    }
+    if let Some(kept) = &kept {
+        // A host that registered just now keeps it: the next look sees it.
+        done(context.app.infra_envs.delete(kept.id).await)?;
+    }
+    finalizers::remove(&api, infra_env, names::finalizer::INFRA_ENV).await?;
+    tracing::info!(infra_env = %kube_ref(infra_env), "InfraEnv resource deleted");
+    Ok(Action::await_change())
+}
+
+/// A refusal passes: it is tried again.
+fn done(outcome: Result<(), OperationError>) -> Result<(), Error> {
+    unless_missing(outcome).map_err(|error| {
+        if error.is_input() {
+            Error::Internal(error.to_string())
+        } else {
+            error.into()
+        }
+    })
+}
+
+/// A host, as far as it matters here.
+struct Inhabitant {
+    id: HostId,
+    cluster: Option<ClusterId>,
+    status: HostStatus,
+}
+
+/// What is to be done.
+#[derive(Debug, Default, PartialEq)]
+struct Plan {
+    /// Names of Agents to delete. Their controller lets their hosts go.
+    agents: Vec<String>,
+    /// Hosts to forget: they have no Agent.
+    hosts: Vec<HostId>,
+    /// Hosts that nothing is done to.
+    waiting: Vec<(HostId, HostStatus)>,
+}
+
+/// Hosts without a cluster and installed ones go, and so do Agents without a host. `agents`: by name, whether it is being deleted.
+fn plan(hosts: &[Inhabitant], agents: &BTreeMap<String, bool>) -> Plan {
+    let mut plan = Plan::default();
+    let mut left: BTreeMap<&str, bool> = agents
+        .iter()
+        .map(|(name, going)| (name.as_str(), *going))
+        .collect();
+    for host in hosts {
+        let going = left.remove(host.id.to_string().as_str());
+        let may_go = host.cluster.is_none()
+            || matches!(
+                host.status,
+                HostStatus::Installed | HostStatus::AddedToExistingCluster
+            );
+        match going {
+            Some(true) => {}
+            Some(false) if may_go => plan.agents.push(host.id.to_string()),
+            None if may_go => plan.hosts.push(host.id),
+            Some(false) | None => plan.waiting.push((host.id, host.status)),
+        }
+    }
+    let orphans = left.into_iter().filter(|(_, going)| !going);
+    plan.agents.extend(orphans.map(|(name, _)| name.to_owned()));
+    plan
+}
+
+async fn hosts(context: &Context, id: InfraEnvId) -> Result<Vec<Inhabitant>, Error> {
+    let briefs = context.app.store.list_host_briefs(Some(id)).await?;
+    let inhabitant = |brief: muster_store::HostBrief| Inhabitant {
+        id: brief.id,
+        cluster: brief.cluster_id,
+        status: brief.state.status(),
+    };
+    Ok(briefs.into_iter().map(inhabitant).collect())
+}
+
+/// The Agents of the InfraEnv by name, and whether each is being deleted already.
+async fn agents(infra_env: &InfraEnv, context: &Context) -> Result<BTreeMap<String, bool>, Error> {
+    let namespace = infra_env.namespace().unwrap_or_default();
+    let api = Api::<PartialObjectMeta<Agent>>::namespaced(context.client.clone(), &namespace);
+    let label = format!("{}={}", names::label::INFRA_ENV, infra_env.name_any());
+    let mut params = ListParams::default().labels(&label).limit(PAGE);
+    let mut found = BTreeMap::new();
+    loop {
+        let page = api.list(&params).await?;
+        let next = page.metadata.continue_.filter(|token| !token.is_empty());
+        found.extend(
+            page.items
+                .iter()
+                .map(|agent| (agent.name_any(), agent.metadata.deletion_timestamp.is_some())),
+        );
+        let Some(token) = next else {
+            return Ok(found);
+        };
+        params = params.continue_token(&token);
+    }
+}
+
+async fn delete_agents(infra_env: &InfraEnv, context: &Context, agents: &[String]) -> Result<(), Error> {
+    let namespace = infra_env.namespace().unwrap_or_default();
+    let api = Api::<Agent>::namespaced(context.client.clone(), &namespace);
+    let params = DeleteParams::default();
+    stream::iter(agents)
+        .map(Ok)
+        .try_for_each_concurrent(AT_ONCE, |name| async {
+            unless_absent(api.delete(name, &params).await).map(drop)
+        })
+        .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(bound: bool, status: HostStatus) -> Inhabitant {
+        Inhabitant {
+            id: HostId::random(),
+            cluster: bound.then(ClusterId::random),
+            status,
+        }
+    }
+
+    #[test]
+    fn unbound_and_installed_hosts_go_with_their_agents_and_others_are_waited_for() {
+        let unbound = host(false, HostStatus::KnownUnbound);
+        let joined = host(true, HostStatus::AddedToExistingCluster);
+        let bound = host(true, HostStatus::Known);
+        let without_agent = host(false, HostStatus::DiscoveringUnbound);
+        let going = host(true, HostStatus::Insufficient);
+        let agents = BTreeMap::from([
+            (unbound.id.to_string(), false),
+            (joined.id.to_string(), false),
+            (bound.id.to_string(), false),
+            (going.id.to_string(), true),
+            ("orphan".to_owned(), false),
+            ("going-orphan".to_owned(), true),
+        ]);
+        let (waiting, forgotten) = (vec![(bound.id, HostStatus::Known)], vec![without_agent.id]);
+        let gone = vec![unbound.id.to_string(), joined.id.to_string(), "orphan".to_owned()];
+        let hosts = [unbound, joined, bound, without_agent, going];
+        let plan = plan(&hosts, &agents);
+        assert_eq!(plan.waiting, waiting);
+        assert_eq!(plan.hosts, forgotten);
+        assert_eq!(plan.agents, gone);
+    }
+
+    #[test]
+    fn nothing_is_left_to_do_when_all_are_gone() {
+        assert_eq!(plan(&[], &BTreeMap::new()), Plan::default());
+    }
+}

@@ -1,0 +1,327 @@
+//! The recorded InfraEnv, made again from its spec; and what becomes of others.
+
+use muster_api::host::HostStatus;
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::time::Timestamp;
+use muster_core::cluster::{Cluster, ClusterData};
+use muster_core::infra_env::{self, InfraEnv as Kept};
+use muster_core::secret::Secret;
+use muster_resources::{Condition, InfraEnv, InfraEnvSpec, InfraEnvStatus};
+use serde_json::{Value, json};
+
+use super::desired::{World, check_unchangeable, desired, spec_field};
+use super::links::Links;
+use super::static_network::Networks;
+use super::status::{Available, Outcome, status};
+use crate::recorded::comparable;
+
+const RECORDED: &str = include_str!("../recorded/infra_env_image_created.json");
+
+fn recorded() -> Value {
+    serde_json::from_str(RECORDED).unwrap()
+}
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_timestamp(1_795_000_000 + seconds, 0).unwrap()
+}
+
+fn pull_secret() -> Secret {
+    Secret::new(r#"{"auths":{"registry.example.test":{"auth":"dXNlcjpwYXNz"}}}"#)
+}
+
+fn links(iso: &str) -> Links {
+    let link = |name: &str| format!("http://muster.example.test/{name}");
+    Links {
+        iso: link(iso),
+        kernel: link("vmlinuz"),
+        initrd: link("initrd"),
+        rootfs: link("rootfs"),
+        ipxe_script: link("ipxe"),
+        discovery_ignition: link("ign"),
+        events: link("events"),
+        static_network: link("networks"),
+    }
+}
+
+fn available<'a>(links: &'a Links, networks: &'a Networks) -> Outcome<'a> {
+    Outcome::Available(Available {
+        links,
+        updated_at: at(0),
+        unapplied: Vec::new(),
+        networks,
+        mirror_registry: None,
+    })
+}
+
+fn condition<'a>(status: &'a InfraEnvStatus, type_: &str) -> Option<&'a Condition> {
+    status.conditions.iter().find(|one| one.type_ == type_)
+}
+
+fn spec(mut spec: Value) -> InfraEnvSpec {
+    spec["pullSecretRef"] = json!({"name": "pull"});
+    serde_json::from_value(spec).unwrap()
+}
+
+fn kept(asked: Value) -> Result<Kept, String> {
+    let spec = spec(asked);
+    let secret = pull_secret();
+    let world = World {
+        pull_secret: &secret,
+        cluster: None,
+        networks: &[],
+        newest_version: Some("5.0"),
+    };
+    let told = |invalid: infra_env::Invalid| format!("{}: {}", spec_field(&invalid.field), invalid.reason);
+    let params = desired("hw", &spec, &world).map_err(told)?;
+    infra_env::create(params, InfraEnvId::random(), "b".repeat(22), at(0)).map_err(told)
+}
+
+#[test]
+fn the_recorded_infra_env_has_the_recorded_status() {
+    let (links, networks) = (links("iso"), Networks::default());
+    let made = status("hw", None, &available(&links, &networks), at(0));
+    let made = comparable(&serde_json::to_value(&made).unwrap());
+    assert_eq!(made, recorded()["status"]);
+}
+
+#[test]
+fn the_recorded_infra_env_asks_for_what_rest_would_have_been_sent() {
+    let kept = kept(recorded()["spec"].clone()).unwrap();
+    assert_eq!(kept.name, "hw");
+    assert_eq!(kept.settings.additional_ntp_sources, "198.51.100.1");
+    assert_eq!(
+        kept.settings.proxy.http_proxy.as_deref(),
+        Some("http://proxy.example.test:3128")
+    );
+    let arguments = kept.settings.kernel_arguments.unwrap();
+    assert_eq!(
+        serde_json::to_value(arguments).unwrap(),
+        json!([{"operation": "append", "value": "p1"}])
+    );
+    assert_eq!(kept.settings.openshift_version, "5.0");
+}
+
+#[test]
+fn a_status_that_was_told_is_told_the_same_later_on() {
+    let (links, networks) = (links("iso"), Networks::default());
+    let outcome = available(&links, &networks);
+    let first = status("hw", None, &outcome, at(0));
+    assert_eq!(status("hw", Some(&first), &outcome, at(3600)), first);
+    let refused = Outcome::Unusable {
+        why: "spec.proxy.httpProxy: must be a URL".into(),
+        events: None,
+    };
+    let first = status("hw", Some(&first), &refused, at(10));
+    assert_eq!(status("hw", Some(&first), &refused, at(20)), first);
+}
+
+#[test]
+fn the_time_of_creation_moves_with_the_address_of_the_image_and_with_nothing_else() {
+    let (old, new, networks) = (links("iso"), links("iso-2"), Networks::default());
+    let first = status("hw", None, &available(&old, &networks), at(0));
+    let later = |links| {
+        let mut outcome = available(links, &networks);
+        if let Outcome::Available(available) = &mut outcome {
+            available.updated_at = at(60);
+        }
+        status("hw", Some(&first), &outcome, at(60))
+    };
+    assert_eq!(later(&old).created_time, first.created_time);
+    assert_ne!(later(&new).created_time, first.created_time);
+}
+
+#[test]
+fn what_cannot_be_used_takes_the_image_away_and_names_the_field() {
+    let (links, networks) = (links("iso"), Networks::default());
+    let first = status("hw", None, &available(&links, &networks), at(0));
+    let why =
+        kept(json!({"pullSecretRef": {"name": "p"}, "proxy": {"httpProxy": "gopher://x"}})).unwrap_err();
+    let refused = Outcome::Unusable { why, events: None };
+    let second = status("hw", Some(&first), &refused, at(5));
+    assert_eq!(second.iso_download_url, None);
+    assert_eq!(second.created_time, None);
+    let told = condition(&second, "ImageCreated").unwrap();
+    assert_eq!(
+        (told.status.as_str(), told.reason.as_deref()),
+        ("False", Some("ImageCreationError"))
+    );
+    assert!(told.message.as_deref().unwrap().contains("spec.proxy.httpProxy"));
+    assert!(second.debug_info.unwrap().events_url.is_some());
+}
+
+#[test]
+fn a_missing_cluster_is_unknown_and_not_an_error() {
+    let outcome = Outcome::MissingCluster("there is no ClusterDeployment lab/c".into());
+    let told = status("hw", None, &outcome, at(0));
+    let told = condition(&told, "ImageCreated").unwrap();
+    assert_eq!(
+        (told.status.as_str(), told.reason.as_deref()),
+        ("Unknown", Some("MissingClusterDeployment"))
+    );
+}
+
+#[test]
+fn fields_are_named_as_in_the_resource() {
+    for (core, resource) in [
+        ("pull_secret", "spec.pullSecretRef"),
+        ("openshift_version", "spec.osImageVersion"),
+        ("additional_ntp_sources", "spec.additionalNTPSources"),
+        ("ntp_sources", "spec.ntpSources"),
+        ("ssh_authorized_key", "spec.sshAuthorizedKey"),
+        ("kernel_arguments[2].value", "spec.kernelArguments[2].value"),
+        ("proxy.no_proxy", "spec.proxy.noProxy"),
+        ("cluster_id", "spec.clusterRef"),
+        (
+            "network_discovery_delay_seconds",
+            "spec.networkDiscoveryDelaySeconds",
+        ),
+    ] {
+        assert_eq!(spec_field(core), resource);
+    }
+}
+
+#[test]
+fn words_that_nobody_knows_are_refused_with_those_that_are_known() {
+    for (spec, field, word) in [
+        (
+            json!({"cpuArchitecture": "vax"}),
+            "spec.cpuArchitecture",
+            "`x86_64`",
+        ),
+        (json!({"imageType": "floppy"}), "spec.imageType", "`full-iso`"),
+        (
+            json!({"kernelArguments": [{"value": "a"}]}),
+            "spec.kernelArguments[0].operation",
+            "append",
+        ),
+        (
+            json!({"kernelArguments": [{"operation": "delete", "value": "a"}]}),
+            "spec.kernelArguments[0].operation",
+            "append",
+        ),
+        (
+            json!({"sshAuthorizedKey": "my key"}),
+            "spec.sshAuthorizedKey",
+            "key",
+        ),
+    ] {
+        let why = kept(spec).unwrap_err();
+        assert!(why.starts_with(field) && why.contains(word), "{why}");
+    }
+}
+
+#[test]
+fn what_is_not_said_any_more_is_not_set_any_more() {
+    let full = kept(
+        json!({"ntpSources": ["198.51.100.1"], "ignitionConfigOverride": "{\"ignition\":{\"version\":\"3.2.0\"}}"}),
+    );
+    let less = kept(json!({})).unwrap();
+    let full = full.unwrap();
+    assert!(!full.settings.ignition_config_override.is_empty());
+    let outcome = infra_env::replace(&full, less.settings.clone(), None, at(9)).unwrap();
+    assert!(outcome.changed);
+    assert_eq!(outcome.infra_env.settings, less.settings);
+    assert_eq!(outcome.infra_env.id, full.id);
+    let again = infra_env::replace(&outcome.infra_env, less.settings, None, at(12)).unwrap();
+    assert!(!again.changed && again.events.is_empty());
+}
+
+#[test]
+fn architecture_and_cluster_stay_what_they_are() {
+    let found = kept(json!({})).unwrap();
+    let secret = pull_secret();
+    let mut world = World {
+        pull_secret: &secret,
+        cluster: None,
+        networks: &[],
+        newest_version: None,
+    };
+    let other = desired("hw", &spec(json!({"cpuArchitecture": "arm64"})), &world).unwrap();
+    let refused = check_unchangeable(&found, &other, false).unwrap_err();
+    assert!(refused.reason.contains("from x86_64 to arm64"), "{refused}");
+
+    let cluster = Cluster {
+        id: ClusterId::random(),
+        kube: None,
+        version: 1,
+        created_at: at(0),
+        updated_at: at(0),
+        data: ClusterData {
+            openshift_version: "4.19.1".into(),
+            ..ClusterData::default()
+        },
+    };
+    world.cluster = Some(&cluster);
+    let bound = desired("hw", &spec(json!({})), &world).unwrap();
+    assert_eq!(bound.openshift_version.as_deref(), Some("4.19.1"));
+    assert_eq!(
+        check_unchangeable(&found, &bound, false).unwrap_err().field,
+        "cluster_id"
+    );
+    assert_eq!(check_unchangeable(&found, &bound, true), Ok(()));
+}
+
+#[test]
+fn network_configurations_that_no_image_applies_have_a_condition_while_there_are_some() {
+    let links = links("iso");
+    let some = Networks {
+        accepted: vec![Default::default()],
+        refused: Vec::new(),
+    };
+    let first = status("hw", None, &available(&links, &some), at(0));
+    let told = condition(&first, "StaticNetworkApplied").unwrap();
+    assert_eq!(
+        (told.status.as_str(), told.reason.as_deref()),
+        ("False", Some("NotSupportedByImage"))
+    );
+    assert!(
+        first
+            .debug_info
+            .as_ref()
+            .unwrap()
+            .static_network_download_url
+            .is_some()
+    );
+
+    let refused = |index: usize| (format!("config-{index:02}"), "spec.interfaces: twice".to_owned());
+    let bad = Networks {
+        accepted: Vec::new(),
+        refused: (0..12).map(refused).collect(),
+    };
+    let second = status("hw", Some(&first), &available(&links, &bad), at(1));
+    let told = condition(&second, "StaticNetworkApplied").unwrap();
+    assert_eq!(told.reason.as_deref(), Some("InvalidNMStateConfig"));
+    let message = told.message.as_deref().unwrap();
+    assert!(message.contains("config-00: spec.interfaces: twice"), "{message}");
+    assert!(
+        !message.contains("config-10") && message.contains("and 2 more"),
+        "{message}"
+    );
+    assert_eq!(condition(&second, "ImageCreated").unwrap().status, "True");
+
+    let none = Networks::default();
+    let third = status("hw", Some(&second), &available(&links, &none), at(2));
+    assert_eq!(condition(&third, "StaticNetworkApplied"), None);
+    assert_eq!(third.debug_info.unwrap().static_network_download_url, None);
+}
+
+#[test]
+fn a_deletion_that_waits_says_for_whom_and_leaves_the_image() {
+    let (links, networks) = (links("iso"), Networks::default());
+    let first = status("hw", None, &available(&links, &networks), at(0));
+    let host = (HostId::random(), HostStatus::Known);
+    let second = status("hw", Some(&first), &Outcome::Blocked(&[host]), at(1));
+    let told = condition(&second, "DeletionBlocked").unwrap();
+    assert_eq!(told.status, "True");
+    let message = told.message.as_deref().unwrap();
+    assert!(message.contains(&format!("{} (known)", host.0)), "{message}");
+    assert_eq!(second.iso_download_url, first.iso_download_url);
+}
+
+#[test]
+fn the_recorded_object_is_read_without_loss() {
+    let mut object = recorded();
+    object["status"] = json!({});
+    let read: InfraEnv = serde_json::from_value(object.clone()).unwrap();
+    assert_eq!(serde_json::to_value(read).unwrap(), object);
+}
