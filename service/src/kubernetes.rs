@@ -18,8 +18,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin_api::BuiltinApi;
-use muster_controllers::bridge::{self, Bridge};
 use crate::settings::ServeArgs;
+use muster_controllers::bridge::{self, Bridge};
 
 /// Which Kubernetes API, as `--kube-api` says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -4,10 +4,10 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use muster::cli::output::print;
 use muster::cli::{crds, hosts, infra_env, token};
-use muster_controllers::agent_labels;
 use muster::http::router;
 use muster::serve;
 use muster::settings::ServeArgs;
+use muster_controllers::agent_labels;
 
 /// Gives memory back after a crowd of hosts has registered, which glibc's allocator does not (`make bench` shows both: 300 MB kept, or 80).
 #[global_allocator]
