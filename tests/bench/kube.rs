@@ -10,7 +10,8 @@ use muster_api::BASE_PATH;
 use muster_tests::artifacts;
 use muster_tests::condition::await_condition;
 use muster_tests::fleet::{Run, fleet};
-use muster_tests::kube::{ControlPlane, Http, Kubectl, TABLE};
+use muster_tests::http::HttpClient;
+use muster_tests::kube::{ControlPlane, Kubectl};
 use muster_tests::postgres::Postgres;
 use muster_tests::process::{command, run};
 use muster_tests::rest::PULL_SECRET;
@@ -18,7 +19,6 @@ use muster_tests::service::{Service, Settings};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use ureq::http::Method;
 
 use crate::table::{self, row};
 use crate::usage::{cpu_seconds, resident_mb};
@@ -33,13 +33,16 @@ const NAMESPACE: &str = "bench";
 /// Far beyond what any of it should take.
 const LIMIT: Duration = Duration::from_secs(600);
 
+/// Media types that `kubectl get` accepts.
+const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+
 /// A service, the Kubernetes API that it looks after, its database, and what all of them use.
 struct World {
     service: Service,
     plane: Option<ControlPlane>,
     database: Option<Arc<Postgres>>,
     kubectl: Kubectl,
-    http: Http,
+    http: HttpClient,
 }
 
 /// What a stretch of time cost, CPU seconds.
@@ -73,9 +76,9 @@ impl World {
         let http = match &plane {
             Some(plane) => {
                 let authority = std::fs::read(plane.authority()).expect("the lab wrote its authority");
-                Http::new(&plane.url(), &authority, plane.token())
+                HttpClient::trusting(&plane.url(), &authority).with_token(plane.token())
             }
-            None => Http::of(kubectl.kubeconfig()),
+            None => kubectl.http(),
         };
         Self {
             service,
@@ -105,7 +108,7 @@ impl World {
             "--timeout=90s",
         ]);
         let path = format!("{BASE_PATH}/infra-envs");
-        let (_, text) = self.service.client().request(&Method::GET, &path, None)?;
+        let (_, text) = self.service.client().request("GET", &path, None)?;
         let all: Value = serde_json::from_str(&text)?;
         let id = all[0]["id"].as_str().context("REST has no InfraEnv")?;
         Ok(id.to_owned())
@@ -273,9 +276,9 @@ fn approvals(world: &World, agents: &Agents, names: &[String]) -> Result<Vec<f64
     let mut times = Vec::new();
     for name in names {
         let began = Instant::now();
-        let answer = world
-            .http
-            .merge(&agent(name), &json!({"spec": {"approved": true}}));
+        let patch = json!({"spec": {"approved": true}}).to_string();
+        let client = world.http.with("Content-Type", "application/merge-patch+json");
+        let answer = client.request("PATCH", &agent(name), Some(patch.as_bytes()));
         let text = String::from_utf8_lossy(&answer.body);
         ensure!(
             answer.status == 200,
@@ -295,9 +298,8 @@ fn tables(world: &World, at_a_time: usize) -> Result<f64> {
         let (mut rows, mut took, mut next) = (0, Duration::ZERO, String::new());
         loop {
             let list = agent("").trim_end_matches('/').to_owned();
-            let answer = world
-                .http
-                .get(&format!("{list}?limit={at_a_time}&continue={next}"), TABLE);
+            let path = format!("{list}?limit={at_a_time}&continue={next}");
+            let answer = world.http.with("Accept", TABLE).request("GET", &path, None);
             took += answer.took;
             let page: Value = serde_json::from_slice(&answer.body)?;
             ensure!(page["kind"] == "Table", "no table: {} {page}", answer.status);
@@ -385,11 +387,11 @@ impl Agents {
     }
 
     /// Watches until the server ends it.
-    fn follow(&self, http: &Http) {
+    fn follow(&self, http: &HttpClient) {
         let list = agent("").trim_end_matches('/').to_owned();
         // A bookmark ends the initial events.
         let initial = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
-        http.watch(&format!("{list}?watch=1&{initial}&timeoutSeconds=3600"), |line| {
+        http.lines(&format!("{list}?watch=1&{initial}&timeoutSeconds=3600"), |line| {
             let event = serde_json::from_slice(line);
             self.see(
                 event.unwrap_or_else(|error| panic!("an event: {error}: {}", String::from_utf8_lossy(line))),

@@ -8,7 +8,6 @@ use muster_api::{BASE_PATH, infra_env::InfraEnv};
 use muster_tests::rest::RestError;
 use muster_tests::service::{Service, Settings};
 use serde_json::json;
-use ureq::http::Method;
 
 use crate::table::{self, row};
 use crate::usage::cpu_seconds;
@@ -77,7 +76,7 @@ fn register(service: &Service, infra_env: &InfraEnv) -> Result<String> {
         (&hosts, json!({"host_id": id, "discovery_agent_version": "bench"})),
         (&path, reply),
     ] {
-        let (status, text) = service.client().request(&Method::POST, path, Some(&body))?;
+        let (status, text) = service.client().request("POST", path, Some(&body))?;
         if !(200..300).contains(&status) {
             return Err(RestError::Status(status, text).into());
         }

@@ -1,41 +1,55 @@
-//! What a process and its children have used: CPU time and memory, from `/proc`.
+//! Measures CPU time and memory of a process and its children.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use nix::unistd::{SysconfVar, sysconf};
+use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessesToUpdate, System};
 
-/// CPU seconds (user and system) of a process and its children, those that have ended included.
+/// CPU seconds (user and system) of a process and its living children.
 pub fn cpu_seconds(pid: u32) -> f64 {
-    let per_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
-    let ticks: u64 = family(pid).into_iter().map(ticks).sum();
-    #[expect(clippy::cast_precision_loss, reason = "far fewer ticks than 2^52")]
+    let milliseconds = family(pid, |process| process.accumulated_cpu_time());
+    #[expect(clippy::cast_precision_loss, reason = "far fewer milliseconds than 2^52")]
     {
-        ticks as f64 / per_second as f64
+        milliseconds.into_iter().sum::<u64>() as f64 / 1e3
     }
 }
 
-/// Memory of a process and its living children, MB (10^6 bytes); what they share is counted once.
+/// Memory of a process and its living children, MB (10^6 bytes); shared pages are counted once. `sysinfo` has no
+/// proportional set size.
 pub fn family_mb(pid: u32) -> f64 {
-    let of_one = |pid: u32| {
+    let of_one = |pid: Pid| {
         let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
         let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
         line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok())
             .unwrap_or(0.0)
     };
-    family(pid).into_iter().map(of_one).sum::<f64>() * 1024.0 / 1e6
+    let processes = family(pid, Process::pid);
+    processes.into_iter().map(of_one).sum::<f64>() * 1024.0 / 1e6
 }
 
 /// Resident memory of a process, MB (10^6 bytes).
 pub fn resident_mb(pid: u32) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let kib = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .and_then(|rest| rest.split_whitespace().next());
-    kib.and_then(|kib| kib.parse::<f64>().ok()).unwrap_or(0.0) * 1024.0 / 1e6
+    let pid = Pid::from_u32(pid);
+    let mut system = System::new().expect("Linux has processes to list");
+    let memory = ProcessRefreshKind::nothing().with_memory();
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, memory);
+    #[expect(clippy::cast_precision_loss, reason = "far fewer bytes than 2^52")]
+    system
+        .process(pid)
+        .map_or(0.0, |process| process.memory() as f64 / 1e6)
+}
+
+/// A figure of a process and of each of its children, those that it has now.
+fn family<T>(pid: u32, figure: impl Fn(&Process) -> T) -> Vec<T> {
+    let pid = Pid::from_u32(pid);
+    let mut system = System::new().expect("Linux has processes to list");
+    let cpu = ProcessRefreshKind::nothing().with_cpu().without_tasks();
+    system.refresh_processes_specifics(ProcessesToUpdate::All, true, cpu);
+    let processes = system.processes().values();
+    let related = processes.filter(|process| process.pid() == pid || process.parent() == Some(pid));
+    related.map(figure).collect()
 }
 
 /// Resident memory of a process while something was done, MB.
@@ -47,7 +61,7 @@ pub struct Resident {
     pub last: f64,
 }
 
-/// What a process keeps in memory while `work` is done; looked at a hundred times a second.
+/// What a process keeps in memory while `work` is done; measured a hundred times a second.
 pub fn resident_while<T>(pid: u32, work: impl FnOnce() -> T) -> (Resident, T) {
     let done = Arc::new(AtomicBool::new(false));
     let watching: JoinHandle<Vec<f64>> = std::thread::spawn({
@@ -71,22 +85,4 @@ pub fn resident_while<T>(pid: u32, work: impl FnOnce() -> T) -> (Resident, T) {
         last: last[last.len() / 2],
     };
     (resident, result)
-}
-
-fn family(pid: u32) -> Vec<u32> {
-    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
-    std::iter::once(pid).chain(children).collect()
-}
-
-/// Fields 14 to 17 of `/proc/PID/stat` (its own time, and that of children that were waited for); the name before them stands in parentheses and may hold spaces.
-fn ticks(pid: u32) -> u64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    after_name
-        .split_whitespace()
-        .skip(11)
-        .take(4)
-        .filter_map(|field| field.parse::<u64>().ok())
-        .sum()
 }

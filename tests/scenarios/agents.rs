@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use muster_api::BASE_PATH;
 use serde_json::{Value, json};
 
-use crate::ask::{Answer, Asker};
 use crate::database::{host_id, inventory};
+use muster_tests::http::{Answer, HttpClient};
 
 /// Between two polls, whatever the service says: tests are in a hurry.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -36,10 +36,10 @@ impl Agents {
     }
 
     /// The host number `n` boots the image of the InfraEnv called `infra_env` as soon as there is one.
-    pub fn boot(&mut self, asker: &Asker, infra_env: &str, n: u64) {
+    pub fn boot(&mut self, client: &HttpClient, infra_env: &str, n: u64) {
         let (off, switch) = channel();
         let machine = Machine {
-            asker: asker.clone(),
+            client: client.clone(),
             infra_env: infra_env.to_owned(),
             n,
             switch,
@@ -73,7 +73,7 @@ impl Drop for Agents {
 }
 
 struct Machine {
-    asker: Asker,
+    client: HttpClient,
     infra_env: String,
     n: u64,
     switch: Receiver<()>,
@@ -98,7 +98,7 @@ impl Machine {
         let host = format!("{infra_env}/hosts/{}", host_id(self.n));
         loop {
             let body = json!({"host_id": host_id(self.n), "discovery_agent_version": "muster-agent/0.1.0"});
-            let answer = self.asker.post(&format!("{infra_env}/hosts"), &body);
+            let answer = self.client.post(&format!("{infra_env}/hosts"), &body);
             if answer.status == 404 {
                 // Deleted with its InfraEnv: an agent stops for ever.
                 return Ok(());
@@ -110,7 +110,7 @@ impl Machine {
                     .duration_since(UNIX_EPOCH)
                     .expect("it is later than 1970")
                     .as_secs();
-                let polled = self.asker.get(&format!("{host}/instructions?timestamp={clock}"));
+                let polled = self.client.get(&format!("{host}/instructions?timestamp={clock}"));
                 if polled.status == 404 {
                     return Ok(());
                 }
@@ -138,7 +138,7 @@ impl Machine {
     /// The path of the InfraEnv, as soon as there is one of that name.
     fn find_infra_env(&self) -> Result<String, Off> {
         loop {
-            let all = self.asker.get("/infra-envs").expect(200).json();
+            let all = self.client.get("/infra-envs").expect(200).json();
             let all = all.as_array().expect("a list");
             if let Some(found) = all.iter().find(|one| one["name"] == self.infra_env.as_str()) {
                 return Ok(format!("/infra-envs/{}", found["id"].as_str().expect("an id")));
@@ -160,7 +160,7 @@ impl Machine {
                 "step_type": kind, "step_id": step["step_id"], "exit_code": 0, "error": "",
                 "output": self.output(kind, &step["args"]).map_or_else(String::new, |output| output.to_string()),
             });
-            let answer = self.asker.post(&format!("{host}/instructions"), &reply);
+            let answer = self.client.post(&format!("{host}/instructions"), &reply);
             if answer.status == 404 {
                 return Next::Poll;
             }
@@ -256,7 +256,7 @@ impl Machine {
     }
 
     fn put(&self, path: &str, body: &Value) -> Answer {
-        self.asker.ask(
+        self.client.request(
             "PUT",
             &format!("{BASE_PATH}{path}"),
             Some(body.to_string().as_bytes()),
@@ -266,7 +266,7 @@ impl Machine {
     /// Until somebody wants the installed machine back and boots the image again: true. False: the host is deleted.
     fn await_reset(&self, host: &str) -> Result<bool, Off> {
         loop {
-            let found = self.asker.get(host);
+            let found = self.client.get(host);
             if found.status == 404 {
                 return Ok(false);
             }

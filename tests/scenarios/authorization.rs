@@ -7,8 +7,8 @@ use muster_api::BASE_PATH;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 
-use crate::ask::{Answer, Asker};
 use crate::database::{Database, Served, host_id, infra_env, known_host, on_each_database};
+use muster_tests::http::{Answer, HttpClient};
 
 on_each_database!(
     every_operation_asks_for_a_token_and_takes_the_right_ones,
@@ -235,9 +235,9 @@ const OPEN_PATHS: [&str; 5] = [
 ];
 
 /// Every operation of the description: id, method, path.
-fn described(asker: &Asker) -> BTreeMap<String, (String, String)> {
-    let document = asker
-        .ask("GET", "/api/assisted-install/v2/openapi", None)
+fn described(client: &HttpClient) -> BTreeMap<String, (String, String)> {
+    let document = client
+        .request("GET", "/api/assisted-install/v2/openapi", None)
         .expect(200)
         .json();
     let mut found = BTreeMap::new();
@@ -284,22 +284,22 @@ fn call(
     body: Option<&Value>,
     credential: Option<(Carrier, &str)>,
 ) -> Answer {
-    let asker = Asker::of(service);
+    let client = service.http();
     let join = if url.contains('?') { "&" } else { "?" };
-    let (asker, url) = match credential {
-        None => (asker, url.to_owned()),
-        Some((Carrier::Raw, token)) => (asker.with("Authorization", token), url.to_owned()),
+    let (client, url) = match credential {
+        None => (client, url.to_owned()),
+        Some((Carrier::Raw, token)) => (client.with("Authorization", token), url.to_owned()),
         Some((Carrier::Bearer, token)) => (
-            asker.with("Authorization", &format!("Bearer {token}")),
+            client.with("Authorization", &format!("Bearer {token}")),
             url.to_owned(),
         ),
-        Some((Carrier::SecretKey, token)) => (asker.with("X-Secret-Key", token), url.to_owned()),
-        Some((Carrier::ImageToken, token)) => (asker.with("Image-Token", token), url.to_owned()),
-        Some((Carrier::ApiKeyInUrl, token)) => (asker, format!("{url}{join}api_key={token}")),
-        Some((Carrier::ImageTokenInUrl, token)) => (asker, format!("{url}{join}image_token={token}")),
+        Some((Carrier::SecretKey, token)) => (client.with("X-Secret-Key", token), url.to_owned()),
+        Some((Carrier::ImageToken, token)) => (client.with("Image-Token", token), url.to_owned()),
+        Some((Carrier::ApiKeyInUrl, token)) => (client, format!("{url}{join}api_key={token}")),
+        Some((Carrier::ImageTokenInUrl, token)) => (client, format!("{url}{join}image_token={token}")),
     };
     let body = body.map(Value::to_string);
-    asker.ask(method, &url, body.as_deref().map(str::as_bytes))
+    client.request(method, &url, body.as_deref().map(str::as_bytes))
 }
 
 /// A fresh InfraEnv with two hosts, one of them in a cluster, so that each call finds what it may delete.
@@ -312,11 +312,11 @@ struct World {
 
 impl World {
     fn target(&self) -> (String, String) {
-        let asker = Asker::of(&self.service).with("Authorization", &self.operator);
-        let path = infra_env(&asker);
-        known_host(&asker, &path, 1);
-        let bound = known_host(&asker, &path, 2);
-        let cluster = asker
+        let client = self.service.http().with("Authorization", &self.operator);
+        let path = infra_env(&client);
+        known_host(&client, &path, 1);
+        let bound = known_host(&client, &path, 2);
+        let cluster = client
             .post(
                 "/clusters/import",
                 &json!({"name": "day2", "api_vip_dnsname": "192.0.2.5", "openshift_cluster_id": host_id(9)}),
@@ -324,7 +324,7 @@ impl World {
             .expect(201)
             .json();
         let cluster = cluster["id"].as_str().unwrap();
-        asker
+        client
             .post(&format!("{bound}/actions/bind"), &json!({"cluster_id": cluster}))
             .expect(200);
         cluster.clone_into(&mut self.cluster.borrow_mut());
@@ -342,7 +342,7 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
         cluster: RefCell::default(),
     };
     let service = &world.service;
-    let nobody = Asker::of(service);
+    let nobody = service.http();
     let described = described(&nobody);
     let listed: BTreeSet<String> = operations()
         .iter()
@@ -354,7 +354,7 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
         "the list above and the service's description differ"
     );
     for path in OPEN_PATHS {
-        nobody.ask("GET", path, None).expect(200);
+        nobody.request("GET", path, None).expect(200);
     }
 
     let (_, foreign) = world.target();
@@ -413,7 +413,7 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
                     "{id} with {token:?} as {carrier:?}: {}",
                     refused.text()
                 );
-                let words = refused.words();
+                let words = refused.error_message();
                 assert!(
                     token.len() < 20 || !words.contains(token),
                     "{id} repeats the token: {words}"
@@ -427,7 +427,7 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
                 refused.status,
                 refused.text()
             );
-            refused.words();
+            refused.error_message();
         }
         for (carrier, is_operator) in [
             (Carrier::Raw, true),
@@ -492,8 +492,8 @@ impl World {
         if operation != "DeregisterInfraEnv" {
             return self.target();
         }
-        let asker = Asker::of(&self.service).with("Authorization", &self.operator);
-        let path = infra_env(&asker);
+        let client = self.service.http().with("Authorization", &self.operator);
+        let path = infra_env(&client);
         let token = self.service.token(Some(&path));
         (path.trim_start_matches("/infra-envs/").to_owned(), token)
     }
@@ -511,17 +511,17 @@ fn tampered(token: &str) -> String {
 
 fn a_token_dies_with_its_infra_env(database: Database) {
     let service = database.serve_with(muster_tests::service::Settings::auth_local);
-    let operator = Asker::of(&service).with("Authorization", &service.token(None));
+    let operator = service.http().with("Authorization", &service.token(None));
     let path = infra_env(&operator);
     let token = service.token(Some(&path));
-    let agent = Asker::of(&service).with("X-Secret-Key", &token);
+    let agent = service.http().with("X-Secret-Key", &token);
     let host = known_host(&agent, &path, 1);
     agent.get(&format!("{host}/instructions")).expect(200);
     // The agent's token does not open events of others, not even by naming foreign hosts beside its own InfraEnv.
     let other = infra_env(&operator);
     let foreign_host = known_host(&operator, &other, 2);
     let id = path.trim_start_matches("/infra-envs/");
-    let signed = Asker::of(&service).with("Image-Token", &token);
+    let signed = service.http().with("Image-Token", &token);
     signed.get(&format!("/events?infra_env_id={id}")).expect(200);
     signed
         .get(&format!("/events?host_ids={}", host_id(1)))
@@ -534,7 +534,7 @@ fn a_token_dies_with_its_infra_env(database: Database) {
         format!("?infra_env_id={id}&host_ids={}", host_id(2)),
         format!("?cluster_id={id}"),
     ] {
-        signed.get(&format!("/events{query}")).expect(404).words();
+        signed.get(&format!("/events{query}")).expect(404).error_message();
     }
     // The machine of the other InfraEnv, registered here as well, tells nothing of its life there.
     known_host(&agent, &path, 2);
@@ -553,14 +553,18 @@ fn a_token_dies_with_its_infra_env(database: Database) {
     agent
         .get(&format!("{foreign_host}/instructions"))
         .expect(403)
-        .words();
+        .error_message();
 
     operator.delete(&host).expect(204);
     operator.delete(&path).expect(204);
-    let words = agent.get(&format!("{host}/instructions")).expect(401).words();
+    let words = agent
+        .get(&format!("{host}/instructions"))
+        .expect(401)
+        .error_message();
     assert!(words.contains("no longer exists"), "{words}");
     signed.get(&path).expect(401);
-    Asker::of(&service)
-        .ask("GET", &format!("/byapikey/{token}/4.20/x86_64/full.iso"), None)
+    service
+        .http()
+        .request("GET", &format!("/byapikey/{token}/4.20/x86_64/full.iso"), None)
         .expect(401);
 }

@@ -10,7 +10,6 @@ use muster_tests::python::Environment;
 use muster_tests::rest::PULL_SECRET;
 
 use crate::agents::Agents;
-use crate::ask::Asker;
 use crate::database::{Database, Served};
 
 /// How long a walk may take. `aicli wait` looks every five seconds.
@@ -42,7 +41,7 @@ fn follow(script: &str, service: &Served, token: Option<&str>) {
     fs::write(home.path().join(".ssh/id_ed25519.pub"), format!("{SSH_KEY}\n")).unwrap();
     fs::write(home.path().join("openshift_pull.json"), PULL_SECRET).unwrap();
 
-    let mut operator = Asker::of(service);
+    let mut operator = service.http();
     let mut walk = Environment::of("clients").program("python", home.path());
     if let Some(token) = token {
         operator = operator.with("Authorization", token);

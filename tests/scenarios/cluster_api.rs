@@ -6,10 +6,10 @@ use muster_tests::artifacts::live_image;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 
-use crate::ask::{Answer, Asker};
 use crate::database::{
     Database, host_id, infra_env, inventory, known_host, on_each_database, register, reply,
 };
+use muster_tests::http::HttpClient;
 
 on_each_database!(
     a_cluster_is_imported_described_and_forgotten,
@@ -23,38 +23,32 @@ on_each_database!(
     a_second_machine_of_one_id_is_kept_beside_the_first,
 );
 
-fn import(asker: &Asker, name: &str) -> String {
+fn import(client: &HttpClient, name: &str) -> String {
     let body = json!({
         "name": name, "api_vip_dnsname": format!("api.{name}.example.test"), "openshift_cluster_id": host_id(77),
     });
-    let made = asker.post("/clusters/import", &body).expect(201).json();
+    let made = client.post("/clusters/import", &body).expect(201).json();
     made["id"].as_str().unwrap().to_owned()
-}
-
-fn put(asker: &Asker, path: &str, body: &Value) -> Answer {
-    let path = format!("{}{path}", muster_api::BASE_PATH);
-    asker.ask("PUT", &path, Some(body.to_string().as_bytes()))
 }
 
 /// Waits until `path` fits.
 #[track_caller]
-fn wait(asker: &Asker, path: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-    let until = Instant::now() + Duration::from_secs(30);
-    loop {
-        let seen = asker.get(path).json();
+fn wait(client: &HttpClient, path: &str, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+    await_condition(what, Duration::from_secs(30), || {
+        let seen = client.get(path).json();
         if fits(&seen) {
-            return seen;
+            Ok(seen)
+        } else {
+            Err(seen.to_string())
         }
-        assert!(Instant::now() < until, "not {what}: {seen}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    })
 }
 
 /// Binds a known host, and speaks for its agent until it is known in the cluster.
 #[track_caller]
-fn known_in(asker: &Asker, infra_env: &str, n: u64, cluster: &str) -> String {
-    let host = known_host(asker, infra_env, n);
-    let bound = asker
+fn known_in(client: &HttpClient, infra_env: &str, n: u64, cluster: &str) -> String {
+    let host = known_host(client, infra_env, n);
+    let bound = client
         .post(&format!("{host}/actions/bind"), &json!({"cluster_id": cluster}))
         .expect(200)
         .json();
@@ -62,22 +56,22 @@ fn known_in(asker: &Asker, infra_env: &str, n: u64, cluster: &str) -> String {
         (&bound["status"], &bound["cluster_id"]),
         (&json!("binding"), &json!(cluster))
     );
-    register(asker, infra_env, n);
-    tell(asker, &host, n);
+    register(client, infra_env, n);
+    tell(client, &host, n);
     host
 }
 
 /// What an agent in a cluster tells, so that the host is known.
-fn tell(asker: &Asker, host: &str, n: u64) {
+fn tell(client: &HttpClient, host: &str, n: u64) {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap()
         .as_secs();
-    asker
+    client
         .get(&format!("{host}/instructions?timestamp={now}"))
         .expect(200);
-    let cluster = asker.get(host).json()["cluster_id"].as_str().unwrap().to_owned();
-    let name = asker.get(&format!("/clusters/{cluster}")).json()["name"]
+    let cluster = client.get(host).json()["cluster_id"].as_str().unwrap().to_owned();
+    let name = client.get(&format!("/clusters/{cluster}")).json()["name"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -104,7 +98,7 @@ fn tell(asker: &Asker, host: &str, n: u64) {
             json!({"ntp_sources": [{"source_name": "198.51.100.1", "source_state": "synced"}]}),
         ),
     ] {
-        asker
+        client
             .post(&format!("{host}/instructions"), &reply(step, &output))
             .expect(204);
     }
@@ -112,10 +106,10 @@ fn tell(asker: &Asker, host: &str, n: u64) {
 
 fn a_cluster_is_imported_described_and_forgotten(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let id = import(&asker, "day2");
+    let client = service.http();
+    let id = import(&client, "day2");
     let path = format!("/clusters/{id}");
-    let got = asker.get(&path).expect(200).json();
+    let got = client.get(&path).expect(200).json();
     assert_eq!(
         (
             &got["kind"],
@@ -135,7 +129,7 @@ fn a_cluster_is_imported_described_and_forgotten(database: Database) {
         "api_vips": [{"ip": "192.0.2.5"}], "schedulable_masters": false, "hyperthreading": "all",
         "cluster_networks": [{"cidr": "10.128.0.0/14", "host_prefix": 23}], "platform": {"type": "none"},
     });
-    let updated = asker.patch(&path, &changes).expect(201);
+    let updated = client.patch(&path, &changes).expect(201);
     assert!(!updated.text().contains("auths"), "no secret is answered");
     let updated = updated.json();
     assert_eq!(updated["pull_secret_set"], true);
@@ -143,13 +137,13 @@ fn a_cluster_is_imported_described_and_forgotten(database: Database) {
     assert_eq!(updated["api_vips"][0]["ip"], "192.0.2.5");
     assert_eq!(updated["platform"]["type"], "none");
     assert_eq!(updated["cluster_network_host_prefix"], 23);
-    assert_eq!(asker.get(&path).expect(200).json(), updated);
+    assert_eq!(client.get(&path).expect(200).json(), updated);
 
     let ignored = json!({"host-validation-ids": "[\"ntp-synced\"]"});
-    let answer = put(&asker, &format!("{path}/ignored-validations"), &ignored);
+    let answer = client.put(&format!("{path}/ignored-validations"), &ignored);
     assert_eq!(answer.expect(201).json(), ignored);
     assert_eq!(
-        asker
+        client
             .get(&format!("{path}/ignored-validations"))
             .expect(200)
             .json(),
@@ -157,12 +151,14 @@ fn a_cluster_is_imported_described_and_forgotten(database: Database) {
     );
     for bad in ["[\"connected\"]", "[\"nonsense\"]", "no list"] {
         let body = json!({ "host-validation-ids": bad });
-        put(&asker, &format!("{path}/ignored-validations"), &body).expect(400);
+        client
+            .put(&format!("{path}/ignored-validations"), &body)
+            .expect(400);
     }
 
-    let other = import(&asker, "other");
+    let other = import(&client, "other");
     assert_eq!(
-        asker
+        client
             .get("/clusters")
             .expect(200)
             .json()
@@ -171,27 +167,27 @@ fn a_cluster_is_imported_described_and_forgotten(database: Database) {
             .len(),
         2
     );
-    asker.delete(&path).expect(204);
-    asker.delete(&path).expect(404).words();
-    asker.get(&path).expect(404).words();
-    asker.patch(&path, &json!({})).expect(404);
-    let left = asker.get("/clusters").expect(200).json();
+    client.delete(&path).expect(204);
+    client.delete(&path).expect(404).error_message();
+    client.get(&path).expect(404).error_message();
+    client.patch(&path, &json!({})).expect(404);
+    let left = client.get("/clusters").expect(200).json();
     assert_eq!(
         (left.as_array().unwrap().len(), &left[0]["id"]),
         (1, &json!(other))
     );
-    let all = asker
+    let all = client
         .with("get_unregistered_clusters", "true")
         .get("/clusters")
         .expect(200)
         .json();
     assert_eq!(all.as_array().unwrap().len(), 2);
     assert!(all[0]["deleted_at"].is_string());
-    let foreign = asker
+    let foreign = client
         .get(&format!("/clusters?openshift_cluster_id={}", host_id(1)))
         .expect(200);
     assert_eq!(foreign.json(), json!([]));
-    let told = asker.get(&format!("/events?cluster_id={id}")).expect(200).json();
+    let told = client.get(&format!("/events?cluster_id={id}")).expect(200).json();
     let names: Vec<&str> = told
         .as_array()
         .unwrap()
@@ -210,7 +206,7 @@ fn a_cluster_is_imported_described_and_forgotten(database: Database) {
 
 fn bad_settings_of_clusters_are_refused_by_name(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
+    let client = service.http();
     let good = json!({"name": "day2", "api_vip_dnsname": "192.0.2.5", "openshift_cluster_id": host_id(1)});
     for (field, value) in [
         ("name", json!("Day 2")),
@@ -221,11 +217,11 @@ fn bad_settings_of_clusters_are_refused_by_name(database: Database) {
     ] {
         let mut body = good.clone();
         body[field] = value;
-        let words = asker.post("/clusters/import", &body).expect(400).words();
+        let words = client.post("/clusters/import", &body).expect(400).error_message();
         assert!(words.contains(field), "{field}: {words}");
     }
-    let path = format!("/clusters/{}", import(&asker, "day2"));
-    let before = asker.get(&path).json();
+    let path = format!("/clusters/{}", import(&client, "day2"));
+    let before = client.get(&path).json();
     for (field, value) in [
         ("pull_secret", json!("{}")),
         ("ssh_public_key", json!("not a key")),
@@ -239,21 +235,24 @@ fn bad_settings_of_clusters_are_refused_by_name(database: Database) {
         ("platform", json!({"type": "moon"})),
         ("colour", json!("red")),
     ] {
-        let words = asker.patch(&path, &json!({ field: value })).expect(400).words();
+        let words = client
+            .patch(&path, &json!({ field: value }))
+            .expect(400)
+            .error_message();
         assert!(words.contains(field), "{field}: {words}");
     }
-    assert_eq!(asker.get(&path).json(), before);
+    assert_eq!(client.get(&path).json(), before);
 }
 
 fn a_host_is_bound_judged_installed_and_let_go_again(database: Database) {
     let service = database.serve_with(|settings| settings.live_image(&live_image()));
-    let asker = Asker::of(&service);
-    let pool = infra_env(&asker);
-    let cluster = import(&asker, "day2");
-    let host = known_in(&asker, &pool, 1, &cluster);
-    let seen = wait(&asker, &host, "known", |host| host["status"] == "known");
+    let client = service.http();
+    let pool = infra_env(&client);
+    let cluster = import(&client, "day2");
+    let host = known_in(&client, &pool, 1, &cluster);
+    let seen = wait(&client, &host, "known", |host| host["status"] == "known");
     assert_eq!(seen["kind"], "AddToExistingClusterHost");
-    let listed = asker
+    let listed = client
         .get(&format!("/clusters/{cluster}/hosts"))
         .expect(200)
         .json();
@@ -262,98 +261,92 @@ fn a_host_is_bound_judged_installed_and_let_go_again(database: Database) {
         (1, &seen["id"])
     );
     assert!(listed[0].get("inventory").is_none());
-    let with = asker.get(&format!(
+    let with = client.get(&format!(
         "/clusters/{cluster}/hosts?with-inventory=true&status=known"
     ));
     assert!(with.expect(200).json()[0]["inventory"].is_string());
-    let shown = asker.get(&format!("/clusters/{cluster}")).expect(200).json();
+    let shown = client.get(&format!("/clusters/{cluster}")).expect(200).json();
     assert_eq!(
         (&shown["total_host_count"], &shown["ready_host_count"]),
         (&json!(1), &json!(1))
     );
     assert!(!shown["host_networks"].as_array().unwrap().is_empty());
 
-    let installing = asker
+    let installing = client
         .post(&format!("{host}/actions/install"), &json!({}))
         .expect(202)
         .json();
     assert_eq!(installing["status"], "installing");
     for stage in ["Installing", "Writing image to disk", "Rebooting"] {
-        put(
-            &asker,
-            &format!("{host}/progress"),
-            &json!({"current_stage": stage}),
-        )
-        .expect(200);
+        client
+            .put(&format!("{host}/progress"), &json!({"current_stage": stage}))
+            .expect(200);
     }
-    assert_eq!(asker.get(&host).json()["status"], "added-to-existing-cluster");
-    put(
-        &asker,
-        &format!("{host}/progress"),
-        &json!({"current_stage": "Dancing"}),
-    )
-    .expect(400);
+    assert_eq!(client.get(&host).json()["status"], "added-to-existing-cluster");
+    client
+        .put(&format!("{host}/progress"), &json!({"current_stage": "Dancing"}))
+        .expect(400);
     // Its firmware that asks for the boot script is sent on to its disk; a machine that nobody knows gets one.
     let made_of: Value = serde_json::from_str(seen["inventory"].as_str().unwrap()).unwrap();
     let mac = made_of["interfaces"][0]["mac_address"].as_str().unwrap();
-    let script = |mac: &str| asker.get(&format!("{pool}/downloads/files?file_name=ipxe-script&mac={mac}"));
-    let words = script(mac).expect(404).words();
+    let script = |mac: &str| client.get(&format!("{pool}/downloads/files?file_name=ipxe-script&mac={mac}"));
+    let words = script(mac).expect(404).error_message();
     assert!(words.contains("boots from its disk"), "{words}");
     script("02:00:00:00:99:99").expect(200);
 
-    let free = asker
+    let free = client
         .post(&format!("{host}/actions/unbind"), &json!({}))
         .expect(200)
         .json();
     assert_eq!(free["status"], "unbinding-pending-user-action");
     assert!(free.get("cluster_id").is_none());
     assert_eq!(
-        asker
+        client
             .get(&format!("/clusters/{cluster}/hosts"))
             .expect(200)
             .json(),
         json!([])
     );
-    register(&asker, &pool, 1);
-    assert_eq!(asker.get(&host).json()["status"], "discovering-unbound");
+    register(&client, &pool, 1);
+    assert_eq!(client.get(&host).json()["status"], "discovering-unbound");
 }
 
 fn refused_actions_name_the_state_and_are_told(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let pool = infra_env(&asker);
-    let cluster = import(&asker, "day2");
-    let host = register(&asker, &pool, 1);
+    let client = service.http();
+    let pool = infra_env(&client);
+    let cluster = import(&client, "day2");
+    let host = register(&client, &pool, 1);
     let bind = json!({"cluster_id": cluster});
-    let act = |action: &str, body: &Value| asker.post(&format!("{host}/actions/{action}"), body);
-    let words = act("bind", &bind).expect(409).words();
+    let act = |action: &str, body: &Value| client.post(&format!("{host}/actions/{action}"), body);
+    let words = act("bind", &bind).expect(409).error_message();
     assert!(words.contains("discovering-unbound"), "{words}");
     for action in ["unbind", "install", "reset"] {
-        let words = act(action, &json!({})).expect(409).words();
+        let words = act(action, &json!({})).expect(409).error_message();
         assert!(words.contains("discovering-unbound"), "{action}: {words}");
     }
-    asker
+    client
         .post(&format!("{pool}/hosts/{}/actions/bind", host_id(9)), &bind)
         .expect(404);
-    let known = known_host(&asker, &pool, 2);
+    let known = known_host(&client, &pool, 2);
     let nowhere = json!({"cluster_id": host_id(9)});
-    asker
+    client
         .post(&format!("{known}/actions/bind"), &nowhere)
         .expect(400)
-        .words();
-    asker.post(&format!("{known}/actions/bind"), &bind).expect(200);
-    let words = asker
+        .error_message();
+    client.post(&format!("{known}/actions/bind"), &bind).expect(200);
+    let words = client
         .post(&format!("{known}/actions/bind"), &bind)
         .expect(409)
-        .words();
+        .error_message();
     assert!(words.contains("binding"), "{words}");
-    put(
-        &asker,
-        &format!("{host}/progress"),
-        &json!({"current_stage": "Installing"}),
-    )
-    .expect(400);
-    let told = asker
+    client
+        .put(
+            &format!("{host}/progress"),
+            &json!({"current_stage": "Installing"}),
+        )
+        .expect(400);
+    let told = client
         .get(&format!("/events?host_id={}", host_id(1)))
         .expect(200)
         .json();
@@ -368,14 +361,17 @@ fn refused_actions_name_the_state_and_are_told(database: Database) {
 
 fn an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let cluster = import(&asker, "day2");
+    let client = service.http();
+    let cluster = import(&client, "day2");
     let body = |cluster: &str| json!({"name": "hw", "pull_secret": PULL_SECRET, "cluster_id": cluster});
-    asker.post("/infra-envs", &body(&host_id(9))).expect(404).words();
-    let made = asker.post("/infra-envs", &body(&cluster)).expect(201).json();
+    client
+        .post("/infra-envs", &body(&host_id(9)))
+        .expect(404)
+        .error_message();
+    let made = client.post("/infra-envs", &body(&cluster)).expect(201).json();
     let pool = format!("/infra-envs/{}", made["id"].as_str().unwrap());
-    let other = infra_env(&asker);
-    let listed = asker
+    let other = infra_env(&client);
+    let listed = client
         .get(&format!("/infra-envs?cluster_id={cluster}"))
         .expect(200)
         .json();
@@ -383,8 +379,8 @@ fn an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone(datab
         (listed.as_array().unwrap().len(), &listed[0]["id"]),
         (1, &made["id"])
     );
-    let host = register(&asker, &pool, 1);
-    let seen = asker.get(&host).expect(200).json();
+    let host = register(&client, &pool, 1);
+    let seen = client.get(&host).expect(200).json();
     assert_eq!(
         (
             &seen["status"],
@@ -399,80 +395,89 @@ fn an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone(datab
             &json!("worker")
         )
     );
-    let words = asker
+    let words = client
         .post(&format!("{host}/actions/unbind"), &json!({}))
         .expect(409)
-        .words();
+        .error_message();
     assert!(words.contains("InfraEnv"), "{words}");
-    let bound = known_in(&asker, &other, 2, &cluster);
+    let bound = known_in(&client, &other, 2, &cluster);
 
-    asker.delete(&format!("/clusters/{cluster}")).expect(204);
-    asker.get(&host).expect(404);
-    let free = asker.get(&bound).expect(200).json();
+    client.delete(&format!("/clusters/{cluster}")).expect(204);
+    client.get(&host).expect(404);
+    let free = client.get(&bound).expect(200).json();
     assert_eq!(free["status"], "unbinding");
     assert!(free.get("cluster_id").is_none());
     // Agents stop for ever at 409, which is right where nothing can come of it.
     let body = json!({"host_id": host_id(3)});
-    let words = asker.post(&format!("{pool}/hosts"), &body).expect(409).words();
+    let words = client
+        .post(&format!("{pool}/hosts"), &body)
+        .expect(409)
+        .error_message();
     assert!(words.contains("cluster"), "{words}");
 }
 
 fn hosts_of_a_cluster_are_judged_anew_when_another_takes_their_name(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let pool = infra_env(&asker);
-    let cluster = import(&asker, "day2");
-    let one = known_in(&asker, &pool, 1, &cluster);
-    let two = known_in(&asker, &pool, 2, &cluster);
+    let client = service.http();
+    let pool = infra_env(&client);
+    let cluster = import(&client, "day2");
+    let one = known_in(&client, &pool, 1, &cluster);
+    let two = known_in(&client, &pool, 2, &cluster);
     for host in [&one, &two] {
-        wait(&asker, host, "known", |host| host["status"] == "known");
+        wait(&client, host, "known", |host| host["status"] == "known");
     }
     let name = json!({"host_name": "twin"});
-    asker.patch(&one, &name).expect(201);
-    asker.patch(&two, &name).expect(201);
-    let seen = wait(&asker, &one, "judged anew", |host| {
+    client.patch(&one, &name).expect(201);
+    client.patch(&two, &name).expect(201);
+    let seen = wait(&client, &one, "judged anew", |host| {
         host["status"] == "insufficient"
     });
     let checks = seen["validations_info"].as_str().unwrap();
     assert!(checks.contains("hostname-unique"), "{checks}");
-    asker.patch(&two, &json!({"host_name": "other"})).expect(201);
-    wait(&asker, &one, "known again", |host| host["status"] == "known");
+    client.patch(&two, &json!({"host_name": "other"})).expect(201);
+    wait(&client, &one, "known again", |host| host["status"] == "known");
 }
 
 fn deleting_a_cluster_lets_hosts_of_the_pool_go_and_waits_for_installations(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let pool = infra_env(&asker);
-    let cluster = import(&asker, "day2");
-    let on_its_way = known_host(&asker, &pool, 1);
-    asker
+    let client = service.http();
+    let pool = infra_env(&client);
+    let cluster = import(&client, "day2");
+    let on_its_way = known_host(&client, &pool, 1);
+    client
         .post(
             &format!("{on_its_way}/actions/bind"),
             &json!({"cluster_id": cluster}),
         )
         .expect(200);
-    let host = known_in(&asker, &pool, 2, &cluster);
-    wait(&asker, &host, "known", |host| host["status"] == "known");
-    asker
+    let host = known_in(&client, &pool, 2, &cluster);
+    wait(&client, &host, "known", |host| host["status"] == "known");
+    client
         .post(&format!("{host}/actions/install"), &json!({}))
         .expect(202);
-    let words = asker.delete(&format!("/clusters/{cluster}")).expect(409).words();
+    let words = client
+        .delete(&format!("/clusters/{cluster}"))
+        .expect(409)
+        .error_message();
     assert!(words.contains("being installed"), "{words}");
-    asker.get(&format!("/clusters/{cluster}")).expect(200);
-    asker
+    client.get(&format!("/clusters/{cluster}")).expect(200);
+    client
         .post(&format!("{host}/actions/reset"), &json!({}))
         .expect(200);
-    asker.delete(&format!("/clusters/{cluster}")).expect(204);
-    assert_eq!(asker.get(&on_its_way).json()["status"], "unbinding");
-    assert_eq!(asker.get(&host).json()["status"], "unbinding-pending-user-action");
-    register(&asker, &pool, 1);
-    assert_eq!(asker.get(&on_its_way).json()["status"], "discovering-unbound");
+    client.delete(&format!("/clusters/{cluster}")).expect(204);
+    assert_eq!(client.get(&on_its_way).json()["status"], "unbinding");
+    assert_eq!(
+        client.get(&host).json()["status"],
+        "unbinding-pending-user-action"
+    );
+    register(&client, &pool, 1);
+    assert_eq!(client.get(&on_its_way).json()["status"], "discovering-unbound");
 }
 
 fn what_only_a_new_cluster_needs_is_refused_with_what_to_do_instead(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let cluster = import(&asker, "day2");
+    let client = service.http();
+    let cluster = import(&client, "day2");
     for (method, path, status, hint) in [
         ("POST", "/clusters".to_owned(), 409, "/v2/clusters/import"),
         (
@@ -508,29 +513,29 @@ fn what_only_a_new_cluster_needs_is_refused_with_what_to_do_instead(database: Da
         ("POST", "/clusters/nobody/actions/cancel".to_owned(), 400, "UUID"),
     ] {
         let body: Option<&[u8]> = (method != "GET").then_some(b"{}");
-        let answer = asker.ask(method, &format!("{}{path}", muster_api::BASE_PATH), body);
-        let words = answer.expect(status).words();
+        let answer = client.request(method, &format!("{}{path}", muster_api::BASE_PATH), body);
+        let words = answer.expect(status).error_message();
         assert!(words.contains(hint), "{method} {path}: {words}");
     }
-    let config = asker.get("/clusters/default-config").expect(200).json();
+    let config = client.get("/clusters/default-config").expect(200).json();
     assert_eq!(config["cluster_network_cidr"], "10.128.0.0/14");
-    let features = asker
+    let features = client
         .get("/support-levels/features?openshift_version=4.20")
         .expect(200)
         .json();
     assert_eq!(features["features"]["FULL_ISO"], "supported");
-    asker.get("/support-levels/features").expect(400);
+    client.get("/support-levels/features").expect(400);
 }
 
 fn a_second_machine_of_one_id_is_kept_beside_the_first(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let pool = infra_env(&asker);
+    let client = service.http();
+    let pool = infra_env(&client);
     let speaks = |mac: &str| {
         let fingerprint = json!({"board_serial": "To be filled", "macs": [mac]});
-        let asker = asker.with("x-muster-fingerprint", &fingerprint.to_string());
+        let client = client.with("x-muster-fingerprint", &fingerprint.to_string());
         let body = json!({"host_id": host_id(1), "discovery_agent_version": "muster-agent/0.1.0"});
-        let told = asker.post(&format!("{pool}/hosts"), &body).expect(201).json();
+        let told = client.post(&format!("{pool}/hosts"), &body).expect(201).json();
         let runner = told["next_step_runner_command"]["args"][0].as_str().unwrap();
         let runner: Value = serde_json::from_str(runner).unwrap();
         assert_eq!(runner["host_id"], told["id"], "both tell the same id");
@@ -542,19 +547,19 @@ fn a_second_machine_of_one_id_is_kept_beside_the_first(database: Database) {
     assert_ne!(second, first);
     assert_eq!(speaks("52:54:00:00:00:01"), first, "the first keeps its id");
     assert_eq!(speaks("52:54:00:00:00:02"), second, "and the second its own");
-    let listed = asker.get(&format!("{pool}/hosts")).expect(200).json();
+    let listed = client.get(&format!("{pool}/hosts")).expect(200).json();
     assert_eq!(listed.as_array().unwrap().len(), 2);
     for (id, other) in [(&first, &second), (&second, &first)] {
-        let host = asker.get(&format!("{pool}/hosts/{id}")).expect(200).text();
+        let host = client.get(&format!("{pool}/hosts/{id}")).expect(200).text();
         assert!(
             host.contains("duplicate-host-id") && host.contains(other.as_str()),
             "{host}"
         );
     }
     let path = format!("{pool}/hosts/{first}/actions/settle-identity");
-    let settled = asker.post(&path, &json!({})).expect(200).text();
+    let settled = client.post(&path, &json!({})).expect(200).text();
     assert!(!settled.contains("duplicate-host-id"), "{settled}");
     speaks("52:54:00:00:00:02");
-    let host = asker.get(&format!("{pool}/hosts/{first}")).expect(200).text();
+    let host = client.get(&format!("{pool}/hosts/{first}")).expect(200).text();
     assert!(!host.contains("duplicate-host-id"), "settled is settled: {host}");
 }

@@ -3,8 +3,8 @@
 use muster_tests::service::Settings;
 use serde_json::json;
 
-use crate::ask::Asker;
 use crate::database::{Database, host_id, infra_env, known_host, on_each_database};
+use muster_tests::http::HttpClient;
 
 on_each_database!(
     logs_go_up_and_come_down_whole,
@@ -24,15 +24,15 @@ fn form(field: &str, content: &[u8]) -> Vec<u8> {
 }
 
 struct Bound {
-    operator: Asker,
-    agent: Asker,
+    operator: HttpClient,
+    agent: HttpClient,
     cluster: String,
     host: String,
     upload: String,
 }
 
 fn bound(service: &crate::database::Served) -> Bound {
-    let operator = Asker::of(service).with("Authorization", &service.token(None));
+    let operator = service.http().with("Authorization", &service.token(None));
     let path = infra_env(&operator);
     let host = known_host(&operator, &path, 1);
     let cluster = operator
@@ -50,7 +50,8 @@ fn bound(service: &crate::database::Served) -> Bound {
         .expect(200);
     let id = path.trim_start_matches("/infra-envs/");
     Bound {
-        agent: Asker::of(service)
+        agent: service
+            .http()
             .with("X-Secret-Key", &service.token(Some(&path)))
             .with(
                 "Content-Type",
@@ -77,17 +78,17 @@ fn logs_go_up_and_come_down_whole(database: Database) {
         upload,
     } = bound(&service);
     let logs = format!("/clusters/{cluster}/logs");
-    operator.get(&logs).expect(409).words();
+    operator.get(&logs).expect(409).error_message();
     operator
         .get(&format!("{logs}?logs_type=host"))
         .expect(400)
-        .words();
+        .error_message();
 
     // Longer than one chunk, and nothing that a text could be.
     let content: Vec<u8> = (0..1_500_000u32).map(|n| (n * 31 % 251) as u8).collect();
     for round in [&content[..1000], &content] {
         agent
-            .ask("POST", &upload, Some(&form("upfile", round)))
+            .request("POST", &upload, Some(&form("upfile", round)))
             .expect(204);
     }
     let of_host = operator
@@ -131,36 +132,37 @@ fn uploads_that_are_not_as_described_leave_nothing_behind(database: Database) {
         upload,
         ..
     } = bound(&service);
-    let send = |url: &str, body: &[u8]| agent.ask("POST", url, Some(body));
-    send(&upload, &form("other", b"x")).expect(400).words();
-    send(&upload, b"no form").expect(400).words();
+    let send = |url: &str, body: &[u8]| agent.request("POST", url, Some(body));
+    send(&upload, &form("other", b"x")).expect(400).error_message();
+    send(&upload, b"no form").expect(400).error_message();
     let cut = form("upfile", &[7; 700_000]);
-    send(&upload, &cut[..600_000]).expect(400).words();
+    send(&upload, &cut[..600_000]).expect(400).error_message();
     // A host that is not in that cluster, or of another pool.
     send(&upload.replace(&host_id(1), &host_id(3)), &form("upfile", b"x"))
         .expect(404)
-        .words();
+        .error_message();
     send(
         &upload.replace("logs_type=host", "logs_type=all"),
         &form("upfile", b"x"),
     )
     .expect(400)
-    .words();
+    .error_message();
     send(&upload.replace("&host_id=", "&ignored="), &form("upfile", b"x"))
         .expect(400)
-        .words();
+        .error_message();
     operator
         .get(&format!("/clusters/{cluster}/logs"))
         .expect(409)
-        .words();
+        .error_message();
     let other = infra_env(&operator);
-    Asker::of(&service)
+    service
+        .http()
         .with("X-Secret-Key", &service.token(Some(&other)))
         .with(
             "Content-Type",
             &format!("multipart/form-data; boundary={BOUNDARY}"),
         )
-        .ask("POST", &upload, Some(&form("upfile", b"x")))
+        .request("POST", &upload, Some(&form("upfile", b"x")))
         .expect(404)
-        .words();
+        .error_message();
 }

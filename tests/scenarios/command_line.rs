@@ -12,8 +12,8 @@ use muster_tests::process::{Program, command};
 use muster_tests::rest::PULL_SECRET;
 use muster_tests::service::Settings;
 
-use crate::ask::Asker;
 use crate::database::{Database, known_host, on_each_database};
+use muster_tests::http::HttpClient;
 
 on_each_database!(
     infra_envs_and_hosts_are_shown_and_made_by_commands,
@@ -104,7 +104,8 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
         iso.ends_with("/discovery.iso") && script.ends_with("/boot.ipxe"),
         "{said}"
     );
-    let made = Asker::of(&service)
+    let made = service
+        .http()
         .with("Authorization", &operator)
         .get(&format!("/infra-envs/{id}"))
         .expect(200)
@@ -137,7 +138,7 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
     watch.await_output("LAST SEEN", Duration::from_secs(20));
     let agent = service.token(Some(&id));
     let host = known_host(
-        &Asker::of(&service).with("X-Secret-Key", &agent),
+        &service.http().with("X-Secret-Key", &agent),
         &format!("/infra-envs/{id}"),
         1,
     );
@@ -162,7 +163,8 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
         token,
         &["400", "host"],
     );
-    Asker::of(&service)
+    service
+        .http()
         .with("Authorization", &operator)
         .delete(&host)
         .expect(204);
@@ -336,13 +338,13 @@ fn beyond_loopback_a_service_asks_for_tokens_unless_told_otherwise() {
             asks,
             "{address} {more:?}: {text}"
         );
-        let asker = Asker::at(&format!("http://127.0.0.1:{port}"));
+        let client = HttpClient::new(&format!("http://127.0.0.1:{port}"));
         await_condition("the service to answer", Duration::from_secs(20), || {
-            asker
-                .try_ask("GET", "/health", None)
+            client
+                .try_request("GET", "/health", None)
                 .map(drop)
                 .map_err(|error| error.to_string())
         });
-        asker.get("/infra-envs").expect(if asks { 401 } else { 200 });
+        client.get("/infra-envs").expect(if asks { 401 } else { 200 });
     }
 }

@@ -8,7 +8,7 @@ use muster_tests::rest::PULL_SECRET;
 use muster_tests::service::{Service, Settings};
 use serde_json::{Value, json};
 
-use crate::ask::Asker;
+use muster_tests::http::HttpClient;
 
 /// Where a service keeps what it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,9 +140,9 @@ pub(crate) use on_each_database;
 
 /// Creates an InfraEnv with nothing but a name; returns its path below the API.
 #[track_caller]
-pub fn infra_env(asker: &Asker) -> String {
+pub fn infra_env(client: &HttpClient) -> String {
     let body = json!({"name": "rack", "pull_secret": PULL_SECRET});
-    let made = asker.post("/infra-envs", &body).expect(201).json();
+    let made = client.post("/infra-envs", &body).expect(201).json();
     format!("/infra-envs/{}", made["id"].as_str().unwrap())
 }
 
@@ -153,10 +153,10 @@ pub fn host_id(n: u64) -> String {
 
 /// Registers the host number `n`; returns its path below the API.
 #[track_caller]
-pub fn register(asker: &Asker, infra_env: &str, n: u64) -> String {
+pub fn register(client: &HttpClient, infra_env: &str, n: u64) -> String {
     let id = host_id(n);
     let body = json!({"host_id": id, "discovery_agent_version": "muster-agent/0.1.0"});
-    asker.post(&format!("{infra_env}/hosts"), &body).expect(201);
+    client.post(&format!("{infra_env}/hosts"), &body).expect(201);
     format!("{infra_env}/hosts/{id}")
 }
 
@@ -198,9 +198,9 @@ pub fn reply(step: &str, output: &Value) -> Value {
 
 /// Registers the host number `n` and reports its inventory; returns its path below the API.
 #[track_caller]
-pub fn known_host(asker: &Asker, infra_env: &str, n: u64) -> String {
-    let host = register(asker, infra_env, n);
-    asker
+pub fn known_host(client: &HttpClient, infra_env: &str, n: u64) -> String {
+    let host = register(client, infra_env, n);
+    client
         .post(
             &format!("{host}/instructions"),
             &reply("inventory", &inventory(n)),

@@ -4,10 +4,10 @@ use muster_api::BASE_PATH;
 use muster_tests::artifacts;
 use muster_tests::rest::{PULL_SECRET, PULL_SECRET_CREDENTIAL};
 use serde_json::{Value, json};
-use ureq::http::Uri;
 
-use crate::ask::{Asker, connect, read_to_end, status_of};
 use crate::database::{Database, infra_env, on_each_database};
+use crate::raw_http::{connect, read_to_end, status_of};
+use muster_tests::http::HttpClient;
 
 on_each_database!(
     the_ignition_is_valid_and_has_the_override_merged,
@@ -20,8 +20,8 @@ on_each_database!(
 
 /// Path and query of a URL.
 fn path_of(url: &str) -> String {
-    let uri: Uri = url.parse().unwrap();
-    uri.path_and_query().unwrap().to_string()
+    let (_, after_scheme) = url.split_once("://").unwrap();
+    after_scheme[after_scheme.find('/').unwrap()..].to_owned()
 }
 
 fn files(infra_env: &str, query: &str) -> String {
@@ -31,16 +31,16 @@ fn files(infra_env: &str, query: &str) -> String {
 fn the_ignition_is_valid_and_has_the_override_merged(database: Database) {
     for auth in [false, true] {
         let service = database.serve_with(|settings| if auth { settings.auth_local() } else { settings });
-        let asker = operator(&service, auth);
+        let client = operator(&service, auth);
         let extra = json!({"ignition": {"version": "3.2.0"}, "storage": {"files": [
             {"path": "/etc/of-the-user", "contents": {"source": "data:,hello"}}]}});
         let body = json!({
             "name": "ignited", "pull_secret": PULL_SECRET, "ignition_config_override": extra.to_string(),
             "ssh_authorized_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHGk0Q0m2mFf1b0yJk7Yd0m9V8zq4WcDkXr3p1b5aGZl a@b",
         });
-        let made = asker.post("/infra-envs", &body).expect(201).json();
+        let made = client.post("/infra-envs", &body).expect(201).json();
         let path = format!("/infra-envs/{}", made["id"].as_str().unwrap());
-        let file = asker.get(&files(&path, "discovery.ign")).expect(200);
+        let file = client.get(&files(&path, "discovery.ign")).expect(200);
         assert_eq!(file.header("content-type"), "application/octet-stream");
         assert_eq!(
             file.header("content-disposition"),
@@ -80,7 +80,7 @@ fn the_ignition_is_valid_and_has_the_override_merged(database: Database) {
         if auth {
             let token = service.token(Some(&path));
             assert!(config.to_string().contains(&token), "{config}");
-            let again = asker.get(&files(&path, "discovery.ign")).expect(200);
+            let again = client.get(&files(&path, "discovery.ign")).expect(200);
             assert_eq!(
                 again.body, file.body,
                 "the token inside is stable, so the bytes are"
@@ -94,13 +94,13 @@ fn the_ignition_is_valid_and_has_the_override_merged(database: Database) {
     }
 }
 
-/// An asker with the operator's token where one is asked for.
-fn operator(service: &crate::database::Served, auth: bool) -> Asker {
-    let asker = Asker::of(service);
+/// An client with the operator's token where one is asked for.
+fn operator(service: &crate::database::Served, auth: bool) -> HttpClient {
+    let client = service.http();
     if auth {
-        asker.with("Authorization", &service.token(None))
+        client.with("Authorization", &service.token(None))
     } else {
-        asker
+        client
     }
 }
 
@@ -115,9 +115,9 @@ fn decoded(url: &str) -> Value {
 
 fn signed_urls_open_what_they_name_and_nothing_else(database: Database) {
     let service = database.serve_with(|settings| settings.auth_local().live_image(&artifacts::live_image()));
-    let asker = operator(&service, true);
-    let nobody = Asker::of(&service);
-    let (path, other) = (infra_env(&asker), infra_env(&asker));
+    let client = operator(&service, true);
+    let nobody = service.http();
+    let (path, other) = (infra_env(&client), infra_env(&client));
     for (file, script_type) in [
         ("discovery.ign", ""),
         ("ipxe-script", ""),
@@ -125,23 +125,23 @@ fn signed_urls_open_what_they_name_and_nothing_else(database: Database) {
         ("ipxe-script", "&ipxe_script_type=boot-order-control"),
     ] {
         let query = format!("{path}/downloads/files-presigned?file_name={file}{script_type}");
-        let answer = asker.get(&query).expect(200).json();
+        let answer = client.get(&query).expect(200).json();
         assert_eq!(answer["expires_at"], "0001-01-01T00:00:00.000Z");
         let url = answer["url"].as_str().unwrap();
-        let signed = nobody.ask("GET", &path_of(url), None).expect(200);
-        let direct = asker
+        let signed = nobody.request("GET", &path_of(url), None).expect(200);
+        let direct = client
             .get(&format!("{}{script_type}", files(&path, file)))
             .expect(200);
         assert_eq!(signed.body, direct.body, "{query}");
         nobody
-            .ask("GET", &path_of(url).replace(&path, &other), None)
+            .request("GET", &path_of(url).replace(&path, &other), None)
             .expect(404);
         let (bare, _) = path_of(url)
             .split_once('?')
             .map(|(a, b)| (a.to_owned(), b.to_owned()))
             .unwrap();
         nobody
-            .ask("GET", &format!("{bare}?file_name={file}"), None)
+            .request("GET", &format!("{bare}?file_name={file}"), None)
             .expect(401);
     }
     for bad in [
@@ -150,44 +150,44 @@ fn signed_urls_open_what_they_name_and_nothing_else(database: Database) {
         "?file_name=static-network-config",
         "?file_name=discovery.ign&ipxe_script_type=boot-order-control",
     ] {
-        asker
+        client
             .get(&format!("{path}/downloads/files-presigned{bad}"))
             .expect(400)
-            .words();
+            .error_message();
     }
-    let iso = asker
+    let iso = client
         .get(&format!("{path}/downloads/image-url"))
         .expect(200)
         .json();
     let iso = iso["url"].as_str().unwrap();
-    let boot = Asker::of_boot_listener(&service);
+    let boot = service.boot_http();
     for listener in [&boot, &nobody] {
-        let head = listener.ask("HEAD", &path_of(iso), None).expect(200);
+        let head = listener.request("HEAD", &path_of(iso), None).expect(200);
         let length: u64 = head.header("content-length").parse().unwrap();
         assert!(length > 1 << 20, "{length}");
         let part = listener
             .with("Range", "bytes=0-99")
-            .ask("GET", &path_of(iso), None)
+            .request("GET", &path_of(iso), None)
             .expect(206);
         assert_eq!(part.body.len(), 100);
     }
     let script = nobody
-        .ask("GET", &path_of(iso).replace("discovery.iso", "boot.ipxe"), None)
+        .request("GET", &path_of(iso).replace("discovery.iso", "boot.ipxe"), None)
         .expect(200)
         .text();
     assert!(script.starts_with("#!ipxe\n"), "{script}");
     let mistyped = path_of(iso).replace("/boot/", "/boot/x");
-    nobody.ask("GET", &mistyped, None).expect(404).words();
+    nobody.request("GET", &mistyped, None).expect(404).error_message();
     nobody
-        .ask("GET", "/byapikey/not.a.token/4.20/x86_64/full.iso", None)
+        .request("GET", "/byapikey/not.a.token/4.20/x86_64/full.iso", None)
         .expect(401)
-        .words();
+        .error_message();
 }
 
 fn downloads_offer_bytes_only(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let path = infra_env(&asker);
+    let client = service.http();
+    let path = infra_env(&client);
     let file = files(&path, "discovery.ign");
     for accept in [
         "*/*",
@@ -196,19 +196,25 @@ fn downloads_offer_bytes_only(database: Database) {
         "text/html, application/octet-stream;q=0.5",
         "application/json, */*;q=0.1",
     ] {
-        asker.with("Accept", accept).get(&file).expect(200);
+        client.with("Accept", accept).get(&file).expect(200);
     }
     for accept in ["application/json", "text/html", "image/*"] {
         for download in [&file, &format!("{path}/downloads/minimal-initrd")] {
-            let words = asker.with("Accept", accept).get(download).expect(400).words();
+            let words = client
+                .with("Accept", accept)
+                .get(download)
+                .expect(400)
+                .error_message();
             assert!(words.contains("application/octet-stream"), "{words}");
         }
     }
     let no_accept = format!("GET {BASE_PATH}{file} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let answer = read_to_end(&mut connect(service.port(), no_accept.as_bytes()));
     assert_eq!(status_of(&answer), 200, "{answer}");
-    asker.get(&format!("{path}/downloads/minimal-initrd")).expect(204);
-    let network = asker.get(&files(&path, "static-network-config")).expect(200);
+    client
+        .get(&format!("{path}/downloads/minimal-initrd"))
+        .expect(204);
+    let network = client.get(&files(&path, "static-network-config")).expect(200);
     assert!(network.body.is_empty());
     for bad in [
         "",
@@ -218,24 +224,24 @@ fn downloads_offer_bytes_only(database: Database) {
         "?file_name=ipxe-script&ipxe_script_type=none",
         "?file_name=discovery.ign&discovery_iso_type=floppy",
     ] {
-        asker
+        client
             .get(&format!("{path}/downloads/files{bad}"))
             .expect(400)
-            .words();
+            .error_message();
     }
 }
 
 fn ipxe_scripts_are_of_both_types(database: Database) {
     let service = database.serve_with(|settings| settings.auth_local().live_image(&artifacts::live_image()));
-    let asker = operator(&service, true);
-    let path = infra_env(&asker);
-    asker
+    let client = operator(&service, true);
+    let path = infra_env(&client);
+    client
         .patch(
             &path,
             &json!({"kernel_arguments": [{"operation": "append", "value": "mine=1"}]}),
         )
         .expect(201);
-    let always = asker
+    let always = client
         .get(&files(
             &path,
             "ipxe-script&ipxe_script_type=discovery-image-always",
@@ -252,20 +258,23 @@ fn ipxe_scripts_are_of_both_types(database: Database) {
         "{script}"
     );
     assert!(script.contains("mine=1"), "{script}");
-    let boot = Asker::of_boot_listener(&service);
+    let boot = service.boot_http();
     for url in script
         .split_whitespace()
         .filter(|word| word.starts_with("http://"))
     {
-        let head = boot.ask("HEAD", &path_of(url), None).expect(200);
+        let head = boot.request("HEAD", &path_of(url), None).expect(200);
         assert!(
             head.header("content-length").parse::<u64>().unwrap() > 1000,
             "{url}"
         );
     }
-    assert_eq!(asker.get(&files(&path, "ipxe-script")).expect(200).text(), script);
+    assert_eq!(
+        client.get(&files(&path, "ipxe-script")).expect(200).text(),
+        script
+    );
 
-    let control = asker
+    let control = client
         .get(&files(&path, "ipxe-script&ipxe_script_type=boot-order-control"))
         .expect(200)
         .text();
@@ -275,18 +284,18 @@ fn ipxe_scripts_are_of_both_types(database: Database) {
     assert!(chained.ends_with("&mac=${net0/mac}"), "{chained}");
     let followed = path_of(&chained.replace("${net0/mac}", "02:00:00:00:00:01"));
     assert_eq!(
-        Asker::of(&service).ask("GET", &followed, None).expect(200).text(),
+        service.http().request("GET", &followed, None).expect(200).text(),
         script
     );
     assert_eq!(
-        boot.ask("GET", &followed, None).expect(200).text(),
+        boot.request("GET", &followed, None).expect(200).text(),
         script,
         "firmware may ask the boot listener"
     );
-    asker
+    client
         .get(&files(&path, "ipxe-script&mac=nonsense"))
         .expect(400)
-        .words();
+        .error_message();
 }
 
 fn without_a_live_image_everything_else_works_and_says_what_to_do(database: Database) {
@@ -296,38 +305,38 @@ fn without_a_live_image_everything_else_works_and_says_what_to_do(database: Data
             .argument("--live-image")
             .argument(nothing.to_str().unwrap())
     });
-    let asker = Asker::of(&service);
-    let path = infra_env(&asker);
-    asker.get(&files(&path, "discovery.ign")).expect(200);
-    asker
+    let client = service.http();
+    let path = infra_env(&client);
+    client.get(&files(&path, "discovery.ign")).expect(200);
+    client
         .get(&files(&path, "ipxe-script&ipxe_script_type=boot-order-control"))
         .expect(200);
-    let iso = asker
+    let iso = client
         .get(&format!("{path}/downloads/image-url"))
         .expect(200)
         .json();
     for answer in [
-        asker.ask("GET", &path_of(iso["url"].as_str().unwrap()), None),
-        asker.get(&files(&path, "ipxe-script")),
+        client.request("GET", &path_of(iso["url"].as_str().unwrap()), None),
+        client.get(&files(&path, "ipxe-script")),
     ] {
-        let words = answer.expect(503).words();
+        let words = answer.expect(503).error_message();
         assert!(
             words.contains("image") && words.contains("muster-there-is-no-such-image.iso"),
             "{words}"
         );
     }
     assert_eq!(
-        asker.ask("GET", "/ready", None).expect(200).json()["status"],
+        client.request("GET", "/ready", None).expect(200).json()["status"],
         "ready"
     );
 }
 
 fn revoked_urls_are_dead(database: Database) {
     let service = database.serve_with(|settings| settings.live_image(&artifacts::live_image()));
-    let asker = Asker::of(&service);
-    let path = infra_env(&asker);
+    let client = service.http();
+    let path = infra_env(&client);
     let url = || {
-        let answer = asker
+        let answer = client
             .get(&format!("{path}/downloads/image-url"))
             .expect(200)
             .json();
@@ -335,9 +344,9 @@ fn revoked_urls_are_dead(database: Database) {
     };
     let old = url();
     assert_eq!(url(), old, "a URL stays");
-    asker.ask("HEAD", &old, None).expect(200);
-    asker
-        .ask(
+    client.request("HEAD", &old, None).expect(200);
+    client
+        .request(
             "POST",
             &format!("{BASE_PATH}{path}/regenerate-signing-key"),
             Some(b"{}"),
@@ -345,8 +354,8 @@ fn revoked_urls_are_dead(database: Database) {
         .expect(204);
     let new = url();
     assert_ne!(new, old);
-    asker.ask("GET", &old, None).expect(404).words();
-    asker.ask("HEAD", &new, None).expect(200);
-    asker.delete(&path).expect(204);
-    asker.ask("GET", &new, None).expect(404);
+    client.request("GET", &old, None).expect(404).error_message();
+    client.request("HEAD", &new, None).expect(200);
+    client.delete(&path).expect(204);
+    client.request("GET", &new, None).expect(404);
 }

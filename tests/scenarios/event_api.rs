@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::ask::{Answer, Asker};
 use crate::database::{Database, host_id, infra_env, known_host, on_each_database};
+use muster_tests::http::Answer;
 
 on_each_database!(
     events_are_filtered_paged_and_counted,
@@ -24,14 +24,14 @@ fn list(answer: &Answer) -> Vec<Value> {
 
 fn events_are_filtered_paged_and_counted(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let (one, two) = (infra_env(&asker), infra_env(&asker));
-    known_host(&asker, &one, 1);
-    known_host(&asker, &one, 2);
-    known_host(&asker, &two, 3);
+    let client = service.http();
+    let (one, two) = (infra_env(&client), infra_env(&client));
+    known_host(&client, &one, 1);
+    known_host(&client, &one, 2);
+    known_host(&client, &two, 3);
     let id = |path: &str| path.trim_start_matches("/infra-envs/").to_owned();
     let (one, two) = (id(&one), id(&two));
-    let get = |query: &str| asker.get(&format!("/events{query}")).expect(200);
+    let get = |query: &str| client.get(&format!("/events{query}")).expect(200);
 
     let all = get("");
     let of_one = get(&format!("?infra_env_id={one}"));
@@ -152,19 +152,19 @@ fn events_are_filtered_paged_and_counted(database: Database) {
         ("limit=many", "limit"),
         ("limit=1&limit=2", "limit"),
     ] {
-        let words = asker.get(&format!("/events?{bad}")).expect(400).words();
+        let words = client.get(&format!("/events?{bad}")).expect(400).error_message();
         assert!(words.contains(named), "{bad}: {words}");
     }
 }
 
 fn what_the_live_image_cannot_apply_is_an_event(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
+    let client = service.http();
+    let infra_env = infra_env(&client);
     let id = infra_env.trim_start_matches("/infra-envs/");
     let override_ = json!({"ignition_config_override": r#"{"ignition":{"version":"3.1.0"}}"#});
-    asker.patch(&infra_env, &override_).expect(201);
-    let events = asker.get(&format!("/events?infra_env_id={id}")).expect(200);
+    client.patch(&infra_env, &override_).expect(201);
+    let events = client.get(&format!("/events?infra_env_id={id}")).expect(200);
     let said = list(&events);
     assert!(
         said.iter()

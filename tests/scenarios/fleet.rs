@@ -10,9 +10,9 @@ use muster_tests::condition::await_condition;
 use muster_tests::fleet::{Run, fleet};
 use serde_json::Value;
 
-use crate::ask::Asker;
 use crate::clock::Clock;
 use crate::database::{Database, infra_env, on_each_database};
+use muster_tests::http::HttpClient;
 
 on_each_database!(
     each_fault_is_contained_and_nobody_else_notices,
@@ -22,8 +22,8 @@ on_each_database!(
 
 /// The hosts of an InfraEnv, as the service sees them.
 #[track_caller]
-fn hosts(asker: &Asker, infra_env: &str) -> Vec<Value> {
-    let list = asker.get(&format!("{infra_env}/hosts")).expect(200).json();
+fn hosts(client: &HttpClient, infra_env: &str) -> Vec<Value> {
+    let list = client.get(&format!("{infra_env}/hosts")).expect(200).json();
     list.as_array().unwrap().clone()
 }
 
@@ -74,8 +74,8 @@ fn all_ended(run: &Run, fault: &str, allowed: &[&str]) {
 
 fn each_fault_is_contained_and_nobody_else_notices(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
+    let client = service.http();
+    let infra_env = infra_env(&client);
     let arguments = [
         "--hosts",
         "50",
@@ -147,7 +147,7 @@ fn each_fault_is_contained_and_nobody_else_notices(database: Database) {
         ],
     );
 
-    let seen = hosts(&asker, &infra_env);
+    let seen = hosts(&client, &infra_env);
     // Two machines claim an id of another. They are either one record with it, or have been told ids of their own.
     assert!((48..=50).contains(&seen.len()), "{} hosts", seen.len());
     let states = by_status(&seen);
@@ -161,9 +161,9 @@ fn each_fault_is_contained_and_nobody_else_notices(database: Database) {
             "harmful characters are told on: {text}"
         );
     }
-    let other = crate::database::infra_env(&asker);
-    assert!(hosts(&asker, &other).is_empty(), "a host in a foreign InfraEnv");
-    asker.ask("GET", "/health", None).expect(200);
+    let other = crate::database::infra_env(&client);
+    assert!(hosts(&client, &other).is_empty(), "a host in a foreign InfraEnv");
+    client.request("GET", "/health", None).expect(200);
     let panics = service.log().matches("panicked").count();
     assert_eq!(panics, 0, "the service panicked");
 }
@@ -171,8 +171,8 @@ fn each_fault_is_contained_and_nobody_else_notices(database: Database) {
 fn silent_hosts_are_lost_and_no_others(database: Database) {
     let clock = Clock::new();
     let service = database.serve_with(|settings| settings.program(clock.program()));
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
+    let client = service.http();
+    let infra_env = infra_env(&client);
     let run = std::thread::scope(|scope| {
         let run = scope.spawn(|| {
             let arguments = [
@@ -192,7 +192,7 @@ fn silent_hosts_are_lost_and_no_others(database: Database) {
         });
         let limit = Duration::from_secs(30);
         await_condition("30 hosts to be judged", limit, || {
-            let states = by_status(&hosts(&asker, &infra_env));
+            let states = by_status(&hosts(&client, &infra_env));
             let judged =
                 states.get("known-unbound").unwrap_or(&0) + states.get("insufficient-unbound").unwrap_or(&0);
             if judged == 30 {
@@ -205,7 +205,7 @@ fn silent_hosts_are_lost_and_no_others(database: Database) {
         let before = Utc::now() + Duration::from_secs(140);
         clock.forward(150);
         await_condition("27 hosts to have polled since", limit, || {
-            let list = hosts(&asker, &infra_env);
+            let list = hosts(&client, &infra_env);
             let polled = |host: &&Value| {
                 let at: DateTime<Utc> = host["checked_in_at"].as_str().unwrap().parse().unwrap();
                 at > before
@@ -219,7 +219,7 @@ fn silent_hosts_are_lost_and_no_others(database: Database) {
         });
         clock.forward(190);
         await_condition("3 hosts to be disconnected", limit, || {
-            let states = by_status(&hosts(&asker, &infra_env));
+            let states = by_status(&hosts(&client, &infra_env));
             let lost = states.get("disconnected-unbound").copied().unwrap_or(0);
             if lost == 3 {
                 Ok(())
@@ -229,7 +229,7 @@ fn silent_hosts_are_lost_and_no_others(database: Database) {
         });
         run.join().unwrap()
     });
-    let states = by_status(&hosts(&asker, &infra_env));
+    let states = by_status(&hosts(&client, &infra_env));
     assert_eq!(states.get("disconnected-unbound"), Some(&3), "{states:?}");
     assert_eq!(run.count("/agents/silent"), 3, "{}", run.text());
     good_agents_met_nothing_bad(&run);
@@ -256,8 +256,10 @@ fn agents_learn_their_token_as_machines_do(database: Database) {
 
     // With the token of another InfraEnv, its agents are turned away and do not try again.
     let own = format!("/infra-envs/{}", run.infra_env_id());
-    let asker = Asker::of(&service).with("Authorization", &format!("Bearer {operator}"));
-    let other = infra_env(&asker);
+    let client = service
+        .http()
+        .with("Authorization", &format!("Bearer {operator}"));
+    let other = infra_env(&client);
     let wrong = service.token(Some(&other));
     let turned_away = [
         "--hosts",
@@ -276,5 +278,5 @@ fn agents_learn_their_token_as_machines_do(database: Database) {
     ];
     let run = fleet(&service, &turned_away);
     assert_eq!(run.count("/agents/blocked"), 3, "{}", run.text());
-    assert_eq!(hosts(&asker, &own).len(), 5);
+    assert_eq!(hosts(&client, &own).len(), 5);
 }

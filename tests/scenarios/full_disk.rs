@@ -8,7 +8,6 @@ use std::process::Command;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::json;
 
-use crate::ask::Asker;
 use crate::database::{Database, host_id, infra_env, inventory, known_host, reply};
 
 /// A small file system in memory, until dropped.
@@ -54,16 +53,16 @@ fn a_full_disk_stops_writes_with_words_and_reads_go_on() {
     let disk = SmallDisk::over(&service.data_dir());
     service.start_again();
 
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
-    let host = known_host(&asker, &infra_env, 1);
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let host = known_host(&client, &infra_env, 1);
     let others_file = disk.fill();
 
     // A write of a page that is in the log already may still find room; soon there is none.
     let mut accepted = Vec::new();
     let refused = (2..2000).find_map(|n| {
         let body = json!({"host_id": host_id(n), "discovery_agent_version": "v"});
-        let answer = asker.post(&format!("{infra_env}/hosts"), &body);
+        let answer = client.post(&format!("{infra_env}/hosts"), &body);
         if answer.status == 201 {
             accepted.push(n);
             return None;
@@ -71,50 +70,50 @@ fn a_full_disk_stops_writes_with_words_and_reads_go_on() {
         Some(answer)
     });
     let refused = refused.expect("a full disk takes no 2,000 hosts").expect(503);
-    let words = refused.words();
+    let words = refused.error_message();
     assert!(words.contains("space") && words.contains("free"), "{words}");
     assert!(!refused.header("retry-after").is_empty());
     let body = json!({"name": "one more", "pull_secret": PULL_SECRET});
-    asker.post("/infra-envs", &body).expect(503).words();
-    asker
+    client.post("/infra-envs", &body).expect(503).error_message();
+    client
         .patch(&host, &json!({"host_name": "other"}))
         .expect(503)
-        .words();
-    asker
+        .error_message();
+    client
         .post(
             &format!("{host}/instructions"),
             &reply("inventory", &inventory(77)),
         )
         .expect(503)
-        .words();
-    asker.delete(&host).expect(503).words();
+        .error_message();
+    client.delete(&host).expect(503).error_message();
 
     // Reading goes on, and polling.
-    asker.ask("GET", "/health", None).expect(200);
-    let seen = asker.get(&host).expect(200).json();
+    client.request("GET", "/health", None).expect(200);
+    let seen = client.get(&host).expect(200).json();
     assert_eq!(
         (&seen["status"], &seen["requested_hostname"]),
         (&json!("known-unbound"), &json!("host-1"))
     );
-    asker.get(&format!("{host}/instructions")).expect(200);
-    let hosts = asker.get(&format!("{infra_env}/hosts")).expect(200).json();
+    client.get(&format!("{host}/instructions")).expect(200);
+    let hosts = client.get(&format!("{infra_env}/hosts")).expect(200).json();
     assert_eq!(
         hosts.as_array().unwrap().len(),
         accepted.len() + 1,
         "what was refused is not there"
     );
-    asker
+    client
         .get(&format!("{infra_env}/downloads/files?file_name=discovery.ign"))
         .expect(200);
 
     // With space it goes on by itself, and nothing that was answered is lost.
     fs::remove_file(&others_file).unwrap();
-    asker.patch(&host, &json!({"host_name": "other"})).expect(201);
-    known_host(&asker, &infra_env, 3000);
+    client.patch(&host, &json!({"host_name": "other"})).expect(201);
+    known_host(&client, &infra_env, 3000);
     service.kill();
     service.start_again();
-    let asker = Asker::of(&service);
-    let hosts = asker.get(&format!("{infra_env}/hosts")).expect(200).json();
+    let client = service.http();
+    let hosts = client.get(&format!("{infra_env}/hosts")).expect(200).json();
     let ids: Vec<&str> = hosts
         .as_array()
         .unwrap()
@@ -128,7 +127,10 @@ fn a_full_disk_stops_writes_with_words_and_reads_go_on() {
         );
     }
     assert_eq!(ids.len(), accepted.len() + 2);
-    assert_eq!(asker.get(&host).expect(200).json()["requested_hostname"], "other");
+    assert_eq!(
+        client.get(&host).expect(200).json()["requested_hostname"],
+        "other"
+    );
     // The service ends before its disk goes.
     drop(service);
     drop(disk);

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::ask::Asker;
 use crate::database::{
     Database, host_id, infra_env, inventory, known_host, on_each_database, register, reply,
 };
@@ -18,11 +17,11 @@ on_each_database!(
 
 fn a_machine_registers_reports_and_becomes_known(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
+    let client = service.http();
+    let infra_env = infra_env(&client);
     let id = host_id(1);
     let body = json!({"host_id": id, "discovery_agent_version": "v1"});
-    let registered = asker
+    let registered = client
         .post(&format!("{infra_env}/hosts"), &body)
         .expect(201)
         .json();
@@ -42,7 +41,7 @@ fn a_machine_registers_reports_and_becomes_known(database: Database) {
     );
 
     let host = format!("{infra_env}/hosts/{id}");
-    let steps = asker
+    let steps = client
         .get(&format!("{host}/instructions?timestamp=1760000000"))
         .expect(200)
         .json();
@@ -58,20 +57,20 @@ fn a_machine_registers_reports_and_becomes_known(database: Database) {
         .collect();
     assert_eq!(types, ["inventory", "ntp-synchronizer"]);
 
-    asker
+    client
         .post(
             &format!("{host}/instructions"),
             &reply("inventory", &inventory(1)),
         )
         .expect(204);
     let sources = json!({"ntp_sources": [{"source_name": "198.51.100.1", "source_state": "synced"}]});
-    asker
+    client
         .post(
             &format!("{host}/instructions"),
             &reply("ntp-synchronizer", &sources),
         )
         .expect(204);
-    let known = asker.get(&host).expect(200).json();
+    let known = client.get(&host).expect(200).json();
     assert_eq!(known["status"], "known-unbound", "{known}");
     assert_eq!(known["requested_hostname"], "host-1");
     let told: Value = serde_json::from_str(known["inventory"].as_str().unwrap()).unwrap();
@@ -87,18 +86,18 @@ fn a_machine_registers_reports_and_becomes_known(database: Database) {
     let sources: Value = serde_json::from_str(known["ntp_sources"].as_str().unwrap()).unwrap();
     assert_eq!(sources[0]["source_state"], "synced");
     assert_eq!(
-        asker.get(&format!("{infra_env}/hosts")).expect(200).json(),
+        client.get(&format!("{infra_env}/hosts")).expect(200).json(),
         json!([known])
     );
 
     // Too small a machine: known by its finding.
-    let small = register(&asker, &infra_env, 2);
+    let small = register(&client, &infra_env, 2);
     let mut little = inventory(2);
     little["memory"] = json!({"physical_bytes": 1_u64 << 30, "usable_bytes": 1_u64 << 30});
-    asker
+    client
         .post(&format!("{small}/instructions"), &reply("inventory", &little))
         .expect(204);
-    let found = asker.get(&small).expect(200).json();
+    let found = client.get(&small).expect(200).json();
     assert_eq!(found["status"], "insufficient-unbound");
     assert!(
         found["status_info"]
@@ -115,11 +114,11 @@ fn a_machine_registers_reports_and_becomes_known(database: Database) {
         found["validations_info"]
     );
 
-    asker.delete(&host).expect(204);
-    asker.get(&host).expect(404);
-    asker.get(&format!("{host}/instructions")).expect(404);
-    asker.delete(&host).expect(404);
-    let ids: Vec<Value> = asker
+    client.delete(&host).expect(204);
+    client.get(&host).expect(404);
+    client.get(&format!("{host}/instructions")).expect(404);
+    client.delete(&host).expect(404);
+    let ids: Vec<Value> = client
         .get(&format!("{infra_env}/hosts"))
         .expect(200)
         .json()
@@ -130,7 +129,7 @@ fn a_machine_registers_reports_and_becomes_known(database: Database) {
         .collect();
     assert_eq!(ids, [json!(host_id(2))]);
     // A deleted machine that boots again is welcome.
-    let back = asker
+    let back = client
         .post(&format!("{infra_env}/hosts"), &body)
         .expect(201)
         .json();
@@ -139,15 +138,15 @@ fn a_machine_registers_reports_and_becomes_known(database: Database) {
 
 fn registering_again_starts_anew_and_keeps_what_the_user_chose(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
-    let host = known_host(&asker, &infra_env, 1);
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let host = known_host(&client, &infra_env, 1);
     let chosen = json!({"host_name": "chosen.example.test", "host_role": "worker", "node_labels": [{"key": "rack", "value": "7"}]});
-    asker.patch(&host, &chosen).expect(201);
-    let before = asker.get(&host).expect(200).json();
+    client.patch(&host, &chosen).expect(201);
+    let before = client.get(&host).expect(200).json();
 
     let body = json!({"host_id": host_id(1), "discovery_agent_version": "v2"});
-    let again = asker
+    let again = client
         .post(&format!("{infra_env}/hosts"), &body)
         .expect(201)
         .json();
@@ -155,7 +154,7 @@ fn registering_again_starts_anew_and_keeps_what_the_user_chose(database: Databas
         (&again["status"], &again["status_info"]),
         (&Value::Null, &Value::Null)
     );
-    let after = asker.get(&host).expect(200).json();
+    let after = client.get(&host).expect(200).json();
     assert_eq!(after["status"], "discovering-unbound");
     assert!(after.get("inventory").is_none(), "{after}");
     assert_eq!(after["discovery_agent_version"], "v2");
@@ -163,15 +162,15 @@ fn registering_again_starts_anew_and_keeps_what_the_user_chose(database: Databas
     for kept in ["created_at", "requested_hostname", "role", "node_labels"] {
         assert_eq!(after[kept], before[kept], "{kept}");
     }
-    asker
+    client
         .post(
             &format!("{host}/instructions"),
             &reply("inventory", &inventory(1)),
         )
         .expect(204);
-    assert_eq!(asker.get(&host).expect(200).json()["status"], "known-unbound");
+    assert_eq!(client.get(&host).expect(200).json()["status"], "known-unbound");
     assert_eq!(
-        asker
+        client
             .get(&format!("{infra_env}/hosts"))
             .expect(200)
             .json()
@@ -184,24 +183,24 @@ fn registering_again_starts_anew_and_keeps_what_the_user_chose(database: Databas
 
 fn the_same_machine_in_two_infra_envs_is_two_hosts(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let (one, two) = (infra_env(&asker), infra_env(&asker));
-    let first = known_host(&asker, &one, 1);
-    let second = register(&asker, &two, 1);
-    assert_eq!(asker.get(&first).expect(200).json()["status"], "known-unbound");
+    let client = service.http();
+    let (one, two) = (infra_env(&client), infra_env(&client));
+    let first = known_host(&client, &one, 1);
+    let second = register(&client, &two, 1);
+    assert_eq!(client.get(&first).expect(200).json()["status"], "known-unbound");
     assert_eq!(
-        asker.get(&second).expect(200).json()["status"],
+        client.get(&second).expect(200).json()["status"],
         "discovering-unbound"
     );
-    asker.delete(&second).expect(204);
-    asker.get(&first).expect(200);
+    client.delete(&second).expect(204);
+    client.get(&first).expect(200);
 }
 
 fn users_choose_name_role_disks_and_labels(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
-    let host = known_host(&asker, &infra_env, 1);
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let host = known_host(&client, &infra_env, 1);
     let wanted = json!({
         "host_name": "a-name.example.test", "host_role": "master",
         "disks_selected_config": [{"id": "/dev/sda", "role": "install"}],
@@ -209,7 +208,7 @@ fn users_choose_name_role_disks_and_labels(database: Database) {
         "node_labels": [{"key": "node.example.test/rack", "value": "seven"}], "machine_config_pool_name": "infra",
         "ignition_endpoint_token": "a-secret-token", "ignition_endpoint_http_headers": [{"key": "X-One", "value": "1"}],
     });
-    let changed = asker.patch(&host, &wanted).expect(201).json();
+    let changed = client.patch(&host, &wanted).expect(201).json();
     assert_eq!(changed["requested_hostname"], "a-name.example.test");
     assert_eq!(
         (&changed["role"], &changed["suggested_role"]),
@@ -221,8 +220,8 @@ fn users_choose_name_role_disks_and_labels(database: Database) {
     assert_eq!(labels, json!({"node.example.test/rack": "seven"}));
     assert_eq!(changed["ignition_endpoint_token_set"], true);
     assert!(!changed.to_string().contains("a-secret-token"));
-    assert_eq!(asker.get(&host).expect(200).json(), changed);
-    let cleared = asker
+    assert_eq!(client.get(&host).expect(200).json(), changed);
+    let cleared = client
         .patch(&host, &json!({"node_labels": [], "ignition_endpoint_token": ""}))
         .expect(201)
         .json();
@@ -234,10 +233,10 @@ fn users_choose_name_role_disks_and_labels(database: Database) {
 
 fn every_bad_choice_is_refused_by_name_and_none_of_it_is_taken(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
-    let host = known_host(&asker, &infra_env, 1);
-    let before = asker.get(&host).expect(200).json();
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let host = known_host(&client, &infra_env, 1);
+    let before = client.get(&host).expect(200).json();
     let label = |key: &str, value: &str| json!([{"key": key, "value": value}]);
     let install = |id: &str| json!([{"id": id, "role": "install"}]);
     let cases = [
@@ -323,27 +322,27 @@ fn every_bad_choice_is_refused_by_name_and_none_of_it_is_taken(database: Databas
     ];
     for (field, value, status, named) in cases {
         let body = json!({"machine_config_pool_name": "other", field: value});
-        let refused = asker.patch(&host, &body);
+        let refused = client.patch(&host, &body);
         assert_eq!(refused.status, status, "{field} = {value}: {}", refused.text());
-        let words = refused.words();
+        let words = refused.error_message();
         assert!(words.contains(named), "{field} = {value}: {words}");
     }
-    assert_eq!(asker.get(&host).expect(200).json(), before);
+    assert_eq!(client.get(&host).expect(200).json(), before);
     // Disks are unknown before the inventory.
-    let fresh = register(&asker, &infra_env, 2);
-    asker
+    let fresh = register(&client, &infra_env, 2);
+    client
         .patch(&fresh, &json!({"disks_selected_config": install("/dev/sda")}))
         .expect(409)
-        .words();
+        .error_message();
 }
 
 fn replies_that_are_not_what_the_step_answers_are_refused(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
-    let host = known_host(&asker, &infra_env, 1);
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let host = known_host(&client, &infra_env, 1);
     let path = format!("{host}/instructions");
-    let before = asker.get(&host).expect(200).json();
+    let before = client.get(&host).expect(200).json();
     let raw = |step: &str, output: &str| json!({"step_type": step, "exit_code": 0, "output": output});
     for (body, named) in [
         (raw("inventory", "no JSON"), "inventory"),
@@ -364,14 +363,14 @@ fn replies_that_are_not_what_the_step_answers_are_refused(database: Database) {
             "exit_code",
         ),
     ] {
-        let words = asker.post(&path, &body).expect(400).words();
+        let words = client.post(&path, &body).expect(400).error_message();
         assert!(words.contains(named), "{body}: {words}");
     }
     // A step that failed on the host is accepted and changes nothing.
     let failed = json!({"step_type": "inventory", "exit_code": 1, "output": "", "error": "no lshw"});
-    asker.post(&path, &failed).expect(204);
+    client.post(&path, &failed).expect(204);
     assert_eq!(
-        asker.get(&host).expect(200).json()["inventory"],
+        client.get(&host).expect(200).json()["inventory"],
         before["inventory"]
     );
 }

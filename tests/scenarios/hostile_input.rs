@@ -7,10 +7,11 @@ use std::time::Duration;
 use muster_api::BASE_PATH;
 use serde_json::{Value, json};
 
-use crate::ask::{Asker, connect, read_to_end, status_of};
 use crate::database::{
     Database, Served, infra_env, inventory, known_host, on_each_database, register, reply,
 };
+use crate::raw_http::{connect, read_to_end, status_of};
+use muster_tests::http::{Answer, HttpClient};
 
 on_each_database!(
     inventories_without_measure_are_refused_by_name,
@@ -23,7 +24,7 @@ on_each_database!(
 /// A service with a hostile machine and a good one.
 struct World {
     service: Served,
-    asker: Asker,
+    client: HttpClient,
     infra_env: String,
     hostile: String,
     good: String,
@@ -32,15 +33,15 @@ struct World {
 impl World {
     fn on(database: Database) -> Self {
         let service = database.serve();
-        let asker = Asker::of(&service);
-        let infra_env = infra_env(&asker);
+        let client = service.http();
+        let infra_env = infra_env(&client);
         let (hostile, good) = (
-            register(&asker, &infra_env, 666),
-            known_host(&asker, &infra_env, 1),
+            register(&client, &infra_env, 666),
+            known_host(&client, &infra_env, 1),
         );
         Self {
             service,
-            asker,
+            client,
             infra_env,
             hostile,
             good,
@@ -50,21 +51,21 @@ impl World {
     /// The service is alive and the good machine is served, quickly.
     #[track_caller]
     fn is_well(&self) {
-        self.asker.ask("GET", "/health", None).expect(200);
+        self.client.request("GET", "/health", None).expect(200);
         let steps = self
-            .asker
+            .client
             .get(&format!("{}/instructions", self.good))
             .expect(200)
             .json();
         assert!(!steps["instructions"].as_array().unwrap().is_empty());
         assert_eq!(
-            self.asker.get(&self.good).expect(200).json()["status"],
+            self.client.get(&self.good).expect(200).json()["status"],
             "known-unbound"
         );
     }
 
-    fn post(&self, body: &Value) -> crate::ask::Answer {
-        self.asker.post(&format!("{}/instructions", self.hostile), body)
+    fn post(&self, body: &Value) -> Answer {
+        self.client.post(&format!("{}/instructions", self.hostile), body)
     }
 }
 
@@ -103,28 +104,28 @@ fn inventories_without_measure_are_refused_by_name(database: Database) {
     ] {
         let refused = world.post(&reply("inventory", &inventory));
         assert_eq!(refused.status, 400, "{what}: {}", refused.text());
-        let words = refused.words();
+        let words = refused.error_message();
         assert!(words.contains(named), "{what}: {words}");
         world.is_well();
     }
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let in_text =
         json!({"step_type": "inventory", "exit_code": 0, "output": format!("{{\"disks\":{deep}}}")});
-    let words = world.post(&in_text).expect(400).words();
+    let words = world.post(&in_text).expect(400).error_message();
     assert!(words.contains("nesting"), "{words}");
     let path = format!("{BASE_PATH}{}/instructions", world.hostile);
     let words = world
-        .asker
-        .ask("POST", &path, Some(deep.as_bytes()))
+        .client
+        .request("POST", &path, Some(deep.as_bytes()))
         .expect(400)
-        .words();
+        .error_message();
     assert!(!words.is_empty() && words.len() < 1000, "{words}");
     let in_field = format!("{{\"step_type\":\"inventory\",\"output\":{deep}}}");
     world
-        .asker
-        .ask("POST", &path, Some(in_field.as_bytes()))
+        .client
+        .request("POST", &path, Some(in_field.as_bytes()))
         .expect(400)
-        .words();
+        .error_message();
     world.is_well();
 
     // As many as fit are no offence: a real machine may be this large.
@@ -136,7 +137,7 @@ fn inventories_without_measure_are_refused_by_name(database: Database) {
     }
     world.post(&reply("inventory", &large)).expect(204);
     assert_eq!(
-        world.asker.get(&world.hostile).expect(200).json()["status"],
+        world.client.get(&world.hostile).expect(200).json()["status"],
         "known-unbound"
     );
     world.is_well();
@@ -259,13 +260,13 @@ fn texts_come_out_harmless(database: Database) {
             answer.text()
         );
         let name = world
-            .asker
+            .client
             .patch(&world.hostile, &json!({"host_name": text}))
             .expect(400)
-            .words();
+            .error_message();
         assert!(name.len() < 1000, "{name}");
         let again = json!({"host_id": crate::database::host_id(666), "discovery_agent_version": text});
-        let answer = world.asker.post(&format!("{}/hosts", world.infra_env), &again);
+        let answer = world.client.post(&format!("{}/hosts", world.infra_env), &again);
         assert!(
             answer.status == 201 || answer.status == 400,
             "{text:?}: {} {}",
@@ -274,14 +275,14 @@ fn texts_come_out_harmless(database: Database) {
         );
         world.post(&reply("inventory", &strange));
 
-        let stored = world.asker.get(&world.hostile).expect(200);
+        let stored = world.client.get(&world.hostile).expect(200);
         let told = &stored.json()["inventory"];
         if let Some(told) = told.as_str() {
             let told: Value = serde_json::from_str(told).unwrap();
             let hostname = told["hostname"].as_str().unwrap_or_default();
             assert!(!hostname.chars().any(char::is_control), "{hostname:?}");
         }
-        let events = world.asker.get("/events?limit=-1").expect(200).json();
+        let events = world.client.get("/events?limit=-1").expect(200).json();
         for event in events.as_array().unwrap() {
             let message = event["message"].as_str().unwrap();
             assert!(!message.chars().any(char::is_control), "{message:?}");
@@ -386,8 +387,8 @@ fn requests_that_are_no_requests_harm_nobody(database: Database) {
 
 fn replies_for_foreign_hosts_change_nothing(database: Database) {
     let world = World::on(database);
-    let other = infra_env(&world.asker);
-    let before = world.asker.get(&world.good).expect(200).json();
+    let other = infra_env(&world.client);
+    let before = world.client.get(&world.good).expect(200).json();
     // The good machine's id in an InfraEnv where it is not.
     let misplaced = world.good.replace(&world.infra_env, &other);
     for step in ["inventory", "ntp-synchronizer"] {
@@ -397,18 +398,18 @@ fn replies_for_foreign_hosts_change_nothing(database: Database) {
             json!({"ntp_sources": []})
         };
         let words = world
-            .asker
+            .client
             .post(&format!("{misplaced}/instructions"), &reply(step, &output))
             .expect(404)
-            .words();
+            .error_message();
         assert!(words.contains("not found"), "{words}");
     }
-    world.asker.get(&format!("{misplaced}/instructions")).expect(404);
+    world.client.get(&format!("{misplaced}/instructions")).expect(404);
     assert_eq!(
-        world.asker.get(&format!("{other}/hosts")).expect(200).json(),
+        world.client.get(&format!("{other}/hosts")).expect(200).json(),
         json!([])
     );
-    let mut after = world.asker.get(&world.good).expect(200).json();
+    let mut after = world.client.get(&world.good).expect(200).json();
     after["checked_in_at"] = before["checked_in_at"].clone();
     assert_eq!(after, before);
     world.is_well();

@@ -6,8 +6,9 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use crate::ask::{Asker, PATIENCE, read_to_end, status_of};
 use crate::database::{Database, Served, host_id, infra_env, known_host, on_each_database};
+use crate::raw_http::{read_to_end, status_of};
+use muster_tests::http::TIMEOUT;
 
 on_each_database!(
     every_method_on_every_path_is_known_or_405_with_those_that_are,
@@ -37,11 +38,11 @@ struct Operation<'a> {
 impl World {
     fn on(database: Database) -> Self {
         let service = database.serve();
-        let asker = Asker::of(&service);
-        let infra_env = infra_env(&asker);
-        known_host(&asker, &infra_env, 1);
-        let document = asker
-            .ask("GET", "/api/assisted-install/v2/openapi", None)
+        let client = service.http();
+        let infra_env = infra_env(&client);
+        known_host(&client, &infra_env, 1);
+        let document = client
+            .request("GET", "/api/assisted-install/v2/openapi", None)
             .expect(200)
             .json();
         Self {
@@ -94,7 +95,7 @@ impl World {
     #[track_caller]
     fn send(&self, what: &str, bytes: &[u8]) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.service.port())).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         // It may be refused before all of it is sent.
         let _ = stream.write_all(bytes);
         let answer = read_to_end(&mut stream);
@@ -127,9 +128,9 @@ impl World {
     /// The service is alive and has lost nothing.
     #[track_caller]
     fn is_well(&self) {
-        let asker = Asker::of(&self.service);
-        asker.ask("GET", "/health", None).expect(200);
-        asker
+        let client = self.service.http();
+        client.request("GET", "/health", None).expect(200);
+        client
             .get(&format!("{}/hosts/{}/instructions", self.infra_env, host_id(1)))
             .expect(200);
         let log = self.service.log();

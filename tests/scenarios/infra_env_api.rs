@@ -4,7 +4,6 @@ use muster_api::ids::InfraEnvId;
 use muster_tests::rest::{PULL_SECRET, PULL_SECRET_CREDENTIAL};
 use serde_json::{Value, json};
 
-use crate::ask::Asker;
 use crate::database::{Database, infra_env, known_host, on_each_database};
 
 on_each_database!(
@@ -34,10 +33,10 @@ fn everything() -> Value {
 
 fn an_infra_env_is_created_listed_read_changed_and_deleted(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    assert_eq!(asker.get("/infra-envs").expect(200).json(), json!([]));
+    let client = service.http();
+    assert_eq!(client.get("/infra-envs").expect(200).json(), json!([]));
 
-    let made = asker.post("/infra-envs", &everything()).expect(201).json();
+    let made = client.post("/infra-envs", &everything()).expect(201).json();
     let id = made["id"].as_str().unwrap().to_owned();
     let path = format!("/infra-envs/{id}");
     assert_eq!(made["kind"], "InfraEnv");
@@ -59,10 +58,10 @@ fn an_infra_env_is_created_listed_read_changed_and_deleted(database: Database) {
     );
     let iso = made["download_url"].as_str().unwrap();
     assert!(iso.ends_with(".iso") && iso.len() < 128, "{iso}");
-    assert_eq!(asker.get(&path).expect(200).json(), made);
-    assert_eq!(asker.get("/infra-envs").expect(200).json(), json!([made]));
+    assert_eq!(client.get(&path).expect(200).json(), made);
+    assert_eq!(client.get("/infra-envs").expect(200).json(), json!([made]));
 
-    let changed = asker
+    let changed = client
         .patch(
             &path,
             &json!({"image_type": "full-iso", "ntp_sources": "", "additional_ntp_sources": "203.0.113.9"}),
@@ -73,8 +72,8 @@ fn an_infra_env_is_created_listed_read_changed_and_deleted(database: Database) {
     assert_eq!(changed["additional_ntp_sources"], "203.0.113.9");
     assert_eq!(changed["name"], "everything");
     assert_ne!(changed["updated_at"], made["updated_at"]);
-    assert_eq!(asker.get(&path).expect(200).json(), changed);
-    let again = asker
+    assert_eq!(client.get(&path).expect(200).json(), changed);
+    let again = client
         .patch(&path, &json!({"image_type": "full-iso"}))
         .expect(201)
         .json();
@@ -84,28 +83,28 @@ fn an_infra_env_is_created_listed_read_changed_and_deleted(database: Database) {
     );
 
     let cluster = "11111111-2222-4333-8444-555555555555";
-    let of_a_cluster = asker.get(&format!("/infra-envs?cluster_id={cluster}"));
+    let of_a_cluster = client.get(&format!("/infra-envs?cluster_id={cluster}"));
     assert_eq!(of_a_cluster.expect(200).json(), json!([]));
-    let of_an_owner = asker.get("/infra-envs?owner=admin").expect(200).json();
+    let of_an_owner = client.get("/infra-envs?owner=admin").expect(200).json();
     assert_eq!(of_an_owner.as_array().unwrap().len(), 1);
     assert_eq!(
-        asker.get("/infra-envs?owner=nobody").expect(200).json(),
+        client.get("/infra-envs?owner=nobody").expect(200).json(),
         json!([])
     );
 
     // Clients send `{}` with a DELETE (docs/protocol/rest-behaviour.md#1).
-    let body = asker.ask("DELETE", &format!("/api/assisted-install/v2{path}"), Some(b"{}"));
+    let body = client.request("DELETE", &format!("/api/assisted-install/v2{path}"), Some(b"{}"));
     assert!(body.expect(204).body.is_empty());
-    assert_eq!(asker.get("/infra-envs").expect(200).json(), json!([]));
+    assert_eq!(client.get("/infra-envs").expect(200).json(), json!([]));
     for gone in [
-        asker.get(&path),
-        asker.patch(&path, &json!({})),
-        asker.delete(&path),
-        asker.get(&format!("{path}/hosts")),
-        asker.get(&format!("{path}/downloads/image-url")),
+        client.get(&path),
+        client.patch(&path, &json!({})),
+        client.delete(&path),
+        client.get(&format!("{path}/hosts")),
+        client.get(&format!("{path}/downloads/image-url")),
     ] {
         let gone = gone.expect(404);
-        let words = gone.words();
+        let words = gone.error_message();
         assert!(
             words.contains(&id) && words.contains("not found"),
             "{}: {words}",
@@ -347,52 +346,55 @@ fn shown(value: &Value) -> String {
 
 fn every_bad_setting_is_refused_by_name_and_changes_nothing(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let path = infra_env(&asker);
-    let before = asker.get("/infra-envs").expect(200).json();
+    let client = service.http();
+    let path = infra_env(&client);
+    let before = client.get("/infra-envs").expect(200).json();
 
     for (field, value, named) in bad_settings().into_iter().chain(bad_for_create_only()) {
         let mut body = json!({"name": "bad", "pull_secret": PULL_SECRET});
         body[field] = value;
-        let refused = asker.post("/infra-envs", &body);
+        let refused = client.post("/infra-envs", &body);
         let value = shown(&body[field]);
         assert_eq!(refused.status, 400, "create with {field} = {value}");
-        let words = refused.words();
+        let words = refused.error_message();
         assert!(words.contains(named), "create with {field} = {value}: {words}");
     }
     for (field, value, named) in bad_settings() {
-        let refused = asker.patch(&path, &json!({field: value}));
+        let refused = client.patch(&path, &json!({field: value}));
         let value = shown(&value);
         assert_eq!(refused.status, 400, "change of {field} to {value}");
-        let words = refused.words();
+        let words = refused.error_message();
         assert!(words.contains(named), "change of {field} to {value}: {words}");
     }
     // What is chosen once and for all is no field of an update.
     for field in ["name", "cluster_id", "cpu_architecture"] {
-        let words = asker.patch(&path, &json!({field: "x"})).expect(400).words();
+        let words = client
+            .patch(&path, &json!({field: "x"}))
+            .expect(400)
+            .error_message();
         assert!(words.contains(field), "{words}");
     }
     for missing in ["name", "pull_secret"] {
         let mut body = json!({"name": "bad", "pull_secret": PULL_SECRET});
         body.as_object_mut().unwrap().remove(missing);
-        let words = asker.post("/infra-envs", &body).expect(400).words();
+        let words = client.post("/infra-envs", &body).expect(400).error_message();
         assert!(words.contains(missing), "{words}");
     }
     let both = json!({"ntp_sources": "a.test", "additional_ntp_sources": "b.test"});
-    let words = asker.patch(&path, &both).expect(400).words();
+    let words = client.patch(&path, &both).expect(400).error_message();
     assert!(
         words.contains("ntp_sources") && words.contains("additional_ntp_sources"),
         "{words}"
     );
     let mut body = json!({"name": "bad", "pull_secret": PULL_SECRET});
     body["cluster_id"] = json!("11111111-2222-4333-8444-555555555555");
-    let words = asker.post("/infra-envs", &body).expect(404).words();
+    let words = client.post("/infra-envs", &body).expect(404).error_message();
     assert!(words.contains("11111111-2222-4333-8444-555555555555"), "{words}");
 
     // One bad setting among good ones: none of them is taken.
     let mixed = json!({"image_type": "minimal-iso", "ntp_sources": "not a name"});
-    asker.patch(&path, &mixed).expect(400);
-    assert_eq!(asker.get("/infra-envs").expect(200).json(), before);
+    client.patch(&path, &mixed).expect(400);
+    assert_eq!(client.get("/infra-envs").expect(200).json(), before);
     assert!(
         !service.log().contains(PULL_SECRET_CREDENTIAL),
         "the log holds a pull secret"
@@ -401,19 +403,19 @@ fn every_bad_setting_is_refused_by_name_and_changes_nothing(database: Database) 
 
 fn settings_left_out_stay_and_empty_ones_clear(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let made = asker.post("/infra-envs", &everything()).expect(201).json();
+    let client = service.http();
+    let made = client.post("/infra-envs", &everything()).expect(201).json();
     let path = format!("/infra-envs/{}", made["id"].as_str().unwrap());
 
     // These cannot be cleared: empty is "keep".
     let kept = json!({"pull_secret": "", "ssh_authorized_key": "", "ignition_config_override": "", "kernel_arguments": null});
-    assert_eq!(asker.patch(&path, &kept).expect(201).json(), made);
+    assert_eq!(client.patch(&path, &kept).expect(201).json(), made);
 
     let cleared = json!({
         "proxy": {"http_proxy": "", "https_proxy": "", "no_proxy": ""}, "additional_ntp_sources": "",
         "kernel_arguments": [], "static_network_config": [], "additional_trust_bundle": "",
     });
-    let after = asker.patch(&path, &cleared).expect(201).json();
+    let after = client.patch(&path, &cleared).expect(201).json();
     assert_eq!(after["proxy"], json!({}));
     assert!(after.get("additional_ntp_sources").is_none(), "{after}");
     assert!(after.get("kernel_arguments").is_none(), "{after}");
@@ -425,9 +427,9 @@ fn settings_left_out_stay_and_empty_ones_clear(database: Database) {
     );
 
     let to_disconnected = json!({"image_type": "disconnected-iso", "rendezvous_ip": "192.0.2.1"});
-    let disconnected = asker.patch(&path, &to_disconnected).expect(201).json();
+    let disconnected = client.patch(&path, &to_disconnected).expect(201).json();
     assert_eq!(disconnected["rendezvous_ip"], "192.0.2.1");
-    let back = asker
+    let back = client
         .patch(&path, &json!({"image_type": "full-iso"}))
         .expect(201)
         .json();
@@ -439,14 +441,14 @@ fn settings_left_out_stay_and_empty_ones_clear(database: Database) {
 
 fn an_infra_env_with_hosts_stays(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let path = infra_env(&asker);
-    let host = known_host(&asker, &path, 1);
-    let words = asker.delete(&path).expect(400).words();
+    let client = service.http();
+    let path = infra_env(&client);
+    let host = known_host(&client, &path, 1);
+    let words = client.delete(&path).expect(400).error_message();
     assert!(words.contains("host"), "{words}");
-    asker.get(&path).expect(200);
-    asker.delete(&host).expect(204);
-    asker.delete(&path).expect(204);
+    client.get(&path).expect(200);
+    client.delete(&host).expect(204);
+    client.delete(&path).expect(204);
     // The machine still polls and its InfraEnv is gone.
-    asker.get(&format!("{host}/instructions")).expect(404);
+    client.get(&format!("{host}/instructions")).expect(404);
 }

@@ -9,7 +9,6 @@ use muster_tests::kube::{ControlPlane, Kubectl};
 use muster_tests::process::{command, run};
 use muster_tests::service::{Service, Settings};
 
-use crate::ask::Asker;
 use crate::database::{Database, Served};
 
 /// For the controllers to have begun their work: on a real API server the lease is waited for.
@@ -120,9 +119,9 @@ impl KubeServed {
     /// Waits until the service's controllers work, e.g. after it was started again.
     #[track_caller]
     pub fn await_leading(&self) {
-        let asker = Asker::of(&self.served);
+        let client = self.served.http();
         await_condition("the controllers to work", LEAD_LIMIT, || {
-            let ready = asker.ask("GET", "/ready", None).expect(200).json();
+            let ready = client.request("GET", "/ready", None).expect(200).json();
             match ready["kubernetes"].as_str() {
                 Some("ok, leading") => Ok(()),
                 _ => Err(ready.to_string()),

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use muster_tests::condition::await_condition;
+use muster_tests::condition::{assert_throughout, await_condition};
 use muster_tests::service::Settings;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn settings() -> Settings {
 /// The InfraEnv at this path below REST; it needs no image here.
 fn infra_env_path(world: &World, name: &str) -> String {
     await_condition("REST to know the InfraEnv", SOON, || {
-        let all = world.asker().get("/infra-envs").expect(200).json();
+        let all = world.client().get("/infra-envs").expect(200).json();
         let found = all
             .as_array()
             .into_iter()
@@ -55,60 +55,65 @@ fn await_state(world: &World, agent: &str, state: &str) {
 }
 
 fn an_agent_costs_few_writes_and_none_when_nothing_changes(api: Api) {
-    const HOSTS: usize = 20;
+    const HOSTS: u64 = 20;
+    const MOST: u64 = HOSTS * 3;
+    const FIRST: u64 = 100;
+    const OBSERVED: Duration = Duration::from_secs(3);
     let world = World::of(api.serve());
     let path = pool(&world);
+    // Listed before it is watched: whoever sees the first Agent misses no later write.
+    known_host(&world.client(), &path, FIRST);
+    world.await_agreement(&path);
     let one_a_line = "jsonpath={.metadata.name} {.metadata.resourceVersion}{'\\n'}";
     let watch = world
         .kubectl
-        .start(&["get", "agents", "--watch-only", "-o", one_a_line]);
-    // The first of them shows that the watch has begun.
-    let mut first = 100;
+        .start(&["get", "agents", "--watch", "-o", one_a_line]);
+    let written = || watch.transcript().text();
     await_condition("the watch to begin", SOON, || {
-        first += 1;
-        known_host(&world.asker(), &path, first);
-        std::thread::sleep(Duration::from_secs(1));
-        if watch.transcript().text().contains(&host_id(first)) {
+        let text = written();
+        if text.contains(&host_id(FIRST)) {
             Ok(())
         } else {
-            Err("nothing yet".to_owned())
+            Err(text)
         }
     });
     for n in 0..HOSTS {
-        known_host(&world.asker(), &path, n as u64);
+        known_host(&world.client(), &path, n);
     }
     world.await_agreement(&path);
-    // Writes that come late would be too many as well.
-    std::thread::sleep(Duration::from_secs(3));
-    let text = watch.transcript().text();
-    let writes = |n: usize| {
-        text.lines()
-            .filter(|line| line.starts_with(&host_id(n as u64)))
-            .count()
+    let writes = || {
+        let ids: Vec<String> = (0..HOSTS).map(host_id).collect();
+        let text = written();
+        let of_hosts = |line: &&str| ids.iter().any(|id| line.starts_with(id));
+        text.lines().filter(of_hosts).count() as u64
     };
-    let all: usize = (0..HOSTS).map(writes).sum();
+    // Writes that come late would be too many as well.
+    assert_throughout("at most three writes an Agent", OBSERVED, || match writes() {
+        ..=MOST => Ok(()),
+        _ => Err(written()),
+    });
+    let all = writes();
     println!("{all} writes for {HOSTS} Agents with inventory");
-    assert!(all >= HOSTS * 2, "the watch missed some: {text}");
-    assert!(all <= HOSTS * 3, "more than three an Agent: {text}");
+    assert!(all >= HOSTS * 2, "the watch missed some: {}", written());
     // A report that says what is known costs nothing.
     for n in 0..HOSTS {
-        let host = format!("{path}/hosts/{}", host_id(n as u64));
-        let again = reply("inventory", &inventory(n as u64));
+        let host = format!("{path}/hosts/{}", host_id(n));
+        let again = reply("inventory", &inventory(n));
         world
-            .asker()
+            .client()
             .post(&format!("{host}/instructions"), &again)
             .expect(204);
     }
-    std::thread::sleep(Duration::from_secs(3));
-    let after = watch.transcript().text().lines().count();
-    assert_eq!(after, text.lines().count(), "{}", watch.transcript().text());
+    assert_throughout("no write for a known inventory", OBSERVED, || {
+        if writes() == all { Ok(()) } else { Err(written()) }
+    });
 }
 
 fn an_approval_overtakes_a_crowd(api: Api) {
     const CROWD: u64 = 150;
     let world = World::of(api.serve());
     let path = pool(&world);
-    known_host(&world.asker(), &path, 0);
+    known_host(&world.client(), &path, 0);
     let agent = host_id(0);
     world.await_agent(&agent, "RequirementsMet", "False", "AgentIsNotApproved");
     let wait = "--for=jsonpath={.status.conditions[?(@.type==\"RequirementsMet\")].reason}=AgentIsReady";
@@ -120,7 +125,7 @@ fn an_approval_overtakes_a_crowd(api: Api) {
             let (world, path) = (&world, &path);
             scope.spawn(move || {
                 for n in (1..=CROWD).filter(|n| n % 3 == part) {
-                    known_host(&world.asker(), path, n);
+                    known_host(&world.client(), path, n);
                 }
             });
         }
@@ -147,7 +152,7 @@ fn an_approval_overtakes_a_crowd(api: Api) {
 fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
     let world = World::of(api.serve());
     let path = pool(&world);
-    known_host(&world.asker(), &path, 1);
+    known_host(&world.client(), &path, 1);
     let agent = host_id(1);
     await_state(&world, &agent, "known-unbound");
     let wanted =
@@ -159,7 +164,7 @@ fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
     other["metadata"]["name"] = json!("other");
     world.kubectl.apply(&[other]);
     let there = infra_env_path(&world, "other");
-    known_host(&world.asker(), &there, 1);
+    known_host(&world.client(), &there, 1);
     let moved = world
         .kubectl
         .await_that("the Agent to follow", &["agent", &agent], SOON, |agent| {
@@ -173,7 +178,7 @@ fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
     assert_eq!(moved["spec"]["hostname"], "keeper");
     world.await_agent(&agent, "RequirementsMet", "True", "AgentIsReady");
     let host = world
-        .asker()
+        .client()
         .get(&format!("{there}/hosts/{agent}"))
         .expect(200)
         .json();
@@ -181,25 +186,25 @@ fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
         (&host["requested_hostname"], &host["role"]),
         (&json!("keeper"), &json!("worker"))
     );
-    world.asker().get(&format!("{path}/hosts/{agent}")).expect(404);
+    world.client().get(&format!("{path}/hosts/{agent}")).expect(404);
 }
 
 fn a_host_and_its_agent_go_together(api: Api) {
     let world = World::of(api.serve());
     let path = pool(&world);
     for n in 1..=2 {
-        known_host(&world.asker(), &path, n);
+        known_host(&world.client(), &path, n);
     }
     world.await_agreement(&path);
     world
         .kubectl
         .run(&["delete", "agent", &host_id(1), "--timeout=60s"]);
     world
-        .asker()
+        .client()
         .get(&format!("{path}/hosts/{}", host_id(1)))
         .expect(404);
     world
-        .asker()
+        .client()
         .delete(&format!("{path}/hosts/{}", host_id(2)))
         .expect(204);
     world.kubectl.run(&[
@@ -209,7 +214,7 @@ fn a_host_and_its_agent_go_together(api: Api) {
         "--timeout=60s",
     ]);
     // The machine still runs, and comes back as one that nobody knows.
-    known_host(&world.asker(), &path, 2);
+    known_host(&world.client(), &path, 2);
     await_state(&world, &host_id(2), "known-unbound");
 
     // One that somebody made by hand says what it is, and goes when it is deleted.
@@ -248,7 +253,7 @@ fn queries_that_fail_or_never_end_are_told_and_leave_no_label_behind(api: Api) {
         classification("greedy", "[range(1e12)] | length > 0"),
     ];
     world.kubectl.apply(&all);
-    known_host(&world.asker(), &path, 1);
+    known_host(&world.client(), &path, 1);
     let agent = host_id(1);
     let labels =
         |agent: &Value| ["many", "few", "wrong", "endless", "greedy"].map(|name| label_of(agent, name));
@@ -304,7 +309,7 @@ fn queries_that_fail_or_never_end_are_told_and_leave_no_label_behind(api: Api) {
 fn one_bad_setting_holds_up_no_other(api: Api) {
     let world = World::of(api.serve());
     let path = pool(&world);
-    register(&world.asker(), &path, 1);
+    register(&world.client(), &path, 1);
     let agent = host_id(1);
     await_state(&world, &agent, "discovering-unbound");
     // Before the host has told anything: the disk and the cluster wait, the name is bad, the rest is taken.
@@ -332,7 +337,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
     }
     let rest = |world: &World| {
         world
-            .asker()
+            .client()
             .get(&format!("{path}/hosts/{agent}"))
             .expect(200)
             .json()
@@ -352,7 +357,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
     );
     let report = reply("inventory", &inventory(1));
     world
-        .asker()
+        .client()
         .post(&format!("{path}/hosts/{agent}/instructions"), &report)
         .expect(204);
     // Into the cluster as soon as both are there.
@@ -364,7 +369,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
         "{host}"
     );
     assert_eq!(host["ignition_endpoint_token_set"], true);
-    register(&world.asker(), &path, 1);
+    register(&world.client(), &path, 1);
     world.await_agent(&agent, "Bound", "True", "Bound");
 
     // A rotated Secret is taken over: the host's record changes without anybody's touching the Agent.
@@ -386,7 +391,7 @@ fn hosts_come_back_from_their_agents_when_the_database_is_another() {
     let mut world = World::of(Api::Real.serve());
     let path = pool(&world);
     for n in 1..=3 {
-        known_host(&world.asker(), &path, n);
+        known_host(&world.client(), &path, n);
         world.await_agent(&host_id(n), "Validated", "True", "ValidationsPassing");
     }
     world.patch_agent(
@@ -401,7 +406,7 @@ fn hosts_come_back_from_their_agents_when_the_database_is_another() {
     let agents = world.await_agreement(&path);
     assert_eq!(agents.len(), 3);
     let host = world
-        .asker()
+        .client()
         .get(&format!("{path}/hosts/{}", host_id(1)))
         .expect(200)
         .json();
@@ -411,7 +416,7 @@ fn hosts_come_back_from_their_agents_when_the_database_is_another() {
     );
     // Their agents go on as if nothing had been.
     let polled = world
-        .asker()
+        .client()
         .get(&format!("{path}/hosts/{}/instructions", host_id(2)));
     polled.expect(200);
 }

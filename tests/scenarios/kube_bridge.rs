@@ -13,7 +13,6 @@ use muster_tests::process::{command, output_within};
 use muster_tests::service::{Service, Settings};
 use nix::sys::signal::Signal;
 
-use crate::ask::Asker;
 use crate::database::{Database, on_each_database};
 
 on_each_database!(the_kubeconfig_that_serve_writes_outlives_restarts);
@@ -30,7 +29,7 @@ fn settings() -> Settings {
 
 /// What `/ready` says of the Kubernetes API; it answers 200.
 fn standing(service: &Service) -> String {
-    let ready = Asker::of(service).ask("GET", "/ready", None).expect(200).json();
+    let ready = service.http().request("GET", "/ready", None).expect(200).json();
     ready["kubernetes"].as_str().unwrap().to_owned()
 }
 
@@ -219,7 +218,7 @@ fn a_real_api_server_may_lack_kinds_and_go_away_and_rest_works_on() {
         .run(&["get", "lease", lease, "-o", "jsonpath={.spec.holderIdentity}"]);
     assert!(!holder.is_empty());
 
-    let asker = Asker::of(&service);
+    let client = service.http();
     for hang in [false, true] {
         if hang {
             plane.signal_server(Signal::SIGSTOP);
@@ -227,8 +226,8 @@ fn a_real_api_server_may_lack_kinds_and_go_away_and_rest_works_on() {
             plane.kill_server();
         }
         await_standing(&service, SOON, "no answer since");
-        let path = crate::database::infra_env(&asker);
-        asker.get(&path).expect(200);
+        let path = crate::database::infra_env(&client);
+        client.get(&path).expect(200);
         if hang {
             plane.signal_server(Signal::SIGCONT);
         } else {

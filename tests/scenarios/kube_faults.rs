@@ -15,7 +15,6 @@ use muster_tests::service::Settings;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::ask::Asker;
 use crate::database::{host_id, inventory, known_host, reply};
 use crate::kube::{Api, KubeServed, control_plane, on_each_api};
 use crate::kube_world::{SOON, World, await_agreement, await_standing, is};
@@ -57,7 +56,7 @@ struct Writers<'a> {
 fn a_kill_between_a_host_and_its_agent_leaves_both_agreeing(api: Api) {
     let mut world = World::on(api);
     let path = world.infra_env(&json!({}));
-    known_host(&world.asker(), &path, 0);
+    known_host(&world.client(), &path, 0);
     world.await_agreement(&path);
     let (next, promised) = (AtomicU64::new(1), Mutex::new(Promised::default()));
     let mut behind = 0;
@@ -133,10 +132,10 @@ impl Writers<'_> {
     /// Registers hosts that report twice; each fifth is deleted.
     fn play_hosts(&self) {
         // Connections of a killed service are not used again.
-        let asker = self.world.asker();
+        let client = self.world.client();
         let send = |method: &str, path: &str, body: Option<Value>, wanted: u16| {
             let body = body.map(|body| body.to_string());
-            let answer = asker.try_ask(method, path, body.as_ref().map(String::as_bytes));
+            let answer = client.try_request(method, path, body.as_ref().map(String::as_bytes));
             match answer {
                 Ok(answer) if answer.status == wanted => true,
                 Ok(answer) => panic!("{}: {} {}", answer.asked, answer.status, answer.text()),
@@ -263,12 +262,12 @@ fn check(agents: &BTreeMap<String, Value>, promised: &Promised) {
 fn an_api_server_that_is_away_or_silent_loses_nothing() {
     let mut world = World::on(Api::Real);
     let path = world.infra_env(&json!({}));
-    let asker = world.asker();
-    await_standing(&asker, "leading");
-    known_host(&asker, &path, 1);
-    known_host(&asker, &path, 2);
+    let client = world.client();
+    await_standing(&client, "leading");
+    known_host(&client, &path, 1);
+    known_host(&client, &path, 2);
     world.await_agreement(&path);
-    let image = asker
+    let image = client
         .get(&format!("{path}/downloads/image-url"))
         .expect(200)
         .json();
@@ -276,12 +275,12 @@ fn an_api_server_that_is_away_or_silent_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
 
     world.service.plane().unwrap().kill_server();
-    println!("killed: {}", await_standing(&asker, "no answer since"));
-    known_host(&asker, &path, 3);
-    asker.delete(&format!("{path}/hosts/{}", host_id(2))).expect(204);
+    println!("killed: {}", await_standing(&client, "no answer since"));
+    known_host(&client, &path, 3);
+    client.delete(&format!("{path}/hosts/{}", host_id(2))).expect(204);
     let told = reply("inventory", &reported(1, 2));
     let instructions = format!("{path}/hosts/{}/instructions", host_id(1));
-    asker.post(&instructions, &told).expect(204);
+    client.post(&instructions, &told).expect(204);
     let file = folder.path().join("discovery.iso");
     let length = world.service.client().download(&image, &file).unwrap();
     assert!(length > 1 << 20, "{length}");
@@ -293,13 +292,13 @@ fn an_api_server_that_is_away_or_silent_loses_nothing() {
         began.elapsed().as_secs_f32()
     );
     assert_eq!(agents.keys().collect::<Vec<_>>(), [&host_id(1), &host_id(3)]);
-    await_standing(&asker, "leading");
+    await_standing(&client, "leading");
 
     // Connections that swallow everything.
     world.service.plane().unwrap().signal_server(Signal::SIGSTOP);
-    println!("stopped: {}", await_standing(&asker, "no answer since"));
-    known_host(&asker, &path, 4);
-    asker.delete(&format!("{path}/hosts/{}", host_id(3))).expect(204);
+    println!("stopped: {}", await_standing(&client, "no answer since"));
+    known_host(&client, &path, 4);
+    client.delete(&format!("{path}/hosts/{}", host_id(3))).expect(204);
     world.service.plane().unwrap().signal_server(Signal::SIGCONT);
     let began = Instant::now();
     let agents = world.await_agreement(&path);
@@ -308,7 +307,7 @@ fn an_api_server_that_is_away_or_silent_loses_nothing() {
         began.elapsed().as_secs_f32()
     );
     assert_eq!(agents.keys().collect::<Vec<_>>(), [&host_id(1), &host_id(4)]);
-    await_standing(&asker, "leading");
+    await_standing(&client, "leading");
     world.patch_agent(&host_id(4), &json!({"approved": true}));
     world.await_agent(&host_id(4), "RequirementsMet", "True", "AgentIsReady");
 }
@@ -318,13 +317,13 @@ fn a_database_that_is_away_loses_nothing(api: Api) {
     let url = cluster.create_database();
     let world = World::of(api.serve_on(&url, settings()));
     let path = world.infra_env(&json!({}));
-    let asker = world.asker();
-    known_host(&asker, &path, 1);
-    known_host(&asker, &path, 2);
+    let client = world.client();
+    known_host(&client, &path, 1);
+    known_host(&client, &path, 2);
     world.await_agreement(&path);
     let ready = |status: u16| {
         await_condition("/ready", SOON, || {
-            let answer = asker.ask("GET", "/ready", None);
+            let answer = client.request("GET", "/ready", None);
             if answer.status == status {
                 Ok(answer.json())
             } else {
@@ -355,16 +354,16 @@ fn a_database_that_is_away_loses_nothing(api: Api) {
         world.patch_agent(&host_id(1), &edit);
     }
     world.await_agent(&host_id(1), "RequirementsMet", "True", "AgentIsReady");
-    known_host(&asker, &path, 3);
-    asker.delete(&format!("{path}/hosts/{}", host_id(2))).expect(204);
+    known_host(&client, &path, 3);
+    client.delete(&format!("{path}/hosts/{}", host_id(2))).expect(204);
     let agents = world.await_agreement(&path);
     assert_eq!(agents.keys().collect::<Vec<_>>(), [&host_id(1), &host_id(3)]);
-    let host = asker
+    let host = client
         .get(&format!("{path}/hosts/{}", host_id(1)))
         .expect(200)
         .json();
     assert_eq!(host["requested_hostname"], "worker-1");
-    await_standing(&asker, "leading");
+    await_standing(&client, "leading");
 }
 
 #[test]
@@ -374,25 +373,25 @@ fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
     let plane = control_plane();
     let settings = || settings().database(&url).kubeconfig(&plane.kubeconfig());
     let mut first = settings().start();
-    let first_asker = Asker::of(&first);
-    await_standing(&first_asker, "leading");
+    let first_client = first.http();
+    await_standing(&first_client, "leading");
     let second = settings().start();
-    let asker = Asker::of(&second);
-    println!("the second says: {}", await_standing(&asker, "leads"));
+    let client = second.http();
+    println!("the second says: {}", await_standing(&client, "leads"));
     let world = World::of(KubeServed::from(second));
     let path = world.infra_env(&json!({}));
     // Hosts register with the one that does not lead; the one that leads makes their Agents.
     for n in 1..=3 {
-        known_host(&asker, &path, n);
+        known_host(&client, &path, n);
     }
-    await_agreement(&first_asker, &world.kubectl, &path);
+    await_agreement(&first_client, &world.kubectl, &path);
 
     first.kill();
     let killed = Instant::now();
-    known_host(&asker, &path, 4);
-    asker.delete(&format!("{path}/hosts/{}", host_id(1))).expect(204);
+    known_host(&client, &path, 4);
+    client.delete(&format!("{path}/hosts/{}", host_id(1))).expect(204);
     world.patch_agent(&host_id(2), &json!({"approved": true}));
-    await_standing(&asker, "leading");
+    await_standing(&client, "leading");
     println!(
         "the other leads {:.1} s after the kill",
         killed.elapsed().as_secs_f32()
@@ -412,7 +411,7 @@ fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
 
     // The one that was killed comes back and follows.
     first.start_again();
-    await_standing(&Asker::of(&first), "leads");
-    known_host(&Asker::of(&first), &path, 5);
+    await_standing(&first.http(), "leads");
+    known_host(&first.http(), &path, 5);
     assert!(world.await_agreement(&path).contains_key(&host_id(5)));
 }

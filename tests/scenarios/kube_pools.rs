@@ -6,7 +6,6 @@ use muster_tests::artifacts::live_image;
 use muster_tests::kube::Kubectl;
 use serde_json::{Value, json};
 
-use crate::ask::Asker;
 use crate::kube::{Api, KubeServed, on_each_api};
 
 on_each_api!(
@@ -98,9 +97,9 @@ fn what_an_infra_env_refers_to_is_followed(api: Api) {
     assert_eq!(labels["agent-install.openshift.io/watch"], "true");
     assert_eq!(labels["cluster.open-cluster-management.io/backup"], "true");
     let first = kubectl.get(&object);
-    let asker = Asker::of(&served);
+    let client = served.http();
     let id = id_of(&kubectl, "hw");
-    let rest = asker.get(&format!("/infra-envs/{id}")).expect(200).json();
+    let rest = client.get(&format!("/infra-envs/{id}")).expect(200).json();
     assert_eq!(rest["download_url"], first["status"]["isoDownloadURL"]);
 
     // Rotated: noticed at once, and no value is told.
@@ -211,9 +210,9 @@ fn network_configurations_are_stored_and_never_silently(api: Api) {
         "NotSupportedByImage",
         "1 NMStateConfig",
     );
-    let asker = Asker::of(&served);
+    let client = served.http();
     let path = format!("/infra-envs/{}", id_of(&kubectl, "hw"));
-    let stored = asker.get(&path).expect(200).json();
+    let stored = client.get(&path).expect(200).json();
     assert!(
         stored["static_network_config"]
             .as_str()
@@ -247,7 +246,7 @@ fn network_configurations_are_stored_and_never_silently(api: Api) {
     kubectl.await_that("no configuration to be left", &object, SOON, |seen| {
         (seen["status"]["conditions"].as_array()?.len() == 1).then_some(())
     });
-    let stored = asker.get(&path).expect(200).json();
+    let stored = client.get(&path).expect(200).json();
     assert_eq!(stored["static_network_config"].as_str().unwrap_or_default(), "");
 }
 
@@ -258,9 +257,9 @@ fn rest_does_not_win_against_a_resource(api: Api) {
         infra_env("hw", json!({"ntpSources": ["198.51.100.1"]})),
     ]);
     let path = format!("/infra-envs/{}", id_of(&kubectl, "hw"));
-    let asker = Asker::of(&served);
-    let sources = || asker.get(&path).expect(200).json()["ntp_sources"].clone();
-    asker
+    let client = served.http();
+    let sources = || client.get(&path).expect(200).json()["ntp_sources"].clone();
+    client
         .patch(&path, &json!({"ntp_sources": "203.0.113.9"}))
         .expect(201);
     muster_tests::condition::await_condition(
@@ -300,7 +299,7 @@ fn cluster(spec: Value) -> [Value; 2] {
 
 fn an_imported_cluster_lets_its_agents_go_when_it_is_deleted(api: Api) {
     let (served, kubectl) = serve(api);
-    let asker = Asker::of(&served);
+    let client = served.http();
     let object = ["aci", "hc1"];
     let [deployment, install] = cluster(json!({}));
     kubectl.apply(&[install]);
@@ -319,7 +318,7 @@ fn an_imported_cluster_lets_its_agents_go_when_it_is_deleted(api: Api) {
         "InputError",
         "spec.installed: true",
     );
-    let clusters = || asker.get("/clusters").expect(200).json();
+    let clusters = || client.get("/clusters").expect(200).json();
     assert_eq!(clusters(), json!([]), "nothing is made silently");
 
     kubectl.apply(&cluster(json!({"installed": true})));
@@ -384,7 +383,7 @@ fn an_imported_cluster_lets_its_agents_go_when_it_is_deleted(api: Api) {
     );
     let path = format!("/infra-envs/{}", id_of(&kubectl, "own"));
     assert_eq!(
-        asker.get(&path).expect(200).json()["cluster_id"],
+        client.get(&path).expect(200).json()["cluster_id"],
         clusters()[0]["id"]
     );
 
@@ -404,7 +403,7 @@ fn an_imported_cluster_lets_its_agents_go_when_it_is_deleted(api: Api) {
 
 fn an_infra_env_goes_with_its_unbound_hosts_and_names_those_that_keep_it(api: Api) {
     let (served, kubectl) = serve(api);
-    let asker = Asker::of(&served);
+    let client = served.http();
     kubectl.apply(&cluster(json!({"installed": true})));
     kubectl.run(&["wait", "aci/hc1", "--for=condition=Completed", "--timeout=30s"]);
     let of_cluster = json!({"clusterRef": {"name": "hc1"}});
@@ -417,7 +416,7 @@ fn an_infra_env_goes_with_its_unbound_hosts_and_names_those_that_keep_it(api: Ap
         let path = format!("/infra-envs/{}/hosts", id_of(&kubectl, name));
         let host = format!("55555555-0000-4000-8000-0000000000{host}");
         let body = json!({"host_id": host, "discovery_agent_version": "v1"});
-        asker.post(&path, &body).expect(201);
+        client.post(&path, &body).expect(201);
     }
     kubectl.run(&["delete", "infraenv", "pool", "--timeout=30s"]);
 
@@ -428,12 +427,12 @@ fn an_infra_env_goes_with_its_unbound_hosts_and_names_those_that_keep_it(api: Ap
         told.contains("55555555-0000-4000-8000-00000000005b (discovering)"),
         "{told}"
     );
-    let envs = asker.get("/infra-envs").expect(200).json();
+    let envs = client.get("/infra-envs").expect(200).json();
     assert_eq!(envs.as_array().unwrap().len(), 1);
 
     // The cluster goes, with the hosts that were its own.
     kubectl.run(&["delete", "clusterdeployment", "hc1", "--timeout=30s"]);
     kubectl.run(&["wait", "infraenv/own", "--for=delete", "--timeout=30s"]);
-    let envs = asker.get("/infra-envs").expect(200).json();
+    let envs = client.get("/infra-envs").expect(200).json();
     assert_eq!(envs, json!([]));
 }

@@ -26,7 +26,7 @@ fn pull_secret(password: &str) -> String {
 /// The credentials that hosts of the InfraEnv at `path` get, in their Ignition.
 fn credentials_of_hosts(world: &World, path: &str) -> String {
     let ignition = format!("{path}/downloads/files?file_name=discovery.ign");
-    let ignition = world.asker().get(&ignition).expect(200).json();
+    let ignition = world.client().get(&ignition).expect(200).json();
     let files = ignition["storage"]["files"].as_array().unwrap();
     let file = files
         .iter()
@@ -56,7 +56,7 @@ fn a_secret_is_followed_and_its_absence_told(api: Api) {
     world.secret(&pull_secret("second"));
     await_credentials(&world, &path, &pull_secret("second"));
     assert_eq!(
-        world.asker().get(&path).expect(200).json()["pull_secret_set"],
+        world.client().get(&path).expect(200).json()["pull_secret_set"],
         true
     );
 
@@ -118,7 +118,7 @@ fn no_value_of_a_secret_is_told_anywhere(api: Api) {
     world.await_image();
     let path = world.rest_path();
     let agent = host_id(1);
-    known_host(&world.asker(), &path, 1);
+    known_host(&world.client(), &path, 1);
     world.await_agent(&agent, "SpecSynced", "True", "SyncOK");
 
     // A good token, a Secret with another key, and credentials of a management controller.
@@ -133,7 +133,7 @@ fn no_value_of_a_secret_is_told_anywhere(api: Api) {
     world.patch_agent(&agent, &reference("token"));
     let host = format!("{path}/hosts/{agent}");
     await_condition("the host to have the token", SOON, || {
-        let seen = world.asker().get(&host).expect(200).json();
+        let seen = world.client().get(&host).expect(200).json();
         if seen["ignition_endpoint_token_set"] == true {
             Ok(())
         } else {
@@ -237,7 +237,7 @@ fn everything_told(world: &World, path: &str) -> Vec<(String, String)> {
         ("the objects".to_owned(), kubectl.run(&objects)),
         ("the log".to_owned(), world.service.log()),
     ];
-    let asker = world.asker();
+    let client = world.client();
     let id = path.trim_start_matches("/infra-envs/");
     let host = host_id(1);
     for path in [
@@ -250,10 +250,13 @@ fn everything_told(world: &World, path: &str) -> Vec<(String, String)> {
         format!("/events?host_id={host}"),
         "/events?limit=-1".to_owned(),
     ] {
-        all.push((path.clone(), asker.get(&path).expect(200).text()));
+        all.push((path.clone(), client.get(&path).expect(200).text()));
     }
     for path in ["/ready", "/metrics"] {
-        all.push((path.to_owned(), asker.ask("GET", path, None).expect(200).text()));
+        all.push((
+            path.to_owned(),
+            client.request("GET", path, None).expect(200).text(),
+        ));
     }
     all
 }

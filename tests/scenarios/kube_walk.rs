@@ -334,7 +334,7 @@ impl Walk<'_> {
     /// The host as REST tells it.
     fn host(&self, agent: &str) -> Value {
         let path = format!("{}/hosts/{agent}", self.world.rest_path());
-        self.world.asker().get(&path).expect(200).json()
+        self.world.client().get(&path).expect(200).json()
     }
 
     fn edits(&self, agent: &str) {
@@ -364,7 +364,7 @@ impl Walk<'_> {
         assert!(said.contains("serverside-applied"), "{said}");
         muster_tests::condition::await_condition("REST to have the NTP source", SOON, || {
             let path = self.world.rest_path();
-            let seen = self.world.asker().get(&path).expect(200).json();
+            let seen = self.world.client().get(&path).expect(200).json();
             if seen["additional_ntp_sources"] == "198.51.100.1" {
                 Ok(())
             } else {
@@ -449,10 +449,10 @@ impl Walk<'_> {
         drop(machine);
         self.k(&format!("delete agent {agent} --timeout=90s"));
         let path = self.world.rest_path();
-        let asker = self.world.asker();
-        asker.get(&format!("{path}/hosts/{agent}")).expect(404);
+        let client = self.world.client();
+        client.get(&format!("{path}/hosts/{agent}")).expect(404);
         self.k(&format!("delete infraenv {INFRA_ENV} --timeout=90s"));
-        asker.get(&path).expect(404);
+        client.get(&path).expect(404);
         assert_eq!(
             self.k("get agents,infraenvs,nmstateconfigs,agentclassifications,clusterdeployments,agentclusterinstalls -o name"),
             ""

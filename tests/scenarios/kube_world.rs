@@ -10,8 +10,8 @@ use muster_tests::kube::Kubectl;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 
-use crate::ask::Asker;
 use crate::kube::{Api, KubeServed};
+use muster_tests::http::HttpClient;
 
 /// Where the custom resources of a scenario are.
 pub const NAMESPACE: &str = "hardware";
@@ -49,8 +49,8 @@ impl World {
     }
 
     /// Somebody who asks the service's REST API.
-    pub fn asker(&self) -> Asker {
-        Asker::of(&self.service)
+    pub fn client(&self) -> HttpClient {
+        self.service.http()
     }
 
     /// Makes the Secret and the InfraEnv, with `more` in its spec; returns the InfraEnv's path below the REST API.
@@ -86,7 +86,7 @@ impl World {
     /// Where the InfraEnv is below the REST API.
     #[track_caller]
     pub fn rest_path(&self) -> String {
-        let all = self.asker().get("/infra-envs").expect(200).json();
+        let all = self.client().get("/infra-envs").expect(200).json();
         let all = all.as_array().unwrap();
         let found = all.iter().find(|infra_env| infra_env["name"] == INFRA_ENV);
         let found = found.unwrap_or_else(|| panic!("REST has no InfraEnv {INFRA_ENV}: {all:?}"));
@@ -113,16 +113,16 @@ impl World {
     /// Waits until every host of the InfraEnv at `path` has an Agent that says the same, and there are no other Agents; answers these.
     #[track_caller]
     pub fn await_agreement(&self, path: &str) -> BTreeMap<String, Value> {
-        await_agreement(&self.asker(), &self.kubectl, path)
+        await_agreement(&self.client(), &self.kubectl, path)
     }
 }
 
 /// Waits until every host of the InfraEnv at `path` has an Agent that says the same, and there are no other Agents; answers these.
 #[track_caller]
-pub fn await_agreement(asker: &Asker, kubectl: &Kubectl, path: &str) -> BTreeMap<String, Value> {
+pub fn await_agreement(client: &HttpClient, kubectl: &Kubectl, path: &str) -> BTreeMap<String, Value> {
     await_condition("hosts and Agents to agree", SOON, || {
-        let hosts = asker
-            .try_ask("GET", &format!("{BASE_PATH}{path}/hosts"), None)
+        let hosts = client
+            .try_request("GET", &format!("{BASE_PATH}{path}/hosts"), None)
             .map_err(|error| error.to_string())?;
         if hosts.status != 200 {
             return Err(hosts.text());
@@ -141,10 +141,10 @@ pub fn await_agreement(asker: &Asker, kubectl: &Kubectl, path: &str) -> BTreeMap
 
 /// Waits until `/ready` says that of the Kubernetes API; it has to be 200 all the time.
 #[track_caller]
-pub fn await_standing(asker: &Asker, wanted: &str) -> String {
+pub fn await_standing(client: &HttpClient, wanted: &str) -> String {
     let what = format!("/ready to say {wanted:?} of the Kubernetes API");
     await_condition(&what, SOON, || {
-        let answer = asker.ask("GET", "/ready", None).expect(200).json();
+        let answer = client.request("GET", "/ready", None).expect(200).json();
         let said = answer["kubernetes"].as_str().unwrap_or_default().to_owned();
         if said.contains(wanted) {
             Ok(said)

@@ -6,12 +6,12 @@
 )]
 
 mod agents;
-mod ask;
 mod clock;
 mod database;
 mod kube;
 mod kube_world;
 mod pool;
+mod raw_http;
 
 mod authorization;
 mod boot_by_ipxe;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use muster_tests::condition::await_condition;
 use serde_json::{Value, json};
 
-use crate::ask::Asker;
 use crate::clock::Clock;
 use crate::database::{Database, Served, host_id, infra_env, known_host, on_each_database};
+use muster_tests::http::HttpClient;
 
 on_each_database!(
     an_idle_hosts_polls_write_nothing,
@@ -16,8 +16,8 @@ on_each_database!(
 );
 
 /// A number that `/metrics` tells.
-fn metric(asker: &Asker, name: &str) -> u64 {
-    let text = asker.ask("GET", "/metrics", None).expect(200).text();
+fn metric(client: &HttpClient, name: &str) -> u64 {
+    let text = client.request("GET", "/metrics", None).expect(200).text();
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -50,20 +50,20 @@ fn await_rest(service: &Served) {
 fn an_idle_hosts_polls_write_nothing(database: Database) {
     let service =
         database.serve_with(|settings| settings.argument("--log").argument("info,sqlx::query=debug"));
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
-    let hosts: Vec<String> = (1..=10).map(|n| known_host(&asker, &infra_env, n)).collect();
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let hosts: Vec<String> = (1..=10).map(|n| known_host(&client, &infra_env, n)).collect();
     await_rest(&service);
-    let writes = metric(&asker, "muster_database_writes_total");
+    let writes = metric(&client, "muster_database_writes_total");
     let before = statements(&service).len();
     for _ in 0..10 {
         for host in &hosts {
-            asker
+            client
                 .get(&format!("{host}/instructions?timestamp=1760000000"))
                 .expect(200);
         }
     }
-    let wrote = metric(&asker, "muster_database_writes_total") - writes;
+    let wrote = metric(&client, "muster_database_writes_total") - writes;
     let sent = statements(&service).split_off(before);
     let changing: Vec<&String> = sent
         .iter()
@@ -100,10 +100,10 @@ fn an_idle_hosts_polls_write_nothing(database: Database) {
 
     // The counting counts: a change is seen by both.
     let before = statements(&service).len();
-    asker
+    client
         .patch(&hosts[0], &json!({"host_name": "renamed"}))
         .expect(201);
-    assert!(metric(&asker, "muster_database_writes_total") > writes + wrote);
+    assert!(metric(&client, "muster_database_writes_total") > writes + wrote);
     await_condition(
         "the change to be among the statements",
         Duration::from_secs(10),
@@ -116,21 +116,21 @@ fn an_idle_hosts_polls_write_nothing(database: Database) {
         },
     );
 
-    let seen = asker.get(&hosts[1]).expect(200).json();
+    let seen = client.get(&hosts[1]).expect(200).json();
     assert!(
         seen["checked_in_at"].as_str().unwrap() > seen["updated_at"].as_str().unwrap(),
         "a poll shows at once: {seen}"
     );
 }
 
-fn status(asker: &Asker, host: &str) -> Value {
-    asker.get(host).expect(200).json()["status"].clone()
+fn status(client: &HttpClient, host: &str) -> Value {
+    client.get(host).expect(200).json()["status"].clone()
 }
 
 #[track_caller]
-fn await_status(asker: &Asker, host: &str, wanted: &str) {
+fn await_status(client: &HttpClient, host: &str, wanted: &str) {
     await_condition(&format!("{host} to be {wanted}"), Duration::from_secs(30), || {
-        let found = status(asker, host);
+        let found = status(client, host);
         if found == wanted {
             Ok(())
         } else {
@@ -142,30 +142,30 @@ fn await_status(asker: &Asker, host: &str, wanted: &str) {
 fn a_silent_host_is_disconnected_and_a_poll_brings_it_back(database: Database) {
     let clock = Clock::new();
     let service = database.serve_with(|settings| settings.program(clock.program()));
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
+    let client = service.http();
+    let infra_env = infra_env(&client);
     let (silent, talking) = (
-        known_host(&asker, &infra_env, 1),
-        known_host(&asker, &infra_env, 2),
+        known_host(&client, &infra_env, 1),
+        known_host(&client, &infra_env, 2),
     );
 
     // Two and a half minutes are no silence yet. Then one host polls and the other does not.
     clock.forward(150);
-    asker.get(&format!("{talking}/instructions")).expect(200);
-    assert_eq!(status(&asker, &silent), "known-unbound");
+    client.get(&format!("{talking}/instructions")).expect(200);
+    assert_eq!(status(&client, &silent), "known-unbound");
     clock.forward(190);
-    await_status(&asker, &silent, "disconnected-unbound");
-    assert_eq!(status(&asker, &talking), "known-unbound");
-    let found = asker.get(&silent).expect(200).json();
+    await_status(&client, &silent, "disconnected-unbound");
+    assert_eq!(status(&client, &talking), "known-unbound");
+    let found = client.get(&silent).expect(200).json();
     assert!(!found["status_info"].as_str().unwrap().is_empty(), "{found}");
-    let metrics = asker.ask("GET", "/metrics", None).expect(200).text();
+    let metrics = client.request("GET", "/metrics", None).expect(200).text();
     assert!(
         metrics.contains("muster_hosts{status=\"disconnected-unbound\"} 1"),
         "{metrics}"
     );
 
     // It is told to report, twice as slowly, and its report brings it back.
-    let steps = asker.get(&format!("{silent}/instructions")).expect(200).json();
+    let steps = client.get(&format!("{silent}/instructions")).expect(200).json();
     assert!(
         steps["instructions"]
             .as_array()
@@ -174,8 +174,8 @@ fn a_silent_host_is_disconnected_and_a_poll_brings_it_back(database: Database) {
             .any(|step| step["step_type"] == "inventory"),
         "{steps}"
     );
-    await_status(&asker, &silent, "known-unbound");
-    let events = asker
+    await_status(&client, &silent, "known-unbound");
+    let events = client
         .get(&format!("/events?host_id={}", host_id(1)))
         .expect(200)
         .json();
@@ -191,7 +191,7 @@ fn a_silent_host_is_disconnected_and_a_poll_brings_it_back(database: Database) {
         "{moves:?}"
     );
     assert!(moves.last().unwrap().contains("known"), "{moves:?}");
-    let metrics = asker.ask("GET", "/metrics", None).expect(200).text();
+    let metrics = client.request("GET", "/metrics", None).expect(200).text();
     assert!(
         metrics.contains("muster_hosts{status=\"disconnected-unbound\"} 0"),
         "{metrics}"
@@ -201,14 +201,14 @@ fn a_silent_host_is_disconnected_and_a_poll_brings_it_back(database: Database) {
 fn a_restart_disconnects_nobody(database: Database) {
     let clock = Clock::new();
     let mut service = database.serve_with(|settings| settings.program(clock.program()));
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
-    let host = known_host(&asker, &infra_env, 1);
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let host = known_host(&client, &infra_env, 1);
     service.terminate();
     // An hour later it is started again: the silence was ours.
     clock.forward(3600);
     service.start_again();
-    let asker = Asker::of(&service);
+    let client = service.http();
     await_condition(
         "the passed deadline to be looked at",
         Duration::from_secs(20),
@@ -220,11 +220,11 @@ fn a_restart_disconnects_nobody(database: Database) {
             }
         },
     );
-    assert_eq!(status(&asker, &host), "known-unbound");
+    assert_eq!(status(&client, &host), "known-unbound");
     clock.forward(3600 + 200);
-    await_status(&asker, &host, "disconnected-unbound");
-    asker
+    await_status(&client, &host, "disconnected-unbound");
+    client
         .post(&format!("{infra_env}/hosts"), &json!({"host_id": host_id(1)}))
         .expect(201);
-    assert_eq!(status(&asker, &host), "discovering-unbound");
+    assert_eq!(status(&client, &host), "discovering-unbound");
 }

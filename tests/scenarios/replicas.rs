@@ -8,8 +8,8 @@ use muster_tests::postgres::Postgres;
 use muster_tests::service::Settings;
 use serde_json::json;
 
-use crate::ask::Asker;
 use crate::database::{Database, infra_env, inventory, known_host, on_each_database, register, reply};
+use muster_tests::http::HttpClient;
 
 on_each_database!(
     a_restart_keeps_tokens_valid,
@@ -20,7 +20,7 @@ fn a_restart_keeps_tokens_valid(database: Database) {
     let mut service = database.serve_with(Settings::auth_local);
     let (operator, path) = {
         let token = service.token(None);
-        let path = infra_env(&Asker::of(&service).with("Authorization", &token));
+        let path = infra_env(&service.http().with("Authorization", &token));
         (token, path)
     };
     let agent = service.token(Some(&path));
@@ -37,19 +37,21 @@ fn a_restart_keeps_tokens_valid(database: Database) {
             "the token is the same text each time"
         );
         assert_eq!(service.token(Some(&path)), agent);
-        Asker::of(&service)
+        service
+            .http()
             .with("Authorization", &operator)
             .get(&path)
             .expect(200);
-        known_host(&Asker::of(&service).with("X-Secret-Key", &agent), &path, 1);
+        known_host(&service.http().with("X-Secret-Key", &agent), &path, 1);
     }
     // Another installation has another key.
     let other = database.serve_with(Settings::auth_local);
-    let words = Asker::of(&other)
+    let words = other
+        .http()
         .with("Authorization", &operator)
         .get("/infra-envs")
         .expect(401)
-        .words();
+        .error_message();
     assert!(
         words.contains("signature") && !words.contains(&operator),
         "{words}"
@@ -105,14 +107,14 @@ fn two_services_on_one_database_share_keys_and_hosts() {
         let (tell, told) = channel();
         scope.spawn(move || {
             let two = settings().start();
-            tell.send(Asker::of(&two)).unwrap();
+            tell.send(two.http()).unwrap();
             let _ = wait.recv();
         });
         let one = settings().start();
         let two = told.recv().unwrap();
         let token = one.muster(&["token", "--operator", "--database-url", &url]);
         share(
-            &Asker::of(&one).with("Authorization", token.trim()),
+            &one.http().with("Authorization", token.trim()),
             &two.with("Authorization", token.trim()),
         );
         drop(done);
@@ -120,7 +122,7 @@ fn two_services_on_one_database_share_keys_and_hosts() {
 }
 
 /// What one of two services is told, the other knows.
-fn share(first: &Asker, second: &Asker) {
+fn share(first: &HttpClient, second: &HttpClient) {
     let path = infra_env(first);
     let host = register(first, &path, 1);
     second.get(&path).expect(200);
@@ -146,14 +148,14 @@ fn share(first: &Asker, second: &Asker) {
 
     // Both change the same host at once: every change is made, none gets lost.
     std::thread::scope(|scope| {
-        for (asker, field, name) in [
+        for (client, field, name) in [
             (first, "machine_config_pool_name", "pool"),
             (second, "host_name", "name"),
         ] {
             let host = &host;
             scope.spawn(move || {
                 for n in 0..20 {
-                    asker
+                    client
                         .patch(host, &json!({field: format!("{name}-{n}")}))
                         .expect(201);
                 }

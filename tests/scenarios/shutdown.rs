@@ -12,8 +12,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::json;
 
-use crate::ask::{Asker, connect, read_until, status_of};
 use crate::database::{Database, Served, host_id, infra_env, on_each_database};
+use crate::raw_http::{connect, read_until, status_of};
 
 on_each_database!(
     writes_that_were_begun_are_finished,
@@ -70,7 +70,7 @@ fn exit_of(service: &mut Served) -> ExitStatus {
 
 fn writes_that_were_begun_are_finished(database: Database) {
     let mut service = database.serve();
-    let infra_env = infra_env(&Asker::of(&service));
+    let infra_env = infra_env(&service.http());
     let begun: Vec<(TcpStream, String)> = (1..=8)
         .map(|n| begun_registration(&service, &infra_env, n))
         .collect();
@@ -84,7 +84,8 @@ fn writes_that_were_begun_are_finished(database: Database) {
     let status = exit_of(&mut service);
     assert_eq!(status.code(), Some(0), "{}", service.log());
     service.start_again();
-    let hosts = Asker::of(&service)
+    let hosts = service
+        .http()
         .get(&format!("{infra_env}/hosts"))
         .expect(200)
         .json();
@@ -94,15 +95,15 @@ fn writes_that_were_begun_are_finished(database: Database) {
 fn a_download_that_was_begun_is_finished(database: Database) {
     let image = artifacts::live_image();
     let mut service = database.serve_with(|settings| settings.live_image(&image));
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
-    let url = asker
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let url = client
         .get(&format!("{infra_env}/downloads/image-url"))
         .expect(200)
         .json();
     let url = url["url"].as_str().unwrap();
     let path = &url[url.find("/boot/").unwrap()..];
-    let mut whole = asker.ask("GET", path, None).expect(200).body;
+    let mut whole = client.request("GET", path, None).expect(200).body;
 
     let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let mut stream = connect(service.port(), request.as_bytes());
@@ -122,7 +123,7 @@ fn a_download_that_was_begun_is_finished(database: Database) {
 
 fn a_client_that_stalls_is_waited_for_only_so_long(database: Database) {
     let mut service = database.serve_with(|settings| settings.argument("--drain-timeout").argument("1"));
-    let infra_env = infra_env(&Asker::of(&service));
+    let infra_env = infra_env(&service.http());
     let stalled = begun_registration(&service, &infra_env, 1);
     let since = Instant::now();
     signal(&service, Signal::SIGTERM);
@@ -143,7 +144,7 @@ fn a_client_that_stalls_is_waited_for_only_so_long(database: Database) {
 
 fn a_second_signal_ends_the_wait(database: Database) {
     let mut service = database.serve_with(|settings| settings.argument("--drain-timeout").argument("300"));
-    let infra_env = infra_env(&Asker::of(&service));
+    let infra_env = infra_env(&service.http());
     let stalled = begun_registration(&service, &infra_env, 1);
     signal(&service, Signal::SIGTERM);
     await_deaf(&service);
@@ -157,7 +158,8 @@ fn a_second_signal_ends_the_wait(database: Database) {
     assert_eq!(status.code(), Some(0), "{}", service.log());
     drop(stalled);
     service.start_again();
-    let hosts = Asker::of(&service)
+    let hosts = service
+        .http()
         .get(&format!("{infra_env}/hosts"))
         .expect(200)
         .json();

@@ -4,9 +4,9 @@ use muster_tests::artifacts::live_image;
 use muster_tests::condition::await_condition;
 use muster_tests::service::Settings;
 
-use crate::ask::Asker;
 use crate::database::{Database, infra_env, on_each_database};
 use crate::pool::SOON;
+use muster_tests::http::HttpClient;
 
 on_each_database!(
     a_signed_url_reads_and_nothing_more_and_can_be_revoked,
@@ -14,7 +14,7 @@ on_each_database!(
 );
 
 /// The path with query of a signed URL, below the API's base path.
-fn presigned(operator: &Asker, path: &str) -> (String, String) {
+fn presigned(operator: &HttpClient, path: &str) -> (String, String) {
     let answer = operator
         .get(&format!(
             "{path}/downloads/files-presigned?file_name=discovery.ign"
@@ -31,9 +31,9 @@ fn presigned(operator: &Asker, path: &str) -> (String, String) {
 
 fn a_signed_url_reads_and_nothing_more_and_can_be_revoked(database: Database) {
     let service = database.serve_with(|settings| Settings::auth_local(settings).live_image(&live_image()));
-    let operator = Asker::of(&service).with("Authorization", &service.token(None));
+    let operator = service.http().with("Authorization", &service.token(None));
     let (path, other) = (infra_env(&operator), infra_env(&operator));
-    let anybody = Asker::of(&service);
+    let anybody = service.http();
     let (url, expires_at) = presigned(&operator, &path);
     assert_eq!(expires_at, "0001-01-01T00:00:00.000Z");
     assert_eq!(
@@ -49,41 +49,41 @@ fn a_signed_url_reads_and_nothing_more_and_can_be_revoked(database: Database) {
         .and_then(|(_, rest)| rest.split('&').next())
         .unwrap();
     anybody.get(&format!("{other}?api_key={token}")).expect(404);
-    let as_host = Asker::of(&service).with("X-Secret-Key", token);
+    let as_host = service.http().with("X-Secret-Key", token);
     let body = serde_json::json!({"host_id": crate::database::host_id(1)});
     as_host.post(&format!("{path}/hosts"), &body).expect(401);
     anybody
-        .ask("GET", &format!("/byapikey/{token}/4.20/x86_64/full.iso"), None)
+        .request("GET", &format!("/byapikey/{token}/4.20/x86_64/full.iso"), None)
         .expect(200);
 
     operator
         .post(&format!("{path}/regenerate-signing-key"), &serde_json::json!({}))
         .expect(204);
-    let words = anybody.get(&url).expect(401).words();
+    let words = anybody.get(&url).expect(401).error_message();
     assert!(words.contains("revoked"), "{words}");
     anybody
-        .ask("GET", &format!("/byapikey/{token}/4.20/x86_64/full.iso"), None)
+        .request("GET", &format!("/byapikey/{token}/4.20/x86_64/full.iso"), None)
         .expect(401);
     let (renewed, _) = presigned(&operator, &path);
     assert_ne!(renewed, url);
     anybody.get(&renewed).expect(200);
     // Hosts that run go on: theirs is another token.
-    let agent = Asker::of(&service).with("X-Secret-Key", &service.token(Some(&path)));
+    let agent = service.http().with("X-Secret-Key", &service.token(Some(&path)));
     agent.post(&format!("{path}/hosts"), &body).expect(201);
 }
 
 fn a_signed_url_ends_when_its_time_is_over(database: Database) {
     let service = database.serve_with(|settings| settings.auth_local().argument("--url-lifetime=2"));
-    let operator = Asker::of(&service).with("Authorization", &service.token(None));
+    let operator = service.http().with("Authorization", &service.token(None));
     let path = infra_env(&operator);
     let (url, expires_at) = presigned(&operator, &path);
     assert!(!expires_at.starts_with("0001"), "{expires_at}");
-    let anybody = Asker::of(&service);
+    let anybody = service.http();
     anybody.get(&url).expect(200);
     await_condition("the URL to expire", SOON, || match anybody.get(&url).status {
         401 => Ok(()),
         other => Err(other.to_string()),
     });
-    let words = anybody.get(&url).expect(401).words();
+    let words = anybody.get(&url).expect(401).error_message();
     assert!(words.contains("expired"), "{words}");
 }

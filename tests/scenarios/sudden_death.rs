@@ -9,8 +9,8 @@ use muster_api::BASE_PATH;
 use muster_tests::condition::await_condition;
 use serde_json::{Value, json};
 
-use crate::ask::Asker;
 use crate::database::{Database, host_id, infra_env, inventory, on_each_database, reply};
+use muster_tests::http::HttpClient;
 
 on_each_database!(what_was_answered_survives_a_kill);
 
@@ -28,13 +28,13 @@ struct Promised {
 type Ledger = Arc<Mutex<BTreeMap<u64, Promised>>>;
 
 /// Registers hosts, reports inventories and names them, one after the other, until the service is gone.
-fn write(asker: &Asker, infra_env: &str, next: &AtomicU64, stop: &AtomicBool, ledger: &Ledger) {
+fn write(client: &HttpClient, infra_env: &str, next: &AtomicU64, stop: &AtomicBool, ledger: &Ledger) {
     while !stop.load(Ordering::Relaxed) {
         let n = next.fetch_add(1, Ordering::Relaxed);
         let host = format!("{BASE_PATH}{infra_env}/hosts/{}", host_id(n));
         let kept = |change: fn(&mut Promised)| change(ledger.lock().unwrap().entry(n).or_default());
         let send = |method: &str, path: &str, body: Value, wanted: u16| {
-            let answer = asker.try_ask(method, path, Some(body.to_string().as_bytes()));
+            let answer = client.try_request(method, path, Some(body.to_string().as_bytes()));
             match answer {
                 Ok(answer) if answer.status == wanted => true,
                 Ok(answer) => panic!("{}: {} {}", answer.asked, answer.status, answer.text()),
@@ -69,8 +69,8 @@ fn write(asker: &Asker, infra_env: &str, next: &AtomicU64, stop: &AtomicBool, le
 
 fn what_was_answered_survives_a_kill(database: Database) {
     let mut service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
+    let client = service.http();
+    let infra_env = infra_env(&client);
     let ledger = Ledger::default();
     let next = AtomicU64::new(1);
     for round in 0..3 {
@@ -82,9 +82,9 @@ fn what_was_answered_survives_a_kill(database: Database) {
         std::thread::scope(|scope| {
             for _ in 0..WRITERS {
                 // Connections of a killed service are not used again.
-                let asker = Asker::of(&service);
+                let client = service.http();
                 let (infra_env, next, stop, ledger) = (&infra_env, &next, &stop, &ledger);
-                scope.spawn(move || write(&asker, infra_env, next, stop, ledger));
+                scope.spawn(move || write(&client, infra_env, next, stop, ledger));
             }
             await_condition("enough hosts to be written", Duration::from_secs(60), || {
                 let written = ledger.lock().unwrap().len();
@@ -107,7 +107,7 @@ fn what_was_answered_survives_a_kill(database: Database) {
             "round {round}: killed after {} hosts were promised",
             promised.len()
         );
-        check(&Asker::of(&service), &infra_env, &promised);
+        check(&service.http(), &infra_env, &promised);
     }
 }
 
@@ -116,8 +116,8 @@ fn uuid_byte() -> u8 {
     muster_api::ids::HostId::random().0.as_bytes()[0]
 }
 
-fn check(asker: &Asker, infra_env: &str, promised: &BTreeMap<u64, Promised>) {
-    let hosts = asker.get(&format!("{infra_env}/hosts")).expect(200).json();
+fn check(client: &HttpClient, infra_env: &str, promised: &BTreeMap<u64, Promised>) {
+    let hosts = client.get(&format!("{infra_env}/hosts")).expect(200).json();
     let hosts: BTreeMap<&str, &Value> = hosts
         .as_array()
         .unwrap()
@@ -125,7 +125,7 @@ fn check(asker: &Asker, infra_env: &str, promised: &BTreeMap<u64, Promised>) {
         .map(|host| (host["id"].as_str().unwrap(), host))
         .collect();
     let id = infra_env.trim_start_matches("/infra-envs/");
-    let events = asker
+    let events = client
         .get(&format!("/events?infra_env_id={id}&limit=-1"))
         .expect(200)
         .json();

@@ -117,8 +117,7 @@ fn infra_env_of_a_cluster(client: &Client) -> InfraEnv {
         "name": "edge", "openshift_version": "4.16.0", "api_vip_dnsname": "api.edge.lab.example",
         "openshift_cluster_id": "3b5d5ec5-4ae0-4d6a-9f8e-0c1d2e3f4a5b",
     });
-    let post = "POST".parse().unwrap();
-    let imported = client.request(&post, &format!("{BASE_PATH}/clusters/import"), Some(&cluster));
+    let imported = client.request("POST", &format!("{BASE_PATH}/clusters/import"), Some(&cluster));
     let (status, text) = imported.unwrap();
     assert_eq!(status, 201, "{text}");
     let cluster: Value = serde_json::from_str(&text).unwrap();

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 use muster_api::BASE_PATH;
@@ -12,11 +11,10 @@ use muster_tests::process::{Program, command};
 use muster_tests::rest::PULL_SECRET;
 use serde_json::json;
 use tempfile::TempDir;
-use ureq::Agent;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-use crate::ask::{Asker, PATIENCE, connect, read_to_end};
 use crate::database::{infra_env, known_host};
+use crate::raw_http::{connect, read_to_end};
+use muster_tests::http::HttpClient;
 
 /// A throw-away certificate for 127.0.0.1.
 struct Identity {
@@ -39,22 +37,9 @@ impl Identity {
         self.folder.path().join(name)
     }
 
-    /// Asks over TLS and trusts this certificate alone.
-    fn asker(&self, port: u16) -> Asker {
-        // A second call finds it installed.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let certificate = Certificate::from_pem(self.pem.as_bytes()).unwrap();
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::Specific(Arc::new(vec![certificate])))
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .build();
-        let config = Agent::config_builder()
-            .tls_config(tls)
-            .http_status_as_error(false)
-            .timeout_global(Some(PATIENCE))
-            .max_redirects(0)
-            .proxy(None);
-        Asker::with_agent(&format!("https://127.0.0.1:{port}"), config.build().into())
+    /// A client that trusts this certificate alone.
+    fn client(&self, port: u16) -> HttpClient {
+        HttpClient::trusting(&format!("https://127.0.0.1:{port}"), self.pem.as_bytes())
     }
 
     /// Starts a service with it; returns its two ports.
@@ -96,10 +81,10 @@ impl Identity {
 fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
     let identity = Identity::new();
     let (_service, port, boot_port) = identity.serve(&[]);
-    let asker = identity.asker(port);
-    let path = infra_env(&asker);
-    let host = known_host(&asker, &path, 1);
-    assert_eq!(asker.get(&host).expect(200).json()["status"], "known-unbound");
+    let client = identity.client(port);
+    let path = infra_env(&client);
+    let host = known_host(&client, &path, 1);
+    assert_eq!(client.get(&host).expect(200).json()["status"], "known-unbound");
 
     // Plain HTTP is no way in.
     let plain = read_to_end(&mut connect(
@@ -124,12 +109,12 @@ fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
     );
 
     // Machines are given the certificate, and addresses on the plain listener for what firmware loads.
-    let ignition = asker
+    let ignition = client
         .get(&format!("{path}/downloads/files?file_name=discovery.ign"))
         .expect(200)
         .text();
     assert!(ignition.contains("/etc/muster/config.json"), "{ignition}");
-    let iso = asker
+    let iso = client
         .get(&format!("{path}/downloads/image-url"))
         .expect(200)
         .json();
@@ -138,7 +123,7 @@ fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
         iso.starts_with(&format!("http://127.0.0.1:{boot_port}/boot/")),
         "{iso}"
     );
-    let script = asker
+    let script = client
         .get(&format!("{path}/downloads/files-presigned?file_name=ipxe-script"))
         .expect(200)
         .json();
@@ -148,12 +133,12 @@ fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
         "{script}"
     );
 
-    let boot = Asker::at(&format!("http://127.0.0.1:{boot_port}"));
+    let boot = HttpClient::new(&format!("http://127.0.0.1:{boot_port}"));
     let below = |url: &str| {
         url[url.find(&format!(":{boot_port}/")).unwrap() + 1 + boot_port.to_string().len()..].to_owned()
     };
-    boot.ask("HEAD", &below(iso), None).expect(200);
-    let text = boot.ask("GET", &below(script), None).expect(200).text();
+    boot.request("HEAD", &below(iso), None).expect(200);
+    let text = boot.request("GET", &below(script), None).expect(200).text();
     assert!(text.starts_with("#!ipxe") && !text.contains("https://"), "{text}");
     for (method, path) in [
         ("GET", "/infra-envs".to_owned()),
@@ -186,7 +171,7 @@ fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
     ] {
         let body = json!({"name": "x", "pull_secret": PULL_SECRET}).to_string();
         let body = (method == "POST").then_some(body.as_bytes());
-        let answer = boot.ask(method, &format!("{BASE_PATH}{path}"), body);
+        let answer = boot.request(method, &format!("{BASE_PATH}{path}"), body);
         assert!(
             [400, 404, 405].contains(&answer.status),
             "{method} {path} on the boot listener: {} {}",
@@ -199,7 +184,7 @@ fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
         );
     }
     for path in ["/metrics", "/ready", "/api/assisted-install/openapi"] {
-        boot.ask("GET", path, None).expect(404);
+        boot.request("GET", path, None).expect(404);
     }
 }
 

@@ -7,8 +7,9 @@ use muster_api::BASE_PATH;
 use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 
-use crate::ask::{Asker, connect, read_to_end, status_of};
 use crate::database::{Database, host_id, infra_env, known_host, on_each_database, register};
+use crate::raw_http::{connect, read_to_end, status_of};
+use muster_tests::http::HttpClient;
 
 on_each_database!(
     bodies_that_are_not_what_the_operation_takes_are_refused,
@@ -44,14 +45,14 @@ fn operations_with_body(infra_env: &str, host: &str) -> Vec<(&'static str, Strin
 
 fn bodies_that_are_not_what_the_operation_takes_are_refused(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
-    let host = register(&asker, &infra_env, 1);
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let host = register(&client, &infra_env, 1);
     for (method, path, good) in operations_with_body(&infra_env, &host) {
         let url = format!("{BASE_PATH}{path}");
         let good = good.to_string();
-        let refused = |asker: &Asker, body: Option<&[u8]>, what: &str| {
-            let answer = asker.ask(method, &url, body);
+        let refused = |client: &HttpClient, body: Option<&[u8]>, what: &str| {
+            let answer = client.request(method, &url, body);
             assert_eq!(
                 answer.status,
                 400,
@@ -59,23 +60,23 @@ fn bodies_that_are_not_what_the_operation_takes_are_refused(database: Database) 
                 answer.text()
             );
             assert_eq!(answer.header("content-type"), "application/json");
-            answer.words()
+            answer.error_message()
         };
         for length in [1, good.len() / 2, good.len() - 1] {
-            refused(&asker, Some(&good.as_bytes()[..length]), "truncated JSON");
+            refused(&client, Some(&good.as_bytes()[..length]), "truncated JSON");
         }
-        refused(&asker, Some(b""), "an empty body");
-        refused(&asker, Some(b"[]"), "a list");
-        refused(&asker, Some(b"\"text\""), "a text");
-        refused(&asker, Some(b"null"), "null");
-        refused(&asker, Some(format!("{good} {good}").as_bytes()), "two bodies");
-        refused(&asker, Some(b"{\"\xff\xfe\": 1}"), "bytes that are not UTF-8");
+        refused(&client, Some(b""), "an empty body");
+        refused(&client, Some(b"[]"), "a list");
+        refused(&client, Some(b"\"text\""), "a text");
+        refused(&client, Some(b"null"), "null");
+        refused(&client, Some(format!("{good} {good}").as_bytes()), "two bodies");
+        refused(&client, Some(b"{\"\xff\xfe\": 1}"), "bytes that are not UTF-8");
         let mut more: Value = serde_json::from_str(&good).unwrap();
         more["no_such_field"] = json!(1);
-        let words = refused(&asker, Some(more.to_string().as_bytes()), "an unknown field");
+        let words = refused(&client, Some(more.to_string().as_bytes()), "an unknown field");
         assert!(words.contains("no_such_field"), "{method} {path}: {words}");
         for media in ["text/plain", "application/x-www-form-urlencoded", "nonsense"] {
-            let words = refused(&asker.with("Content-Type", media), Some(good.as_bytes()), media);
+            let words = refused(&client.with("Content-Type", media), Some(good.as_bytes()), media);
             assert!(words.contains("application/json"), "{method} {path}: {words}");
         }
         let nothing = format!("{method} {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -87,8 +88,8 @@ fn bodies_that_are_not_what_the_operation_takes_are_refused(database: Database) 
         );
         assert!(answer.contains("body"), "{answer}");
 
-        let with_charset = asker.with("Content-Type", "application/json; charset=utf-8");
-        let accepted = with_charset.ask(method, &url, Some(good.as_bytes()));
+        let with_charset = client.with("Content-Type", "application/json; charset=utf-8");
+        let accepted = with_charset.request(method, &url, Some(good.as_bytes()));
         assert!(
             (200..300).contains(&accepted.status),
             "{}: {}",
@@ -97,7 +98,7 @@ fn bodies_that_are_not_what_the_operation_takes_are_refused(database: Database) 
         );
     }
     // Real clients send the type with every GET (docs/protocol/rest-behaviour.md#8).
-    asker
+    client
         .with("Content-Type", "application/json")
         .get("/infra-envs")
         .expect(200);
@@ -105,8 +106,8 @@ fn bodies_that_are_not_what_the_operation_takes_are_refused(database: Database) 
 
 fn ids_that_are_no_ids_are_refused_and_unknown_ones_are_not_found(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
+    let client = service.http();
+    let infra_env = infra_env(&client);
     let unknown = host_id(99);
     let empty = json!({});
     let role = json!({"host_role": "worker"});
@@ -143,7 +144,7 @@ fn ids_that_are_no_ids_are_refused_and_unknown_ones_are_not_found(database: Data
         let ask = |infra_env: &str, host: &str| {
             let path = path.replace("{ie}", infra_env).replace("{h}", host);
             let body = body.map(Value::to_string);
-            asker.ask(
+            client.request(
                 method,
                 &format!("{BASE_PATH}{path}"),
                 body.as_deref().map(str::as_bytes),
@@ -157,38 +158,38 @@ fn ids_that_are_no_ids_are_refused_and_unknown_ones_are_not_found(database: Data
             "00000000-0000-4000-8000-00000000000g",
             "%F0%9F%92%A9",
         ] {
-            let words = ask(bad, &unknown).expect(400).words();
+            let words = ask(bad, &unknown).expect(400).error_message();
             assert!(!words.is_empty(), "{method} {path}");
             if path.contains("{h}") {
-                ask(known, bad).expect(400).words();
+                ask(known, bad).expect(400).error_message();
             }
         }
-        let words = ask(&unknown, &unknown).expect(404).words();
+        let words = ask(&unknown, &unknown).expect(404).error_message();
         assert!(words.contains(&unknown), "{method} {path}: {words}");
         if path.contains("{h}") {
             let missing = ask(known, &unknown).expect(404);
             assert_eq!(missing.json()["code"], "404");
-            assert!(missing.words().contains(&unknown));
+            assert!(missing.error_message().contains(&unknown));
         }
     }
     // A host is known in its InfraEnv only.
-    let other = crate::database::infra_env(&asker);
-    let host = register(&asker, &infra_env, 1);
-    asker.get(&host).expect(200);
-    asker.get(&host.replace(&infra_env, &other)).expect(404);
+    let other = crate::database::infra_env(&client);
+    let host = register(&client, &infra_env, 1);
+    client.get(&host).expect(200);
+    client.get(&host.replace(&infra_env, &other)).expect(404);
 }
 
 fn unknown_paths_and_methods_are_told_with_what_there_is(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
+    let client = service.http();
+    let infra_env = infra_env(&client);
     for path in [
         "/",
         "/nothing",
         "/api/assisted-install/v1/infra-envs",
         &format!("{BASE_PATH}/nothing"),
     ] {
-        let answer = asker.ask("GET", path, None).expect(404);
+        let answer = client.request("GET", path, None).expect(404);
         assert_eq!(
             answer.json(),
             json!({"code": 404, "message": format!("path {path} was not found")})
@@ -206,8 +207,8 @@ fn unknown_paths_and_methods_are_told_with_what_there_is(database: Database) {
         ("POST", versions.as_str(), &["GET"]),
         ("DELETE", "/health", &["GET"]),
     ] {
-        let answer = asker.ask(method, path, Some(b"{}")).expect(405);
-        let words = answer.words();
+        let answer = client.request(method, path, Some(b"{}")).expect(405);
+        let words = answer.error_message();
         for name in allowed {
             assert!(
                 answer.header("allow").contains(name),
@@ -223,15 +224,15 @@ fn unknown_paths_and_methods_are_told_with_what_there_is(database: Database) {
         );
     }
     for path in [format!("/{list}"), list.replace('/', "//"), format!("{list}//")] {
-        let found = asker.ask("GET", &path, None).expect(200).json();
+        let found = client.request("GET", &path, None).expect(200).json();
         assert_eq!(found.as_array().map(Vec::len), Some(1), "{path}");
     }
 }
 
 fn every_answer_has_the_request_id(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
+    let client = service.http();
+    let infra_env = infra_env(&client);
     let mut seen = std::collections::BTreeSet::new();
     for (method, path) in [
         ("GET", "/health".to_owned()),
@@ -243,18 +244,23 @@ fn every_answer_has_the_request_id(database: Database) {
         ("GET", format!("{BASE_PATH}/infra-envs/no-id")),
         ("GET", "/boot/nothing/discovery.iso".to_owned()),
     ] {
-        let made = asker.ask(method, &path, None).header("x-request-id").to_owned();
+        let made = client
+            .request(method, &path, None)
+            .header("x-request-id")
+            .to_owned();
         assert!(made.len() >= 16, "{method} {path}: {made:?}");
         assert!(seen.insert(made), "{method} {path}: an id was given twice");
-        let given = asker.with("X-Request-ID", "my-own-id-7").ask(method, &path, None);
+        let given = client
+            .with("X-Request-ID", "my-own-id-7")
+            .request(method, &path, None);
         assert_eq!(given.header("x-request-id"), "my-own-id-7", "{method} {path}");
-        let odd = asker
+        let odd = client
             .with("X-Request-ID", &"x".repeat(500))
-            .ask(method, &path, None);
+            .request(method, &path, None);
         assert!(odd.header("x-request-id").len() <= 64, "{method} {path}");
     }
     // The id is with the event that the request caused.
-    let made = asker
+    let made = client
         .with("X-Request-ID", "who-did-this")
         .post("/infra-envs", &json!({"name": "two", "pull_secret": PULL_SECRET}))
         .expect(201)
@@ -268,13 +274,13 @@ fn every_answer_has_the_request_id(database: Database) {
 
 fn long_answers_are_compressed_for_those_who_ask(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    let infra_env = infra_env(&asker);
+    let client = service.http();
+    let infra_env = infra_env(&client);
     for n in 1..=3 {
-        known_host(&asker, &infra_env, n);
+        known_host(&client, &infra_env, n);
     }
     let path = format!("{infra_env}/hosts");
-    let plain = asker.get(&path).expect(200);
+    let plain = client.get(&path).expect(200);
     assert_eq!(plain.header("content-encoding"), "");
     assert!(
         plain
@@ -282,7 +288,7 @@ fn long_answers_are_compressed_for_those_who_ask(database: Database) {
             .to_ascii_lowercase()
             .contains("accept-encoding")
     );
-    let packed = asker.with("Accept-Encoding", "gzip").get(&path).expect(200);
+    let packed = client.with("Accept-Encoding", "gzip").get(&path).expect(200);
     assert_eq!(packed.header("content-encoding"), "gzip");
     assert!(
         packed.body.len() * 2 < plain.body.len(),
@@ -295,7 +301,7 @@ fn long_answers_are_compressed_for_those_who_ask(database: Database) {
         .read_to_string(&mut text)
         .unwrap();
     assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), plain.json());
-    let short = asker
+    let short = client
         .with("Accept-Encoding", "gzip")
         .get("/infra-envs?owner=nobody")
         .expect(200);
@@ -307,9 +313,9 @@ fn long_answers_are_compressed_for_those_who_ask(database: Database) {
 
 fn the_service_describes_itself(database: Database) {
     let service = database.serve();
-    let asker = Asker::of(&service);
-    asker.ask("GET", "/health", None).expect(200);
-    let ready = asker.ask("GET", "/ready", None).expect(200).json();
+    let client = service.http();
+    client.request("GET", "/health", None).expect(200);
+    let ready = client.request("GET", "/ready", None).expect(200).json();
     assert_eq!(ready["database"], "ok");
     assert!(
         ready["live_image"]
@@ -317,7 +323,7 @@ fn the_service_describes_itself(database: Database) {
             .is_some_and(|words| !words.is_empty()),
         "{ready}"
     );
-    let metrics = asker.ask("GET", "/metrics", None).expect(200).text();
+    let metrics = client.request("GET", "/metrics", None).expect(200).text();
     assert!(
         metrics.contains("muster_http_request_duration_seconds"),
         "{metrics}"
@@ -327,12 +333,12 @@ fn the_service_describes_itself(database: Database) {
         "/api/assisted-install/openapi",
         "/api/assisted-install/v2/openapi",
     ];
-    let [one, two] = paths.map(|path| asker.ask("GET", path, None).expect(200).json());
+    let [one, two] = paths.map(|path| client.request("GET", path, None).expect(200).json());
     assert_eq!(one, two);
     let printed: Value = serde_json::from_str(&service.muster(&["openapi"])).unwrap();
     assert_eq!(one, printed, "the service and `muster openapi` say the same");
 
-    let versions = asker.get("/component-versions").expect(200).json();
+    let versions = client.get("/component-versions").expect(200).json();
     for name in [
         "assisted-installer-service",
         "discovery-agent",
@@ -342,7 +348,7 @@ fn the_service_describes_itself(database: Database) {
         assert!(versions["versions"][name].is_string(), "{versions}");
     }
     assert!(versions.get("release_tag").is_none());
-    let all = asker.get("/openshift-versions").expect(200).json();
+    let all = client.get("/openshift-versions").expect(200).json();
     let all = all.as_object().unwrap();
     assert!(all.len() > 1 && all.values().filter(|version| version["default"] == true).count() == 1);
     for (name, version) in all {
@@ -350,18 +356,18 @@ fn the_service_describes_itself(database: Database) {
         assert_eq!(version["support_level"], "production");
         assert_eq!(version["cpu_architectures"], json!(["x86_64"]));
     }
-    let newest = asker
+    let newest = client
         .get("/openshift-versions?only_latest=true")
         .expect(200)
         .json();
     assert_eq!(newest.as_object().unwrap().len(), 1);
-    let some = asker.get("/openshift-versions?version=4.2").expect(200).json();
+    let some = client.get("/openshift-versions?version=4.2").expect(200).json();
     assert!(
         some.as_object().unwrap().keys().all(|name| name.contains("4.2"))
             && !some.as_object().unwrap().is_empty()
     );
-    asker
+    client
         .get("/openshift-versions?only_latest=perhaps")
         .expect(400)
-        .words();
+        .error_message();
 }

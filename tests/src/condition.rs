@@ -1,24 +1,41 @@
-//! Waiting for something that cannot wake us: asked again and again, until a deadline.
+//! Waits for conditions that cannot wake us: they are checked again and again, until a deadline.
 
 use std::time::{Duration, Instant};
 
-/// How often a condition is looked at.
-const INTERVAL: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Asks `look` until it answers `Ok`, and returns that.
+/// Calls `check` until it returns `Ok`, and returns that.
 ///
 /// # Panics
-/// After `limit`, with `what` and the last thing that `look` saw instead.
+/// After `limit`, with `what` and the last thing that `check` saw instead.
 #[track_caller]
-pub fn await_condition<T>(what: &str, limit: Duration, mut look: impl FnMut() -> Result<T, String>) -> T {
+pub fn await_condition<T>(what: &str, limit: Duration, mut check: impl FnMut() -> Result<T, String>) -> T {
     let end = Instant::now() + limit;
     loop {
-        match look() {
+        match check() {
             Ok(value) => return value,
             Err(seen) if Instant::now() >= end => {
                 panic!("waited {} s for {what}; last seen: {seen}", limit.as_secs())
             }
-            Err(_) => std::thread::sleep(INTERVAL),
+            Err(_) => std::thread::sleep(CHECK_INTERVAL),
         }
+    }
+}
+
+/// Checks for so long that something does not happen.
+///
+/// # Panics
+/// As soon as `check` returns an error, with `what` and that.
+#[track_caller]
+pub fn assert_throughout(what: &str, window: Duration, mut check: impl FnMut() -> Result<(), String>) {
+    let end = Instant::now() + window;
+    loop {
+        if let Err(seen) = check() {
+            panic!("{what} did not hold for {} s: {seen}", window.as_secs());
+        }
+        if Instant::now() >= end {
+            return;
+        }
+        std::thread::sleep(CHECK_INTERVAL);
     }
 }

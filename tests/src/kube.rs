@@ -2,11 +2,9 @@
 //! the same release. `.ci/kube` provides the programs. Source of flags and figures: docs/protocol/kube-lab.md.
 
 mod control_plane;
-mod http;
 mod kubectl;
 mod programs;
 
 pub use control_plane::{ControlPlane, Settings};
-pub use http::{Answered, Http, TABLE};
 pub use kubectl::{Kubectl, Said};
 pub use programs::program;

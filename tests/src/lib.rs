@@ -13,6 +13,7 @@
 pub mod artifacts;
 pub mod condition;
 pub mod fleet;
+pub mod http;
 pub mod initramfs;
 pub mod kube;
 pub mod ports;

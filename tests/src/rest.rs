@@ -1,7 +1,6 @@
 //! A small client of the service's REST API: what the scenarios ask.
 
 use std::fs::File;
-use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,8 +13,8 @@ use muster_api::inventory::Inventory;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use ureq::Agent;
-use ureq::http::{Method, Request};
+
+use crate::http::HttpClient;
 
 /// A pull secret of the right shape that opens nothing.
 pub const PULL_SECRET: &str = r#"{"auths":{"registry.lab.example":{"auth":"bGFiOnRvbGQtdG8tbm9ib2R5"}}}"#;
@@ -52,65 +51,40 @@ pub type Answer<T> = Result<T, RestError>;
 /// A client of one service.
 #[derive(Debug, Clone)]
 pub struct Client {
-    base: String,
-    token: Option<String>,
-    agent: Agent,
+    http: HttpClient,
 }
 
 impl Client {
     /// For the service at that URL (without a path).
     pub fn new(base: &str) -> Self {
-        let agent = Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_global(Some(Duration::from_secs(120)));
         Self {
-            base: base.to_owned(),
-            token: None,
-            agent: agent.build().into(),
+            http: HttpClient::new(base).timeout(Duration::from_secs(120)),
         }
     }
 
     /// With an operator's token.
     #[must_use]
     pub fn with_token(mut self, token: &str) -> Self {
-        self.token = Some(token.to_owned());
+        self.http = self.http.with_token(token);
         self
     }
 
     /// The service's URL.
     pub fn base(&self) -> &str {
-        &self.base
+        self.http.base()
     }
 
     /// Asks `path` (from the root of the service) and returns status and body.
-    pub fn request(&self, method: &Method, path: &str, body: Option<&Value>) -> Answer<(u16, String)> {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.base));
-        if let Some(token) = &self.token {
-            request = request.header("Authorization", format!("Bearer {token}"));
-        }
-        let sent = match body {
-            Some(body) => {
-                let request = request
-                    .header("Content-Type", "application/json")
-                    .body(body.to_string());
-                self.agent.run(request.map_err(transport)?)
-            }
-            None => self.agent.run(request.body(()).map_err(transport)?),
-        };
-        let mut answer = sent.map_err(transport)?;
-        let status = answer.status().as_u16();
-        let text = answer
-            .body_mut()
-            .with_config()
-            .limit(256 << 20)
-            .read_to_string()
-            .map_err(transport)?;
-        Ok((status, text))
+    pub fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Answer<(u16, String)> {
+        let body = body.map(Value::to_string);
+        let answer = self
+            .http
+            .try_request(method, path, body.as_ref().map(String::as_bytes));
+        let answer = answer.map_err(RestError::Transport)?;
+        Ok((answer.status, answer.text()))
     }
 
-    fn ask<T: DeserializeOwned>(&self, method: &Method, path: &str, body: Option<&Value>) -> Answer<T> {
+    fn ask<T: DeserializeOwned>(&self, method: &str, path: &str, body: Option<&Value>) -> Answer<T> {
         let (status, text) = self.request(method, &format!("{BASE_PATH}{path}"), body)?;
         if !(200..300).contains(&status) {
             return Err(RestError::Status(status, text));
@@ -119,12 +93,12 @@ impl Client {
     }
 
     fn get<T: DeserializeOwned>(&self, path: &str) -> Answer<T> {
-        self.ask(&Method::GET, path, None)
+        self.ask("GET", path, None)
     }
 
     /// Whether the service says that it is ready.
     pub fn is_ready(&self) -> Answer<()> {
-        match self.request(&Method::GET, "/ready", None)? {
+        match self.request("GET", "/ready", None)? {
             (200, _) => Ok(()),
             (status, body) => Err(RestError::Status(status, body)),
         }
@@ -142,12 +116,12 @@ impl Client {
         if let (Some(body), Value::Object(more)) = (body.as_object_mut(), more) {
             body.extend(more);
         }
-        self.ask(&Method::POST, "/infra-envs", Some(&body))
+        self.ask("POST", "/infra-envs", Some(&body))
     }
 
     /// Changes an InfraEnv.
     pub fn update_infra_env(&self, id: InfraEnvId, changes: &Value) -> Answer<InfraEnv> {
-        self.ask(&Method::PATCH, &format!("/infra-envs/{id}"), Some(changes))
+        self.ask("PATCH", &format!("/infra-envs/{id}"), Some(changes))
     }
 
     /// The URL of the discovery ISO, as machines are to use it.
@@ -182,16 +156,13 @@ impl Client {
 
     /// Writes what stands at `url` (any URL) to `file`; returns its length.
     pub fn download(&self, url: &str, file: &Path) -> Answer<u64> {
-        let mut answer = self.agent.get(url).call().map_err(transport)?;
+        let mut answer = HttpClient::new("").open(url).map_err(RestError::Transport)?;
         let status = answer.status().as_u16();
         if status != 200 {
-            return Err(RestError::Status(
-                status,
-                answer.body_mut().read_to_string().unwrap_or_default(),
-            ));
+            return Err(RestError::Status(status, answer.text().unwrap_or_default()));
         }
         let mut target = File::create(file).map_err(transport)?;
-        io::copy(&mut answer.body_mut().as_reader(), &mut target).map_err(transport)
+        answer.copy_to(&mut target).map_err(transport)
     }
 }
 

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use crate::artifacts;
 use crate::condition::await_condition;
+use crate::http::HttpClient;
 use crate::kube::Kubectl;
 use crate::ports::ReservedPort;
 use crate::process::{Program, command, run};
@@ -209,6 +210,16 @@ impl Service {
     /// A client with the operator's rights.
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// A client of REST and everything else on that port, without a credential.
+    pub fn http(&self) -> HttpClient {
+        HttpClient::new(&format!("http://127.0.0.1:{}", self.port()))
+    }
+
+    /// A client of the boot listener.
+    pub fn boot_http(&self) -> HttpClient {
+        HttpClient::new(&format!("http://127.0.0.1:{}", self.boot_port()))
     }
 
     /// The port of REST and everything else.

@@ -12,10 +12,9 @@ use rcgen::{
 };
 use serde_json::json;
 use tempfile::TempDir;
-use ureq::Agent;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::condition::await_condition;
+use crate::http::HttpClient;
 use crate::ports::ReservedPort;
 use crate::process::{Program, command};
 
@@ -24,6 +23,7 @@ use super::programs::program;
 
 /// Measured 2.7 s for the API server on an idle machine; a test shares two cores with emulated ones.
 const START_LIMIT: Duration = Duration::from_secs(120);
+const REQUEST_LIMIT: Duration = Duration::from_secs(20);
 /// What the administrator shows instead of a certificate, for clients that know no certificates. The server ends with the test.
 const TOKEN: &str = "token-of-the-labs-administrator";
 /// What production has that tests want: certificates are signed, owners' objects and namespaces' content go.
@@ -66,7 +66,7 @@ pub struct ControlPlane {
     etcd: Program,
     settings: Settings,
     ports: Ports,
-    agent: Agent,
+    client: HttpClient,
     folder: TempDir,
 }
 
@@ -120,7 +120,9 @@ impl ControlPlane {
             etcd,
             settings,
             ports,
-            agent: agent(&authority),
+            client: HttpClient::trusting(&url, authority.as_bytes())
+                .timeout(REQUEST_LIMIT)
+                .with_token(TOKEN),
             folder,
         };
         plane.await_ready();
@@ -132,9 +134,8 @@ impl ControlPlane {
 
     #[track_caller]
     fn await_ready(&mut self) {
-        let url = self.url();
         let Self {
-            server, etcd, agent, ..
+            server, etcd, client, ..
         } = self;
         let mut ask = |path: &str| {
             for program in [&mut *server, &mut *etcd] {
@@ -144,17 +145,10 @@ impl ControlPlane {
                     program.transcript().tail()
                 );
             }
-            let request = agent.get(format!("{url}{path}"));
-            let mut answer = request
-                .header("Authorization", format!("Bearer {TOKEN}"))
-                .call()
-                .map_err(|error| error.to_string())?;
-            match answer.status().as_u16() {
+            let answer = client.try_request("GET", path, None)?;
+            match answer.status {
                 200 => Ok(()),
-                status => Err(format!(
-                    "{path}: {status} {}",
-                    answer.body_mut().read_to_string().unwrap_or_default()
-                )),
+                status => Err(format!("{path}: {status} {}", answer.text())),
             }
         };
         // The namespace is made a moment after the server is ready.
@@ -290,22 +284,6 @@ fn launch_controllers(folder: &Path) -> Program {
         controllers,
         &folder.join("controllers.log"),
     )
-}
-
-/// Somebody who trusts that authority alone.
-fn agent(authority: &str) -> Agent {
-    let certificate =
-        Certificate::from_pem(authority.as_bytes()).expect("the lab's authority is a certificate");
-    let tls = TlsConfig::builder()
-        .root_certs(RootCerts::Specific(Arc::new(vec![certificate])))
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build();
-    let config = Agent::config_builder()
-        .tls_config(tls)
-        .http_status_as_error(false)
-        .timeout_global(Some(Duration::from_secs(20)))
-        .proxy(None);
-    config.build().into()
 }
 
 /// Writes keys, certificates, the token and the kubeconfig; answers the authority's certificate.

@@ -6,10 +6,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::condition::await_condition;
+use crate::http::HttpClient;
 use crate::process::{Program, command, output_within};
 
 use super::programs::program;
@@ -55,6 +58,25 @@ impl Kubectl {
             namespace: Some(name.to_owned()),
             ..self.clone()
         }
+    }
+
+    /// A client of the API server, with the authority and the token of the kubeconfig (that of the built-in API has both
+    /// inside).
+    ///
+    /// # Panics
+    /// If the kubeconfig is another.
+    #[track_caller]
+    pub fn http(&self) -> HttpClient {
+        let text = self.run(&["config", "view", "--raw", "--minify", "-o", "json"]);
+        let config: Value = serde_json::from_str(&text).expect("kubectl prints JSON");
+        let member = |pointer: &str| {
+            let found = config.pointer(pointer).and_then(Value::as_str);
+            found.unwrap_or_else(|| panic!("{}: no {pointer}", self.kubeconfig.display()))
+        };
+        let authority = STANDARD.decode(member("/clusters/0/cluster/certificate-authority-data"));
+        let authority = authority.expect("certificate-authority-data is base64");
+        let client = HttpClient::trusting(member("/clusters/0/cluster/server"), &authority);
+        client.with_token(member("/users/0/user/token"))
     }
 
     /// The kubeconfig.
