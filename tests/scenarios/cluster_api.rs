@@ -1,6 +1,6 @@
 //! Clusters over REST, and hosts that go into them and come back. Rules: docs/protocol/rest-behaviour.md#5 and §6.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use muster_tests::artifacts::live_image;
 use muster_tests::rest::PULL_SECRET;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::database::{
     Database, host_id, infra_env, inventory, known_host, on_each_database, register, reply,
 };
+use muster_tests::condition::await_condition;
 use muster_tests::http::HttpClient;
 
 on_each_database!(
