@@ -258,6 +258,7 @@ pub struct LogsProgressParams {
     Debug,
     Clone,
     Copy,
+    Default,
     PartialEq,
     Eq,
     Serialize,
@@ -275,6 +276,7 @@ pub enum LogsProgressState {
     Collecting,
     Completed,
     Timeout,
+    #[default]
     #[serde(rename = "")]
     #[strum(serialize = "")]
     None,

@@ -136,7 +136,7 @@ impl Clusters {
     /// Applies a change to the newest state.
     pub async fn update(&self, id: ClusterId, params: &ClusterUpdateParams) -> Result<Cluster> {
         self.change(id, |found| {
-            let outcome = update::update(found, params.clone(), now())?;
+            let outcome = update(found, params.clone(), now())?;
             Ok(outcome.changed.then_some((outcome.cluster, outcome.events)))
         })
         .await

@@ -137,7 +137,7 @@ impl InfraEnvs {
     /// Applies a change to the newest state.
     pub async fn update(&self, id: InfraEnvId, params: &InfraEnvUpdateParams) -> Result<Arc<InfraEnv>> {
         self.change(id, |found| {
-            let outcome = update::update(found, params.clone(), now())?;
+            let outcome = update(found, params.clone(), now())?;
             Ok(outcome.changed.then_some((outcome.infra_env, outcome.events)))
         })
         .await

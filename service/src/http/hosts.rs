@@ -77,7 +77,7 @@ pub fn agent_routes() -> OpenApiRouter<Arc<App>> {
 pub async fn view(app: &App, found: &Host) -> Result<HostView, Problem> {
     let kube = app.infra_envs.belongs_to_kube(found.infra_env_id).await?;
     let seen = app.check_ins.last((found.infra_env_id, found.id));
-    Ok(host::view::view(
+    Ok(host::view(
         found,
         Shown {
             last_seen: seen.as_ref().map(|seen| seen.at),

@@ -50,5 +50,5 @@ pub fn files_route() -> UtoipaMethodRouter<Arc<App>> {
 }
 
 fn view(app: &App, infra_env: &InfraEnv) -> InfraEnvView {
-    infra_env::view::view(infra_env, &app.urls.iso(infra_env), None, super::hosts::USER)
+    infra_env::view(infra_env, &app.urls.iso(infra_env), None, super::hosts::USER)
 }

@@ -4,7 +4,7 @@
 //! may take the Agent meanwhile), and `Connected` is False only when the host counts as disconnected.
 
 use muster_core::host::{Host, HostState};
-use muster_core::validate;
+use muster_core::validate::{self, CheckId};
 
 /// The types, in the order of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -292,10 +292,10 @@ fn requirements_met(host: &Host, approved: bool) -> Finding {
 fn validated(host: &Host) -> Finding {
     use {Reason as R, Truth as T};
     let checks = &host.data.validations;
-    let told = |failed: &[String]| -> String {
+    let told = |failed: &[CheckId]| -> String {
         let messages: Vec<&str> = failed
             .iter()
-            .filter_map(|id| validate::find(checks, id))
+            .filter_map(|check| validate::find(checks, *check))
             .map(|check| check.message.as_str())
             .collect();
         messages.join(", ")

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use muster_api::host::{DiskConfigParams, DiskRole, HostRole, HostRoleUpdate, HostUpdateParams, KeyValue};
-use muster_core::host::{Host, HostState, Phase, disks, hostname, labels};
+use muster_core::host::{Host, disks, hostname, labels};
 use muster_core::secret::Secret;
 use muster_resources::AgentSpec;
 
@@ -34,11 +34,7 @@ pub struct Edits {
 
 /// Whether settings of the host still count. In other states changes of the spec wait.
 pub fn is_open(host: &Host) -> bool {
-    match host.state.phase() {
-        Phase::Pool | Phase::PreInstall => true,
-        Phase::Moving => host.state == HostState::Binding,
-        Phase::Installing | Phase::Ended => false,
-    }
+    host.state.takes_settings()
 }
 
 /// The difference between `spec` and `host`.

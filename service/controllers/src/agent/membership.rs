@@ -102,7 +102,7 @@ fn leave(host: &Host, present: ClusterId, clusters: &Clusters<'_>) -> Move {
         Phase::Installing => Move::Never(
             "clusterDeploymentName: the cluster is being installed, and the host cannot leave it before that has ended".into(),
         ),
-        Phase::Moving | Phase::Pool => Move::Later(format!(
+        Phase::Moving | Phase::Unbound => Move::Later(format!(
             "clusterDeploymentName: the host is {} and leaves its cluster when that is over: {}",
             host.state.status().name(),
             host.data.status_info

@@ -30,7 +30,10 @@ pub fn annotations(host: &Host) -> BTreeMap<&'static str, String> {
     };
     let inventory = fits(inventory, 0);
     let checks = fits(checks, inventory.len());
-    let stage = data.progress.as_ref().map_or("", |progress| &progress.stage);
+    let stage = data
+        .progress
+        .as_ref()
+        .map_or("", |progress| progress.stage.name());
     let mut annotations = BTreeMap::from([
         (annotation::AGENT_STATE, host.state.status().name().to_owned()),
         (annotation::AGENT_ROLE, data.role.name().to_owned()),

@@ -6,7 +6,7 @@
 //! middle of something cannot go on, and nobody knows how it ended: it becomes `error` and says so, until somebody resets or unbinds it.
 
 use kube::ResourceExt;
-use muster_api::host::{HostKind, HostRole, HostStatus};
+use muster_api::host::{HostKind, HostRole, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
@@ -34,7 +34,7 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
     let status: HostStatus = told(annotation::AGENT_STATE).parse().ok()?;
     let inventory: Option<Inventory> = parsed(told(annotation::AGENT_INVENTORY));
     let role: HostRole = told(annotation::AGENT_ROLE).parse().unwrap_or_default();
-    let stage = told(annotation::AGENT_CURRENT_STAGE);
+    let stage: Option<HostStage> = told(annotation::AGENT_CURRENT_STAGE).parse().ok();
     let (state, info) = state(status, place.cluster_id.is_some());
     let bound = match state {
         HostState::DiscoveringUnbound => None,
@@ -61,8 +61,8 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
             .flat_map(|told| &told.disks)
             .map(|_| Vec::new())
             .collect(),
-        progress: (!stage.is_empty()).then(|| Progress {
-            stage: stage.to_owned(),
+        progress: stage.map(|stage| Progress {
+            stage,
             percentage: 0,
             info: String::new(),
             stage_started_at: now,

@@ -1,10 +1,10 @@
 //! What an Agent's status says of its host: a pure function. Source: docs/protocol/kube-controllers.md#4.3; the recorded objects are the judge.
 
-use muster_api::host::{HostKind, HostRole};
+use muster_api::host::HostKind;
 use muster_api::steps::NtpSourceState;
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationStatus;
-use muster_core::host::{Host, HostData, HostState, stages};
+use muster_core::host::{Host, HostData, stages};
 use muster_resources::{
     AgentDebugInfo, AgentStatus, Condition, DeprovisionInfo, HostProgress, NtpSource, ValidationResult,
     ValidationsInfo,
@@ -39,7 +39,7 @@ pub fn of_host(look: &Look<'_>, before: &AgentStatus, now: Timestamp) -> AgentSt
     let (host, data) = (look.host, &look.host.data);
     AgentStatus {
         bootstrap: data.bootstrap.then_some(true),
-        role: Some(role(data).name().to_owned()),
+        role: Some(data.effective_role().name().to_owned()),
         inventory: host
             .inventory
             .as_ref()
@@ -66,7 +66,7 @@ pub fn of_host(look: &Look<'_>, before: &AgentStatus, now: Timestamp) -> AgentSt
         deprovision_info: look
             .left
             .or(before.deprovision_info.as_ref())
-            .filter(|_| is_leaving(host))
+            .filter(|_| host.state.is_leaving())
             .cloned(),
     }
 }
@@ -87,31 +87,11 @@ pub fn not_cleaned_up(why: &str, before: &AgentStatus, now: Timestamp) -> AgentS
     }
 }
 
-/// The role given, else the one suggested.
-fn role(data: &HostData) -> HostRole {
-    if data.role == HostRole::AutoAssign {
-        data.suggested_role
-    } else {
-        data.role
-    }
-}
-
 fn kind(kind: HostKind) -> &'static str {
     match kind {
         HostKind::Host => "Host",
         HostKind::AddToExistingClusterHost => "AddToExistingClusterHost",
     }
-}
-
-/// On the way out of a cluster.
-fn is_leaving(host: &Host) -> bool {
-    matches!(
-        host.state,
-        HostState::Unbinding
-            | HostState::UnbindingPendingUserAction
-            | HostState::Reclaiming
-            | HostState::ReclaimingRebooting
-    )
 }
 
 fn kept<'a>(
@@ -125,18 +105,15 @@ fn kept<'a>(
 }
 
 fn progress(data: &HostData) -> Option<HostProgress> {
-    let progress = data
-        .progress
-        .as_ref()
-        .filter(|progress| !progress.stage.is_empty())?;
-    let stages = stages::of(role(data), data.kind, true);
+    let progress = data.progress.as_ref()?;
+    let stages = stages::of(data.effective_role(), data.kind, true);
     Some(HostProgress {
-        current_stage: Some(progress.stage.clone()),
+        current_stage: Some(progress.stage.name().to_owned()),
         progress_info: Some(progress.info.clone()).filter(|info| !info.is_empty()),
         installation_percentage: Some(progress.percentage).filter(|percentage| *percentage != 0),
         stage_start_time: Some(time(progress.stage_started_at)),
         stage_update_time: Some(time(progress.stage_updated_at)),
-        progress_stages: stages.iter().map(|stage| (*stage).to_owned()).collect(),
+        progress_stages: stages.iter().map(|stage| stage.name().to_owned()).collect(),
     })
 }
 

@@ -7,7 +7,6 @@ use muster_api::steps::{
 };
 use muster_core::findings::{self, changed, matters_to_others, peers_matter, sees};
 use muster_core::host::{Finding, HostReports, Peer, Sees};
-use muster_core::validate::Look;
 
 use crate::registry::scene::{Place, Scene, peer};
 
@@ -70,11 +69,7 @@ fn dead(remote: &mut ConnectivityRemoteHost) {
 }
 
 fn found(scene: &Scene) -> Vec<Finding> {
-    findings::evaluate(&Look {
-        host: &scene.host,
-        facts: &scene.facts(),
-        now: scene.world.now,
-    })
+    findings::evaluate(&scene.host, &scene.facts())
 }
 
 /// What is found, as `kind about: names`.

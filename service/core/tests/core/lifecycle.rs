@@ -156,12 +156,12 @@ impl Teller {
             ["progress", ..] => {
                 let told = line.strip_prefix("progress ").unwrap();
                 let (stage, info) = told.split_once(": ").unwrap_or((told, ""));
-                let (stage, info) = (stage.to_owned(), info.to_owned());
+                let (stage, info) = (Some(stage.parse().unwrap()), info.to_owned());
                 self.happens(&HostEvent::Progressed { stage, info });
             }
             ["logs", "uploaded"] => self.happens(&HostEvent::LogsUploaded),
             ["logs", state] => {
-                let state = (*state).to_owned();
+                let state = state.parse().unwrap();
                 self.happens(&HostEvent::LogsProgressed { state });
             }
             ["arguments", "of", step] => self.arguments_of(step),
@@ -283,7 +283,7 @@ impl Teller {
             &host.data.installation_disk_path
         };
         let progress = host.data.progress.as_ref();
-        let progress = progress.map(|p| format!(" at {} ({} %)", p.stage, p.percentage));
+        let progress = progress.map(|p| format!(" at {} ({} %)", p.stage.name(), p.percentage));
         let progress = progress.unwrap_or_default();
         let text = format!(
             "{} is {}{progress}, disk {disk}: {}",

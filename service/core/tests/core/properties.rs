@@ -1,7 +1,10 @@
 //! Whatever happens in whatever order, a host stays legal.
 
 use chrono::Duration;
-use muster_api::host::{DiskConfigParams, DiskRole, HostKind, HostRole, HostUpdateParams, MediaStatus};
+use muster_api::host::{
+    DiskConfigParams, DiskRole, HostKind, HostRole, HostStage, HostUpdateParams, LogsProgressState,
+    MediaStatus,
+};
 use muster_api::inventory::{
     Cpu, Disk, Eligibility, Interface, Inventory, Iscsi, Memory, Route, SystemVendor, Truncation,
 };
@@ -121,12 +124,13 @@ fn registration() -> impl Strategy<Value = HostEvent> {
     })
 }
 
-fn stage() -> impl Strategy<Value = String> {
+fn stage() -> impl Strategy<Value = Option<HostStage>> {
     let list = stages::of(HostRole::Worker, HostKind::Host, true);
     prop_oneof![
-        proptest::sample::select(list).prop_map(str::to_owned),
-        Just("Failed".to_owned()),
-        word()
+        proptest::sample::select(list).prop_map(Some),
+        Just(Some(HostStage::Failed)),
+        Just(Some(HostStage::WaitingForBootkube)),
+        Just(None)
     ]
 }
 
@@ -156,8 +160,12 @@ fn in_a_cluster() -> impl Strategy<Value = HostEvent> {
         ]),
         (stage(), word()).prop_map(|(stage, info)| HostEvent::Progressed { stage, info }),
         word().prop_map(HostEvent::TangReported),
-        prop_oneof![Just("requested"), Just("collecting"), Just("odd")]
-            .prop_map(|state| HostEvent::LogsProgressed { state: state.into() }),
+        prop_oneof![
+            Just(LogsProgressState::Requested),
+            Just(LogsProgressState::Collecting),
+            Just(LogsProgressState::None)
+        ]
+        .prop_map(|state| HostEvent::LogsProgressed { state }),
         (word(), any::<i64>()).prop_map(|(path, io_sync_duration)| HostEvent::DiskSpeedReported {
             exit_code: 0,
             response: DiskSpeedCheckResponse {
@@ -188,12 +196,15 @@ fn story() -> impl Strategy<Value = Vec<(HostEvent, i64, bool)>> {
 }
 
 fn is_legal(host: &Host) {
-    let gate_failures: Vec<&str> = CheckId::ALL
-        .iter()
-        .filter(|check| CheckId::POOL_GATE.contains(check))
-        .filter(|check| !validate::holds(&host.data.validations, **check))
-        .map(|check| check.id())
-        .collect();
+    let gate_failures: Vec<CheckId> = [
+        CheckId::HasMinCpuCores,
+        CheckId::HasMinMemory,
+        CheckId::HasMinValidDisks,
+        CheckId::HostnameValid,
+    ]
+    .into_iter()
+    .filter(|check| !validate::holds(&host.data.validations, *check))
+    .collect();
     let stuck = |state: &HostState| assert!(host.due_at.is_none(), "{state:?} {:?}", host.due_at);
     match &host.state {
         HostState::DiscoveringUnbound | HostState::Discovering | HostState::Unbinding => {
@@ -231,7 +242,7 @@ fn is_legal(host: &Host) {
             | HostState::UnbindingPendingUserAction
             | HostState::Reclaiming
             | HostState::ReclaimingRebooting
-    ) || host.state.phase() == Phase::Pool;
+    ) || host.state.phase() == Phase::Unbound;
     assert_eq!(host.cluster_id.is_none(), out_of_clusters, "{:?}", host.state);
     if out_of_clusters {
         assert_eq!(host.data.kind, HostKind::Host);
@@ -243,7 +254,7 @@ fn is_legal(host: &Host) {
     assert!(!host.data.status_info.is_empty() && host.data.status_info.len() <= 2040);
     let disks = host.inventory.iter().flat_map(|inventory| &inventory.disks);
     let mut disks = disks.filter(|disk| disk.id == host.data.installation_disk_id);
-    let chooses = matches!(host.state.phase(), Phase::Pool | Phase::PreInstall);
+    let chooses = matches!(host.state.phase(), Phase::Unbound | Phase::PreInstall);
     if chooses && host.inventory.is_some() && !host.data.installation_disk_id.is_empty() {
         assert!(disks.any(|disk| disk.installation_eligibility.eligible));
     }
@@ -264,12 +275,12 @@ fn tells_everything(old: &Host, step: &Step) {
         count("host_media_disconnected"),
         usize::from(next.data.media_status == lost && old.data.media_status != lost)
     );
-    let failing = |host: &Host, id: &str| {
-        validate::find(&host.data.validations, id).map(|row| row.status == ValidationStatus::Failure)
+    let failing = |host: &Host, check: CheckId| {
+        validate::find(&host.data.validations, check).map(|row| row.status == ValidationStatus::Failure)
     };
     let newly_failed = CheckId::ALL
         .iter()
-        .filter(|check| failing(old, check.id()) == Some(false) && failing(next, check.id()) == Some(true))
+        .filter(|check| failing(old, **check) == Some(false) && failing(next, **check) == Some(true))
         .count();
     assert_eq!(count("host_validation_failed"), newly_failed);
     for event in &step.events {

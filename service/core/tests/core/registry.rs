@@ -7,9 +7,10 @@ pub mod scene;
 
 use std::collections::BTreeSet;
 
+use muster_api::host::HostStage;
 use muster_api::steps::{NtpSource, NtpSourceState};
 use muster_api::validation::ValidationStatus;
-use muster_core::validate::{self, CheckId, Conditions, Gate, Look, Verdict};
+use muster_core::validate::{self, CheckContext, CheckId, Conditions, Gate, Verdict};
 
 use scene::{Place, Scene};
 
@@ -101,19 +102,12 @@ fn table() -> Vec<Row> {
 }
 
 fn judge(scene: &Scene, check: CheckId) -> Verdict {
-    check.check(&Look {
-        host: &scene.host,
-        facts: &scene.facts(),
-        now: scene.world.now,
-    })
+    let facts = scene.facts();
+    check.verdict(&CheckContext::new(&scene.host, &facts, scene.world.now))
 }
 
 fn evaluate(scene: &Scene) -> muster_api::validation::ValidationsInfo {
-    validate::evaluate(&Look {
-        host: &scene.host,
-        facts: &scene.facts(),
-        now: scene.world.now,
-    })
+    validate::evaluate(&scene.host, &scene.facts(), scene.world.now)
 }
 
 #[test]
@@ -230,11 +224,12 @@ fn rows_that_nobody_can_help_disappear_as_the_installation_goes_on() {
     let gone = |scene: &Scene| -> Vec<String> {
         let now = evaluate(scene);
         let ids = all.values().flatten().map(|row| row.id.clone());
-        ids.filter(|id| validate::find(&now, id).is_none()).collect()
+        ids.filter(|id| validate::find(&now, CheckId::from_id(id).unwrap()).is_none())
+            .collect()
     };
-    scene.stage("Writing image to disk");
+    scene.stage(HostStage::WritingImageToDisk);
     assert_eq!(gone(&scene), ["compatible-agent"]);
-    scene.stage("Rebooting");
+    scene.stage(HostStage::Rebooting);
     assert_eq!(
         gone(&scene),
         [
@@ -295,7 +290,7 @@ fn an_ignored_check_keeps_its_row_and_stands_in_nobodys_way() {
         assert_eq!(conditions(&[]).failed(gate), []);
     }
     assert!(conditions(&[]).holds(CheckId::HasInventory) && conditions(&[]).holds(CheckId::Connected));
-    assert_eq!(conditions(&[]).failed_in_the_pool(), []);
+    assert_eq!(conditions(&[]).failed_unbound(), []);
 }
 
 #[test]

@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use chrono::Duration;
+use muster_api::host::{HostStage, LogsProgressState};
 use muster_api::inventory::{Inventory, Truncation};
 use muster_core::host::{Host, HostEvent, HostState, RefusalClass};
+use muster_core::record::CheckId;
 
 use crate::world::{World, good_inventory};
 
@@ -19,9 +21,9 @@ fn unfit_inventory() -> Inventory {
     inventory
 }
 
-fn progress(stage: &str) -> HostEvent {
+fn progress(stage: HostStage) -> HostEvent {
     HostEvent::Progressed {
-        stage: stage.into(),
+        stage: Some(stage),
         info: String::new(),
     }
 }
@@ -69,34 +71,44 @@ fn specimens(kube: bool) -> Vec<(World, Host)> {
     make(&[unfit()], true);
     make(&[HostEvent::DeadlinePassed], true);
     make(&[install()], true);
-    make(&[install(), progress("Starting installation")], true);
+    make(&[install(), progress(HostStage::StartingInstallation)], true);
     if kube {
         make(
             &[
                 install(),
-                progress("Starting installation"),
-                progress("Rebooting"),
+                progress(HostStage::StartingInstallation),
+                progress(HostStage::Rebooting),
             ],
             true,
         );
-        make(&[install(), progress("Rebooting"), registered.clone()], true);
         make(
-            &[install(), progress("Rebooting"), HostEvent::DeadlinePassed],
+            &[install(), progress(HostStage::Rebooting), registered.clone()],
             true,
         );
-        make(&[install(), progress("Done")], true);
-        make(&[install(), progress("Done"), HostEvent::Reclaimed], true);
         make(
             &[
                 install(),
-                progress("Done"),
+                progress(HostStage::Rebooting),
+                HostEvent::DeadlinePassed,
+            ],
+            true,
+        );
+        make(&[install(), progress(HostStage::Done)], true);
+        make(
+            &[install(), progress(HostStage::Done), HostEvent::Reclaimed],
+            true,
+        );
+        make(
+            &[
+                install(),
+                progress(HostStage::Done),
                 HostEvent::Reclaimed,
                 HostEvent::BootArtifactsDownloaded,
             ],
             true,
         );
     } else {
-        make(&[install(), progress("Rebooting")], true);
+        make(&[install(), progress(HostStage::Rebooting)], true);
     }
     make(&[install(), failed.clone()], true);
     make(&[install(), cancelled.clone()], true);
@@ -108,7 +120,7 @@ fn specimens(kube: bool) -> Vec<(World, Host)> {
     world.kube = kube;
     let mut host = world.known_host_of_cluster();
     host.state = HostState::PendingForInput {
-        failed: vec!["machine-cidr-defined".into()],
+        failed: vec![CheckId::MachineCidrDefined],
     };
     all.push((world, host));
     all
@@ -142,10 +154,10 @@ fn happenings() -> Vec<(&'static str, HostEvent)> {
                 reason: String::new(),
             },
         ),
-        ("progress", progress("Writing image to disk")),
-        ("reboots", progress("Rebooting")),
-        ("done", progress("Done")),
-        ("tells Failed", progress("Failed")),
+        ("progress", progress(HostStage::WritingImageToDisk)),
+        ("reboots", progress(HostStage::Rebooting)),
+        ("done", progress(HostStage::Done)),
+        ("tells Failed", progress(HostStage::Failed)),
         (
             "cancel",
             HostEvent::Cancelled {
@@ -292,22 +304,22 @@ fn deadlines_are_those_of_the_table() {
         host.due_at.map(|due| (due - crate::world::start()).num_minutes())
     };
     let install = HostEvent::InstallRequested;
-    let minutes_at = |stage: &str| due_in(&[install.clone(), progress(stage)], true);
+    let minutes_at = |stage: HostStage| due_in(&[install.clone(), progress(stage)], true);
     assert_eq!(due_in(std::slice::from_ref(&install), true), Some(20));
-    assert_eq!(minutes_at("Starting installation"), Some(30));
-    assert_eq!(minutes_at("Installing"), Some(60));
-    assert_eq!(minutes_at("Writing image to disk"), Some(30));
-    assert_eq!(minutes_at("Waiting for control plane"), Some(60));
-    assert_eq!(minutes_at("Rebooting"), Some(40));
-    assert_eq!(minutes_at("Waiting for ignition"), Some(24 * 60));
-    assert_eq!(minutes_at("Configuring"), Some(60));
-    assert_eq!(minutes_at("Joined"), Some(60));
-    assert_eq!(minutes_at("Done"), None);
-    let reclaimed = [install.clone(), progress("Done"), HostEvent::Reclaimed];
+    assert_eq!(minutes_at(HostStage::StartingInstallation), Some(30));
+    assert_eq!(minutes_at(HostStage::Installing), Some(60));
+    assert_eq!(minutes_at(HostStage::WritingImageToDisk), Some(30));
+    assert_eq!(minutes_at(HostStage::WaitingForControlPlane), Some(60));
+    assert_eq!(minutes_at(HostStage::Rebooting), Some(40));
+    assert_eq!(minutes_at(HostStage::WaitingForIgnition), Some(24 * 60));
+    assert_eq!(minutes_at(HostStage::Configuring), Some(60));
+    assert_eq!(minutes_at(HostStage::Joined), Some(60));
+    assert_eq!(minutes_at(HostStage::Done), None);
+    let reclaimed = [install.clone(), progress(HostStage::Done), HostEvent::Reclaimed];
     assert_eq!(due_in(&reclaimed, true), Some(60));
     let cancelled = HostEvent::Cancelled { reason: "x".into() };
     let logs = HostEvent::LogsProgressed {
-        state: "requested".into(),
+        state: LogsProgressState::Requested,
     };
     assert_eq!(due_in(&[install.clone(), cancelled.clone()], true), None);
     assert_eq!(due_in(&[install, cancelled, logs], true), Some(10));

@@ -32,7 +32,7 @@ pub async fn update_host_logs_progress(
     Body(params): Body<LogsProgressParams>,
 ) -> Result<StatusCode, Problem> {
     let event = HostEvent::LogsProgressed {
-        state: params.logs_state.name().to_owned(),
+        state: params.logs_state,
     };
     app.hosts.apply(infra_env_id, host_id, event).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -32,10 +32,7 @@ pub async fn update_progress(
     Body(params): Body<HostProgressParams>,
 ) -> Result<StatusCode, Problem> {
     let event = HostEvent::Progressed {
-        stage: params
-            .current_stage
-            .map(|stage| stage.name().to_owned())
-            .unwrap_or_default(),
+        stage: params.current_stage,
         info: params.progress_info.unwrap_or_default(),
     };
     app.hosts.apply(infra_env_id, host_id, event).await?;

@@ -20,6 +20,7 @@ mod cases {
     use muster_api::steps::{FreeNetworkAddresses, NtpSource};
     use muster_api::validation::{ValidationResult, ValidationStatus};
     use muster_core::host::{Host, HostData, HostReports, HostState};
+    use muster_core::record::CheckId;
     use muster_core::secret::Secret;
     use muster_store::{HistoryRecord, HostBrief, StoreError};
 
@@ -37,7 +38,7 @@ mod cases {
             infra_env_id,
             cluster_id: None,
             state: HostState::InsufficientUnbound {
-                failed: vec!["has-min-cpu-cores".into()],
+                failed: vec![CheckId::HasMinCpuCores],
             },
             version: 0,
             due_at: Some(at(180)),

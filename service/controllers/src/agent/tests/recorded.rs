@@ -55,13 +55,16 @@ fn host_of(agent: &Value) -> Host {
     })))
     .expect("sources");
     let progress = &status["progress"];
-    data.progress = progress["currentStage"].as_str().map(|stage| Progress {
-        stage: stage.to_owned(),
-        percentage: progress["installationPercentage"].as_i64().unwrap_or_default(),
-        info: text(&progress["progressInfo"]),
-        stage_started_at: at(0),
-        stage_updated_at: at(0),
-    });
+    data.progress = progress["currentStage"]
+        .as_str()
+        .and_then(|stage| stage.parse().ok())
+        .map(|stage| Progress {
+            stage,
+            percentage: progress["installationPercentage"].as_i64().unwrap_or_default(),
+            info: text(&progress["progressInfo"]),
+            stage_started_at: at(0),
+            stage_updated_at: at(0),
+        });
     host
 }
 

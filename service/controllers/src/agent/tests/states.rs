@@ -121,7 +121,7 @@ fn an_agent_without_a_host_knows_nothing() {
 
 #[test]
 fn failed_checks_are_told_in_their_own_words() {
-    let failed = vec!["has-min-memory".to_owned()];
+    let failed = vec![muster_core::validate::CheckId::HasMinMemory];
     let mut host = host(HostState::Insufficient { failed });
     let check = muster_api::validation::ValidationResult {
         id: "has-min-memory".into(),

@@ -1,6 +1,6 @@
 //! Cases of checks that look at the machine, wherever it is.
 
-use muster_api::host::MediaStatus;
+use muster_api::host::{HostStage, MediaStatus};
 use muster_api::inventory::Truncation;
 use muster_api::steps::{
     ContainerImageAvailability, ContainerImageAvailabilityResult, DiskInfo, DiskSpeed, NtpSource,
@@ -247,13 +247,15 @@ fn of_presence() -> Vec<Case> {
         }),
         (C::Connected, Bound, Hidden, |s| {
             s.world.wait(chrono::Duration::hours(1));
-            s.stage("Rebooting");
+            s.stage(HostStage::Rebooting);
         }),
         (C::MediaConnected, Anywhere, Success, |_| ()),
         (C::MediaConnected, Anywhere, Failure, |s| {
             s.host.data.media_status = Some(MediaStatus::Disconnected)
         }),
-        (C::MediaConnected, Bound, Hidden, |s| s.stage("Configuring")),
+        (C::MediaConnected, Bound, Hidden, |s| {
+            s.stage(HostStage::Configuring)
+        }),
         (C::NtpSynced, Pool, Hidden, |_| ()),
         (C::NtpSynced, Anywhere, Success, |s| {
             ntp(s, NtpSourceState::Synced)
@@ -263,7 +265,7 @@ fn of_presence() -> Vec<Case> {
             s.world.infra_env.settings.ntp_sources = "198.51.100.1".into();
             ntp(s, NtpSourceState::Unreachable);
         }),
-        (C::NtpSynced, Bound, Hidden, |s| s.stage("Done")),
+        (C::NtpSynced, Bound, Hidden, |s| s.stage(HostStage::Done)),
         (C::TimeSyncedBetweenHostAndService, Anywhere, Success, |s| {
             s.world.clock_ahead = Some(3600)
         }),
@@ -281,7 +283,7 @@ fn of_presence() -> Vec<Case> {
             s.host.data.timestamp = 0;
         }),
         (C::TimeSyncedBetweenHostAndService, Bound, Hidden, |s| {
-            s.stage("Joined")
+            s.stage(HostStage::Joined)
         }),
         (C::CompatibleAgent, Anywhere, Success, |_| ()),
         (C::CompatibleAgent, Anywhere, Success, |s| {
@@ -291,7 +293,7 @@ fn of_presence() -> Vec<Case> {
             s.host.data.discovery_agent_version = format!("{AGENT}-old")
         }),
         (C::CompatibleAgent, Bound, Hidden, |s| {
-            s.stage("Starting installation")
+            s.stage(HostStage::StartingInstallation)
         }),
         (C::ContainerImagesAvailable, Anywhere, Success, |_| ()),
         (C::ContainerImagesAvailable, Anywhere, Success, |s| {

@@ -1,7 +1,7 @@
 //! A host with everything around it, in which all checks pass or do not apply; cases change one thing.
 
 use muster_api::cluster::ClusterNetwork;
-use muster_api::host::{HostRole, HostStatus};
+use muster_api::host::{HostRole, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId};
 use muster_api::inventory::Inventory;
 use muster_api::steps::{
@@ -88,9 +88,9 @@ impl Scene {
         &mut self.cluster().traits
     }
 
-    pub fn stage(&mut self, stage: &str) {
+    pub fn stage(&mut self, stage: HostStage) {
         self.host.data.progress = Some(Progress {
-            stage: stage.into(),
+            stage,
             percentage: 50,
             info: String::new(),
             stage_started_at: start(),

@@ -1,0 +1,6 @@
+//! Changes records: events happen to hosts, users create and update InfraEnvs and clusters. Views and instructions follow from
+//! the records.
+
+pub mod cluster;
+pub mod host;
+pub mod infra_env;

@@ -1,0 +1,14 @@
+//! Imports, updates and shows clusters.
+//!
+//! They exist before this service knows them, so there is one kind and one status (docs/protocol/host-lifecycle.md#15), and only users
+//! change one.
+
+pub mod events;
+pub mod ignore;
+mod import;
+mod update;
+pub mod view;
+
+pub use import::import;
+pub use update::{Update, update};
+pub use view::{Shape, view};

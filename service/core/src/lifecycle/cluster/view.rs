@@ -1,0 +1,241 @@
+//! Clusters as the API answers them. The recorded conversation is the judge of the shape.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ipnet::IpNet;
+use muster_api::BASE_PATH;
+use muster_api::cluster::{
+    Cluster as ClusterView, ClusterKind, ClusterNetwork, ClusterProgressInfo, ClusterStatus, HostNetwork,
+    IgnitionEndpoint, ImageInfo, LastInstallationPreparation, LoadBalancer, MachineNetwork,
+    MonitoredOperator, Platform, PlatformExternal, PlatformType, ServiceNetwork, Vip,
+};
+use muster_api::host::{Host as HostView, HostStatus};
+use muster_api::ids::HostId;
+use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};
+
+use crate::json::to_json;
+use crate::record::{Cluster, Host};
+
+/// The protocol answers one record in three shapes, which differ in what is absent, `null` or empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// To an import.
+    Imported,
+    /// By itself.
+    Alone,
+    /// In a list.
+    Listed,
+}
+
+/// `hosts`: those that are answered with it. `networks`: of its hosts. `user`: the owner's name (`admin`).
+pub fn view(
+    cluster: &Cluster,
+    shape: Shape,
+    hosts: Vec<HostView>,
+    networks: Vec<HostNetwork>,
+    deleted_at: Option<Timestamp>,
+    user: &str,
+) -> ClusterView {
+    let data = &cluster.data;
+    let traits = &data.traits;
+    let full = shape != Shape::Imported;
+    let proxy = |part: &Option<String>| part.clone().unwrap_or_default();
+    let first = |list: &[String]| list.first().cloned().unwrap_or_default();
+    let count =
+        |of: &dyn Fn(&&HostView) -> bool| i64::try_from(hosts.iter().filter(of).count()).unwrap_or(i64::MAX);
+    ClusterView {
+        kind: ClusterKind::AddHostsCluster,
+        id: cluster.id,
+        href: format!("{BASE_PATH}/clusters/{}", cluster.id),
+        name: data.name.clone(),
+        user_name: user.to_owned(),
+        email_domain: "Unknown".into(),
+        status: ClusterStatus::AddingHosts,
+        status_info: "The cluster exists; hosts can be added to it".into(),
+        status_updated_at: millis(Some(cluster.created_at)),
+        openshift_version: data.openshift_version.clone(),
+        openshift_cluster_id: data.openshift_cluster_id.clone(),
+        cpu_architecture: data
+            .cpu_architecture
+            .map(|architecture| architecture.name().to_owned())
+            .unwrap_or_default(),
+        base_dns_domain: data.base_dns_domain.clone(),
+        api_vip_dns_name: data.api_vip_dnsname.clone(),
+        api_vips: list(full, vips(cluster, &data.api_vips)),
+        ingress_vips: list(full, vips(cluster, &data.ingress_vips)),
+        machine_networks: list(
+            full,
+            data.machine_networks
+                .iter()
+                .map(|cidr| MachineNetwork {
+                    cluster_id: Some(cluster.id),
+                    cidr: Some(cidr.clone()),
+                })
+                .collect(),
+        ),
+        cluster_networks: list(
+            full,
+            traits
+                .cluster_networks
+                .iter()
+                .map(|one| ClusterNetwork {
+                    cluster_id: Some(cluster.id),
+                    ..one.clone()
+                })
+                .collect(),
+        ),
+        service_networks: list(
+            full,
+            traits
+                .service_networks
+                .iter()
+                .map(|cidr| ServiceNetwork {
+                    cluster_id: Some(cluster.id),
+                    cidr: Some(cidr.clone()),
+                })
+                .collect(),
+        ),
+        machine_network_cidr: first(&data.machine_networks),
+        cluster_network_cidr: traits
+            .cluster_networks
+            .first()
+            .and_then(|one| one.cidr.clone())
+            .unwrap_or_default(),
+        cluster_network_host_prefix: traits
+            .cluster_networks
+            .first()
+            .and_then(|one| one.host_prefix)
+            .unwrap_or_default(),
+        service_network_cidr: first(&traits.service_networks),
+        host_networks: (shape != Shape::Listed).then_some(networks),
+        platform: platform(traits.platform.as_ref(), full),
+        load_balancer: LoadBalancer {
+            balancer_type: traits.load_balancer,
+        },
+        disk_encryption: full.then(|| traits.disk_encryption.clone()),
+        ignition_endpoint: full.then(|| ignition_endpoint(cluster)),
+        hyperthreading: traits.hyperthreading,
+        network_type: traits.network_type,
+        schedulable_masters: traits.schedulable_masters,
+        user_managed_networking: traits.user_managed_networking,
+        vip_dhcp_allocation: traits.vip_dhcp_allocation,
+        control_plane_count: traits.control_plane_count,
+        tags: traits.tags.clone(),
+        monitored_operators: list(full, operators(cluster)),
+        operator_bundles: list(shape == Shape::Alone, traits.operator_bundles.clone()),
+        pull_secret_set: !data.pull_secret.is_empty(),
+        ssh_public_key: data.ssh_public_key.clone(),
+        http_proxy: proxy(&data.proxy.http_proxy),
+        https_proxy: proxy(&data.proxy.https_proxy),
+        no_proxy: proxy(&data.proxy.no_proxy),
+        additional_ntp_source: data.additional_ntp_source.clone(),
+        ntp_sources: data.ntp_sources.clone(),
+        ignored_host_validations: ids(&data.ignored_host_validations),
+        ignored_cluster_validations: ids(&data.ignored_cluster_validations),
+        total_host_count: count(&|_| true),
+        enabled_host_count: count(&|_| true),
+        ready_host_count: count(&|host| host.status == Some(HostStatus::Known)),
+        hosts,
+        image_info: ImageInfo {
+            created_at: if shape == Shape::Alone {
+                NEVER.into()
+            } else {
+                micros(Some(cluster.created_at))
+            },
+            expires_at: NEVER_MILLIS.into(),
+        },
+        progress: full.then(|| ClusterProgressInfo {
+            finalizing_stage_started_at: NEVER_MILLIS.into(),
+        }),
+        last_installation_preparation: LastInstallationPreparation::default(),
+        imported: true,
+        install_started_at: NEVER_MILLIS.into(),
+        install_completed_at: NEVER_MILLIS.into(),
+        controller_logs_collected_at: NEVER_MILLIS.into(),
+        controller_logs_started_at: NEVER_MILLIS.into(),
+        created_at: micros(Some(cluster.created_at)),
+        updated_at: micros(Some(cluster.updated_at)),
+        deleted_at: deleted_at.map(|at| micros(Some(at))),
+    }
+}
+
+/// The networks that hosts are in, by their inventories.
+pub fn host_networks(hosts: &[Host]) -> Vec<HostNetwork> {
+    let mut found: BTreeMap<String, Vec<HostId>> = BTreeMap::new();
+    for host in hosts {
+        for interface in host.inventory.iter().flat_map(|inventory| &inventory.interfaces) {
+            for address in interface.ipv4_addresses.iter().chain(&interface.ipv6_addresses) {
+                let Ok(net) = address.parse::<IpNet>() else {
+                    continue;
+                };
+                let ids = found.entry(net.trunc().to_string()).or_default();
+                if !ids.contains(&host.id) {
+                    ids.push(host.id);
+                }
+            }
+        }
+    }
+    found
+        .into_iter()
+        .map(|(cidr, host_ids)| HostNetwork { cidr, host_ids })
+        .collect()
+}
+
+/// `null` where the protocol's first implementation has not made the list.
+fn list<T>(made: bool, list: Vec<T>) -> Option<Vec<T>> {
+    (made || !list.is_empty()).then_some(list)
+}
+
+fn ids(list: &[String]) -> String {
+    if list.is_empty() {
+        return String::new();
+    }
+    to_json(list)
+}
+
+fn vips(cluster: &Cluster, list: &[String]) -> Vec<Vip> {
+    list.iter()
+        .map(|ip| Vip {
+            cluster_id: Some(cluster.id),
+            ip: Some(ip.clone()),
+            verification: Some("unverified".into()),
+        })
+        .collect()
+}
+
+fn operators(cluster: &Cluster) -> Vec<MonitoredOperator> {
+    cluster
+        .data
+        .traits
+        .olm_operators
+        .iter()
+        .map(|operator| MonitoredOperator {
+            cluster_id: cluster.id,
+            name: operator.name.clone().unwrap_or_default(),
+            operator_type: "olm".into(),
+            properties: operator.properties.clone().unwrap_or_default(),
+        })
+        .collect()
+}
+
+fn platform(said: Option<&Platform>, full: bool) -> Platform {
+    let platform = said.cloned().unwrap_or(Platform {
+        platform_type: PlatformType::Baremetal,
+        external: None,
+    });
+    Platform {
+        external: platform.external.or_else(|| full.then(PlatformExternal::default)),
+        ..platform
+    }
+}
+
+fn ignition_endpoint(cluster: &Cluster) -> IgnitionEndpoint {
+    let set = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let data = &cluster.data;
+    IgnitionEndpoint {
+        url: set(&data.ignition_endpoint_url),
+        ca_certificate: set(&data.ignition_endpoint_ca).map(|pem| STANDARD.encode(pem)),
+    }
+}

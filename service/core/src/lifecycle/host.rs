@@ -1,0 +1,31 @@
+//! Hosts from registration to installation: events in, a changed host and its history out.
+
+mod advance;
+mod approval;
+mod bind;
+pub mod deadline;
+pub mod edit;
+mod event;
+pub mod events;
+mod install;
+pub mod instructions;
+mod logs;
+mod media;
+mod not_booted;
+mod overrides;
+mod progress;
+mod refresh;
+mod register;
+pub mod reply;
+mod reports;
+mod step;
+mod transition;
+mod view;
+mod wipe;
+
+pub use advance::advance;
+pub use event::HostEvent;
+pub use instructions::instructions;
+pub use register::register;
+pub use step::{RefusalClass, Refused, Step};
+pub use view::{Shown, registration_view, repeated_registration_view, view};

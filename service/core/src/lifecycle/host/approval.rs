@@ -1,0 +1,31 @@
+//! Approval of a host by an administrator. Source: docs/protocol/kube-controllers.md#4 (`spec.approved`).
+
+use muster_api::time::Timestamp;
+
+use super::events;
+use super::step::Rejection;
+use crate::record::{Host, NewEvent};
+use crate::rules::facts::HostFacts;
+
+/// Stores the approval. An installation begins only with it; taking it back later stops nothing.
+///
+/// # Errors
+/// For hosts that have no Agent: nothing asks for their approval.
+pub(super) fn set(
+    host: &mut Host,
+    approved: bool,
+    facts: &HostFacts<'_>,
+    now: Timestamp,
+    events: &mut Vec<NewEvent>,
+) -> Result<(), Rejection> {
+    if !facts.kube {
+        return Err(Rejection::conflict(
+            "only hosts of an InfraEnv custom resource are approved; this one was made by REST",
+        ));
+    }
+    if host.data.approved != approved {
+        host.data.approved = approved;
+        events.push(events::host_approved_updated(host, now));
+    }
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Until when a host may stay where it is without news. Source: docs/protocol/host-lifecycle.md#4 to §6.
+
+use chrono::Duration;
+use muster_api::host::LogsProgressState;
+use muster_api::time::Timestamp;
+
+use crate::record::{Host, HostState};
+use crate::rules::facts::HostFacts;
+use crate::rules::stages;
+
+/// How long a node may take back to the pool, each half.
+pub const RECLAIM_LIMIT: Duration = Duration::minutes(60);
+
+/// How long logs may take without news.
+pub const LOGS_LIMIT: Duration = Duration::minutes(10);
+
+/// When a host must be looked at again though nobody speaks; `None`: when somebody does.
+pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
+    let own = match &host.state {
+        HostState::DiscoveringUnbound
+        | HostState::KnownUnbound
+        | HostState::InsufficientUnbound { .. }
+        | HostState::Discovering
+        | HostState::Known
+        | HostState::Insufficient { .. }
+        | HostState::PendingForInput { .. }
+        | HostState::Unbinding => Some(facts.silent_at(host)),
+        HostState::Installing => earliest(start_limit(host), silence(host, facts)),
+        HostState::InstallingInProgress => earliest(stage_limit(host), silence(host, facts)),
+        HostState::Reclaiming | HostState::ReclaimingRebooting => reclaim_limit(host),
+        // The next poll brings them back.
+        HostState::DisconnectedUnbound | HostState::Disconnected => None,
+        // They wait for their agent's registration or for a user, and no time is set for either.
+        HostState::Binding
+        | HostState::InstallingPendingUserAction { .. }
+        | HostState::ResettingPendingUserAction
+        | HostState::UnbindingPendingUserAction
+        | HostState::AddedToExistingCluster
+        | HostState::Error
+        | HostState::Cancelled => None,
+    };
+    earliest(own, logs_limit(host))
+}
+
+/// When a host that installs counts as lost; `None` once it runs no agent.
+pub(super) fn silence(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
+    stages::has_agent(&host.data).then(|| facts.silent_at(host))
+}
+
+/// When the installation must have begun.
+pub(super) fn start_limit(host: &Host) -> Option<Timestamp> {
+    Some(host.data.status_updated_at + stages::START_LIMIT)
+}
+
+/// When the present stage must have told something.
+pub(super) fn stage_limit(host: &Host) -> Option<Timestamp> {
+    let progress = host.data.progress.as_ref()?;
+    Some(progress.stage_updated_at + stages::limit(progress.stage))
+}
+
+/// When a node must be back in the pool.
+pub(super) fn reclaim_limit(host: &Host) -> Option<Timestamp> {
+    Some(host.data.status_updated_at + RECLAIM_LIMIT)
+}
+
+/// When logs that were begun must have come; only waited for after the end of an installation.
+pub(super) fn logs_limit(host: &Host) -> Option<Timestamp> {
+    let logs = &host.data.logs;
+    let ended = matches!(host.state, HostState::Error | HostState::Cancelled);
+    let begun = matches!(
+        logs.info,
+        LogsProgressState::Requested | LogsProgressState::Collecting
+    );
+    let last_news = logs.started_at.max(logs.collected_at)?;
+    (ended && begun).then(|| last_news + LOGS_LIMIT)
+}
+
+fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

@@ -1,0 +1,149 @@
+//! Starts, cancels and resets the installation of a host that is added to a cluster.
+//! Source: docs/protocol/host-lifecycle.md#3.2 and #8.
+
+use muster_api::host::{HostKind, HostRole};
+use muster_api::time::Timestamp;
+
+use super::events;
+use super::refresh::refresh;
+use super::step::Rejection;
+use super::transition::{describe, move_to};
+use crate::record::{Host, HostState, LogsState, NewEvent, Phase};
+use crate::rules::facts::HostFacts;
+use crate::rules::role;
+use crate::text::one_line;
+
+/// Longest reason that is kept, bytes.
+const MAX_REASON: usize = 2000;
+
+/// A user requests the installation.
+pub(super) fn requested(
+    host: &mut Host,
+    facts: &HostFacts<'_>,
+    now: Timestamp,
+    events: &mut Vec<NewEvent>,
+) -> Result<(), Rejection> {
+    if host.cluster_id.is_none() {
+        return Err(Rejection::conflict(
+            "it belongs to no cluster; bind it to one first",
+        ));
+    }
+    if host.data.kind != HostKind::AddToExistingClusterHost {
+        return Err(Rejection::conflict(
+            "only hosts that are added to an existing cluster are installed one by one",
+        ));
+    }
+    if host.state != HostState::Known {
+        return Err(Rejection::conflict(format!(
+            "only a known host can be installed. {}",
+            describe(host)
+        )));
+    }
+    if host.data.role == HostRole::AutoAssign {
+        host.data.role = role::in_the_end(&host.data);
+        host.data.suggested_role = host.data.role;
+    }
+    refresh(host, facts, now);
+    if host.state != HostState::Known {
+        return Err(Rejection::conflict(format!(
+            "it is not fit any more. {}",
+            describe(host)
+        )));
+    }
+    host.data.logs = LogsState::default();
+    host.data.progress = None;
+    move_to(
+        host,
+        HostState::Installing,
+        "Waits for the host to begin its installation",
+    );
+    if facts.kube {
+        events.push(events::host_installation_started(host, now));
+    }
+    let formatted = host.data.disks_to_be_formatted.iter();
+    let skipped = &host.data.skip_formatting_disks;
+    events.extend(formatted.map(|disk| events::quick_disk_format(host, disk, skipped.contains(disk), now)));
+    Ok(())
+}
+
+/// The install step failed on the host.
+pub(super) fn failed(host: &mut Host, reason: &str) -> Result<(), Rejection> {
+    if !matches!(
+        host.state,
+        HostState::Installing | HostState::InstallingInProgress
+    ) {
+        return Err(Rejection::not_accepted("it is not asked to install anything"));
+    }
+    let mut info = "installation command failed".to_owned();
+    let reason = one_line(reason.trim(), MAX_REASON);
+    if !reason.is_empty() {
+        info = format!("{info}: {reason}");
+    }
+    move_to(host, HostState::Error, &info);
+    Ok(())
+}
+
+/// A user cancels the installation.
+pub(super) fn cancelled(
+    host: &mut Host,
+    reason: &str,
+    now: Timestamp,
+    events: &mut Vec<NewEvent>,
+) -> Result<(), Rejection> {
+    if host.state.phase() == Phase::Installing || host.state == HostState::Error {
+        move_to(host, HostState::Cancelled, &one_line(reason, MAX_REASON));
+        events.push(events::host_installation_cancelled(host, now));
+        return Ok(());
+    }
+    if host.state == HostState::Known {
+        return Ok(());
+    }
+    Err(Rejection::conflict(
+        "it has no installation that could be cancelled",
+    ))
+}
+
+/// A user resets the host.
+pub(super) fn reset(host: &mut Host, now: Timestamp, events: &mut Vec<NewEvent>) -> Result<(), Rejection> {
+    if host.cluster_id.is_some() && host.data.kind != HostKind::AddToExistingClusterHost {
+        return Err(Rejection::conflict(
+            "it has not registered in its cluster yet; wait until it has",
+        ));
+    }
+    match host.state {
+        HostState::Discovering
+        | HostState::Known
+        | HostState::PendingForInput { .. }
+        | HostState::Installing
+        | HostState::InstallingInProgress
+        | HostState::InstallingPendingUserAction { .. }
+        | HostState::AddedToExistingCluster
+        | HostState::Error
+        | HostState::Cancelled => {
+            move_to(
+                host,
+                HostState::ResettingPendingUserAction,
+                "Reset. Boot the host into the discovery image to begin anew",
+            );
+            events.push(events::host_installation_reset(host, now));
+            Ok(())
+        }
+        HostState::ResettingPendingUserAction => Ok(()),
+        HostState::Insufficient { .. } | HostState::Disconnected => Err(Rejection::conflict(
+            "it has begun nothing that could be reset; see to what it lacks first",
+        )),
+        HostState::Binding => Err(Rejection::conflict(
+            "it is on its way into the cluster; wait until it has registered again",
+        )),
+        HostState::DiscoveringUnbound
+        | HostState::KnownUnbound
+        | HostState::InsufficientUnbound { .. }
+        | HostState::DisconnectedUnbound
+        | HostState::Unbinding
+        | HostState::UnbindingPendingUserAction
+        | HostState::Reclaiming
+        | HostState::ReclaimingRebooting => Err(Rejection::conflict(
+            "it belongs to no cluster, so nothing was installed",
+        )),
+    }
+}

@@ -1,0 +1,7 @@
+//! Tells a host which steps to run. Source: docs/protocol/instructions.md#2 and #3.
+
+mod arguments;
+mod installer_args;
+mod plan;
+
+pub use plan::{instructions, needs_inventory, upgrade};

@@ -1,0 +1,225 @@
+//! The arguments of steps. Source: docs/protocol/instructions.md#3.
+
+use muster_api::steps::{
+    ConnectivityCheckHost, DomainResolutionRequest, DomainResolutionRequestDomain,
+    DownloadBootArtifactsRequest, InstallProxy, InstallRequest, LogsGatherRequest, NtpSynchronizationRequest,
+    RebootForReclaimRequest, StepType, TangConnectivityRequest, TangServer,
+};
+use serde_json::Value;
+
+use super::installer_args;
+use crate::json::to_json;
+use crate::record::{ClusterData, Host};
+use crate::rules::facts::HostFacts;
+use crate::rules::ignition::api_vip;
+use crate::rules::role;
+
+/// Where the agent of an installed node sees the node's files, when the service says nothing else.
+const HOST_FS: &str = "/host";
+/// Hosts of a cluster from which on not all are asked at each poll whom they reach, and how many are in a minute then.
+const MANY_PEERS: usize = 150;
+
+/// `None`: there is nothing to ask for, or it cannot be said.
+pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<Vec<String>> {
+    match step {
+        StepType::Inventory => Some(vec![host.id.to_string()]),
+        StepType::NtpSynchronizer => Some(vec![to_json(&NtpSynchronizationRequest {
+            ntp_source: ntp_sources(facts).to_owned(),
+        })]),
+        StepType::ConnectivityCheck => Some(vec![to_json(&peers(host, facts)?)]),
+        StepType::ApiVipConnectivityCheck => Some(vec![to_json(&api_vip(host, facts.cluster?)?)]),
+        StepType::TangConnectivityCheck => Some(vec![to_json(&tang(host)?)]),
+        StepType::DomainResolution => Some(vec![to_json(&domains(&facts.cluster?.cluster.data)?)]),
+        StepType::Install => Some(vec![to_json(&install(host, facts)?)]),
+        StepType::LogsGather => Some(vec![to_json(&logs(host)?)]),
+        StepType::StopInstallation => Some(Vec::new()),
+        StepType::DownloadBootArtifacts => {
+            let artifacts = facts.boot_artifacts?;
+            Some(vec![to_json(&DownloadBootArtifactsRequest {
+                kernel_url: artifacts.kernel_url.to_owned(),
+                rootfs_url: artifacts.rootfs_url.to_owned(),
+                initrd_url: artifacts.initrd_url.to_owned(),
+                host_fs_mount_dir: artifacts.host_fs_mount_dir.to_owned(),
+            })])
+        }
+        StepType::RebootForReclaim => {
+            let dir = facts
+                .boot_artifacts
+                .map_or(HOST_FS, |known| known.host_fs_mount_dir);
+            Some(vec![to_json(&RebootForReclaimRequest {
+                host_fs_mount_dir: dir.to_owned(),
+            })])
+        }
+        // Only asked when a new cluster is installed, or never.
+        StepType::FreeNetworkAddresses
+        | StepType::DhcpLeaseAllocate
+        | StepType::InstallationDiskSpeedCheck
+        | StepType::ContainerImageAvailability
+        | StepType::VerifyVips
+        | StepType::Execute
+        | StepType::NextStepRunner
+        | StepType::UpgradeAgent => None,
+    }
+}
+
+/// Those of the cluster, and else those of the InfraEnv.
+fn ntp_sources<'a>(facts: &HostFacts<'a>) -> &'a str {
+    let Some(cluster) = facts.cluster.map(|facts| &facts.cluster.data) else {
+        return facts.infra_env.ntp_source_list();
+    };
+    [&cluster.ntp_sources, &cluster.additional_ntp_source]
+        .into_iter()
+        .find(|list| !list.is_empty())
+        .unwrap_or(&facts.infra_env.settings.additional_ntp_sources)
+}
+
+/// Every other host of the cluster that has told its network cards and can be reached.
+fn peers(host: &Host, facts: &HostFacts<'_>) -> Option<Vec<ConnectivityCheckHost>> {
+    use muster_api::host::HostStatus::{Binding, Disconnected, Discovering};
+
+    let peers = facts.cluster?.peers;
+    if !has_its_turn(host, facts, peers.len() + 1) {
+        return None;
+    }
+    let there: Vec<_> = peers
+        .iter()
+        .filter(|peer| peer.id != host.id && !matches!(peer.status, Discovering | Disconnected | Binding))
+        .collect();
+    if there.is_empty() || there.iter().any(|peer| peer.nics.is_empty()) {
+        return None;
+    }
+    let asked = there.into_iter().map(|peer| ConnectivityCheckHost {
+        host_id: peer.id.to_string(),
+        nics: peer.nics.clone(),
+    });
+    Some(asked.collect())
+}
+
+/// In a large cluster hosts take turns by the minute, so that at most some [`MANY_PEERS`] check at a time.
+fn has_its_turn(host: &Host, facts: &HostFacts<'_>, hosts: usize) -> bool {
+    let turns = hosts.div_ceil(MANY_PEERS) as u128;
+    let minute = u128::try_from(facts.seen(host).timestamp() / 60).unwrap_or_default();
+    turns < 2 || host.id.0.as_u128() % turns == minute % turns
+}
+
+/// The servers of disk keys that the cluster's ignition names.
+fn tang(host: &Host) -> Option<TangConnectivityRequest> {
+    let told = host.data.api_vip_connectivity.as_ref()?;
+    let ignition: Value = serde_json::from_str(&told.ignition).ok()?;
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let volumes = ignition.pointer("/storage/luks")?.as_array()?;
+    let servers: Vec<TangServer> = volumes
+        .iter()
+        .filter_map(|volume| volume.pointer("/clevis/tang")?.as_array())
+        .flatten()
+        .map(|server| TangServer {
+            url: text(server, "url"),
+            thumbprint: text(server, "thumbprint"),
+        })
+        .collect();
+    (!servers.is_empty()).then(|| TangConnectivityRequest {
+        tang_servers: to_json(&servers),
+    })
+}
+
+/// The names that every node must be able to look up, and two that nobody may know.
+fn domains(cluster: &ClusterData) -> Option<DomainResolutionRequest> {
+    if cluster.name.is_empty() || cluster.base_dns_domain.is_empty() {
+        return None;
+    }
+    let base = format!("{}.{}", cluster.name, cluster.base_dns_domain);
+    let names = [
+        format!("api.{base}"),
+        format!("api-int.{base}"),
+        format!("console-openshift-console.apps.{base}"),
+        format!("validateNoWildcardDNS.{base}."),
+        format!("validateNoWildcardDNS.{base}"),
+    ];
+    Some(DomainResolutionRequest {
+        domains: names
+            .map(|domain_name| DomainResolutionRequestDomain { domain_name })
+            .into(),
+    })
+}
+
+fn install(host: &Host, facts: &HostFacts<'_>) -> Option<InstallRequest> {
+    let cluster = &facts.cluster?.cluster.data;
+    let data = &host.data;
+    let boot_device = if data.installation_disk_id.is_empty() {
+        &data.installation_disk_path
+    } else {
+        &data.installation_disk_id
+    };
+    if boot_device.is_empty() {
+        return None;
+    }
+    let keeps_partitions = installer_args::keeps_partitions(data);
+    let formatted =
+        |id: &&String| !(data.skip_formatting_disks.contains(id) || keeps_partitions && *id == boot_device);
+    let disks = data.disks_to_be_formatted.iter().filter(formatted);
+    Some(InstallRequest {
+        infra_env_id: host.infra_env_id.to_string(),
+        cluster_id: host.cluster_id?.to_string(),
+        host_id: host.id.to_string(),
+        role: role::in_the_end(data).name().into(),
+        boot_device: boot_device.clone(),
+        controller_image: facts.images.controller.into(),
+        installer_image: facts.images.installer.into(),
+        disks_to_format: disks.cloned().collect(),
+        installer_args: installer_args::for_host(host, facts),
+        skip_installation_disk_cleanup: keeps_partitions,
+        enable_skip_mco_reboot: saves_a_reboot(host, facts, cluster),
+        notify_num_reboots: !facts.kube,
+        proxy: proxy(cluster),
+        ..InstallRequest::default()
+    })
+}
+
+fn saves_a_reboot(host: &Host, facts: &HostFacts<'_>, cluster: &ClusterData) -> bool {
+    let version = role::minor_version(&cluster.openshift_version);
+    version.is_some_and(|version| version >= (4, 15))
+        && !host.data.installation_disk_path.starts_with("/dev/dm-")
+        && installer_args::architecture(host, facts) != "s390x"
+}
+
+fn proxy(cluster: &ClusterData) -> Option<InstallProxy> {
+    let text = |part: &Option<String>| part.clone().unwrap_or_default();
+    let (http_proxy, https_proxy) = (text(&cluster.proxy.http_proxy), text(&cluster.proxy.https_proxy));
+    if http_proxy.is_empty() && https_proxy.is_empty() {
+        return None;
+    }
+    let given = text(&cluster.proxy.no_proxy);
+    let no_proxy = if given == "*" {
+        given
+    } else {
+        let api_int = format!("api-int.{}.{}", cluster.name, cluster.base_dns_domain);
+        let ours = ["127.0.0.1", "localhost", ".svc", ".cluster.local", &api_int];
+        let mut all: Vec<&str> = Vec::new();
+        for entry in given.split(',').map(str::trim).chain(ours) {
+            if !entry.is_empty() && !all.contains(&entry) {
+                all.push(entry);
+            }
+        }
+        all.join(",")
+    };
+    Some(InstallProxy {
+        http_proxy,
+        https_proxy,
+        no_proxy,
+    })
+}
+
+/// Until logs have come.
+fn logs(host: &Host) -> Option<LogsGatherRequest> {
+    if host.data.logs.collected_at.is_some() {
+        return None;
+    }
+    Some(LogsGatherRequest {
+        cluster_id: host.cluster_id?.to_string(),
+        host_id: host.id.to_string(),
+        infra_env_id: host.infra_env_id.to_string(),
+        bootstrap: host.data.bootstrap,
+        installer_gather: true,
+        master_ips: None,
+    })
+}

@@ -1,0 +1,145 @@
+//! What a host is asked to do. Source: docs/protocol/instructions.md#2 and §3.
+
+use muster_api::steps::{PostStepAction, Step, StepType, Steps, UpgradeAgentRequest};
+
+use super::arguments;
+use crate::json::to_json;
+use crate::record::{Host, HostState, Phase};
+use crate::rules::agent_version;
+use crate::rules::facts::HostFacts;
+
+/// Seconds until the next poll.
+const USUAL_SECS: i64 = 60;
+/// Seconds until the next poll of a host that is not expected to have news.
+const SLOW_SECS: i64 = 120;
+
+/// What a state asks for.
+struct Plan {
+    steps: &'static [StepType],
+    next_secs: i64,
+    then: PostStepAction,
+}
+
+/// The answer to a poll. `step_id` makes ids: `<step type>-<8 hex digits>`.
+///
+/// A step whose arguments cannot be made is left out; the others go out all the same.
+pub fn instructions(
+    host: &Host,
+    facts: &HostFacts<'_>,
+    step_id: &mut dyn FnMut(StepType) -> String,
+) -> Steps {
+    if let Some(image) = upgrade(host, facts) {
+        return upgrade_to(image);
+    }
+    let plan = plan(&host.state);
+    let instructions: Vec<Step> = plan
+        .steps
+        .iter()
+        .filter_map(|step| {
+            Some(Step {
+                step_type: step.name().into(),
+                step_id: step_id(*step),
+                args: arguments::of(*step, host, facts)?,
+            })
+        })
+        .collect();
+    Steps {
+        next_instruction_seconds: plan.next_secs,
+        post_step_action: plan.then,
+        instructions: (!instructions.is_empty()).then_some(instructions),
+    }
+}
+
+/// Whether the arguments of a host in this state are made from its inventory, which polls otherwise do not read.
+pub fn needs_inventory(state: &HostState) -> bool {
+    plan(state).steps.contains(&StepType::Install)
+}
+
+/// The image that the host's agent is told to upgrade to, if it is: an agent of another make that is not of the image set for such
+/// agents, while the host is not installed (and can be reached).
+pub fn upgrade<'a>(host: &Host, facts: &HostFacts<'a>) -> Option<&'a str> {
+    let image = facts.agent_image?;
+    let present = &host.data.discovery_agent_version;
+    let open = match host.state.phase() {
+        Phase::Unbound | Phase::PreInstall => !host.state.waits_for_poll(),
+        Phase::Moving => host.state == HostState::Binding,
+        Phase::Installing | Phase::Ended => false,
+    };
+    (open && !agent_version::is_own(present) && present != image).then_some(image)
+}
+
+/// Everything else waits; this step has no id in the protocol.
+fn upgrade_to(image: &str) -> Steps {
+    let request = UpgradeAgentRequest {
+        agent_image: image.to_owned(),
+    };
+    Steps {
+        next_instruction_seconds: USUAL_SECS,
+        post_step_action: PostStepAction::Continue,
+        instructions: Some(vec![Step {
+            step_type: StepType::UpgradeAgent.name().into(),
+            step_id: String::new(),
+            args: vec![to_json(&request)],
+        }]),
+    }
+}
+
+fn plan(state: &HostState) -> Plan {
+    use StepType::{
+        ApiVipConnectivityCheck, ConnectivityCheck, DomainResolution, DownloadBootArtifacts, Install,
+        Inventory, LogsGather, NtpSynchronizer, RebootForReclaim, StopInstallation, TangConnectivityCheck,
+    };
+
+    let usual = |steps: &'static [StepType]| Plan {
+        steps,
+        next_secs: USUAL_SECS,
+        then: PostStepAction::Continue,
+    };
+    let slow = |steps: &'static [StepType]| Plan {
+        next_secs: SLOW_SECS,
+        ..usual(steps)
+    };
+    let exit = |next_secs, steps: &'static [StepType]| Plan {
+        steps,
+        next_secs,
+        then: PostStepAction::Exit,
+    };
+    match state {
+        HostState::DiscoveringUnbound | HostState::KnownUnbound | HostState::InsufficientUnbound { .. } => {
+            usual(&[Inventory, NtpSynchronizer])
+        }
+        HostState::DisconnectedUnbound | HostState::Disconnected => slow(&[Inventory]),
+        HostState::Discovering => usual(&[Inventory, NtpSynchronizer, DomainResolution]),
+        HostState::Known => usual(&[
+            ConnectivityCheck,
+            ApiVipConnectivityCheck,
+            TangConnectivityCheck,
+            Inventory,
+            NtpSynchronizer,
+            DomainResolution,
+        ]),
+        HostState::Insufficient { .. } => usual(&[
+            Inventory,
+            ConnectivityCheck,
+            ApiVipConnectivityCheck,
+            TangConnectivityCheck,
+            NtpSynchronizer,
+            DomainResolution,
+        ]),
+        HostState::PendingForInput { .. } => usual(&[
+            Inventory,
+            ConnectivityCheck,
+            ApiVipConnectivityCheck,
+            TangConnectivityCheck,
+        ]),
+        HostState::Installing => usual(&[Install]),
+        HostState::InstallingInProgress
+        | HostState::InstallingPendingUserAction { .. }
+        | HostState::AddedToExistingCluster
+        | HostState::ResettingPendingUserAction => usual(&[]),
+        HostState::Error | HostState::Cancelled => slow(&[LogsGather, StopInstallation]),
+        HostState::Binding | HostState::Unbinding | HostState::UnbindingPendingUserAction => exit(0, &[]),
+        HostState::Reclaiming => usual(&[DownloadBootArtifacts]),
+        HostState::ReclaimingRebooting => exit(SLOW_SECS, &[RebootForReclaim]),
+    }
+}

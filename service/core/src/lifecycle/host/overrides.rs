@@ -1,0 +1,146 @@
+//! What users set for the installation of one host. Source: docs/protocol/rest-behaviour.md#5.
+
+use std::sync::LazyLock;
+
+use muster_api::time::Timestamp;
+use regex::Regex;
+
+use super::events;
+use super::step::Rejection;
+use crate::record::{CheckId, Host, NewEvent, Secret};
+use crate::rules::ignition::check_override;
+
+/// Words of coreos-installer that users may give.
+const FLAGS: [&str; 9] = [
+    "--append-karg",
+    "--delete-karg",
+    "-n",
+    "--copy-network",
+    "--network-dir",
+    "--save-partlabel",
+    "--save-partindex",
+    "--image-url",
+    "--image-file",
+];
+
+/// Most words, and the longest word, bytes.
+const MAX_WORDS: usize = 256;
+const MAX_WORD: usize = 4096;
+/// Longest ignition, bytes: what discovery images hold at most.
+const MAX_IGNITION: usize = 256 << 10;
+
+static VALUE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"\A[A-Za-z0-9@!#$%*()_+\-=/.,";':{}\[\]]+\z"#).expect("the pattern is constant")
+});
+
+/// The words that coreos-installer gets beside ours. Not limited by the host's state.
+pub(super) fn set_installer_args(
+    host: &mut Host,
+    args: &[String],
+    now: Timestamp,
+    events: &mut Vec<NewEvent>,
+) -> Result<(), Rejection> {
+    check_args(args).map_err(Rejection::bad_input)?;
+    args.clone_into(&mut host.data.installer_args);
+    events.push(events::host_installer_args_applied(host, now));
+    Ok(())
+}
+
+fn check_args(args: &[String]) -> Result<(), String> {
+    if args.len() > MAX_WORDS || args.iter().any(|word| word.len() > MAX_WORD) {
+        return Err(format!(
+            "at most {MAX_WORDS} words of at most {MAX_WORD} bytes are taken"
+        ));
+    }
+    for word in args {
+        if word.starts_with('-') && !FLAGS.contains(&word.as_str()) {
+            return Err(format!(
+                "{word:?} is not among the words that are taken: {}. A value is a word of its own (no --flag=value)",
+                FLAGS.join(" ")
+            ));
+        }
+        if !VALUE.is_match(word) {
+            return Err(format!("{word:?} holds characters that are not taken"));
+        }
+    }
+    Ok(())
+}
+
+/// What is merged into the ignition the host is installed with.
+pub(super) fn set_ignition(
+    host: &mut Host,
+    ignition: &Secret,
+    now: Timestamp,
+    events: &mut Vec<NewEvent>,
+) -> Result<(), Rejection> {
+    let text = ignition.reveal();
+    let checked = if text.len() > MAX_IGNITION {
+        Err(format!(
+            "has {} bytes; at most {MAX_IGNITION} are taken",
+            text.len()
+        ))
+    } else if text.is_empty() {
+        Ok(())
+    } else {
+        check_override(text)
+    };
+    checked.map_err(|why| Rejection::bad_input(format!("the configuration {why}")))?;
+    host.data.ignition_config_overrides = ignition.clone();
+    events.push(events::host_discovery_ignition_config_applied(host, now));
+    Ok(())
+}
+
+/// Forgets the measurements of a check, so that they are made again.
+pub(super) fn reset_validation(host: &mut Host, id: &str) -> Result<(), Rejection> {
+    let check = match CheckId::from_id(id) {
+        Some(check @ (CheckId::SufficientInstallationDiskSpeed | CheckId::ContainerImagesAvailable)) => check,
+        Some(_) | None => {
+            return Err(Rejection::bad_input(
+                "only sufficient-installation-disk-speed and container-images-available can be reset; the others follow what the host is and tells",
+            ));
+        }
+    };
+    if host.cluster_id.is_none() {
+        return Err(Rejection::conflict(
+            "it belongs to no cluster, and nothing is measured for these checks before",
+        ));
+    }
+    if check == CheckId::ContainerImagesAvailable {
+        host.data.images_status.clear();
+    } else {
+        host.data.disks_info.remove(&host.data.installation_disk_id);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_args;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn words_of_coreos_installer_are_taken_and_others_are_not() {
+        for good in [
+            "--append-karg quiet",
+            "-n",
+            "--save-partlabel data",
+            "--append-karg ip=ens3:dhcp",
+        ] {
+            assert_eq!(check_args(&words(good)), Ok(()), "{good}");
+        }
+        assert_eq!(check_args(&[]), Ok(()));
+        for bad in [
+            "--append-karg=quiet",
+            "--insecure",
+            "--append-karg a\nb",
+            "--append-karg `x`",
+            "",
+        ] {
+            assert!(check_args(&words(bad)).is_err(), "{bad}");
+        }
+        assert!(check_args(&vec!["a".to_owned(); 257]).is_err());
+    }
+}

@@ -1,0 +1,197 @@
+//! Where a host belongs, by what is known of it. Source: docs/protocol/host-lifecycle.md#4.
+//!
+//! Rules of new clusters (2 to 12, 14, 20, 24) and of soft timeouts (18, 19, 22, which are off by default) have no place here.
+//! Two differences from the table, both towards fewer surprises: a lost boot medium keeps a host disconnected until
+//! it can be read again (there only the moment of the loss counts), and a host whose inventory arrives without its
+//! contents goes back to discovering from every state (there a known host stays known).
+
+use muster_api::host::HostStage;
+use muster_api::time::Timestamp;
+use muster_api::validation::ValidationsInfo;
+
+use super::transition::{WAITS_FOR_INVENTORY, move_to};
+use super::{bind, deadline, logs, not_booted};
+use crate::record::{CheckId, Host, HostState, Phase};
+use crate::rules::checks::{self, Conditions, Gate};
+use crate::rules::facts::{HostFacts, SILENCE_LIMIT};
+use crate::rules::{disks, findings, hostname, role, stages};
+
+/// Works out disks, checks and state of `host` anew.
+pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+    match host.state.phase() {
+        Phase::Unbound => refresh_unbound(host, facts, now),
+        Phase::PreInstall => {
+            role::suggest(host);
+            disks::settle(host, facts);
+            evaluate(host, facts, now);
+            let (state, info) = bound_state(host, facts);
+            move_to(host, state, &info);
+        }
+        Phase::Installing => {
+            disks::evaluate(host, facts);
+            evaluate(host, facts, now);
+            watch_installation(host, facts, now);
+            logs::give_up_late_ones(host, now);
+        }
+        Phase::Ended => logs::give_up_late_ones(host, now),
+        Phase::Moving => watch_move(host, facts, now),
+    }
+}
+
+fn refresh_unbound(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+    disks::settle(host, facts);
+    evaluate(host, facts, now);
+    let (state, info) = unbound_state(host);
+    move_to(host, state, &info);
+}
+
+fn evaluate(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+    host.data.validations = checks::evaluate(host, facts, now);
+    host.data.findings = findings::evaluate(host, facts);
+}
+
+/// The gates before everything else: there must be a host, and it must have told what it is made of. `None`: it has.
+fn lacks(host: &Host, conditions: &Conditions) -> Option<Lack> {
+    let validations = &host.data.validations;
+    for check in [CheckId::Connected, CheckId::MediaConnected] {
+        if !conditions.holds(check) {
+            return Some(Lack::Contact(message(validations, check).to_owned()));
+        }
+    }
+    if !conditions.holds(CheckId::HasInventory) {
+        return Some(Lack::Inventory(WAITS_FOR_INVENTORY.into()));
+    }
+    if !conditions.holds(CheckId::InventoryNotFullyTruncated) {
+        let why = message(validations, CheckId::InventoryNotFullyTruncated);
+        return Some(Lack::Inventory(why.to_owned()));
+    }
+    None
+}
+
+enum Lack {
+    Contact(String),
+    Inventory(String),
+}
+
+fn unbound_state(host: &Host) -> (HostState, String) {
+    let conditions = Conditions::of(&host.data.validations, &[]);
+    match lacks(host, &conditions) {
+        Some(Lack::Contact(why)) => return (HostState::DisconnectedUnbound, why),
+        Some(Lack::Inventory(why)) => return (HostState::DiscoveringUnbound, why),
+        None => {}
+    }
+    let failed = conditions.failed_unbound();
+    if failed.is_empty() {
+        let name = hostname::display(host);
+        return (
+            HostState::KnownUnbound,
+            format!("{name} is fit and can be bound to a cluster"),
+        );
+    }
+    let info = not_fit(&host.data.validations, &failed);
+    (HostState::InsufficientUnbound { failed }, info)
+}
+
+fn bound_state(host: &Host, facts: &HostFacts<'_>) -> (HostState, String) {
+    let ignored = facts
+        .cluster
+        .map_or(&[][..], |around| &around.cluster.data.ignored_host_validations);
+    let conditions = Conditions::of(&host.data.validations, ignored);
+    match lacks(host, &conditions) {
+        Some(Lack::Contact(why)) => return (HostState::Disconnected, why),
+        Some(Lack::Inventory(why)) => return (HostState::Discovering, why),
+        None => {}
+    }
+    let validations = &host.data.validations;
+    let least = conditions.failed(Gate::MinHardware);
+    if !least.is_empty() {
+        let info = not_fit(validations, &least);
+        return (HostState::Insufficient { failed: least }, info);
+    }
+    let input = conditions.failed(Gate::Input);
+    if !input.is_empty() {
+        let info = format!("Waits for input: {}", messages(validations, &input));
+        return (HostState::PendingForInput { failed: input }, info);
+    }
+    let gate = conditions.failed(Gate::Known);
+    if !gate.is_empty() {
+        let info = not_fit(validations, &gate);
+        return (HostState::Insufficient { failed: gate }, info);
+    }
+    let name = hostname::display(host);
+    (HostState::Known, format!("{name} is fit and can be installed"))
+}
+
+fn not_fit(validations: &ValidationsInfo, failed: &[CheckId]) -> String {
+    format!("Not fit yet: {}", messages(validations, failed))
+}
+
+fn messages(validations: &ValidationsInfo, checks: &[CheckId]) -> String {
+    let mut reasons: Vec<&str> = checks.iter().map(|check| message(validations, *check)).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    reasons.join(" ; ")
+}
+
+fn message(validations: &ValidationsInfo, check: CheckId) -> &str {
+    checks::find(validations, check).map_or("", |row| &row.message)
+}
+
+/// Rules 15, 17, 21 and 23.
+fn watch_installation(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+    let over = |limit: Option<Timestamp>| limit.is_some_and(|limit| now >= limit);
+    match host.state {
+        HostState::Installing if over(deadline::start_limit(host)) => {
+            let info = format!(
+                "The host has not begun its installation within {} minutes",
+                stages::START_LIMIT.num_minutes()
+            );
+            move_to(host, HostState::Error, &info);
+        }
+        HostState::Installing | HostState::InstallingInProgress if over(deadline::silence(host, facts)) => {
+            let info = format!(
+                "The host has not polled for {} minutes in the middle of its installation",
+                SILENCE_LIMIT.num_minutes()
+            );
+            move_to(host, HostState::Error, &info);
+        }
+        HostState::InstallingInProgress if over(deadline::stage_limit(host)) => {
+            stage_too_slow(host);
+        }
+        _ => {}
+    }
+}
+
+fn stage_too_slow(host: &mut Host) {
+    let Some(stage) = host.data.progress.as_ref().map(|progress| progress.stage) else {
+        return;
+    };
+    if stage == HostStage::Rebooting {
+        not_booted::reboot_too_slow(host);
+    } else {
+        let info = format!(
+            "Nothing new was heard of the stage {:?} for {} minutes",
+            stage.name(),
+            stages::limit(stage).num_minutes()
+        );
+        move_to(host, HostState::Error, &info);
+    }
+}
+
+/// Rules 1 and 34.
+fn watch_move(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+    match host.state {
+        HostState::Reclaiming | HostState::ReclaimingRebooting
+            if deadline::reclaim_limit(host).is_some_and(|limit| now >= limit) =>
+        {
+            let limit = deadline::RECLAIM_LIMIT.num_minutes();
+            bind::give_up_reclaiming(
+                host,
+                &format!("The host has not come back within {limit} minutes"),
+            );
+        }
+        // In the pool it counts as disconnected.
+        HostState::Unbinding if now >= facts.silent_at(host) => refresh_unbound(host, facts, now),
+        _ => {}
+    }
+}

@@ -1,0 +1,180 @@
+//! A machine appears in a pool, for the first time or again. Source: docs/protocol/host-lifecycle.md#3.1.
+//!
+//! Agents in the field hang for ever on 401, 403, 404 and 409, and try again after anything else; so the classes of the refusals
+//! here are the protocol's: `BadInput` (400), and `UserConflict` (409) only for a cluster that is gone.
+
+use muster_api::fingerprint::Fingerprint;
+use muster_api::host::{HostKind, HostRole, HostStage};
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::infra_env::ImageType;
+use muster_api::time::Timestamp;
+
+use super::step::{RefusalClass, Refused, Rejection, Step};
+use super::transition::{WAITS_FOR_INVENTORY, move_to};
+use super::{events, not_booted, wipe};
+use crate::record::{Host, HostData, HostReports, HostState};
+use crate::rules::facts::{HostFacts, SILENCE_LIMIT};
+use crate::text::one_line;
+
+/// Longest agent version that is kept, bytes: image references are shorter.
+const MAX_AGENT_VERSION: usize = 512;
+
+/// The record of a host that registers for the first time. For one that is known already, see [`advance`](super::advance::advance).
+/// `facts.cluster` is the cluster of the InfraEnv, if it has one.
+///
+/// Its checks are made with its first report: until then there is nothing to say but that it is waited for.
+///
+/// # Errors
+/// `BadInput` when the InfraEnv's image is for machines that never register (`disconnected-iso`); `UserConflict` when the
+/// InfraEnv's cluster is not there.
+pub fn register(
+    id: HostId,
+    infra_env_id: InfraEnvId,
+    agent_version: &str,
+    fingerprint: Option<Fingerprint>,
+    facts: &HostFacts<'_>,
+    now: Timestamp,
+) -> Result<Step, Refused> {
+    let refused = |class, reason| Refused {
+        class,
+        status: None,
+        event: "registration",
+        reason,
+    };
+    check_open(facts).map_err(|reason| refused(RefusalClass::BadInput, reason))?;
+    let cluster_id = facts.infra_env.cluster_id;
+    if cluster_id.is_some() && facts.cluster.map(|facts| facts.cluster.id) != cluster_id {
+        let reason = format!(
+            "The InfraEnv {} belongs to a cluster that is gone; delete the InfraEnv and boot an image of another one",
+            facts.infra_env.id
+        );
+        return Err(refused(RefusalClass::UserConflict, reason));
+    }
+    let mut data = HostData {
+        status_info: WAITS_FOR_INVENTORY.into(),
+        discovery_agent_version: one_line(agent_version, MAX_AGENT_VERSION),
+        fingerprint,
+        ..HostData::new(now)
+    };
+    if cluster_id.is_some() {
+        data.kind = HostKind::AddToExistingClusterHost;
+        data.role = HostRole::Worker;
+        data.suggested_role = HostRole::Worker;
+        data.machine_config_pool_name = HostRole::Worker.name().into();
+    }
+    let host = Host {
+        id,
+        infra_env_id,
+        cluster_id,
+        state: if cluster_id.is_some() {
+            HostState::Discovering
+        } else {
+            HostState::DiscoveringUnbound
+        },
+        version: 0,
+        due_at: Some(now + SILENCE_LIMIT),
+        checked_in_at: now,
+        inventory: None,
+        reports: HostReports::default(),
+        data,
+    };
+    let events = vec![events::host_registration_succeeded(&host, now)];
+    Ok(Step {
+        host,
+        events,
+        transition: None,
+        changed: true,
+        only_due_at: false,
+    })
+}
+
+/// A known host registers again.
+pub(super) fn again(
+    host: &mut Host,
+    agent_version: &str,
+    fingerprint: Option<&Fingerprint>,
+    facts: &HostFacts<'_>,
+    now: Timestamp,
+) -> Result<(), Rejection> {
+    check_open(facts).map_err(|reason| Rejection::plain(RefusalClass::BadInput, reason))?;
+    match host.state {
+        HostState::DiscoveringUnbound
+        | HostState::KnownUnbound
+        | HostState::InsufficientUnbound { .. }
+        | HostState::DisconnectedUnbound
+        | HostState::Unbinding
+        | HostState::UnbindingPendingUserAction
+        | HostState::ReclaimingRebooting => anew(host, HostState::DiscoveringUnbound, agent_version),
+        HostState::Binding
+        | HostState::Discovering
+        | HostState::Known
+        | HostState::Insufficient { .. }
+        | HostState::PendingForInput { .. }
+        | HostState::Disconnected
+        | HostState::ResettingPendingUserAction => anew(host, HostState::Discovering, agent_version),
+        HostState::InstallingInProgress | HostState::AddedToExistingCluster
+            if should_boot_from_disk(host) =>
+        {
+            not_booted::booted_discovery(host);
+        }
+        HostState::Installing | HostState::InstallingInProgress => {
+            let info = "The host restarted unexpectedly in the middle of its installation";
+            move_to(host, HostState::Error, info);
+        }
+        // Nothing is written: its logs can still be fetched.
+        HostState::Error => return Ok(()),
+        HostState::InstallingPendingUserAction { .. } => {
+            return Err(Rejection::bad_input(
+                "it must boot from its disk; put that first in its boot order and reboot it",
+            ));
+        }
+        HostState::AddedToExistingCluster => {
+            return Err(Rejection::bad_input(
+                "it is a node of its cluster; reset or unbind it first",
+            ));
+        }
+        HostState::Cancelled => {
+            return Err(Rejection::bad_input(
+                "its installation was cancelled; reset or unbind it first",
+            ));
+        }
+        HostState::Reclaiming => {
+            return Err(Rejection::bad_input(
+                "it is on its way back to the pool, and has not rebooted yet",
+            ));
+        }
+    }
+    host.data.registered_at = now;
+    if let Some(fingerprint) = fingerprint {
+        host.data.fingerprint = Some(fingerprint.clone());
+    }
+    Ok(())
+}
+
+/// What an earlier boot told is forgotten, what users chose stays.
+fn anew(host: &mut Host, state: HostState, agent_version: &str) {
+    wipe::session(host);
+    move_to(host, state, WAITS_FOR_INVENTORY);
+    host.data.kind = if host.cluster_id.is_some() {
+        HostKind::AddToExistingClusterHost
+    } else {
+        HostKind::Host
+    };
+    host.data.discovery_agent_version = one_line(agent_version, MAX_AGENT_VERSION);
+}
+
+/// True once the host was told to reboot from its disk.
+fn should_boot_from_disk(host: &Host) -> bool {
+    let progress = host.data.progress.as_ref();
+    progress.is_some_and(|progress| matches!(progress.stage, HostStage::Rebooting | HostStage::Done))
+}
+
+fn check_open(facts: &HostFacts<'_>) -> Result<(), String> {
+    match facts.infra_env.settings.image_type {
+        ImageType::FullIso | ImageType::MinimalIso => Ok(()),
+        ImageType::DisconnectedIso => Err(format!(
+            "The InfraEnv {} makes images for disconnected installation, whose hosts do not register; boot an image of an InfraEnv of type full-iso or minimal-iso",
+            facts.infra_env.id
+        )),
+    }
+}

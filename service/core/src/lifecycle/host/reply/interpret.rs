@@ -1,0 +1,191 @@
+//! What a host's answer to a step means. Source: docs/protocol/instructions.md#4 and §5.
+
+use muster_api::inventory::Inventory;
+use muster_api::steps::{
+    ContainerImageAvailabilityResponse, DiskSpeedCheckResponse, NtpSynchronizationResponse, StepReply,
+    StepType, TangConnectivityResponse,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::json;
+use super::limits::{BadReply, Limits};
+use crate::json::to_json;
+use crate::lifecycle::host::event::HostEvent;
+use crate::text::one_line;
+
+/// The exit code that tells of a lost boot medium.
+const MEDIA_LOST: i64 = 256;
+/// Of `podman`, when a container of that name is there; agents of another make run their installer in one.
+const NAME_TAKEN: (i64, &str) = (125, "the container name \"assisted-installer\" is already in use");
+/// Longest error text that is kept, bytes.
+const MAX_ERROR: usize = 4096;
+
+/// What happened to the host, by its reply; for replies without an effect of their own, see [`ignored_because`].
+///
+/// A reply that went well also means that the boot medium can be read: reports say so themselves, others give
+/// [`HostEvent::MediaBack`]. What a failed step means is never the agent's business: when such an event is refused, or its output cannot
+/// be read, that is for the log (204).
+///
+/// # Errors
+/// When the output of a step that went well is too large or not what the step answers.
+pub fn interpret(reply: &StepReply, limits: &Limits) -> Result<Vec<HostEvent>, BadReply> {
+    let Some(step) = reply.step_type else {
+        return Err(BadReply::NoStepType);
+    };
+    if reply.exit_code == MEDIA_LOST {
+        return Ok(vec![HostEvent::MediaLost]);
+    }
+    if reply.exit_code != 0 {
+        return Ok(failed(step, reply, limits).into_iter().collect());
+    }
+    let (name, output) = (step.name(), reply.output.as_str());
+    let event = match step {
+        StepType::Inventory => {
+            let mut inventory: Inventory = typed(name, output, limits)?;
+            inventory.interfaces.retain(|interface| is_real(&interface.kind));
+            HostEvent::InventoryReported(inventory)
+        }
+        StepType::NtpSynchronizer => {
+            let response: NtpSynchronizationResponse = typed(name, output, limits)?;
+            HostEvent::NtpReported(response.ntp_sources)
+        }
+        StepType::ConnectivityCheck => HostEvent::ConnectivityReported(typed(name, output, limits)?),
+        StepType::FreeNetworkAddresses => HostEvent::FreeAddressesReported(listed(name, output, limits)?),
+        StepType::DomainResolution => HostEvent::DomainsReported(typed(name, output, limits)?),
+        StepType::ApiVipConnectivityCheck => HostEvent::ApiVipReported(typed(name, output, limits)?),
+        StepType::TangConnectivityCheck => {
+            // Kept as text, in the form of the schema.
+            let response: TangConnectivityResponse = typed(name, output, limits)?;
+            HostEvent::TangReported(to_json(&response))
+        }
+        StepType::InstallationDiskSpeedCheck | StepType::ContainerImageAvailability if output.is_empty() => {
+            HostEvent::MediaBack
+        }
+        StepType::InstallationDiskSpeedCheck => disk_speed(0, typed(name, output, limits)?),
+        StepType::ContainerImageAvailability => {
+            let response: ContainerImageAvailabilityResponse = typed(name, output, limits)?;
+            HostEvent::ImagesReported(response.images)
+        }
+        StepType::VerifyVips => HostEvent::VipsVerified(listed(name, output, limits)?),
+        StepType::UpgradeAgent => HostEvent::UpgradeReported(typed(name, output, limits)?),
+        StepType::DownloadBootArtifacts => HostEvent::BootArtifactsDownloaded,
+        StepType::DhcpLeaseAllocate => {
+            json::read(name, output, limits)?;
+            HostEvent::MediaBack
+        }
+        StepType::Execute
+        | StepType::Install
+        | StepType::StopInstallation
+        | StepType::LogsGather
+        | StepType::NextStepRunner
+        | StepType::RebootForReclaim => HostEvent::MediaBack,
+    };
+    Ok(vec![event])
+}
+
+/// What a step that failed means.
+fn failed(step: StepType, reply: &StepReply, limits: &Limits) -> Option<HostEvent> {
+    let (name, output) = (step.name(), reply.output.as_str());
+    match step {
+        StepType::Install => {
+            let (code, words) = NAME_TAKEN;
+            let runs_already = reply.exit_code == code && reply.error.contains(words);
+            let reason = one_line(&reply.error, MAX_ERROR);
+            (!runs_already).then_some(HostEvent::InstallationFailed { reason })
+        }
+        StepType::ContainerImageAvailability => {
+            let response: ContainerImageAvailabilityResponse = typed(name, output, limits).ok()?;
+            Some(HostEvent::ImagesReported(response.images))
+        }
+        StepType::InstallationDiskSpeedCheck => {
+            Some(disk_speed(reply.exit_code, typed(name, output, limits).ok()?))
+        }
+        StepType::TangConnectivityCheck => Some(HostEvent::TangReported(one_line(&reply.error, MAX_ERROR))),
+        StepType::DownloadBootArtifacts => Some(HostEvent::BootArtifactsFailed),
+        StepType::Inventory
+        | StepType::NtpSynchronizer
+        | StepType::ConnectivityCheck
+        | StepType::FreeNetworkAddresses
+        | StepType::DhcpLeaseAllocate
+        | StepType::ApiVipConnectivityCheck
+        | StepType::DomainResolution
+        | StepType::VerifyVips
+        | StepType::UpgradeAgent
+        | StepType::Execute
+        | StepType::StopInstallation
+        | StepType::LogsGather
+        | StepType::NextStepRunner
+        | StepType::RebootForReclaim => None,
+    }
+}
+
+fn disk_speed(exit_code: i64, response: DiskSpeedCheckResponse) -> HostEvent {
+    HostEvent::DiskSpeedReported { exit_code, response }
+}
+
+/// Why a reply has no effect but to tell of the boot medium, for the debug log; `None` when it has one.
+pub fn ignored_because(step: StepType, exit_code: i64) -> Option<&'static str> {
+    if exit_code == MEDIA_LOST {
+        return None;
+    }
+    match step {
+        StepType::Inventory
+        | StepType::NtpSynchronizer
+        | StepType::ConnectivityCheck
+        | StepType::FreeNetworkAddresses
+        | StepType::ApiVipConnectivityCheck
+        | StepType::DomainResolution
+        | StepType::UpgradeAgent => {
+            (exit_code != 0).then_some("the step failed on the host, which will be asked again")
+        }
+        StepType::TangConnectivityCheck
+        | StepType::InstallationDiskSpeedCheck
+        | StepType::ContainerImageAvailability
+        | StepType::DownloadBootArtifacts => None,
+        StepType::Install => (exit_code == 0).then_some("its progress tells how the installation goes"),
+        StepType::Execute | StepType::NextStepRunner => Some("hosts are never asked to do this"),
+        StepType::LogsGather | StepType::RebootForReclaim | StepType::StopInstallation => {
+            Some("the protocol gives this reply no meaning")
+        }
+        StepType::DhcpLeaseAllocate | StepType::VerifyVips => {
+            Some("hosts that are added to a cluster are not asked to do this")
+        }
+    }
+}
+
+/// Virtual interfaces come and go; agents that do not tell the kind are believed.
+fn is_real(kind: &str) -> bool {
+    matches!(kind, "" | "physical" | "bond" | "vlan")
+}
+
+fn typed<T: DeserializeOwned>(step: &'static str, text: &str, limits: &Limits) -> Result<T, BadReply> {
+    let value = json::read(step, text, limits)?;
+    if !value.is_object() {
+        return Err(not_understood(step, "an object is expected"));
+    }
+    shaped(step, value)
+}
+
+/// A list; `null` is an empty one.
+fn listed<T: DeserializeOwned>(step: &'static str, text: &str, limits: &Limits) -> Result<Vec<T>, BadReply> {
+    let value = json::read(step, text, limits)?;
+    if value.is_null() {
+        return Ok(Vec::new());
+    }
+    if !value.is_array() {
+        return Err(not_understood(step, "a list is expected"));
+    }
+    shaped(step, value)
+}
+
+fn shaped<T: DeserializeOwned>(step: &'static str, value: Value) -> Result<T, BadReply> {
+    serde_path_to_error::deserialize(value).map_err(|error| not_understood(step, &error.to_string()))
+}
+
+fn not_understood(step: &'static str, problem: &str) -> BadReply {
+    BadReply::NotUnderstood {
+        step,
+        problem: problem.to_owned(),
+    }
+}

@@ -1,0 +1,170 @@
+//! What a host reports. Source: docs/protocol/instructions.md#4 and §5.
+//!
+//! Reports about a cluster from a host that has left it are late and no news.
+
+use muster_api::inventory::Inventory;
+use muster_api::steps::{
+    ConnectivityReport, ContainerImageAvailability, DiskInfo, DiskSpeed, DiskSpeedCheckResponse,
+    FreeNetworkAddresses, UpgradeAgentResponse, UpgradeAgentResult,
+};
+use muster_api::time::Timestamp;
+
+use super::event::HostEvent;
+use super::refresh::refresh;
+use super::step::Rejection;
+use super::{events, media};
+use crate::record::{Host, HostState, NewEvent, Phase};
+use crate::rules::facts::HostFacts;
+use crate::rules::requirements::required;
+use crate::rules::{disks, findings, identity};
+
+/// Most disks and images of which measurements are kept.
+const MAX_MEASURED: usize = 2048;
+
+/// Takes a report, and judges the host anew. A report is also a step that went well, so the boot medium can be read.
+pub(super) fn reported(
+    next: &mut Host,
+    event: &HostEvent,
+    facts: &HostFacts<'_>,
+    now: Timestamp,
+    events: &mut Vec<NewEvent>,
+) -> Result<(), Rejection> {
+    let mut went_well = true;
+    let bound = next.cluster_id.is_some();
+    match event {
+        HostEvent::InventoryReported(inventory_of_host) => inventory(next, inventory_of_host)?,
+        HostEvent::NtpReported(sources) => next.data.ntp_sources = Some(sources.clone()),
+        HostEvent::ConnectivityReported(report) => connectivity(next, report, facts),
+        HostEvent::FreeAddressesReported(networks) => free_addresses(next, networks)?,
+        HostEvent::DomainsReported(names) if bound => next.data.domain_name_resolutions = Some(names.clone()),
+        HostEvent::ApiVipReported(report) if bound => next.data.api_vip_connectivity = Some(report.clone()),
+        HostEvent::TangReported(text) if bound => text.clone_into(&mut next.data.tang_connectivity),
+        HostEvent::DiskSpeedReported { exit_code, response } => {
+            went_well = *exit_code == 0;
+            disk_speed(next, (*exit_code, response), facts, now, events)?;
+        }
+        HostEvent::ImagesReported(list) => images(next, list, now, events)?,
+        HostEvent::UpgradeReported(response) => upgrade(next, response, now, events),
+        // Late reports about a cluster that the host has left, and virtual addresses, which are not checked for imported clusters.
+        _ => {}
+    }
+    if went_well {
+        media::back(next);
+    }
+    refresh(next, facts, now);
+    Ok(())
+}
+
+/// What it is made of. Taken where it is asked for, and while an installation is running.
+fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
+    let is_asked = match host.state.phase() {
+        Phase::Unbound | Phase::PreInstall => true,
+        Phase::Installing => host.state == HostState::InstallingInProgress,
+        Phase::Ended | Phase::Moving => false,
+    };
+    if !is_asked {
+        return Err(Rejection::not_accepted("it is not asked for one now"));
+    }
+    let mut inventory = inventory.clone();
+    host.data.agent_disk_reasons = disks::adopt(&mut inventory);
+    if let Some(old) = &host.inventory
+        && let Some(finding) = identity::flipped(old, &inventory)
+    {
+        identity::note(host, finding);
+    }
+    host.inventory = Some(inventory);
+    Ok(())
+}
+
+/// Whom it reaches; hosts that are not of its cluster are left out.
+fn connectivity(host: &mut Host, report: &ConnectivityReport, facts: &HostFacts<'_>) {
+    let peers = facts.cluster.map_or(&[][..], |cluster| cluster.peers);
+    let known = |id: &str| findings::find_peer(peers, id).is_some();
+    let mut report = report.clone();
+    report.remote_hosts.retain(|remote| known(&remote.host_id));
+    if host.cluster_id.is_some() {
+        host.reports.connectivity = Some(report);
+        host.data.sees = findings::sees(&host.reports);
+    }
+}
+
+/// Addresses that nobody uses.
+fn free_addresses(host: &mut Host, networks: &[FreeNetworkAddresses]) -> Result<(), Rejection> {
+    if host.cluster_id.is_none() {
+        return Err(Rejection::not_accepted("it belongs to no cluster"));
+    }
+    if networks.is_empty() {
+        return Err(Rejection::not_accepted("the report names no network"));
+    }
+    host.reports.free_addresses = networks.to_vec();
+    Ok(())
+}
+
+/// How fast a disk is.
+fn disk_speed(
+    host: &mut Host,
+    (exit_code, response): (i64, &DiskSpeedCheckResponse),
+    facts: &HostFacts<'_>,
+    now: Timestamp,
+    events: &mut Vec<NewEvent>,
+) -> Result<(), Rejection> {
+    let measured = &mut host.data.disks_info;
+    if !measured.contains_key(&response.path) && measured.len() >= MAX_MEASURED {
+        return Err(Rejection::not_accepted(
+            "measurements of too many disks are kept already",
+        ));
+    }
+    let info = DiskInfo {
+        path: response.path.clone(),
+        disk_speed: Some(DiskSpeed {
+            tested: true,
+            exit_code,
+            speed_ms: response.io_sync_duration,
+        }),
+    };
+    let before = measured.insert(response.path.clone(), info.clone());
+    let limit = required(host, facts).role.installation_disk_speed_threshold_ms;
+    if exit_code == 0 && response.io_sync_duration > limit && before.as_ref() != Some(&info) {
+        events.push(events::disk_speed_slower_than_supported(
+            host, response, limit, now,
+        ));
+    }
+    Ok(())
+}
+
+/// Which images can be had: of an image that was told of before only the outcome is news.
+fn images(
+    host: &mut Host,
+    images: &[ContainerImageAvailability],
+    now: Timestamp,
+    events: &mut Vec<NewEvent>,
+) -> Result<(), Rejection> {
+    for image in images {
+        if let Some(known) = host.data.images_status.get_mut(&image.name) {
+            known.result = image.result;
+            continue;
+        }
+        if host.data.images_status.len() >= MAX_MEASURED {
+            return Err(Rejection::not_accepted(
+                "outcomes of too many images are kept already",
+            ));
+        }
+        host.data.images_status.insert(image.name.clone(), image.clone());
+        events.push(events::image_status_updated(host, image, now));
+    }
+    Ok(())
+}
+
+/// What became of an upgrade of its agent: told, and else nothing.
+fn upgrade(host: &Host, response: &UpgradeAgentResponse, now: Timestamp, events: &mut Vec<NewEvent>) {
+    match response.result {
+        Some(UpgradeAgentResult::Success) => {
+            events.push(events::upgrade_agent_finished(host, &response.agent_image, now));
+        }
+        Some(UpgradeAgentResult::Failure) => {
+            events.push(events::upgrade_agent_failed(host, &response.agent_image, now));
+        }
+        // Another one was running already, and will tell.
+        None => {}
+    }
+}

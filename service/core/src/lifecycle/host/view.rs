@@ -1,0 +1,233 @@
+//! Hosts as the API answers them. Source: docs/protocol/rest-behaviour.md#1.2 and §3.1; the recorded conversation is the judge.
+
+use std::collections::BTreeMap;
+
+use muster_api::BASE_PATH;
+use muster_api::host::{
+    Host as HostView, HostKind, HostProgressInfo, HostRegistrationResponse, HostRole, NextStepRunnerCommand,
+};
+use muster_api::steps::NextStepRunnerArgs;
+use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};
+use serde::Serialize;
+
+use crate::json::to_json;
+use crate::record::{Host, Progress};
+use crate::rules::{hostname, stages};
+
+/// What a view needs to know beside the host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shown<'a> {
+    /// The last poll in memory, when newer than the record.
+    pub last_seen: Option<Timestamp>,
+    /// The host's clock at that poll.
+    pub host_clock: Option<i64>,
+    /// The owner's name (`admin`).
+    pub user: &'a str,
+    /// As [`HostFacts::kube`](super::HostFacts): decides which stages an installation has.
+    pub kube: bool,
+}
+
+/// The host as `GET` answers it.
+pub fn view(host: &Host, shown: Shown<'_>) -> HostView {
+    let Shown {
+        last_seen,
+        host_clock,
+        user,
+        kube,
+    } = shown;
+    let data = &host.data;
+    let labels: BTreeMap<&str, &str> = data
+        .node_labels
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.as_str()))
+        .collect();
+    let validations = &data.validations;
+    HostView {
+        kind: data.kind,
+        id: host.id,
+        href: format!("{BASE_PATH}/infra-envs/{}/hosts/{}", host.infra_env_id, host.id),
+        infra_env_id: host.infra_env_id,
+        cluster_id: host.cluster_id,
+        status: Some(host.state.status()),
+        status_info: Some(data.status_info.clone()),
+        status_updated_at: millis(Some(data.status_updated_at)),
+        validations_info: json_unless(validations.is_empty(), validations),
+        logs_info: data.logs.info.name().to_owned(),
+        logs_collected_at: millis(data.logs.collected_at),
+        logs_started_at: millis(data.logs.started_at),
+        progress: Some(progress(data.progress.as_ref())),
+        progress_stages: Some(progress_stages(data.role, data.kind, kube)),
+        stage_started_at: NEVER_MILLIS.into(),
+        stage_updated_at: NEVER_MILLIS.into(),
+        connectivity: host
+            .reports
+            .connectivity
+            .as_ref()
+            .map(to_json)
+            .unwrap_or_default(),
+        api_vip_connectivity: data
+            .api_vip_connectivity
+            .as_ref()
+            .map(to_json)
+            .unwrap_or_default(),
+        tang_connectivity: data.tang_connectivity.clone(),
+        inventory: host.inventory.as_ref().map(to_json).unwrap_or_default(),
+        free_addresses: json_unless(
+            host.reports.free_addresses.is_empty(),
+            &host.reports.free_addresses,
+        ),
+        ntp_sources: data.ntp_sources.as_ref().map(to_json).unwrap_or_default(),
+        disks_info: json_unless(data.disks_info.is_empty(), &data.disks_info),
+        images_status: json_unless(data.images_status.is_empty(), &data.images_status),
+        domain_name_resolutions: data
+            .domain_name_resolutions
+            .as_ref()
+            .map(to_json)
+            .unwrap_or_default(),
+        role: data.role,
+        suggested_role: (!host.state.is_leaving()).then_some(data.suggested_role),
+        bootstrap: data.bootstrap,
+        installer_version: data.installer_version.clone(),
+        installation_disk_path: data.installation_disk_path.clone(),
+        installation_disk_id: data.installation_disk_id.clone(),
+        disks_to_be_formatted: data.disks_to_be_formatted.join(","),
+        skip_formatting_disks: data.skip_formatting_disks.join(","),
+        connection_timed_out: false,
+        checked_in_at: millis(Some(
+            last_seen.map_or(host.checked_in_at, |seen| seen.max(host.checked_in_at)),
+        )),
+        registered_at: millis(Some(data.registered_at)),
+        created_at: micros(Some(data.created_at)),
+        updated_at: micros(Some(data.updated_at)),
+        deleted_at: None,
+        discovery_agent_version: data.discovery_agent_version.clone(),
+        requested_hostname: hostname::display(host),
+        user_name: user.to_owned(),
+        media_status: data.media_status,
+        ignition_config_overrides: data.ignition_config_overrides.reveal().to_owned(),
+        installer_args: json_unless(data.installer_args.is_empty(), &data.installer_args),
+        timestamp: host_clock.filter(|clock| *clock != 0).unwrap_or(data.timestamp),
+        machine_config_pool_name: data.machine_config_pool_name.clone(),
+        ignition_endpoint_token_set: !data.ignition_endpoint_token.is_empty(),
+        node_labels: json_unless(labels.is_empty(), &labels),
+        findings: data.findings.clone(),
+    }
+}
+
+fn progress(progress: Option<&Progress>) -> HostProgressInfo {
+    let Some(progress) = progress else {
+        return HostProgressInfo {
+            stage_started_at: NEVER_MILLIS.into(),
+            stage_updated_at: NEVER_MILLIS.into(),
+            ..HostProgressInfo::default()
+        };
+    };
+    HostProgressInfo {
+        current_stage: progress.stage.name().to_owned(),
+        installation_percentage: progress.percentage,
+        progress_info: progress.info.clone(),
+        stage_timed_out: false,
+        stage_started_at: millis(Some(progress.stage_started_at)),
+        stage_updated_at: millis(Some(progress.stage_updated_at)),
+    }
+}
+
+/// By the role given, not the one suggested.
+fn progress_stages(role: HostRole, kind: HostKind, kube: bool) -> Vec<String> {
+    stages::of(role, kind, kube)
+        .iter()
+        .map(|stage| stage.name().to_owned())
+        .collect()
+}
+
+/// The answer (201) to a first registration. `told_agent_version`: see
+/// [`told_agent_version`](super::agent_version::told_agent_version).
+pub fn registration_view(
+    host: &Host,
+    told_agent_version: &str,
+    shown: Shown<'_>,
+) -> HostRegistrationResponse {
+    let host_view = HostView {
+        progress: None,
+        created_at: NEVER.into(),
+        updated_at: NEVER.into(),
+        ..view(host, shown)
+    };
+    with_command(host, host_view, told_agent_version)
+}
+
+/// The answer (201) to a repeated registration. The protocol makes it from fresh values and not from the record: status
+/// null, default role, no name (docs/protocol/host-lifecycle.md#3.1).
+pub fn repeated_registration_view(
+    host: &Host,
+    told_agent_version: &str,
+    shown: Shown<'_>,
+) -> HostRegistrationResponse {
+    let role = match host.data.kind {
+        HostKind::Host => HostRole::AutoAssign,
+        HostKind::AddToExistingClusterHost => HostRole::Worker,
+    };
+    let fresh = HostView {
+        status: None,
+        status_info: None,
+        status_updated_at: NEVER_MILLIS.into(),
+        validations_info: String::new(),
+        progress: None,
+        progress_stages: Some(progress_stages(role, host.data.kind, shown.kube)),
+        logs_info: String::new(),
+        logs_collected_at: NEVER_MILLIS.into(),
+        logs_started_at: NEVER_MILLIS.into(),
+        connectivity: String::new(),
+        api_vip_connectivity: String::new(),
+        tang_connectivity: String::new(),
+        free_addresses: String::new(),
+        disks_info: String::new(),
+        images_status: String::new(),
+        domain_name_resolutions: String::new(),
+        installer_version: String::new(),
+        ignition_config_overrides: String::new(),
+        installer_args: String::new(),
+        findings: Vec::new(),
+        inventory: String::new(),
+        ntp_sources: String::new(),
+        role,
+        suggested_role: Some(role),
+        installation_disk_path: String::new(),
+        installation_disk_id: String::new(),
+        disks_to_be_formatted: String::new(),
+        skip_formatting_disks: String::new(),
+        created_at: NEVER.into(),
+        updated_at: NEVER.into(),
+        requested_hostname: host.id.to_string(),
+        media_status: None,
+        timestamp: 0,
+        machine_config_pool_name: match host.data.kind {
+            HostKind::Host => String::new(),
+            HostKind::AddToExistingClusterHost => role.name().to_owned(),
+        },
+        ignition_endpoint_token_set: false,
+        node_labels: String::new(),
+        ..view(host, shown)
+    };
+    with_command(host, fresh, told_agent_version)
+}
+
+fn with_command(host: &Host, host_view: HostView, told_agent_version: &str) -> HostRegistrationResponse {
+    let args = NextStepRunnerArgs {
+        agent_version: told_agent_version.to_owned(),
+        host_id: host.id,
+        infra_env_id: host.infra_env_id,
+    };
+    HostRegistrationResponse {
+        host: host_view,
+        next_step_runner_command: Some(NextStepRunnerCommand {
+            command: String::new(),
+            args: vec![to_json(&args)],
+            retry_seconds: 0,
+        }),
+    }
+}
+
+fn json_unless<T: Serialize>(empty: bool, value: &T) -> String {
+    if empty { String::new() } else { to_json(value) }
+}

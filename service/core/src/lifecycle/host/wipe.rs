@@ -1,0 +1,42 @@
+//! What is forgotten of a host, and when. Source: docs/protocol/host-lifecycle.md#3.1 (set A) and §3.2 (set B).
+
+use muster_api::host::{HostKind, HostRole};
+
+use crate::record::{Host, HostReports, LogsState, Sees};
+
+/// Set A: what an earlier boot told. What users chose stays, and so do reports of others and the measurements of disks.
+pub(super) fn session(host: &mut Host) {
+    installation(host);
+    host.data.logs = LogsState::default();
+    host.data.ntp_sources = None;
+    // A new session reads the medium anew.
+    host.data.media_status = None;
+}
+
+/// Progress, inventory and images: what a bind forgets, too.
+pub(super) fn installation(host: &mut Host) {
+    host.inventory = None;
+    let data = &mut host.data;
+    data.progress = None;
+    data.bootstrap = false;
+    data.images_status.clear();
+    data.agent_disk_reasons.clear();
+}
+
+/// Set B: what a host is in its cluster. The name, arguments and ignition that users chose stay, and so do the measurements of disks.
+pub(super) fn membership(host: &mut Host) {
+    installation(host);
+    host.cluster_id = None;
+    host.reports = HostReports::default();
+    let data = &mut host.data;
+    data.sees = Sees::default();
+    data.logs = LogsState::default();
+    data.kind = HostKind::Host;
+    data.domain_name_resolutions = None;
+    data.installation_disk_id.clear();
+    data.installation_disk_path.clear();
+    data.machine_config_pool_name.clear();
+    data.api_vip_connectivity = None;
+    data.role = HostRole::AutoAssign;
+    data.suggested_role = HostRole::AutoAssign;
+}

@@ -1,0 +1,59 @@
+//! A new InfraEnv.
+
+use muster_api::ids::InfraEnvId;
+use muster_api::infra_env::{InfraEnvCreateParams, InfraEnvUpdateParams};
+use muster_api::time::Timestamp;
+
+use super::update::apply;
+use crate::record::{InfraEnv, Settings};
+use crate::rules::input;
+use crate::rules::input::Invalid;
+
+/// An InfraEnv as `params` ask for it. Its events: [`created_events`](super::news::created_events).
+/// Whether the cluster exists is not decided here: look first, an unknown one is "not found".
+///
+/// # Errors
+/// The first setting that cannot be accepted.
+pub fn create(
+    params: InfraEnvCreateParams,
+    id: InfraEnvId,
+    boot_id: String,
+    now: Timestamp,
+) -> Result<InfraEnv, Invalid> {
+    input::name(&params.name)?;
+    // An update takes an empty pull secret for "keep"; here there is none to keep.
+    input::pull_secret(&params.pull_secret)?;
+    let mut settings = Settings {
+        cpu_architecture: params.cpu_architecture.unwrap_or_default().normalized(),
+        ..Settings::default()
+    };
+    let rest = InfraEnvUpdateParams {
+        additional_ntp_sources: params.additional_ntp_sources,
+        additional_trust_bundle: params.additional_trust_bundle,
+        ignition_config_override: params.ignition_config_override,
+        image_type: params.image_type,
+        kernel_arguments: params.kernel_arguments,
+        network_discovery_delay_seconds: params.network_discovery_delay_seconds,
+        ntp_sources: params.ntp_sources,
+        openshift_version: params.openshift_version,
+        proxy: params.proxy,
+        pull_secret: Some(params.pull_secret),
+        rendezvous_ip: params.rendezvous_ip,
+        ssh_authorized_key: params.ssh_authorized_key,
+        static_network_config: params.static_network_config,
+    };
+    apply(&mut settings, rest)?;
+    let infra_env = InfraEnv {
+        id,
+        name: params.name,
+        cluster_id: params.cluster_id,
+        kube: None,
+        boot_id,
+        version: 0,
+        created_at: now,
+        updated_at: now,
+        settings,
+    };
+    crate::ignition::check_size(&infra_env)?;
+    Ok(infra_env)
+}

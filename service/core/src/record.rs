@@ -1,0 +1,25 @@
+//! Holds the records as they are stored: hosts, InfraEnvs, clusters and events.
+
+mod check_id;
+mod cluster;
+mod event;
+mod event_limits;
+mod host;
+mod host_data;
+mod host_state;
+mod infra_env;
+mod kube_ref;
+mod peer;
+mod secret;
+
+pub use check_id::CheckId;
+pub use cluster::{Cluster, ClusterData, ClusterTraits};
+pub use event::{MAX_MESSAGE, NewEvent};
+pub use event_limits::{BadLimits, EventLimits};
+pub use host::Host;
+pub use host_data::{HostData, HostReports, LogsState, Progress};
+pub use host_state::{HostState, NotBooted, Phase};
+pub use infra_env::{InfraEnv, Settings};
+pub use kube_ref::KubeRef;
+pub use peer::{Peer, Sees};
+pub use secret::Secret;

@@ -1,0 +1,99 @@
+//! Limits how often events of one name are stored.
+
+use std::collections::BTreeMap;
+
+use chrono::Duration;
+
+/// How often events of a name may be stored about the same host, InfraEnv and cluster; further ones within the time are dropped.
+/// Names that are not listed are not limited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventLimits(BTreeMap<String, Duration>);
+
+/// A limit that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a JSON object of event names and durations such as {{\"upgrade_agent_started\":\"1h\"}}: {0}")]
+pub struct BadLimits(String);
+
+impl Default for EventLimits {
+    /// One an hour of the three about upgrades of agents. Source: docs/protocol/events.tsv.
+    fn default() -> Self {
+        let hourly = |name: &str| (name.to_owned(), Duration::hours(1));
+        Self(
+            [
+                "upgrade_agent_started",
+                "upgrade_agent_finished",
+                "upgrade_agent_failed",
+            ]
+            .map(hourly)
+            .into(),
+        )
+    }
+}
+
+impl EventLimits {
+    /// The default with `json` on top: `{"<event name>": "<number><s|m|h>"}`.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn with(json: &str) -> Result<Self, BadLimits> {
+        let given: BTreeMap<String, String> =
+            serde_json::from_str(json).map_err(|error| BadLimits(error.to_string()))?;
+        let mut limits = Self::default();
+        for (name, text) in given {
+            let duration =
+                duration(&text).ok_or_else(|| BadLimits(format!("{name}: {text:?} is no duration")))?;
+            limits.0.insert(name, duration);
+        }
+        Ok(limits)
+    }
+
+    /// The least time between two events of this name about the same things.
+    pub fn of(&self, name: &str) -> Option<Duration> {
+        self.0.get(name).copied()
+    }
+}
+
+/// `90s`, `5m`, `1h` and sums of them (`1h30m`).
+fn duration(text: &str) -> Option<Duration> {
+    let mut total = Duration::zero();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let number: i64 = rest
+            .get(..digits)?
+            .parse()
+            .ok()
+            .filter(|number| *number < 1_000_000)?;
+        total += match rest.as_bytes().get(digits)? {
+            b's' => Duration::seconds(number),
+            b'm' => Duration::minutes(number),
+            b'h' => Duration::hours(number),
+            _ => return None,
+        };
+        rest = &rest[digits + 1..];
+    }
+    (!text.is_empty()).then_some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_read_on_top_of_the_default() {
+        let limits = EventLimits::with(r#"{"host_validation_failed":"1h30m"}"#).unwrap();
+        assert_eq!(limits.of("host_validation_failed"), Some(Duration::minutes(90)));
+        assert_eq!(limits.of("upgrade_agent_started"), Some(Duration::hours(1)));
+        assert_eq!(limits.of("host_status_updated"), None);
+        for bad in [
+            "",
+            "[]",
+            r#"{"a":1}"#,
+            r#"{"a":"soon"}"#,
+            r#"{"a":"5"}"#,
+            r#"{"a":""}"#,
+        ] {
+            assert!(EventLimits::with(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! A host as it is stored.
+
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::inventory::Inventory;
+use muster_api::time::Timestamp;
+
+use super::host_data::{HostData, HostReports};
+use super::host_state::HostState;
+
+/// A host. The key is (`id`, `infra_env_id`): one machine booted into two InfraEnvs is two records.
+///
+/// `version` belongs to the store: it counts the writes of the record, and a write succeeds only on the version that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Host {
+    /// Computed by the agent.
+    pub id: HostId,
+    /// The InfraEnv in which it registered.
+    pub infra_env_id: InfraEnvId,
+    /// The cluster to which it is bound.
+    pub cluster_id: Option<ClusterId>,
+    pub state: HostState,
+    /// Number of writes.
+    pub version: i64,
+    /// Time at which the host must be evaluated again even without an event; `None` when no deadline runs.
+    pub due_at: Option<Timestamp>,
+    /// Last poll that was stored; the check-ins in memory may be newer.
+    pub checked_in_at: Timestamp,
+    /// The host's report of its own hardware and network; `None` until the first good one.
+    pub inventory: Option<Inventory>,
+    /// Its reports about others; kept apart from `data` because they can be large and polls do not need them.
+    pub reports: HostReports,
+    pub data: HostData,
+}

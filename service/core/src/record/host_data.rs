@@ -1,0 +1,243 @@
+//! The documents of a host.
+
+use std::collections::BTreeMap;
+
+use muster_api::fingerprint::Fingerprint;
+use muster_api::host::{HostFinding, HostKind, HostRole, HostStage, LogsProgressState, MediaStatus};
+use muster_api::ids::HostId;
+use muster_api::steps::{
+    ApiVipConnectivityResponse, ConnectivityReport, ContainerImageAvailability, DiskInfo,
+    DomainResolutionResponse, FreeNetworkAddresses, NtpSource,
+};
+use muster_api::time::Timestamp;
+use muster_api::validation::ValidationsInfo;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use super::peer::Sees;
+use super::secret::Secret;
+
+/// The part of a host that is stored as one document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostData {
+    /// Day-1 or day-2 record.
+    #[serde(default)]
+    pub kind: HostKind,
+    /// Why it is where it is, for people; at most 2040 bytes.
+    pub status_info: String,
+    /// When the status last changed.
+    pub status_updated_at: Timestamp,
+    /// First registration.
+    pub created_at: Timestamp,
+    /// Last change of anything.
+    pub updated_at: Timestamp,
+    /// Last registration.
+    pub registered_at: Timestamp,
+    /// As the agent told it.
+    #[serde(default)]
+    pub discovery_agent_version: String,
+    /// A user's choice of name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_hostname: Option<String>,
+    /// A user's choice of role.
+    #[serde(default)]
+    pub role: HostRole,
+    /// The service's suggestion.
+    #[serde(default)]
+    pub suggested_role: HostRole,
+    /// `disk.id` of the disk to install to.
+    #[serde(default)]
+    pub installation_disk_id: String,
+    /// Its `/dev` name.
+    #[serde(default)]
+    pub installation_disk_path: String,
+    /// Ids of disks that an installation would format.
+    #[serde(default)]
+    pub disks_to_be_formatted: Vec<String>,
+    /// Ids of disks that a user wants left alone.
+    #[serde(default)]
+    pub skip_formatting_disks: Vec<String>,
+    /// As the host sees its time sources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ntp_sources: Option<Vec<NtpSource>>,
+    /// The host's clock at its last written poll, seconds since 1970; 0 when never told.
+    #[serde(default)]
+    pub timestamp: i64,
+    /// When `timestamp` was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp_at: Option<Timestamp>,
+    /// Whether the boot medium can be read; `None` when never told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media_status: Option<MediaStatus>,
+    /// Outcomes of all checks.
+    #[serde(default)]
+    pub validations: ValidationsInfo,
+    /// Labels for the node, in the order given.
+    #[serde(default)]
+    pub node_labels: Vec<(String, String)>,
+    /// Pool of the machine config server that the host takes its ignition from.
+    #[serde(default)]
+    pub machine_config_pool_name: String,
+    /// Bearer token for the ignition endpoint.
+    #[serde(default)]
+    pub ignition_endpoint_token: Secret,
+    /// Headers for the ignition endpoint.
+    #[serde(default)]
+    pub ignition_endpoint_http_headers: Vec<(String, String)>,
+    /// Why the agent itself rules disks out, in the order of `inventory.disks`. The inventory holds these and the
+    /// service's own reasons, which are worked out anew each time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agent_disk_reasons: Vec<Vec<String>>,
+    /// Its Agent is approved. Only of hosts whose InfraEnv belongs to a custom resource.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approved: bool,
+    /// Only day-1: the host that starts a new cluster.
+    #[serde(default)]
+    pub bootstrap: bool,
+    /// How far the installation is; `None` before it begins.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "none_if_unreadable"
+    )]
+    pub progress: Option<Progress>,
+    /// How the collecting of its logs stands.
+    #[serde(default)]
+    pub logs: LogsState,
+    /// Words for coreos-installer, a user's choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub installer_args: Vec<String>,
+    /// Ignition JSON that a user wants merged into what the host is installed with; may hold secrets.
+    #[serde(default)]
+    pub ignition_config_overrides: Secret,
+    /// Image that installs.
+    #[serde(default)]
+    pub installer_version: String,
+    /// By image reference.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub images_status: BTreeMap<String, ContainerImageAvailability>,
+    /// By disk id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub disks_info: BTreeMap<String, DiskInfo>,
+    /// What names mean on the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain_name_resolutions: Option<DomainResolutionResponse>,
+    /// Whether it can take its ignition from the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_vip_connectivity: Option<ApiVipConnectivityResponse>,
+    /// Whether the servers of disk keys answer: the reply as JSON text, or the error's text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tang_connectivity: String,
+    /// What the machine's own ids are, as our agent told them at registration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
+    /// What is noteworthy beyond the protocol's validations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<HostFinding>,
+    /// Hosts with which it shares a computed id, and of which an operator has said that this is as it should be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settled_with: Vec<HostId>,
+    /// What `reports` say that concerns others: [`crate::findings::sees`], kept here so that others need not read the reports.
+    #[serde(default, skip_serializing_if = "Sees::is_empty")]
+    pub sees: Sees,
+}
+
+impl HostData {
+    /// The role given by a user, else the one suggested.
+    pub fn effective_role(&self) -> HostRole {
+        match self.role {
+            HostRole::AutoAssign => self.suggested_role,
+            given @ (HostRole::Master | HostRole::Arbiter | HostRole::Worker | HostRole::Bootstrap) => given,
+        }
+    }
+
+    /// Of a host that registers at `at`, before anything is known of it.
+    pub fn new(at: Timestamp) -> Self {
+        Self {
+            kind: HostKind::Host,
+            status_info: String::new(),
+            status_updated_at: at,
+            created_at: at,
+            updated_at: at,
+            registered_at: at,
+            discovery_agent_version: String::new(),
+            requested_hostname: None,
+            role: HostRole::AutoAssign,
+            suggested_role: HostRole::AutoAssign,
+            installation_disk_id: String::new(),
+            installation_disk_path: String::new(),
+            disks_to_be_formatted: Vec::new(),
+            skip_formatting_disks: Vec::new(),
+            ntp_sources: None,
+            timestamp: 0,
+            timestamp_at: None,
+            media_status: None,
+            validations: ValidationsInfo::new(),
+            node_labels: Vec::new(),
+            machine_config_pool_name: String::new(),
+            ignition_endpoint_token: Secret::default(),
+            ignition_endpoint_http_headers: Vec::new(),
+            agent_disk_reasons: Vec::new(),
+            approved: false,
+            bootstrap: false,
+            progress: None,
+            logs: LogsState::default(),
+            installer_args: Vec::new(),
+            ignition_config_overrides: Secret::default(),
+            installer_version: String::new(),
+            images_status: BTreeMap::new(),
+            disks_info: BTreeMap::new(),
+            domain_name_resolutions: None,
+            api_vip_connectivity: None,
+            tang_connectivity: String::new(),
+            fingerprint: None,
+            findings: Vec::new(),
+            settled_with: Vec::new(),
+            sees: Sees::default(),
+        }
+    }
+}
+
+/// Progress that cannot be read costs only itself, not the host.
+fn none_if_unreadable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Progress>, D::Error> {
+    let value = Option::<Value>::deserialize(deserializer)?;
+    Ok(value.and_then(|value| serde_json::from_value(value).ok()))
+}
+
+/// Progress of an installation. Source: docs/protocol/host-lifecycle.md#5.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    pub stage: HostStage,
+    /// 0 to 100.
+    pub percentage: i64,
+    /// As the host told it: often a percentage of the stage.
+    #[serde(default)]
+    pub info: String,
+    /// When the stage began.
+    pub stage_started_at: Timestamp,
+    /// Last news of it.
+    pub stage_updated_at: Timestamp,
+}
+
+/// State of the collecting of logs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LogsState {
+    pub info: LogsProgressState,
+    /// Time of the request.
+    pub started_at: Option<Timestamp>,
+    /// Time of the last upload.
+    pub collected_at: Option<Timestamp>,
+}
+
+/// What a host reports of others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostReports {
+    /// Whom it reaches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connectivity: Option<ConnectivityReport>,
+    /// Addresses that nobody uses, by network.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub free_addresses: Vec<FreeNetworkAddresses>,
+}

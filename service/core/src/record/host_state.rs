@@ -1,0 +1,211 @@
+//! Where a host stands. Source: docs/protocol/host-lifecycle.md#1.
+//!
+//! The states of hosts in the pool and of hosts that are added to an existing cluster (day-2). States of the protocol that such
+//! hosts never enter have no variant: `preparing-for-installation`, `preparing-successful`, `preparing-failed` and `installed`
+//! belong to new clusters, and nothing leads to `resetting`, `disabled` and `disabled-unbound` any more.
+//! `pending-for-input` waits for the machine network of a cluster; imported clusters do not need one, so it is entered only
+//! when that check says otherwise.
+
+use muster_api::host::HostStatus;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::check_id::CheckId;
+
+/// The states of a host, with what belongs to each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "kebab-case")]
+pub enum HostState {
+    /// In the pool. Registered, no usable inventory yet.
+    DiscoveringUnbound,
+    /// In the pool. All gating checks pass: ready to be bound.
+    KnownUnbound,
+    /// In the pool. Gating checks fail.
+    InsufficientUnbound {
+        /// Ids of the failed checks, in the order of the table.
+        #[serde(deserialize_with = "readable")]
+        failed: Vec<CheckId>,
+    },
+    /// In the pool. Silent for longer than allowed, or its boot medium is gone.
+    DisconnectedUnbound,
+    /// Given to a cluster; waits for its agent to register again.
+    Binding,
+    /// In a cluster. Registered, no usable inventory yet.
+    Discovering,
+    /// In a cluster. All gating checks pass: ready to be installed.
+    Known,
+    /// In a cluster. Gating checks fail.
+    Insufficient {
+        /// Ids of the failed checks, in the order of the table.
+        #[serde(deserialize_with = "readable")]
+        failed: Vec<CheckId>,
+    },
+    /// In a cluster. Nothing is wrong but that the user has not said enough.
+    PendingForInput {
+        /// Ids of the checks that wait for the user.
+        #[serde(deserialize_with = "readable")]
+        failed: Vec<CheckId>,
+    },
+    /// In a cluster. Silent for longer than allowed, or its boot medium is gone.
+    Disconnected,
+    /// The install step is handed out.
+    Installing,
+    /// The host reports its progress.
+    InstallingInProgress,
+    /// It did not come up from its disk; somebody must look at its boot order.
+    InstallingPendingUserAction {
+        /// How that was noticed.
+        why: NotBooted,
+    },
+    /// A node of its cluster, as far as can be seen.
+    AddedToExistingCluster,
+    /// The installation failed.
+    Error,
+    /// The installation was cancelled.
+    Cancelled,
+    /// Reset; waits for the user to boot the discovery image again.
+    ResettingPendingUserAction,
+    /// Taken out of its cluster before it was installed; waits for its agent to register again.
+    Unbinding,
+    /// Taken out of its cluster after its installation began; waits for the user to boot the discovery image.
+    UnbindingPendingUserAction,
+    /// An installed node that goes back to the pool: downloads what it boots next.
+    Reclaiming,
+    /// It reboots into discovery.
+    ReclaimingRebooting,
+}
+
+/// Ids that no check has any more are left out.
+fn readable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CheckId>, D::Error> {
+    let ids = Vec::<String>::deserialize(deserializer)?;
+    Ok(ids.iter().filter_map(|id| CheckId::from_id(id)).collect())
+}
+
+/// How it was noticed that a host did not come up from its disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotBooted {
+    /// The reboot took too long.
+    TooSlow,
+    /// The discovery image came up again and registered.
+    DiscoveryImage,
+}
+
+/// What kind of state it is: most rules ask for no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// In the pool: `*-unbound`.
+    Unbound,
+    /// In a cluster and not installed yet.
+    PreInstall,
+    /// From the install step to the end of the installation.
+    Installing,
+    /// The installation is over, well or badly, or was given up.
+    Ended,
+    /// Between two: waits for the agent or the user, and is not judged meanwhile.
+    Moving,
+}
+
+impl HostState {
+    /// One of each, for tables and tests.
+    pub fn one_of_each() -> Vec<Self> {
+        vec![
+            Self::DiscoveringUnbound,
+            Self::InsufficientUnbound { failed: Vec::new() },
+            Self::KnownUnbound,
+            Self::DisconnectedUnbound,
+            Self::Binding,
+            Self::Discovering,
+            Self::Insufficient { failed: Vec::new() },
+            Self::PendingForInput { failed: Vec::new() },
+            Self::Known,
+            Self::Disconnected,
+            Self::Installing,
+            Self::InstallingInProgress,
+            Self::InstallingPendingUserAction {
+                why: NotBooted::TooSlow,
+            },
+            Self::AddedToExistingCluster,
+            Self::Error,
+            Self::Cancelled,
+            Self::ResettingPendingUserAction,
+            Self::Unbinding,
+            Self::UnbindingPendingUserAction,
+            Self::Reclaiming,
+            Self::ReclaimingRebooting,
+        ]
+    }
+
+    /// The name on the wire.
+    pub fn status(&self) -> HostStatus {
+        match self {
+            Self::DiscoveringUnbound => HostStatus::DiscoveringUnbound,
+            Self::KnownUnbound => HostStatus::KnownUnbound,
+            Self::InsufficientUnbound { .. } => HostStatus::InsufficientUnbound,
+            Self::DisconnectedUnbound => HostStatus::DisconnectedUnbound,
+            Self::Binding => HostStatus::Binding,
+            Self::Discovering => HostStatus::Discovering,
+            Self::Known => HostStatus::Known,
+            Self::Insufficient { .. } => HostStatus::Insufficient,
+            Self::PendingForInput { .. } => HostStatus::PendingForInput,
+            Self::Disconnected => HostStatus::Disconnected,
+            Self::Installing => HostStatus::Installing,
+            Self::InstallingInProgress => HostStatus::InstallingInProgress,
+            Self::InstallingPendingUserAction { .. } => HostStatus::InstallingPendingUserAction,
+            Self::AddedToExistingCluster => HostStatus::AddedToExistingCluster,
+            Self::Error => HostStatus::Error,
+            Self::Cancelled => HostStatus::Cancelled,
+            Self::ResettingPendingUserAction => HostStatus::ResettingPendingUserAction,
+            Self::Unbinding => HostStatus::Unbinding,
+            Self::UnbindingPendingUserAction => HostStatus::UnbindingPendingUserAction,
+            Self::Reclaiming => HostStatus::Reclaiming,
+            Self::ReclaimingRebooting => HostStatus::ReclaimingRebooting,
+        }
+    }
+
+    /// What kind of state it is.
+    pub fn phase(&self) -> Phase {
+        match self {
+            Self::DiscoveringUnbound
+            | Self::KnownUnbound
+            | Self::InsufficientUnbound { .. }
+            | Self::DisconnectedUnbound => Phase::Unbound,
+            Self::Discovering
+            | Self::Known
+            | Self::Insufficient { .. }
+            | Self::PendingForInput { .. }
+            | Self::Disconnected => Phase::PreInstall,
+            Self::Installing | Self::InstallingInProgress | Self::InstallingPendingUserAction { .. } => {
+                Phase::Installing
+            }
+            Self::AddedToExistingCluster | Self::Error | Self::Cancelled => Phase::Ended,
+            Self::Binding
+            | Self::ResettingPendingUserAction
+            | Self::Unbinding
+            | Self::UnbindingPendingUserAction
+            | Self::Reclaiming
+            | Self::ReclaimingRebooting => Phase::Moving,
+        }
+    }
+
+    /// True until the installation begins: settings of a user still take effect.
+    pub fn takes_settings(&self) -> bool {
+        match self.phase() {
+            Phase::Unbound | Phase::PreInstall => true,
+            Phase::Moving => *self == Self::Binding,
+            Phase::Installing | Phase::Ended => false,
+        }
+    }
+
+    /// True on the way out of a cluster.
+    pub fn is_leaving(&self) -> bool {
+        matches!(
+            self,
+            Self::Unbinding | Self::UnbindingPendingUserAction | Self::Reclaiming | Self::ReclaimingRebooting
+        )
+    }
+
+    /// Whether the next poll brings the host back, so that it must be told of ([`HostEvent::CheckedIn`](super::HostEvent)).
+    pub fn waits_for_poll(&self) -> bool {
+        matches!(self, Self::DisconnectedUnbound | Self::Disconnected)
+    }
+}

@@ -1,0 +1,95 @@
+//! An InfraEnv as it is stored.
+
+use std::fmt;
+
+use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::infra_env::{CpuArchitecture, HostStaticNetworkConfig, ImageType, KernelArgument, Proxy};
+use muster_api::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::kube_ref::KubeRef;
+use super::secret::Secret;
+
+/// An InfraEnv as it is remembered. `version` belongs to the store, as with hosts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InfraEnv {
+    /// Its id.
+    pub id: InfraEnvId,
+    /// Chosen by its maker; not unique.
+    pub name: String,
+    /// The cluster that its hosts are bound to from the start.
+    pub cluster_id: Option<ClusterId>,
+    /// The custom resource that it belongs to; `None`: made by REST.
+    pub kube: Option<KubeRef>,
+    /// The random part of `/boot/<id>/...` URLs: 22 letters and digits. Replaced to revoke them.
+    pub boot_id: String,
+    /// Number of writes so far.
+    pub version: i64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Last effective change; `Last-Modified` of its images.
+    pub updated_at: Timestamp,
+    /// What its maker asked for.
+    pub settings: Settings,
+}
+
+impl InfraEnv {
+    /// The time sources that hosts are told, as a comma list: `ntp_sources`, else `additional_ntp_sources`.
+    pub fn ntp_source_list(&self) -> &str {
+        let settings = &self.settings;
+        if settings.ntp_sources.is_empty() {
+            &settings.additional_ntp_sources
+        } else {
+            &settings.ntp_sources
+        }
+    }
+}
+
+/// The settings of an InfraEnv, stored as one document. Empty texts mean "not set".
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Which image.
+    pub image_type: ImageType,
+    /// `aarch64` is stored as `arm64`.
+    pub cpu_architecture: CpuArchitecture,
+    /// As the client sent it.
+    pub openshift_version: String,
+    /// Registry credentials; never on the image, never answered.
+    pub pull_secret: Secret,
+    /// One key a line.
+    pub ssh_authorized_key: String,
+    /// For discovered hosts.
+    pub proxy: Proxy,
+    /// Comma list: asked beside those of DHCP.
+    pub additional_ntp_sources: String,
+    /// Comma list: asked instead.
+    pub ntp_sources: String,
+    /// `None`: never set; empty: cleared.
+    pub kernel_arguments: Option<Vec<KernelArgument>>,
+    /// Ignition JSON that is merged over `discovery.ign`.
+    pub ignition_config_override: String,
+    /// nmstate per host.
+    pub static_network_config: Vec<HostStaticNetworkConfig>,
+    /// PEM certificates.
+    pub additional_trust_bundle: String,
+    /// Only with disconnected ISOs.
+    pub rendezvous_ip: String,
+    /// Seconds.
+    pub network_discovery_delay_seconds: Option<i64>,
+}
+
+/// Proxies and overrides can hold passwords, so only what cannot is printed.
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("image_type", &self.image_type)
+            .field("cpu_architecture", &self.cpu_architecture)
+            .field("openshift_version", &self.openshift_version)
+            .field("ntp_sources", &self.ntp_sources)
+            .field("additional_ntp_sources", &self.additional_ntp_sources)
+            .field("kernel_arguments", &self.kernel_arguments)
+            .field("static_network_config", &self.static_network_config.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,18 @@
+//! Rules over the records: what they mean, what is acceptable, what is noteworthy.
+
+pub(crate) mod addresses;
+pub mod agent_version;
+pub mod checks;
+pub mod disks;
+pub mod facts;
+pub mod findings;
+pub mod hostname;
+pub mod identity;
+pub mod ignition;
+pub mod input;
+pub mod labels;
+pub mod live_config;
+pub mod peer;
+pub mod requirements;
+pub(crate) mod role;
+pub mod stages;

@@ -1,0 +1,39 @@
+//! Evaluates the checks of a host: facts in, verdicts out. One family a file. Source: docs/protocol/host-validations.tsv.
+//!
+//! Messages say what is wrong and what to do. They hold no timestamp, so that an unchanged host keeps an unchanged record.
+//! To add a check: a variant of [`CheckId`](crate::record::CheckId), its rule in `table.rs`, a function in its family, a line in
+//! `tests/core/checks.tsv` and cases in `tests/core/registry`.
+
+mod agent;
+mod capacity;
+mod conditions;
+mod connection;
+mod context;
+mod disks;
+mod domains;
+mod encryption;
+mod evaluate;
+mod hostname;
+mod ignition;
+mod ignored;
+mod images;
+mod inventory;
+mod network;
+mod new_clusters;
+mod platform;
+mod quality;
+mod subnets;
+mod table;
+mod time;
+mod verdict;
+mod vsphere;
+mod worker_ignition;
+
+pub use conditions::Conditions;
+pub use context::CheckContext;
+pub(crate) use evaluate::find_by_id;
+pub use evaluate::{evaluate, find, holds};
+pub(crate) use ignored::{ALL_CHECKS, NEVER_IGNORED};
+pub use ignored::{BadCheckList, parse_disabled};
+pub use table::Gate;
+pub use verdict::Verdict;

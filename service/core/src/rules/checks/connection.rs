@@ -1,0 +1,29 @@
+//! Whether the host is there.
+
+use muster_api::host::MediaStatus;
+
+use super::context::CheckContext;
+use super::verdict::Verdict;
+use crate::rules::facts::SILENCE_LIMIT;
+
+/// `connected`: polled within the limit.
+pub(super) fn connected(context: &CheckContext<'_>) -> Verdict {
+    if context.now < context.facts.silent_at(context.host) {
+        Verdict::Success("connected".into())
+    } else {
+        Verdict::Failure(format!(
+            "disconnected: no poll for {} minutes. Check that the machine is on, runs the discovery image, and reaches this service",
+            SILENCE_LIMIT.num_minutes()
+        ))
+    }
+}
+
+/// `media-connected`: the boot medium can be read, as far as is known.
+pub(super) fn media_connected(context: &CheckContext<'_>) -> Verdict {
+    match context.host.data.media_status {
+        None | Some(MediaStatus::Connected) => Verdict::Success("The boot medium can be read".into()),
+        Some(MediaStatus::Disconnected) => Verdict::Failure(
+            "The boot medium cannot be read any more. Keep it attached while the host is discovered and installed; over a slow BMC link boot a smaller image or by network".into(),
+        ),
+    }
+}

@@ -1,0 +1,89 @@
+//! Disks.
+
+use super::context::CheckContext;
+use super::verdict::{Verdict, no_inventory};
+
+/// `has-min-valid-disks`: at least one can be installed to.
+pub(super) fn min_valid_disks(context: &CheckContext<'_>) -> Verdict {
+    let Some(inventory) = context.inventory() else {
+        return no_inventory();
+    };
+    if inventory.disks.is_empty() {
+        return Verdict::Error(
+            "The host lists no disks at all; check controllers, cabling and that the discovery image has their driver".into(),
+        );
+    }
+    let eligible = inventory
+        .disks
+        .iter()
+        .filter(|disk| disk.installation_eligibility.eligible)
+        .count();
+    if eligible > 0 {
+        Verdict::Success("A disk can be installed to".into())
+    } else {
+        Verdict::Failure(format!(
+            "None of the {} disks can be installed to; each one's not_eligible_reasons in the inventory say why",
+            inventory.disks.len()
+        ))
+    }
+}
+
+/// `sufficient-installation-disk-speed`: not known to be too slow.
+pub(super) fn speed(context: &CheckContext<'_>) -> Verdict {
+    let data = &context.host.data;
+    if data.installation_disk_path.is_empty() {
+        return Verdict::Error("There is no installation disk whose speed could be known".into());
+    }
+    let measured = data
+        .disks_info
+        .get(&data.installation_disk_id)
+        .or_else(|| data.disks_info.get(&data.installation_disk_path))
+        .and_then(|info| info.disk_speed.as_ref())
+        .filter(|speed| speed.tested);
+    match measured {
+        None => Verdict::success("The speed of the installation disk has not been measured yet"),
+        Some(speed) if speed.exit_code == 0 => Verdict::success("The installation disk is fast enough"),
+        Some(speed) => Verdict::Failure(format!(
+            "The speed of the installation disk {} could not be measured, or is too slow (exit code {}); choose another disk, or have it measured again with reset-validation",
+            data.installation_disk_path, speed.exit_code
+        )),
+    }
+}
+
+/// `no-skip-installation-disk`: the disk to install to is not one that must stay as it is.
+pub(super) fn installation_disk_not_skipped(context: &CheckContext<'_>) -> Verdict {
+    let data = &context.host.data;
+    if !data.installation_disk_id.is_empty()
+        && data.skip_formatting_disks.contains(&data.installation_disk_id)
+    {
+        Verdict::Failure(format!(
+            "The installation disk {} is among the disks not to be formatted; choose another installation disk or let this one be formatted",
+            data.installation_disk_id
+        ))
+    } else {
+        Verdict::Success("The installation disk may be formatted".into())
+    }
+}
+
+/// `no-skip-missing-disk`: every disk that must stay as it is exists, else another one might be meant.
+pub(super) fn skipped_disks_exist(context: &CheckContext<'_>) -> Verdict {
+    let Some(inventory) = context.inventory() else {
+        return no_inventory();
+    };
+    let missing: Vec<&str> = context
+        .host
+        .data
+        .skip_formatting_disks
+        .iter()
+        .map(String::as_str)
+        .filter(|id| !inventory.disks.iter().any(|disk| disk.id == *id))
+        .collect();
+    if missing.is_empty() {
+        Verdict::Success("All disks not to be formatted are there".into())
+    } else {
+        Verdict::Failure(format!(
+            "Disks not to be formatted are gone, or have other ids now: {}. Take them off the list, or name them by their new ids",
+            missing.join(", ")
+        ))
+    }
+}

@@ -1,0 +1,72 @@
+//! What the cluster's names mean on the host.
+
+use muster_api::steps::{DomainResolution, DomainResolutionResponse};
+
+use super::context::{Bound, CheckContext};
+use super::verdict::Verdict;
+
+/// `api-domain-name-resolved-correctly`.
+pub(super) fn api(context: &CheckContext<'_>) -> Verdict {
+    resolved(context, "api", "api")
+}
+
+/// `api-int-domain-name-resolved-correctly`.
+pub(super) fn api_int(context: &CheckContext<'_>) -> Verdict {
+    resolved(context, "api-int", "api-int")
+}
+
+/// `apps-domain-name-resolved-correctly`: asked for one name below the wildcard.
+pub(super) fn apps(context: &CheckContext<'_>) -> Verdict {
+    resolved(context, "console-openshift-console.apps", "*.apps")
+}
+
+fn resolved(context: &CheckContext<'_>, asked: &str, shown: &str) -> Verdict {
+    let Some(bound) = context.bound() else {
+        return Verdict::Hidden;
+    };
+    let Some(ignition) = context.worker_ignition() else {
+        return Verdict::Pending(
+            "Waits for the cluster's ignition, which tells whether the cluster answers for its names itself"
+                .into(),
+        );
+    };
+    if ignition.managed_networking {
+        return Verdict::success("The cluster answers for its names itself");
+    }
+    let domain = match domain(&bound) {
+        Ok(domain) => domain,
+        Err(verdict) => return verdict,
+    };
+    let Some(answer) = &context.host.data.domain_name_resolutions else {
+        return Verdict::Error("The host has not told yet what the cluster's names mean".into());
+    };
+    let name = format!("{asked}.{domain}");
+    if find(answer, &name).is_some_and(means_something) {
+        Verdict::Success(format!("{shown}.{domain} is known on the host"))
+    } else {
+        Verdict::Failure(format!(
+            "{shown}.{domain} is not known on the host; add it to the DNS that the host asks"
+        ))
+    }
+}
+
+fn domain(bound: &Bound<'_>) -> Result<String, Verdict> {
+    let data = bound.data();
+    if data.base_dns_domain.is_empty() {
+        return Err(Verdict::Error(
+            "The cluster has no base domain, so its names are not known; set base_dns_domain".into(),
+        ));
+    }
+    Ok(format!("{}.{}", data.name, data.base_dns_domain))
+}
+
+fn find<'a>(answer: &'a DomainResolutionResponse, name: &str) -> Option<&'a DomainResolution> {
+    answer
+        .resolutions
+        .iter()
+        .find(|entry| entry.domain_name.eq_ignore_ascii_case(name))
+}
+
+fn means_something(entry: &DomainResolution) -> bool {
+    !(entry.ipv4_addresses.is_empty() && entry.ipv6_addresses.is_empty() && entry.cnames.is_empty())
+}

@@ -1,0 +1,39 @@
+//! The host's name.
+
+use super::context::CheckContext;
+use super::verdict::{Verdict, no_inventory};
+use crate::rules::hostname;
+
+/// `hostname-valid`: a name is known and may be one. Without an inventory it fails, even with a name given by a user.
+pub(super) fn valid(context: &CheckContext<'_>) -> Verdict {
+    if context.inventory().is_none() {
+        return Verdict::Failure("The host's name is known only with its inventory".into());
+    }
+    let name = hostname::effective(context.host).unwrap_or_default();
+    match hostname::check(name) {
+        Ok(()) => Verdict::Success(format!("{name} is a valid host name")),
+        Err(why) => Verdict::Failure(why),
+    }
+}
+
+/// `hostname-unique`: no other host of the cluster has it, as far as those have told their inventory.
+pub(super) fn unique(context: &CheckContext<'_>) -> Verdict {
+    let Some(bound) = context.bound() else {
+        return Verdict::Hidden;
+    };
+    if context.inventory().is_none() {
+        return no_inventory();
+    }
+    let name = hostname::effective(context.host).unwrap_or_default();
+    let twin = bound
+        .peers
+        .iter()
+        .find(|peer| peer.has_inventory() && peer.hostname == name);
+    match twin {
+        None => Verdict::Success(format!("No other host of the cluster is called {name}")),
+        Some(twin) => Verdict::Failure(format!(
+            "The host {} of the cluster is called {name}, too; give one of them another name",
+            twin.id
+        )),
+    }
+}

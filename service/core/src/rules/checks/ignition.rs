@@ -1,0 +1,30 @@
+//! Whether the host can take its configuration from the cluster that it is to join.
+
+use super::context::CheckContext;
+use super::verdict::Verdict;
+
+/// `ignition-downloadable`: only where hosts are added to a cluster.
+pub(super) fn downloadable(context: &CheckContext<'_>) -> Verdict {
+    let Some(bound) = context.bound() else {
+        return Verdict::Hidden;
+    };
+    let Some(answer) = &context.host.data.api_vip_connectivity else {
+        return Verdict::Pending("Waits until the host has tried to download the cluster's ignition".into());
+    };
+    if answer.is_success {
+        return Verdict::success("The host can download the cluster's ignition");
+    }
+    let from = if answer.url.is_empty() {
+        format!("from the cluster {}", bound.data().name)
+    } else {
+        format!("from {}", answer.url)
+    };
+    let why = if answer.download_error.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", answer.download_error)
+    };
+    Verdict::Failure(format!(
+        "The host cannot download the ignition {from}{why}; check that it resolves the name, that no firewall is between (TCP ports 22623 and 22624), and the certificate"
+    ))
+}

@@ -1,0 +1,13 @@
+//! Selects disks: which are eligible, which is installed to, which are formatted. Source: docs/protocol/host-lifecycle.md#11.
+
+mod choice;
+mod eligibility;
+mod formatting;
+mod settle;
+mod size;
+
+pub use choice::{choose, find};
+pub use eligibility::DiskRules;
+pub use formatting::to_be_formatted;
+pub use settle::{adopt, evaluate, select, settle};
+pub use size::si_size;

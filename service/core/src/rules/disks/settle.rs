@@ -1,0 +1,66 @@
+//! Works out eligibility, installation disk and format list of a host. Source: docs/protocol/host-lifecycle.md#11.
+
+use muster_api::inventory::{Disk, Inventory};
+
+use super::choice::choose;
+use super::eligibility::DiskRules;
+use super::formatting::to_be_formatted;
+use crate::record::{Host, HostData};
+use crate::rules::facts::HostFacts;
+use crate::rules::requirements::required;
+
+/// Takes over an inventory from an agent: fills missing disk ids and keeps the agent's own reasons apart, one list a disk.
+pub fn adopt(inventory: &mut Inventory) -> Vec<Vec<String>> {
+    inventory
+        .disks
+        .iter_mut()
+        .map(|disk| {
+            if disk.id.is_empty() {
+                disk.id = format!("/dev/{}", disk.name);
+            }
+            disk.installation_eligibility.not_eligible_reasons.clone()
+        })
+        .collect()
+}
+
+/// Works out eligibility, installation disk and format list of `host` from its inventory; without one nothing changes.
+pub fn settle(host: &mut Host, facts: &HostFacts<'_>) {
+    evaluate(host, facts);
+    let Some(inventory) = &host.inventory else {
+        return;
+    };
+    let chosen = choose(&inventory.disks, &host.data.installation_disk_id).cloned();
+    select(&mut host.data, chosen.as_ref());
+    host.data.disks_to_be_formatted = to_be_formatted(&inventory.disks);
+}
+
+/// Works out eligibility alone: during an installation the choice stands.
+pub fn evaluate(host: &mut Host, facts: &HostFacts<'_>) {
+    let required = required(host, facts).role.disk_size_gb;
+    let Some(inventory) = host.inventory.as_mut() else {
+        return;
+    };
+    let rules = DiskRules::new(required, facts, inventory);
+    let reasons: Vec<Vec<String>> = inventory
+        .disks
+        .iter()
+        .map(|disk| rules.reasons(disk, inventory))
+        .collect();
+    for (index, (disk, ours)) in inventory.disks.iter_mut().zip(reasons).enumerate() {
+        let mut all = host
+            .data
+            .agent_disk_reasons
+            .get(index)
+            .cloned()
+            .unwrap_or_default();
+        all.extend(ours);
+        disk.installation_eligibility.eligible = all.is_empty();
+        disk.installation_eligibility.not_eligible_reasons = all;
+    }
+}
+
+/// Makes `disk` the installation disk, or none.
+pub fn select(data: &mut HostData, disk: Option<&Disk>) {
+    data.installation_disk_id = disk.map(|d| d.id.clone()).unwrap_or_default();
+    data.installation_disk_path = disk.map(|d| format!("/dev/{}", d.name)).unwrap_or_default();
+}

@@ -1,0 +1,111 @@
+//! What a decision about a host needs to know beside the host itself.
+
+use chrono::Duration;
+use muster_api::time::Timestamp;
+
+use super::requirements::Requirements;
+use crate::record::{Cluster, Host, InfraEnv, Peer};
+
+/// A host that has not polled for this long is disconnected. Source: docs/protocol/host-lifecycle.md#6 (`HOST_MAX_DISCONNECTION_TIME`).
+pub const SILENCE_LIMIT: Duration = Duration::minutes(3);
+
+/// The world around a host at the moment of a decision.
+#[derive(Debug, Clone, Copy)]
+pub struct HostFacts<'a> {
+    /// The pool that the host is in.
+    pub infra_env: &'a InfraEnv,
+    /// The cluster that the host is bound to, with its other hosts; `None` for hosts of the pool.
+    pub cluster: Option<ClusterFacts<'a>>,
+    /// What hardware is asked for.
+    pub requirements: &'a Requirements,
+    /// The last poll, when it is newer than what is written down in the host.
+    pub last_seen: Option<Timestamp>,
+    /// The host's clock at that poll, seconds since 1970; `None` or 0 when it told none.
+    pub host_clock: Option<i64>,
+    /// Since when this service hears polls. Silence before that is nobody's fault, so a restart disconnects no host.
+    pub listening_since: Option<Timestamp>,
+    /// Version of the agent that the service wants on hosts that run ours.
+    pub agent_version: &'a str,
+    /// Image that agents of another make are told to upgrade to; `None`: they are told their own version back.
+    pub agent_image: Option<&'a str>,
+    /// Whether controllers in a cluster see how the installation ends. Then it ends with stage `Done`; else with the reboot,
+    /// which is the last that can be seen (docs/protocol/host-lifecycle.md#5).
+    pub kube: bool,
+    /// What an installation needs.
+    pub images: InstallImages<'a>,
+    /// What a host that is reclaimed boots; `None`: the service knows none for it, and does not ask it to download any.
+    pub boot_artifacts: Option<BootArtifacts<'a>>,
+}
+
+/// The container images of an installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstallImages<'a> {
+    /// Writes the disk.
+    pub installer: &'a str,
+    /// Watches from inside the cluster.
+    pub controller: &'a str,
+}
+
+impl Default for InstallImages<'static> {
+    fn default() -> Self {
+        Self {
+            installer: "quay.io/edge-infrastructure/assisted-installer:latest",
+            controller: "quay.io/edge-infrastructure/assisted-installer-controller:latest",
+        }
+    }
+}
+
+/// Where the parts of the discovery image are, for a node that goes back to the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BootArtifacts<'a> {
+    /// URL of the kernel.
+    pub kernel_url: &'a str,
+    /// URL of the initrd, signed where the service asks for that.
+    pub initrd_url: &'a str,
+    /// URL of the root file system; empty for images that have none.
+    pub rootfs_url: &'a str,
+    /// Where the agent on the node sees the node's own files.
+    pub host_fs_mount_dir: &'a str,
+}
+
+/// A cluster as its hosts see it.
+#[derive(Debug, Clone, Copy)]
+pub struct ClusterFacts<'a> {
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// Its other hosts, sorted by id.
+    pub peers: &'a [Peer],
+}
+
+impl HostFacts<'_> {
+    /// The last poll known from anywhere.
+    pub fn seen(&self, host: &Host) -> Timestamp {
+        self.last_seen
+            .map_or(host.checked_in_at, |seen| seen.max(host.checked_in_at))
+    }
+
+    /// When `host` counts as disconnected unless it polls before.
+    pub fn silent_at(&self, host: &Host) -> Timestamp {
+        let heard = self.seen(host);
+        self.listening_since.map_or(heard, |since| since.max(heard)) + SILENCE_LIMIT
+    }
+
+    /// Seconds that the host's clock was ahead of the service's when it last reported the time.
+    pub fn clock_offset(&self, host: &Host) -> Option<i64> {
+        self.clock(host)
+            .map(|(clock, reported_at)| clock.saturating_sub(reported_at.timestamp()))
+    }
+
+    /// The host's clock and the moment at which it was told; `None` when it never was.
+    pub fn clock(&self, host: &Host) -> Option<(i64, Timestamp)> {
+        let stored = (host.data.timestamp != 0).then(|| {
+            let told_at = host.data.timestamp_at.unwrap_or(host.checked_in_at);
+            (host.data.timestamp, told_at)
+        });
+        let newer = |seen: &Timestamp| stored.is_none_or(|(_, told_at)| *seen >= told_at);
+        match (self.host_clock, self.last_seen.filter(newer)) {
+            (Some(clock), Some(seen)) if clock != 0 => Some((clock, seen)),
+            (Some(_) | None, Some(_) | None) => stored,
+        }
+    }
+}

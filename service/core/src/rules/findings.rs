@@ -1,0 +1,23 @@
+//! Finds noteworthy facts about a host among the others of its cluster: unreachable hosts, addresses in use twice, links that are
+//! too narrow, slow or lossy, clocks that differ. A finding never keeps a host from anything: the protocol's validations ignore
+//! these facts for hosts that are added to a cluster (docs/protocol/host-validations.tsv, column `day2`).
+//!
+//! Facts are the host's own report about others, their reports about it ([`Sees`](crate::record::Sees)), and their inventories
+//! ([`Peer`](crate::record::Peer)). One subject a file; each gives at most a few findings, however many hosts they name, so that a
+//! dead switch does not bury the rest. Messages hold no timestamp and round measurements.
+
+mod address;
+mod clock;
+mod cluster_context;
+mod evaluate;
+mod finding;
+mod kinds;
+mod mtu;
+mod quality;
+mod reach;
+mod sees;
+
+pub(crate) use cluster_context::find_peer;
+pub use evaluate::{changed, evaluate};
+pub use kinds::*;
+pub use sees::{matters_to_others, peers_matter, sees};

@@ -1,0 +1,156 @@
+//! Addresses that two machines use.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use muster_api::host::HostFinding;
+use muster_api::ids::HostId;
+use muster_api::steps::ConnectivityRemoteHost;
+
+use super::cluster_context::{ClusterContext, addresses, list, name};
+use super::finding::finding;
+use super::kinds::DUPLICATE_ADDRESS;
+use crate::record::Peer;
+use crate::rules::addresses::is_of_a_network;
+use crate::text::one_line;
+
+/// Longest MAC address in a message; InfiniBand's has 20 bytes.
+const MAC_TEXT: usize = 59;
+
+/// What is known of one address.
+#[derive(Default)]
+struct Doubt {
+    /// The host itself has it.
+    is_own: bool,
+    /// Peers that have it, or answered for it.
+    holders: BTreeSet<HostId>,
+    /// Peers that had several answers for it.
+    witnesses: BTreeSet<HostId>,
+    /// Machines that answered for it and are no host of the cluster.
+    strangers: BTreeSet<String>,
+}
+
+impl Doubt {
+    /// A machine with that MAC answered for it.
+    fn answered(&mut self, context: &ClusterContext<'_>, mac: &str) {
+        match context.peers.iter().find(|peer| has_mac(peer, mac)) {
+            Some(peer) => {
+                self.holders.insert(peer.id);
+            }
+            None => {
+                self.strangers.insert(one_line(mac, MAC_TEXT));
+            }
+        }
+    }
+}
+
+/// Addresses of which the host knows that two machines use them: its own that a peer has, too; those for which somebody else answered
+/// it; its own for which somebody else answered a peer, or the host itself (our agents ask for them).
+pub(super) fn duplicates(context: &ClusterContext<'_>) -> Vec<HostFinding> {
+    let own: BTreeSet<IpAddr> = context
+        .networks()
+        .into_iter()
+        .map(|(_, net)| net.addr())
+        .collect();
+    let mut doubts: BTreeMap<IpAddr, Doubt> = BTreeMap::new();
+    for peer in context.peers {
+        for address in addresses(peer).filter(|address| own.contains(address)) {
+            doubts.entry(address).or_default().holders.insert(peer.id);
+        }
+        for address in peer
+            .sees
+            .answered_twice
+            .iter()
+            .filter_map(|text| text.parse().ok())
+        {
+            if own.contains(&address) {
+                doubts.entry(address).or_default().witnesses.insert(peer.id);
+            }
+        }
+    }
+    for (_, remote) in context.reported() {
+        for (address, mac) in foreign_answers(remote) {
+            let doubt = doubts.entry(address).or_default();
+            let has_it = |peer: &&Peer| addresses(peer).any(|has| has == address);
+            let holders = context.peers.iter().filter(has_it).map(|peer| peer.id);
+            doubt.holders.extend(holders);
+            doubt.answered(context, mac);
+        }
+    }
+    let report = context.host.reports.connectivity.as_ref();
+    for conflict in report.into_iter().flat_map(|report| &report.address_conflicts) {
+        if let Ok(address) = conflict.ip_address.parse()
+            && own.contains(&address)
+        {
+            doubts
+                .entry(address)
+                .or_default()
+                .answered(context, &conflict.remote_mac);
+        }
+    }
+    for (address, doubt) in &mut doubts {
+        doubt.is_own = own.contains(address);
+    }
+    doubts
+        .iter()
+        .filter(|(address, _)| is_of_a_network(**address))
+        .map(|(address, doubt)| describe(context, *address, doubt))
+        .collect()
+}
+
+/// Answers for an address of a peer by a machine that is not that peer. Several cards of one peer may answer: that is no conflict.
+pub(super) fn foreign_answers(remote: &ConnectivityRemoteHost) -> impl Iterator<Item = (IpAddr, &str)> {
+    remote
+        .l2_connectivity
+        .iter()
+        .filter(|link| !link.successful && !link.remote_mac.is_empty())
+        .filter_map(|link| Some((link.remote_ip_address.parse().ok()?, link.remote_mac.as_str())))
+}
+
+fn has_mac(peer: &Peer, mac: &str) -> bool {
+    peer.nics.iter().any(|nic| nic.mac.eq_ignore_ascii_case(mac))
+}
+
+fn describe(context: &ClusterContext<'_>, address: IpAddr, doubt: &Doubt) -> HostFinding {
+    let names = |ids: &BTreeSet<HostId>| {
+        let named = context.peers.iter().filter(|peer| ids.contains(&peer.id));
+        list(&named.map(name).collect::<Vec<_>>())
+    };
+    let what_to_do =
+        "Give one of them another address: by DHCP reservation, or in the static network configuration";
+    let strangers: Vec<String> = doubt.strangers.iter().cloned().collect();
+    let message = match (doubt.is_own, doubt.holders.is_empty(), strangers.is_empty()) {
+        (true, false, _) => format!(
+            "{address} is the address of this host and of {}. {what_to_do}",
+            names(&doubt.holders)
+        ),
+        (true, true, false) => format!(
+            "{address} is the address of this host and of a machine outside of this cluster: {}. {what_to_do}",
+            list(&strangers)
+        ),
+        (true, true, true) => format!(
+            "{address}, an address of this host, is answered for by another machine, too: {} saw it. {what_to_do}",
+            names(&doubt.witnesses)
+        ),
+        (false, _, true) => format!(
+            "Several hosts answer for {address}: {}. {what_to_do}",
+            names(&doubt.holders)
+        ),
+        (false, _, false) => format!(
+            "For {address}, an address of {}, a machine outside of this cluster answers, too: {}. {what_to_do}",
+            names(&doubt.holders),
+            list(&strangers)
+        ),
+    };
+    let others = if doubt.holders.is_empty() {
+        &doubt.witnesses
+    } else {
+        &doubt.holders
+    };
+    finding(
+        DUPLICATE_ADDRESS,
+        address.to_string(),
+        others.iter().copied(),
+        message,
+    )
+}

@@ -1,0 +1,147 @@
+//! A host among the others of its cluster.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use muster_api::host::{HostRole, HostStatus};
+use muster_api::ids::HostId;
+use muster_api::inventory::Inventory;
+use muster_api::steps::ConnectivityRemoteHost;
+
+use crate::record::{Host, Peer};
+use crate::rules::addresses::networks_of;
+use crate::rules::facts::HostFacts;
+use crate::rules::requirements::RoleTable;
+
+/// Names in one message; more are counted.
+const NAMED: usize = 5;
+
+/// A host and the others.
+pub(super) struct ClusterContext<'a> {
+    pub(super) host: &'a Host,
+    pub(super) peers: &'a [Peer],
+    pub(super) roles: &'a RoleTable,
+    /// Of the host, when told.
+    pub(super) clock_offset: Option<i64>,
+}
+
+impl<'a> ClusterContext<'a> {
+    /// `None` for hosts of the pool.
+    pub(super) fn of(host: &'a Host, facts: &HostFacts<'a>) -> Option<Self> {
+        let cluster = facts.cluster?;
+        let version = &cluster.cluster.data.openshift_version;
+        Some(Self {
+            host,
+            peers: cluster.peers,
+            roles: facts.requirements.of(version),
+            clock_offset: facts.clock_offset(host),
+        })
+    }
+
+    pub(super) fn role(&self) -> HostRole {
+        self.host.data.effective_role()
+    }
+
+    fn inventory(&self) -> Option<&'a Inventory> {
+        self.host.inventory.as_ref()
+    }
+
+    /// Peers whose agent runs, so that they should answer.
+    pub(super) fn awake(&self) -> impl Iterator<Item = &'a Peer> {
+        self.peers.iter().filter(|peer| is_awake(peer))
+    }
+
+    /// What the host reports of peers that should answer. Peers that it was not asked about are left out.
+    pub(super) fn reported(&self) -> impl Iterator<Item = (&'a Peer, &'a ConnectivityRemoteHost)> {
+        let report = self.host.reports.connectivity.as_ref();
+        let remotes = report.into_iter().flat_map(|report| &report.remote_hosts);
+        remotes.filter_map(|remote| {
+            let peer = find_peer(self.peers, &remote.host_id)?;
+            is_awake(peer).then_some((peer, remote))
+        })
+    }
+
+    /// The host's interfaces with their networks.
+    pub(super) fn networks(&self) -> Vec<(&'a str, IpNet)> {
+        let interfaces = self
+            .inventory()
+            .into_iter()
+            .flat_map(|inventory| &inventory.interfaces);
+        interfaces
+            .flat_map(|interface| networks_of(interface).map(|net| (interface.name.as_str(), net)))
+            .collect()
+    }
+
+    /// MTU of an interface, as the host tells it.
+    pub(super) fn mtu(&self, nic: &str) -> Option<i64> {
+        let mut interfaces = self.inventory()?.interfaces.iter();
+        let found = interfaces.find(|interface| interface.name == nic)?;
+        (found.mtu > 0).then_some(found.mtu)
+    }
+}
+
+/// Whether a host's agent runs and answers others: before that it is not asked about, and after it other software may run.
+pub(super) fn is_awake(peer: &Peer) -> bool {
+    match peer.status {
+        HostStatus::Known
+        | HostStatus::Insufficient
+        | HostStatus::PendingForInput
+        | HostStatus::PreparingForInstallation
+        | HostStatus::PreparingFailed
+        | HostStatus::PreparingSuccessful => true,
+        HostStatus::Discovering
+        | HostStatus::Disconnected
+        | HostStatus::Disabled
+        | HostStatus::Installing
+        | HostStatus::InstallingInProgress
+        | HostStatus::InstallingPendingUserAction
+        | HostStatus::ResettingPendingUserAction
+        | HostStatus::Installed
+        | HostStatus::Error
+        | HostStatus::Resetting
+        | HostStatus::AddedToExistingCluster
+        | HostStatus::Cancelled
+        | HostStatus::Binding
+        | HostStatus::Unbinding
+        | HostStatus::UnbindingPendingUserAction
+        | HostStatus::KnownUnbound
+        | HostStatus::DisconnectedUnbound
+        | HostStatus::InsufficientUnbound
+        | HostStatus::DisabledUnbound
+        | HostStatus::DiscoveringUnbound
+        | HostStatus::Reclaiming
+        | HostStatus::ReclaimingRebooting => false,
+    }
+}
+
+/// The peer with this id, as a report writes it.
+pub(crate) fn find_peer<'a>(peers: &'a [Peer], id: &str) -> Option<&'a Peer> {
+    let id: HostId = id.parse().ok()?;
+    let index = peers.binary_search_by_key(&id, |peer| peer.id).ok()?;
+    peers.get(index)
+}
+
+/// How people call a peer.
+pub(super) fn name(peer: &Peer) -> String {
+    if peer.hostname.is_empty() {
+        peer.id.to_string()
+    } else {
+        peer.hostname.clone()
+    }
+}
+
+/// `a, b and 3 more`.
+pub(super) fn list(names: &[String]) -> String {
+    if names.len() <= NAMED {
+        return names.join(", ");
+    }
+    format!("{} and {} more", names[..NAMED].join(", "), names.len() - NAMED)
+}
+
+/// Addresses of a peer.
+pub(super) fn addresses(peer: &Peer) -> impl Iterator<Item = IpAddr> {
+    peer.nics
+        .iter()
+        .flat_map(|nic| &nic.ip_addresses)
+        .filter_map(|text| text.parse().ok())
+}

@@ -1,0 +1,62 @@
+//! What others need to know of a host's report, and when that has changed.
+
+use super::address::foreign_answers;
+use super::cluster_context::is_awake;
+use super::reach::is_unreached;
+use crate::record::{HostReports, Peer, Sees};
+
+/// Clocks that tell whole seconds jitter; less than this is no news, seconds.
+const CLOCK_NEWS_SECS: u64 = 10;
+
+/// The part of a host's reports that concerns others.
+pub fn sees(reports: &HostReports) -> Sees {
+    let Some(report) = &reports.connectivity else {
+        return Sees::default();
+    };
+    let mut unreached: Vec<_> = report
+        .remote_hosts
+        .iter()
+        .filter(|remote| is_unreached(remote))
+        .filter_map(|remote| remote.host_id.parse().ok())
+        .collect();
+    unreached.sort_unstable();
+    unreached.dedup();
+    let mut answered_twice: Vec<String> = report
+        .remote_hosts
+        .iter()
+        .flat_map(foreign_answers)
+        .map(|(address, _)| address.to_string())
+        .collect();
+    answered_twice.sort_unstable();
+    answered_twice.dedup();
+    Sees {
+        unreached,
+        answered_twice,
+    }
+}
+
+/// Whether checks or findings of the other hosts of a cluster can come out differently because one host is now `new` and was `old` when
+/// they were last judged; `None`: it is not of the cluster. They need not be judged anew otherwise.
+pub fn matters_to_others(old: Option<&Peer>, new: Option<&Peer>) -> bool {
+    let (Some(old), Some(new)) = (old, new) else {
+        return old.is_some() != new.is_some();
+    };
+    let clock_moved = match (old.clock_offset_secs, new.clock_offset_secs) {
+        (Some(was), Some(is)) => was.abs_diff(is) > CLOCK_NEWS_SECS,
+        (None, None) => false,
+        (Some(_), None) | (None, Some(_)) => true,
+    };
+    clock_moved
+        || is_awake(old) != is_awake(new)
+        || (old.id, old.role, &old.hostname, &old.nics, &old.sees)
+            != (new.id, new.role, &new.hostname, &new.nics, &new.sees)
+}
+
+/// The same for whole lists, both sorted by id.
+pub fn peers_matter(old: &[Peer], new: &[Peer]) -> bool {
+    old.len() != new.len()
+        || old
+            .iter()
+            .zip(new)
+            .any(|(old, new)| matters_to_others(Some(old), Some(new)))
+}

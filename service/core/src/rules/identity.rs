@@ -1,0 +1,238 @@
+//! Two machines that claim one host id. The id is computed from the board's serial number, which some makers print on every board.
+//!
+//! Machines are told apart by network cards and disks: what stands on the board is what made the ids equal, so it proves nothing.
+//! Of two machines with our agent both are kept: [`judge`] gives the second an id of its own, which the registration answers.
+//! Agents of another make tell no fingerprint, and insist on their id; [`flipped`] sees that two of them take turns.
+
+use std::collections::BTreeSet;
+
+use muster_api::fingerprint::Fingerprint;
+use muster_api::host::HostFinding;
+use muster_api::ids::HostId;
+use muster_api::inventory::Inventory;
+use uuid::Uuid;
+
+use super::hostname;
+use crate::record::Host;
+use crate::text::one_line;
+
+/// `kind` of findings about this.
+pub const DUPLICATE_HOST_ID: &str = "duplicate-host-id";
+
+/// Whether a machine that claims the id of a known host is that host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    /// As far as can be told. It registers under the id it claims.
+    Same,
+    /// It is another machine.
+    Different(Box<Twin>),
+}
+
+/// What to do with a second machine of one id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Twin {
+    /// The id it gets, the same each time that it registers.
+    pub id: HostId,
+    /// For the host that had the id first: apply [`HostEvent::IdClaimed`](super::HostEvent::IdClaimed) with it.
+    pub on_first: HostFinding,
+    /// For the second, likewise, once it is registered.
+    pub on_second: HostFinding,
+}
+
+/// Whether the machine with the fingerprint `new`, which claims the id of `existing`, is `existing`. Without two fingerprints that
+/// can be compared it is taken to be.
+pub fn judge(existing: &Host, new: &Fingerprint) -> Judgement {
+    let Some(known) = &existing.data.fingerprint else {
+        return Judgement::Same;
+    };
+    if is_same_machine(known, new) {
+        return Judgement::Same;
+    }
+    let id = own_id(existing.id, new);
+    let (first, second) = (describe(known), describe(new));
+    let finding = |other: HostId, message: String| HostFinding {
+        kind: DUPLICATE_HOST_ID.into(),
+        about: existing.id.to_string(),
+        others: vec![other],
+        message,
+    };
+    let what_to_do = "Nothing is lost: both are kept. If this is one machine whose parts were replaced, delete the host that is not needed; if they are two, settle it";
+    let name = hostname::display(existing);
+    Judgement::Different(Box::new(Twin {
+        id,
+        on_first: finding(
+            id,
+            format!(
+                "Another machine ({second}) computes the same host id as {name} ({first}); it is kept as host {id}. {what_to_do}"
+            ),
+        ),
+        on_second: finding(
+            existing.id,
+            format!(
+                "This machine ({second}) computes the host id {} of another one ({name}, {first}), so it is kept under an id of its own. {what_to_do}",
+                existing.id
+            ),
+        ),
+    }))
+}
+
+/// Hosts that once claimed the id of `first`. A machine whose fingerprint changed a little since ([`own_id`] would differ) is found
+/// among them with [`is_same_machine`].
+pub fn twins(first: &Host) -> Vec<HostId> {
+    let found = first.data.findings.iter();
+    let found =
+        found.filter(|finding| finding.kind == DUPLICATE_HOST_ID && finding.about == first.id.to_string());
+    let all: BTreeSet<HostId> = found
+        .flat_map(|finding| &finding.others)
+        .chain(&first.data.settled_with)
+        .copied()
+        .collect();
+    all.into_iter().collect()
+}
+
+/// Whether two fingerprints are of one machine: a card or a disk is in both, or there is nothing to tell them apart by.
+pub fn is_same_machine(a: &Fingerprint, b: &Fingerprint) -> bool {
+    let shared = |a: &[String], b: &[String]| a.iter().any(|id| b.contains(id));
+    if shared(&a.macs, &b.macs) || shared(&a.disk_wwns, &b.disk_wwns) {
+        return true;
+    }
+    let both_known = |a: &[String], b: &[String]| !a.is_empty() && !b.is_empty();
+    if both_known(&a.macs, &b.macs) || both_known(&a.disk_wwns, &b.disk_wwns) {
+        return false;
+    }
+    let differ = |a: &str, b: &str| !a.is_empty() && !b.is_empty() && a != b;
+    !(differ(&a.board_serial, &b.board_serial)
+        || differ(&a.system_serial, &b.system_serial)
+        || differ(&a.system_uuid, &b.system_uuid))
+}
+
+/// The id of a second machine that claims `claimed`: a UUID of version 5 in the namespace of that id. Made from the board's ids and
+/// the first card (or else disk) alone, so that a card more or a disk less makes no third host of it.
+pub fn own_id(claimed: HostId, fingerprint: &Fingerprint) -> HostId {
+    let part = fingerprint.macs.first().or(fingerprint.disk_wwns.first());
+    let name = [
+        fingerprint.board_serial.as_str(),
+        &fingerprint.system_serial,
+        &fingerprint.system_uuid,
+        part.map_or("", String::as_str),
+    ]
+    .join("\n");
+    HostId(Uuid::new_v5(&claimed.0, name.as_bytes()))
+}
+
+/// The finding when two inventories that followed each other in one session are of two machines: no card and no disk is in both.
+/// The same for both directions.
+pub(crate) fn flipped(old: &Inventory, new: &Inventory) -> Option<HostFinding> {
+    let (old_macs, new_macs) = (macs(old), macs(new));
+    let (old_disks, new_disks) = (disk_ids(old), disk_ids(new));
+    let told_apart = !old_macs.is_empty()
+        && !new_macs.is_empty()
+        && old_macs.is_disjoint(&new_macs)
+        && old_disks.is_disjoint(&new_disks);
+    if !told_apart {
+        return None;
+    }
+    let mut machines = [
+        (machine(old, &old_macs), old_macs),
+        (machine(new, &new_macs), new_macs),
+    ];
+    machines.sort();
+    let first_macs: Vec<&str> = machines
+        .iter()
+        .filter_map(|(_, macs)| macs.first().copied())
+        .collect();
+    Some(HostFinding {
+        kind: DUPLICATE_HOST_ID.into(),
+        about: first_macs.join(" "),
+        others: Vec::new(),
+        message: format!(
+            "Two machines take turns under this host id: {}, and {}. Give their boards serial numbers of their own, or boot them from the Muster image, which keeps such machines apart",
+            machines[0].0, machines[1].0
+        ),
+    })
+}
+
+/// Adds a finding, unless it is there already or is settled.
+pub(crate) fn note(host: &mut Host, finding: HostFinding) {
+    let settled = |id: &HostId| host.data.settled_with.contains(id);
+    let known = host.data.findings.iter().any(|known| {
+        known.kind == finding.kind && known.about == finding.about && known.others == finding.others
+    });
+    if known || !finding.others.is_empty() && finding.others.iter().all(settled) {
+        return;
+    }
+    host.data.findings.push(finding);
+    host.data.findings.sort();
+}
+
+/// An operator says that it is as it should be: the findings go, and hosts that they name are no news any more.
+pub(crate) fn settle(host: &mut Host, other: Option<HostId>) {
+    let meant = |finding: &HostFinding| {
+        finding.kind == DUPLICATE_HOST_ID && other.is_none_or(|other| finding.others.contains(&other))
+    };
+    for finding in host.data.findings.iter().filter(|finding| meant(finding)) {
+        host.data.settled_with.extend(&finding.others);
+    }
+    host.data.findings.retain(|finding| !meant(finding));
+    host.data.settled_with.sort();
+    host.data.settled_with.dedup();
+}
+
+/// The findings that are kept as they are when others are worked out anew: nothing that the host tells later can unsay them.
+pub fn lasting(host: &Host) -> Vec<HostFinding> {
+    let findings = host.data.findings.iter();
+    findings
+        .filter(|finding| finding.kind == DUPLICATE_HOST_ID)
+        .cloned()
+        .collect()
+}
+
+fn macs(inventory: &Inventory) -> BTreeSet<&str> {
+    let all = inventory.interfaces.iter().map(|nic| nic.mac_address.as_str());
+    all.filter(|mac| !mac.is_empty()).collect()
+}
+
+fn disk_ids(inventory: &Inventory) -> BTreeSet<&str> {
+    let all = inventory
+        .disks
+        .iter()
+        .flat_map(|disk| [disk.wwn.as_str(), disk.serial.as_str()]);
+    all.filter(|id| !id.is_empty()).collect()
+}
+
+fn machine(inventory: &Inventory, macs: &BTreeSet<&str>) -> String {
+    let vendor = inventory.system_vendor.as_ref();
+    let serial = vendor.map_or("", |vendor| &vendor.serial_number);
+    let macs: Vec<&str> = macs.iter().take(4).copied().collect();
+    one_line(
+        &format!(
+            "{} (serial {serial:?}, MAC {})",
+            inventory.hostname,
+            macs.join(" ")
+        ),
+        400,
+    )
+}
+
+fn describe(fingerprint: &Fingerprint) -> String {
+    let list = |what: &str, list: &[String]| {
+        let shown = list
+            .iter()
+            .take(4)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(" ");
+        (!shown.is_empty()).then(|| format!("{what} {shown}"))
+    };
+    let text = |what: &str, text: &str| (!text.is_empty()).then(|| format!("{what} {text}"));
+    let parts: Vec<String> = [
+        text("board", &fingerprint.board_serial),
+        text("system", &fingerprint.system_serial),
+        list("MAC", &fingerprint.macs),
+        list("disk", &fingerprint.disk_wwns),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    one_line(&parts.join(", "), 600)
+}

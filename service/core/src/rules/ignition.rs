@@ -1,0 +1,15 @@
+//! Writes Ignition: `discovery.ign` for CoreOS live images, and the pointer that installed hosts boot with.
+//! Source: docs/protocol/discovery-ignition.md.
+
+pub mod discovery;
+mod endpoint;
+mod merge;
+pub mod node;
+mod overrides;
+mod size;
+
+pub use discovery::{AgentSettings, DiscoveryError, discovery};
+pub(crate) use endpoint::api_vip;
+pub use merge::merge;
+pub use overrides::check_override;
+pub use size::{MAX_ARCHIVE_BYTES, check_size};

@@ -1,0 +1,170 @@
+//! The discovery configuration of an InfraEnv.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::merge;
+use crate::json::to_json;
+use crate::record::{InfraEnv, Secret};
+use crate::rules::live_config::live_config;
+
+/// Where the agent finds its configuration: the same document that the Muster live image holds.
+pub const CONFIG_PATH: &str = "/etc/muster/config.json";
+
+/// What the agent on a host is told beside what the InfraEnv says.
+#[derive(Debug, Clone)]
+pub struct AgentSettings<'a> {
+    /// Base URL of the service, without `/api/assisted-install`.
+    pub service_url: &'a str,
+    /// The agent's token; `None` when the service asks for none.
+    pub token: Option<&'a Secret>,
+    /// PEM of the service's own CA; empty when it has none.
+    pub ca_pem: &'a str,
+}
+
+/// Why there is no configuration. Found when the override is set, so it comes up later only with damaged data.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DiscoveryError {
+    /// The stored override is not what was accepted.
+    #[error("the stored ignition_config_override cannot be merged: {0}")]
+    Override(String),
+    /// Each alone is fine, but not together.
+    #[error("the discovery configuration with the override merged is not valid Ignition: {0}")]
+    Merged(String),
+}
+
+/// The least valid Ignition (3.1.0) that carries the agent's settings, with the InfraEnv's override merged; 3.2.0 when the
+/// override is. JSON text.
+///
+/// # Errors
+/// When the override cannot be merged.
+pub fn discovery(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Result<String, DiscoveryError> {
+    let mut config = base(infra_env, agent);
+    let overriding = &infra_env.settings.ignition_config_override;
+    if !overriding.is_empty() {
+        let child: Value =
+            serde_json::from_str(overriding).map_err(|error| DiscoveryError::Override(error.to_string()))?;
+        config = merge(config, &child);
+        let text = config.to_string();
+        super::check_override(&text).map_err(DiscoveryError::Merged)?;
+        return Ok(text);
+    }
+    Ok(config.to_string())
+}
+
+fn base(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Value {
+    let settings = &infra_env.settings;
+    let keys: Vec<&str> = settings
+        .ssh_authorized_key
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect();
+    let mut ignition = json!({"version": "3.1.0"});
+    if let Some(proxy) = proxy(infra_env) {
+        ignition["proxy"] = proxy;
+    }
+    json!({
+        "ignition": ignition,
+        "passwd": {"users": [{
+            "name": "core",
+            "passwordHash": "!",
+            "groups": ["sudo"],
+            "sshAuthorizedKeys": keys,
+        }]},
+        "storage": {"files": files(infra_env, agent)},
+    })
+}
+
+fn proxy(infra_env: &InfraEnv) -> Option<Value> {
+    let proxy = &infra_env.settings.proxy;
+    let mut parts = serde_json::Map::new();
+    if let Some(url) = &proxy.http_proxy {
+        parts.insert("httpProxy".into(), json!(url));
+    }
+    if let Some(url) = &proxy.https_proxy {
+        parts.insert("httpsProxy".into(), json!(url));
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    if let Some(list) = &proxy.no_proxy {
+        let names: Vec<&str> = list.split(',').map(str::trim).collect();
+        parts.insert("noProxy".into(), json!(names));
+    }
+    Some(Value::Object(parts))
+}
+
+fn files(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Vec<Value> {
+    let settings = &infra_env.settings;
+    let live = live_config(
+        infra_env,
+        agent.service_url,
+        agent.token.map(Secret::reveal),
+        agent.ca_pem,
+    );
+    let live = to_json(&live);
+    let mut files = vec![
+        file(CONFIG_PATH, 0o600, &live),
+        file(
+            "/etc/motd",
+            0o644,
+            "This host is being discovered by Muster. Its agent writes to the journal: journalctl -u muster-agent\n",
+        ),
+    ];
+    if !settings.pull_secret.is_empty() {
+        files.push(file(
+            "/root/.docker/config.json",
+            0o600,
+            settings.pull_secret.reveal(),
+        ));
+    }
+    if !settings.additional_trust_bundle.is_empty() {
+        files.push(file(
+            "/etc/pki/ca-trust/source/anchors/assisted-infraenv-additional-trust-bundle.pem",
+            0o644,
+            &format!("{}\n", settings.additional_trust_bundle),
+        ));
+    }
+    files.extend(chrony(infra_env));
+    files
+}
+
+/// `ntp_sources` replace the image's time configuration, additional ones are appended to it (docs/protocol/discovery-ignition.md#6).
+/// `makestep 1.0 -1` lets a late first answer still step the clock.
+fn chrony(infra_env: &InfraEnv) -> Option<Value> {
+    const PATH: &str = "/etc/chrony.conf";
+    let sources = infra_env.ntp_source_list();
+    if sources.is_empty() {
+        return None;
+    }
+    let servers: String = sources
+        .split(',')
+        .map(|source| format!("server {} iburst\n", source.trim()))
+        .collect();
+    if infra_env.settings.ntp_sources.is_empty() {
+        let text = format!("\n{servers}makestep 1.0 -1\n");
+        return Some(json!({"path": PATH, "append": [{"source": data_url(&text)}]}));
+    }
+    let rest = "sourcedir /run/chrony-dhcp\ndriftfile /var/lib/chrony/drift\nmakestep 1.0 -1\nrtcsync\nlogdir /var/log/chrony\n";
+    Some(file(PATH, 0o644, &format!("{servers}{rest}")))
+}
+
+fn file(path: &str, mode: u32, contents: &str) -> Value {
+    json!({
+        "path": path,
+        "mode": mode,
+        "overwrite": true,
+        "user": {"name": "root"},
+        "contents": {"source": data_url(contents)},
+    })
+}
+
+fn data_url(contents: &str) -> String {
+    format!(
+        "data:text/plain;charset=utf-8;base64,{}",
+        STANDARD.encode(contents)
+    )
+}

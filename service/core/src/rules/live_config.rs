@@ -1,0 +1,35 @@
+//! Writes the configuration that discovery images carry.
+
+use muster_api::live::{CONFIG_VERSION, LiveConfig, LiveProxy};
+
+use crate::record::InfraEnv;
+
+/// The configuration in the image. `ca_pem`: the service's own CA, or empty.
+pub fn live_config(infra_env: &InfraEnv, service_url: &str, token: Option<&str>, ca_pem: &str) -> LiveConfig {
+    let settings = &infra_env.settings;
+    let text = |part: &Option<String>| part.clone().unwrap_or_default();
+    let certificates: Vec<&str> = [ca_pem.trim(), settings.additional_trust_bundle.trim()]
+        .into_iter()
+        .filter(|pem| !pem.is_empty())
+        .collect();
+    LiveConfig {
+        version: CONFIG_VERSION,
+        service_url: service_url.trim_end_matches('/').to_owned(),
+        infra_env_id: infra_env.id,
+        infra_env_name: infra_env.name.clone(),
+        token: token.map(str::to_owned),
+        ca_certificates: certificates.iter().map(|pem| format!("{pem}\n")).collect(),
+        proxy: LiveProxy {
+            http_proxy: text(&settings.proxy.http_proxy),
+            https_proxy: text(&settings.proxy.https_proxy),
+            no_proxy: text(&settings.proxy.no_proxy),
+        },
+        ntp_sources: infra_env
+            .ntp_source_list()
+            .split(',')
+            .map(str::trim)
+            .filter(|source| !source.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    }
+}
