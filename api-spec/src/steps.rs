@@ -44,6 +44,7 @@ pub use vips::*;
     Hash,
     Serialize,
     Deserialize,
+    strum::Display,
     strum::IntoStaticStr,
     strum::EnumString,
     strum::VariantArray,

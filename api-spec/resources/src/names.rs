@@ -5,14 +5,8 @@ pub const LEASE: &str = "77190dcb.agent-install.openshift.io";
 
 /// API groups.
 pub mod group {
-    /// Agent, InfraEnv, NMStateConfig, AgentClassification.
-    pub const AGENT_INSTALL: &str = "agent-install.openshift.io";
     /// AgentClusterInstall.
     pub const HIVE_EXTENSIONS: &str = "extensions.hive.openshift.io";
-    /// ClusterDeployment, ClusterImageSet.
-    pub const HIVE: &str = "hive.openshift.io";
-    /// BareMetalHost and PreprovisioningImage.
-    pub const METAL3: &str = "metal3.io";
 }
 
 /// Finalizers: what holds an object until the service has cleared up behind it.
@@ -27,10 +21,6 @@ pub mod finalizer {
     pub const AGENT_CLUSTER_INSTALL: &str = "agentclusterinstall.agent-install.openshift.io/ai-deprovision";
     /// On AgentClassifications. It has no part after a slash.
     pub const AGENT_CLASSIFICATION: &str = "agentclassification.agent-install.openshift.io";
-    /// On PreprovisioningImages.
-    pub const PREPROVISIONING_IMAGE: &str = "preprovisioningimage.agent-install.openshift.io/ai-deprovision";
-    /// On BareMetalHosts.
-    pub const BARE_METAL_HOST: &str = "bmac.agent-install.openshift.io/deprovision";
 }
 
 /// Keys of labels.
@@ -39,14 +29,10 @@ pub mod label {
     pub const INFRA_ENV: &str = "infraenvs.agent-install.openshift.io";
     /// On Agents: namespace of their ClusterDeployment; empty while unbound.
     pub const CLUSTER_DEPLOYMENT_NAMESPACE: &str = "agent-install.openshift.io/clusterdeployment-namespace";
-    /// On Agents: name of the BareMetalHost that is the same machine.
-    pub const BARE_METAL_HOST: &str = "agent-install.openshift.io/bmh";
     /// On Secrets and ConfigMaps that are used; its value is `true`.
     pub const WATCH: &str = "agent-install.openshift.io/watch";
     /// On what a backup of the management cluster shall hold; its value is `true`.
     pub const BACKUP: &str = "cluster.open-cluster-management.io/backup";
-    /// What labels that come from inventories begin with.
-    pub const INVENTORY_PREFIX: &str = "inventory.agent-install.openshift.io/";
     /// On Agents: `true` when a disk does not rotate.
     pub const STORAGE_HAS_NON_ROTATIONAL_DISK: &str =
         "inventory.agent-install.openshift.io/storage-hasnonrotationaldisk";
@@ -64,10 +50,6 @@ pub mod label {
     pub const CLASSIFICATION_PREFIX: &str = "agentclassification.agent-install.openshift.io/";
     /// On AgentClusterInstalls: who uses the cluster; becomes the cluster's tags.
     pub const CONSUMER: &str = "agentclusterinstalls.agent-install.openshift.io/consumer";
-    /// On a cluster's Secrets: name of the ClusterDeployment.
-    pub const HIVE_CLUSTER_DEPLOYMENT_NAME: &str = "hive.openshift.io/cluster-deployment-name";
-    /// On a cluster's Secrets: `kubeconfig` or `kubeadmincreds`.
-    pub const HIVE_SECRET_TYPE: &str = "hive.openshift.io/secret-type";
 }
 
 /// Keys of annotations.
@@ -84,30 +66,17 @@ pub mod annotation {
     pub const AGENT_CURRENT_STAGE: &str = "agent.agent-install.openshift.io/current-stage";
     /// On Agents: keys of node labels that come from the InfraEnv, sorted, with commas between.
     pub const AGENT_INHERITED_NODE_LABELS: &str = "agent.agent-install.openshift.io/inherited-node-labels";
-    /// On Agents: leave the cluster alone when the Agent is deleted. Its presence counts.
-    pub const AGENT_SKIP_SPOKE_CLEANUP: &str = "agent.agent-install.openshift.io/skip-spoke-cleanup";
     /// On Agents: version of the inventory's labels.
     pub const INVENTORY_VERSION: &str = "inventory.agent-install.openshift.io/version";
     /// Value of [`INVENTORY_VERSION`].
     pub const INVENTORY_VERSION_VALUE: &str = "0.1";
-    /// On InfraEnvs: the image carries Ironic's agent; its value is `true`.
-    pub const INFRA_ENV_ENABLE_IRONIC_AGENT: &str = "infraenv.agent-install.openshift.io/enable-ironic-agent";
-    /// On InfraEnvs: the image of Ironic's agent.
-    pub const INFRA_ENV_IRONIC_AGENT_IMAGE_OVERRIDE: &str =
-        "infraenv.agent-install.openshift.io/ironic-agent-image-override";
-    /// On InfraEnvs: `v4`, `v6`, or both with a comma between.
-    pub const INFRA_ENV_IP_FAMILY: &str = "infraenv.agent-install.openshift.io/ip-family";
     /// On InfraEnvs: keys of labels that new Agents get as node labels, with commas between.
     pub const INFRA_ENV_PROPAGATE_NODE_LABELS: &str =
         "infraenv.agent-install.openshift.io/propagate-node-labels";
-    /// On AgentClusterInstalls: changes of the install config, JSON text.
-    pub const INSTALL_CONFIG_OVERRIDES: &str = "agent-install.openshift.io/install-config-overrides";
     /// On AgentClusterInstalls: ids of cluster checks that may fail, with commas between.
     pub const IGNORED_CLUSTER_VALIDATIONS: &str = "agent-install.openshift.io/ignored-cluster-validations";
     /// On AgentClusterInstalls: ids of host checks that may fail, with commas between.
     pub const IGNORED_HOST_VALIDATIONS: &str = "agent-install.openshift.io/ignored-host-validations";
-    /// On ClusterDeployments: the start of an installation waits while it is `true`.
-    pub const HIVE_RECONCILE_PAUSE: &str = "hive.openshift.io/reconcile-pause";
 }
 
 /// Keys in Secrets and ConfigMaps.

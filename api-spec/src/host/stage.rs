@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
     Eq,
     Serialize,
     Deserialize,
+    strum::Display,
     strum::IntoStaticStr,
     strum::EnumString,
     strum::VariantArray,

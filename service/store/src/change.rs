@@ -36,7 +36,7 @@ pub(crate) async fn insert_events(
             let props = if event.props.is_empty() {
                 None
             } else {
-                Some(document("event props", &event.props)?)
+                Some(document("events", "props", &event.props)?)
             };
             query = query
                 .bind(new_id())
@@ -91,6 +91,37 @@ async fn within_limits<'a>(
         kept.push(event);
     }
     Ok(kept)
+}
+
+/// A change of a record, beside its row.
+pub(crate) struct Change<'a> {
+    pub(crate) subject: Subject,
+    /// The record's version after the change.
+    pub(crate) version: i64,
+    pub(crate) at: Timestamp,
+    pub(crate) events: &'a [NewEvent],
+}
+
+/// Writes the events of a change, and its row in the outbox.
+pub(crate) async fn write_change(
+    transaction: &mut Transaction<'static, Any>,
+    pending: &mut PendingChanges,
+    store: &Store,
+    change: &Change<'_>,
+) -> Result<()> {
+    insert_events(transaction, store, change.events).await?;
+    note_change(transaction, pending, change.subject, change.version, change.at).await
+}
+
+/// Ends a transaction that changed one record.
+pub(crate) async fn commit_change(
+    mut transaction: Transaction<'static, Any>,
+    store: &Store,
+    change: Change<'_>,
+) -> Result<()> {
+    let mut pending = PendingChanges::default();
+    write_change(&mut transaction, &mut pending, store, &change).await?;
+    pending.commit(transaction, store).await
 }
 
 /// Where PostgreSQL tells all replicas what changes, after the commit.

@@ -1,9 +1,11 @@
-//! Clusters that hosts are added to, and what their hosts need to know of each other.
+//! Stores clusters that hosts are added to, and lists what their hosts need to know of each other.
+
+use std::borrow::Cow;
 
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::cluster::Cluster;
+use muster_core::cluster::{Cluster, ClusterData};
 use muster_core::event::NewEvent;
 use muster_core::host::{Host, Peer};
 use muster_core::kube::KubeRef;
@@ -11,12 +13,11 @@ use sqlx::Row;
 use sqlx::any::AnyRow;
 
 use crate::Result;
-use crate::change::{insert_events, note_change};
+use crate::change::{Change, commit_change};
 use crate::error::{StoreError, failed};
-use crate::host::{HOST_COLUMNS, HOST_KEY, host_from};
-use crate::notify::PendingChanges;
+use crate::host::{HOST_KEY, host_from, select_hosts};
 use crate::outbox::Subject;
-use crate::row::{Reading, document, kube_from, micros, storable};
+use crate::row::{Json, Reading, kube_columns, kube_ref, micros, row, storable};
 use crate::store::Store;
 
 /// What tells whether a cluster kept in memory is still as it is stored.
@@ -57,7 +58,48 @@ pub const HOLDS_CLUSTER: [HostStatus; 5] = [
     HostStatus::InstallingPendingUserAction,
 ];
 
-const COLUMNS: &str = "id, version, data, created_at, updated_at, deleted_at, kube_namespace, kube_name";
+row! {
+    ClusterRow<'a> of "clusters" {
+        id: ClusterId,
+        name: String,
+        version: i64,
+        members_version: i64,
+        data: Json<Cow<'a, ClusterData>>,
+        created_at: Timestamp,
+        updated_at: Timestamp,
+        deleted_at: Option<Timestamp>,
+        kube_namespace: Option<String>,
+        kube_name: Option<String>,
+    }
+}
+
+/// Columns that an update of a cluster does not write.
+const WRITTEN_ONCE: [&str; 5] = [
+    "members_version",
+    "created_at",
+    "deleted_at",
+    "kube_namespace",
+    "kube_name",
+];
+
+impl<'a> ClusterRow<'a> {
+    /// The row of a living cluster. `members_version` is that of a new one.
+    fn of(cluster: &'a Cluster, version: i64) -> Self {
+        let (kube_namespace, kube_name) = kube_columns(cluster.kube.as_ref());
+        Self {
+            id: cluster.id,
+            name: cluster.data.name.clone(),
+            version,
+            members_version: 0,
+            data: Json(Cow::Borrowed(&cluster.data)),
+            created_at: cluster.created_at,
+            updated_at: cluster.updated_at,
+            deleted_at: None,
+            kube_namespace,
+            kube_name,
+        }
+    }
+}
 
 impl Store {
     /// Stores a new cluster with its events and answers its first version, 1.
@@ -65,37 +107,24 @@ impl Store {
     /// # Errors
     /// `Conflict` when its id or its custom resource is taken.
     pub async fn insert_cluster(&self, cluster: &Cluster, events: &[NewEvent]) -> Result<i64> {
-        let data = document("cluster data", &cluster.data)?;
+        let values = ClusterRow::of(cluster, 1).values()?;
+        let sql = format!("{} ON CONFLICT DO NOTHING", values.insert());
         let mut transaction = self.writer().await?;
-        let inserted = sqlx::query(
-            "INSERT INTO clusters (id, name, version, members_version, data, created_at, updated_at, deleted_at,
-                                   kube_namespace, kube_name)
-             VALUES ($1, $2, 1, 0, $3, $4, $5, NULL, $6, $7) ON CONFLICT DO NOTHING",
-        )
-        .bind(cluster.id.to_string())
-        .bind(storable(&cluster.data.name))
-        .bind(data)
-        .bind(micros(cluster.created_at))
-        .bind(micros(cluster.updated_at))
-        .bind(cluster.kube.as_ref().map(|kube| storable(&kube.namespace)))
-        .bind(cluster.kube.as_ref().map(|kube| storable(&kube.name)))
-        .execute(&mut *transaction)
-        .await
-        .map_err(failed("storing a new cluster"))?;
+        let inserted = values
+            .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))
+            .execute(&mut *transaction)
+            .await
+            .map_err(failed("storing a new cluster"))?;
         if inserted.rows_affected() == 0 {
             return Err(conflict(cluster.id));
         }
-        insert_events(&mut transaction, self, events).await?;
-        let mut pending = PendingChanges::default();
-        note_change(
-            &mut transaction,
-            &mut pending,
-            Subject::Cluster(cluster.id),
-            1,
-            cluster.created_at,
-        )
-        .await?;
-        pending.commit(transaction, self).await?;
+        let change = Change {
+            subject: Subject::Cluster(cluster.id),
+            version: 1,
+            at: cluster.created_at,
+            events,
+        };
+        commit_change(transaction, self, change).await?;
         Ok(1)
     }
 
@@ -105,7 +134,7 @@ impl Store {
     /// `Corrupt` when its row cannot be read.
     pub async fn find_cluster(&self, id: ClusterId) -> Result<Option<StoredCluster>> {
         let mut connection = self.reader().await?;
-        let sql = format!("SELECT {COLUMNS} FROM clusters WHERE id = $1");
+        let sql = select_clusters("WHERE id = $1");
         let row = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(id.to_string())
             .fetch_optional(&mut *connection)
@@ -120,9 +149,7 @@ impl Store {
     /// `Corrupt` when its row cannot be read.
     pub async fn find_cluster_by_kube(&self, kube: &KubeRef) -> Result<Option<Cluster>> {
         let mut connection = self.reader().await?;
-        let sql = format!(
-            "SELECT {COLUMNS} FROM clusters WHERE kube_namespace = $1 AND kube_name = $2 AND deleted_at IS NULL"
-        );
+        let sql = select_clusters("WHERE kube_namespace = $1 AND kube_name = $2 AND deleted_at IS NULL");
         let row = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(storable(&kube.namespace))
             .bind(storable(&kube.name))
@@ -142,8 +169,11 @@ impl Store {
     /// `Corrupt` when a row cannot be read.
     pub async fn list_clusters(&self, deleted: bool) -> Result<Vec<StoredCluster>> {
         let mut connection = self.reader().await?;
-        let alive = if deleted { "" } else { "WHERE deleted_at IS NULL " };
-        let sql = format!("SELECT {COLUMNS} FROM clusters {alive}ORDER BY created_at, id");
+        let sql = select_clusters(if deleted {
+            "ORDER BY created_at, id"
+        } else {
+            "WHERE deleted_at IS NULL ORDER BY created_at, id"
+        });
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .fetch_all(&mut *connection)
             .await
@@ -165,8 +195,8 @@ impl Store {
         row.map(|row| {
             let reading = Reading::new(&row, "clusters", &["id"]);
             Ok(ClusterVersions {
-                version: reading.number("version")?,
-                members_version: reading.number("members_version")?,
+                version: reading.get("version")?,
+                members_version: reading.get("members_version")?,
             })
         })
         .transpose()
@@ -191,11 +221,11 @@ impl Store {
         rows.iter()
             .map(|row| {
                 let reading = Reading::new(row, "cluster_members", &["infra_env_id", "host_id"]);
-                let clock = reading.number("host_clock")?;
-                let told_at = reading.moment_or_none("host_clock_at")?;
+                let clock: i64 = reading.get("host_clock")?;
+                let clock_at: Option<Timestamp> = reading.get("host_clock_at")?;
                 Ok(Peer {
-                    clock_offset_secs: told_at.map(|at| clock.saturating_sub(at.timestamp())),
-                    ..reading.document::<Peer>("peer")?
+                    clock_offset_secs: clock_at.map(|at| clock.saturating_sub(at.timestamp())),
+                    ..reading.get::<Json<Peer>>("peer")?.0
                 })
             })
             .collect()
@@ -207,9 +237,7 @@ impl Store {
     /// `Corrupt` when a row cannot be read.
     pub async fn list_cluster_hosts(&self, id: ClusterId) -> Result<Vec<Host>> {
         let mut connection = self.reader().await?;
-        let sql = format!(
-            "SELECT {HOST_COLUMNS} FROM hosts WHERE cluster_id = $1 AND deleted_at IS NULL ORDER BY created_at, id"
-        );
+        let sql = select_hosts("WHERE cluster_id = $1 AND deleted_at IS NULL ORDER BY created_at, id");
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(id.to_string())
             .fetch_all(&mut *connection)
@@ -234,7 +262,7 @@ impl Store {
         rows.iter()
             .map(|row| {
                 let reading = Reading::new(row, "hosts", &HOST_KEY);
-                Ok((reading.parsed("infra_env_id")?, reading.parsed("id")?))
+                Ok((reading.get("infra_env_id")?, reading.get("id")?))
             })
             .collect()
     }
@@ -244,35 +272,25 @@ impl Store {
     /// # Errors
     /// `Conflict` when another write came first, or it is gone.
     pub async fn update_cluster(&self, cluster: &Cluster, events: &[NewEvent]) -> Result<i64> {
-        let data = document("cluster data", &cluster.data)?;
+        let version = cluster.version + 1;
+        let values = ClusterRow::of(cluster, version).values()?.without(&WRITTEN_ONCE);
+        let sql = values.update(&["id"], |_, new| new);
         let mut transaction = self.writer().await?;
-        let updated = sqlx::query(
-            "UPDATE clusters SET version = version + 1, name = $3, data = $4, updated_at = $5
-             WHERE id = $1 AND version = $2 AND deleted_at IS NULL",
-        )
-        .bind(cluster.id.to_string())
-        .bind(cluster.version)
-        .bind(storable(&cluster.data.name))
-        .bind(data)
-        .bind(micros(cluster.updated_at))
-        .execute(&mut *transaction)
-        .await
-        .map_err(failed("saving a cluster"))?;
+        let updated = values
+            .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))
+            .execute(&mut *transaction)
+            .await
+            .map_err(failed("saving a cluster"))?;
         if updated.rows_affected() == 0 {
             return Err(conflict(cluster.id));
         }
-        let version = cluster.version + 1;
-        insert_events(&mut transaction, self, events).await?;
-        let mut pending = PendingChanges::default();
-        note_change(
-            &mut transaction,
-            &mut pending,
-            Subject::Cluster(cluster.id),
+        let change = Change {
+            subject: Subject::Cluster(cluster.id),
             version,
-            cluster.updated_at,
-        )
-        .await?;
-        pending.commit(transaction, self).await?;
+            at: cluster.updated_at,
+            events,
+        };
+        commit_change(transaction, self, change).await?;
         Ok(version)
     }
 
@@ -324,10 +342,13 @@ impl Store {
             .execute(&mut *transaction)
             .await
             .map_err(failed("deleting a cluster"))?;
-        insert_events(&mut transaction, self, events).await?;
-        let mut pending = PendingChanges::default();
-        note_change(&mut transaction, &mut pending, Subject::Cluster(id), version, at).await?;
-        pending.commit(transaction, self).await?;
+        let change = Change {
+            subject: Subject::Cluster(id),
+            version,
+            at,
+            events,
+        };
+        commit_change(transaction, self, change).await?;
         Ok(ClusterDeletion::Deleted)
     }
 }
@@ -339,17 +360,21 @@ fn conflict(id: ClusterId) -> StoreError {
     }
 }
 
+fn select_clusters(rest: &str) -> String {
+    format!("SELECT {} FROM clusters {rest}", ClusterRow::COLUMNS)
+}
+
 fn cluster_from(row: &AnyRow) -> Result<StoredCluster> {
-    let reading = Reading::new(row, "clusters", &["id"]);
+    let row = ClusterRow::read(&Reading::new(row, ClusterRow::TABLE, &["id"]))?;
     Ok(StoredCluster {
         cluster: Cluster {
-            id: reading.parsed("id")?,
-            version: reading.number("version")?,
-            created_at: reading.moment("created_at")?,
-            updated_at: reading.moment("updated_at")?,
-            kube: kube_from(&reading)?,
-            data: reading.document("data")?,
+            id: row.id,
+            version: row.version,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            kube: kube_ref(row.kube_namespace, row.kube_name),
+            data: row.data.0.into_owned(),
         },
-        deleted_at: reading.moment_or_none("deleted_at")?,
+        deleted_at: row.deleted_at,
     })
 }

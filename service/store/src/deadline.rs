@@ -60,9 +60,9 @@ impl Store {
         let last = rows.last().filter(|_| more).map(|row| {
             let reading = Reading::new(row, "hosts", &HOST_KEY);
             Ok(DueAfter {
-                due_at: reading.number("due_at")?,
-                infra_env_id: reading.text("infra_env_id")?,
-                host_id: reading.text("id")?,
+                due_at: reading.get("due_at")?,
+                infra_env_id: reading.get("infra_env_id")?,
+                host_id: reading.get("id")?,
             })
         });
         let mut due = Vec::with_capacity(rows.len());
@@ -88,7 +88,7 @@ impl Store {
         .fetch_optional(&mut *connection)
         .await
         .map_err(failed("looking for the next deadline"))?;
-        row.map(|row| Reading::new(&row, "hosts", &HOST_KEY).moment("due_at"))
+        row.map(|row| Reading::new(&row, "hosts", &HOST_KEY).get("due_at"))
             .transpose()
     }
 }
@@ -96,8 +96,8 @@ impl Store {
 fn due_from(row: &AnyRow) -> Result<Due> {
     let reading = Reading::new(row, "hosts", &HOST_KEY);
     Ok(Due {
-        infra_env_id: reading.parsed("infra_env_id")?,
-        host_id: reading.parsed("id")?,
-        due_at: reading.moment("due_at")?,
+        infra_env_id: reading.get("infra_env_id")?,
+        host_id: reading.get("id")?,
+        due_at: reading.get("due_at")?,
     })
 }

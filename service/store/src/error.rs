@@ -65,11 +65,10 @@ pub enum StoreError {
         reason: String,
     },
     /// A record that cannot be written as a row.
-    #[error("cannot write {what} as JSON")]
+    #[error("cannot write {table}.{column} as JSON")]
     Encode {
-        /// Which part.
-        what: &'static str,
-        /// Why.
+        table: &'static str,
+        column: &'static str,
         #[source]
         source: serde_json::Error,
     },

@@ -12,7 +12,7 @@ use strum::VariantArray;
 use crate::Result;
 use crate::change::{commit, insert_events};
 use crate::error::{StoreError, failed};
-use crate::row::Reading;
+use crate::row::{Json, Reading};
 use crate::store::Store;
 
 /// Which events. `Default` asks for the first 5000 user events of all, oldest first.
@@ -162,8 +162,8 @@ impl Store {
         let mut by_severity = [0; 4];
         for row in &rows {
             let reading = Reading::new(row, "events", &["severity"]);
-            let severity: Severity = reading.named("severity")?;
-            by_severity[severity as usize] = reading.number("events")?;
+            let severity: Severity = reading.get("severity")?;
+            by_severity[severity as usize] = reading.get("events")?;
         }
         let wanted = |severity: Severity| query.severities.is_empty() || query.severities.contains(&severity);
         let total = Severity::VARIANTS
@@ -308,16 +308,19 @@ fn escaped(text: &str) -> String {
 fn event_from(row: &AnyRow) -> Result<StoredEvent> {
     let reading = Reading::new(row, "events", &["id"]);
     Ok(StoredEvent {
-        id: reading.text("id")?,
-        at: reading.moment("at")?,
-        name: reading.text("name")?,
-        severity: reading.named("severity")?,
-        category: reading.named("category")?,
-        message: reading.text("message")?,
-        props: reading.document_or_none("props")?.unwrap_or_default(),
-        host_id: reading.parsed_or_none("host_id")?,
-        infra_env_id: reading.parsed_or_none("infra_env_id")?,
-        cluster_id: reading.parsed_or_none("cluster_id")?,
-        request_id: reading.text_or_none("request_id")?,
+        id: reading.get("id")?,
+        at: reading.get("at")?,
+        name: reading.get("name")?,
+        severity: reading.get("severity")?,
+        category: reading.get("category")?,
+        message: reading.get("message")?,
+        props: reading
+            .get::<Option<Json<Map<String, Value>>>>("props")?
+            .map(|document| document.0)
+            .unwrap_or_default(),
+        host_id: reading.get("host_id")?,
+        infra_env_id: reading.get("infra_env_id")?,
+        cluster_id: reading.get("cluster_id")?,
+        request_id: reading.get("request_id")?,
     })
 }

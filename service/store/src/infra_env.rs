@@ -1,19 +1,20 @@
-//! InfraEnvs.
+//! Stores InfraEnvs.
+
+use std::borrow::Cow;
 
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::event::NewEvent;
-use muster_core::infra_env::InfraEnv;
+use muster_core::infra_env::{InfraEnv, Settings};
 use muster_core::kube::KubeRef;
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
 use crate::Result;
-use crate::change::{insert_events, note_change};
+use crate::change::{Change, commit_change};
 use crate::error::{StoreError, failed};
-use crate::notify::PendingChanges;
 use crate::outbox::Subject;
-use crate::row::{Reading, document, kube_from, micros, storable};
+use crate::row::{Json, Reading, kube_columns, kube_ref, micros, row, storable};
 use crate::store::Store;
 
 /// What became of a request to delete.
@@ -27,8 +28,41 @@ pub enum Deletion {
     Inhabited(i64),
 }
 
-const COLUMNS: &str =
-    "id, name, cluster_id, boot_id, version, settings, created_at, updated_at, kube_namespace, kube_name";
+row! {
+    InfraEnvRow<'a> of "infra_envs" {
+        id: InfraEnvId,
+        name: String,
+        cluster_id: Option<ClusterId>,
+        boot_id: String,
+        version: i64,
+        settings: Json<Cow<'a, Settings>>,
+        created_at: Timestamp,
+        updated_at: Timestamp,
+        kube_namespace: Option<String>,
+        kube_name: Option<String>,
+    }
+}
+
+/// Columns that an update of an InfraEnv does not write.
+const WRITTEN_ONCE: [&str; 3] = ["created_at", "kube_namespace", "kube_name"];
+
+impl<'a> InfraEnvRow<'a> {
+    fn of(infra_env: &'a InfraEnv, version: i64) -> Self {
+        let (kube_namespace, kube_name) = kube_columns(infra_env.kube.as_ref());
+        Self {
+            id: infra_env.id,
+            name: infra_env.name.clone(),
+            cluster_id: infra_env.cluster_id,
+            boot_id: infra_env.boot_id.clone(),
+            version,
+            settings: Json(Cow::Borrowed(&infra_env.settings)),
+            created_at: infra_env.created_at,
+            updated_at: infra_env.updated_at,
+            kube_namespace,
+            kube_name,
+        }
+    }
+}
 
 impl Store {
     /// Stores a new InfraEnv with its events and answers its first version, 1.
@@ -36,39 +70,24 @@ impl Store {
     /// # Errors
     /// `Conflict` when its id, its boot id or its custom resource is taken.
     pub async fn insert_infra_env(&self, infra_env: &InfraEnv, events: &[NewEvent]) -> Result<i64> {
-        let settings = document("InfraEnv settings", &infra_env.settings)?;
+        let values = InfraEnvRow::of(infra_env, 1).values()?;
+        let sql = format!("{} ON CONFLICT DO NOTHING", values.insert());
         let mut transaction = self.writer().await?;
-        let inserted = sqlx::query(
-            "INSERT INTO infra_envs (id, name, cluster_id, boot_id, version, settings, created_at, updated_at, deleted_at,
-                                     kube_namespace, kube_name)
-             VALUES ($1, $2, $3, $4, 1, $5, $6, $7, NULL, $8, $9) ON CONFLICT DO NOTHING",
-        )
-        .bind(infra_env.id.to_string())
-        .bind(storable(&infra_env.name))
-        .bind(infra_env.cluster_id.map(|id| id.to_string()))
-        .bind(&infra_env.boot_id)
-        .bind(settings)
-        .bind(micros(infra_env.created_at))
-        .bind(micros(infra_env.updated_at))
-        .bind(infra_env.kube.as_ref().map(|kube| storable(&kube.namespace)))
-        .bind(infra_env.kube.as_ref().map(|kube| storable(&kube.name)))
-        .execute(&mut *transaction)
-        .await
-        .map_err(failed("storing a new InfraEnv"))?;
+        let inserted = values
+            .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))
+            .execute(&mut *transaction)
+            .await
+            .map_err(failed("storing a new InfraEnv"))?;
         if inserted.rows_affected() == 0 {
             return Err(conflict(infra_env.id));
         }
-        insert_events(&mut transaction, self, events).await?;
-        let mut pending = PendingChanges::default();
-        note_change(
-            &mut transaction,
-            &mut pending,
-            Subject::InfraEnv(infra_env.id),
-            1,
-            infra_env.created_at,
-        )
-        .await?;
-        pending.commit(transaction, self).await?;
+        let change = Change {
+            subject: Subject::InfraEnv(infra_env.id),
+            version: 1,
+            at: infra_env.created_at,
+            events,
+        };
+        commit_change(transaction, self, change).await?;
         Ok(1)
     }
 
@@ -94,9 +113,7 @@ impl Store {
     /// `Corrupt` when its row cannot be read.
     pub async fn find_infra_env_by_kube(&self, kube: &KubeRef) -> Result<Option<InfraEnv>> {
         let mut connection = self.reader().await?;
-        let sql = format!(
-            "SELECT {COLUMNS} FROM infra_envs WHERE kube_namespace = $1 AND kube_name = $2 AND deleted_at IS NULL"
-        );
+        let sql = select_infra_envs("WHERE kube_namespace = $1 AND kube_name = $2 AND deleted_at IS NULL");
         let row = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(storable(&kube.namespace))
             .bind(storable(&kube.name))
@@ -108,7 +125,7 @@ impl Store {
 
     async fn find_by(&self, column: &'static str, value: String) -> Result<Option<InfraEnv>> {
         let mut connection = self.reader().await?;
-        let sql = format!("SELECT {COLUMNS} FROM infra_envs WHERE {column} = $1 AND deleted_at IS NULL");
+        let sql = select_infra_envs(&format!("WHERE {column} = $1 AND deleted_at IS NULL"));
         let row = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(value)
             .fetch_optional(&mut *connection)
@@ -123,14 +140,10 @@ impl Store {
     /// `Corrupt` when a row cannot be read.
     pub async fn list_infra_envs(&self, cluster_id: Option<ClusterId>) -> Result<Vec<InfraEnv>> {
         let mut connection = self.reader().await?;
-        let of_cluster = if cluster_id.is_some() {
-            "cluster_id = $1 AND "
-        } else {
-            ""
-        };
-        let sql = format!(
-            "SELECT {COLUMNS} FROM infra_envs WHERE {of_cluster}deleted_at IS NULL ORDER BY created_at, id"
-        );
+        let sql = select_infra_envs(match cluster_id {
+            Some(_) => "WHERE cluster_id = $1 AND deleted_at IS NULL ORDER BY created_at, id",
+            None => "WHERE deleted_at IS NULL ORDER BY created_at, id",
+        });
         let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
         if let Some(id) = cluster_id {
             query = query.bind(id.to_string());
@@ -147,21 +160,16 @@ impl Store {
     /// # Errors
     /// `Conflict` when another write came first, it is gone, or its new boot id is taken.
     pub async fn update_infra_env(&self, infra_env: &InfraEnv, events: &[NewEvent]) -> Result<i64> {
-        let settings = document("InfraEnv settings", &infra_env.settings)?;
+        let version = infra_env.version + 1;
+        let values = InfraEnvRow::of(infra_env, version)
+            .values()?
+            .without(&WRITTEN_ONCE);
+        let sql = values.update(&["id"], |_, new| new);
         let mut transaction = self.writer().await?;
-        let updated = sqlx::query(
-            "UPDATE infra_envs SET version = version + 1, name = $3, cluster_id = $4, boot_id = $5, settings = $6, updated_at = $7
-             WHERE id = $1 AND version = $2 AND deleted_at IS NULL",
-        )
-        .bind(infra_env.id.to_string())
-        .bind(infra_env.version)
-        .bind(storable(&infra_env.name))
-        .bind(infra_env.cluster_id.map(|id| id.to_string()))
-        .bind(&infra_env.boot_id)
-        .bind(settings)
-        .bind(micros(infra_env.updated_at))
-        .execute(&mut *transaction)
-        .await;
+        let updated = values
+            .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))
+            .execute(&mut *transaction)
+            .await;
         let updated = match updated {
             Err(error)
                 if error
@@ -175,18 +183,13 @@ impl Store {
         if updated.rows_affected() == 0 {
             return Err(conflict(infra_env.id));
         }
-        let version = infra_env.version + 1;
-        insert_events(&mut transaction, self, events).await?;
-        let mut pending = PendingChanges::default();
-        note_change(
-            &mut transaction,
-            &mut pending,
-            Subject::InfraEnv(infra_env.id),
+        let change = Change {
+            subject: Subject::InfraEnv(infra_env.id),
             version,
-            infra_env.updated_at,
-        )
-        .await?;
-        pending.commit(transaction, self).await?;
+            at: infra_env.updated_at,
+            events,
+        };
+        commit_change(transaction, self, change).await?;
         Ok(version)
     }
 
@@ -231,10 +234,13 @@ impl Store {
             .execute(&mut *transaction)
             .await
             .map_err(failed("deleting an InfraEnv"))?;
-        insert_events(&mut transaction, self, events).await?;
-        let mut pending = PendingChanges::default();
-        note_change(&mut transaction, &mut pending, Subject::InfraEnv(id), version, at).await?;
-        pending.commit(transaction, self).await?;
+        let change = Change {
+            subject: Subject::InfraEnv(id),
+            version,
+            at,
+            events,
+        };
+        commit_change(transaction, self, change).await?;
         Ok(Deletion::Deleted)
     }
 }
@@ -246,17 +252,21 @@ fn conflict(id: InfraEnvId) -> StoreError {
     }
 }
 
+fn select_infra_envs(rest: &str) -> String {
+    format!("SELECT {} FROM infra_envs {rest}", InfraEnvRow::COLUMNS)
+}
+
 fn infra_env_from(row: &AnyRow) -> Result<InfraEnv> {
-    let reading = Reading::new(row, "infra_envs", &["id"]);
+    let row = InfraEnvRow::read(&Reading::new(row, InfraEnvRow::TABLE, &["id"]))?;
     Ok(InfraEnv {
-        id: reading.parsed("id")?,
-        name: reading.text("name")?,
-        cluster_id: reading.parsed_or_none("cluster_id")?,
-        boot_id: reading.text("boot_id")?,
-        version: reading.number("version")?,
-        created_at: reading.moment("created_at")?,
-        updated_at: reading.moment("updated_at")?,
-        kube: kube_from(&reading)?,
-        settings: reading.document("settings")?,
+        id: row.id,
+        name: row.name,
+        cluster_id: row.cluster_id,
+        boot_id: row.boot_id,
+        version: row.version,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+        kube: kube_ref(row.kube_namespace, row.kube_name),
+        settings: row.settings.0.into_owned(),
     })
 }

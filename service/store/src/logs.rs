@@ -240,13 +240,10 @@ fn columns(owner: LogOwner) -> (Option<String>, Option<String>) {
 
 fn log_from(row: &AnyRow) -> Result<StoredLog> {
     let reading = Reading::new(row, "logs", &["id"]);
-    let host = (
-        reading.parsed_or_none("infra_env_id")?,
-        reading.parsed_or_none("host_id")?,
-    );
+    let host = (reading.get("infra_env_id")?, reading.get("host_id")?);
     Ok(StoredLog {
-        id: reading.text("id")?,
-        cluster_id: reading.parsed("cluster_id")?,
+        id: reading.get("id")?,
+        cluster_id: reading.get("cluster_id")?,
         owner: match host {
             (Some(infra_env_id), Some(host_id)) => LogOwner::Host {
                 infra_env_id,
@@ -254,8 +251,8 @@ fn log_from(row: &AnyRow) -> Result<StoredLog> {
             },
             (Some(_) | None, Some(_) | None) => LogOwner::Controller,
         },
-        size: reading.number("size")?,
-        chunks: reading.number("chunks")?,
-        completed_at: reading.moment("completed_at")?,
+        size: reading.get("size")?,
+        chunks: reading.get("chunks")?,
+        completed_at: reading.get("completed_at")?,
     })
 }

@@ -178,7 +178,7 @@ impl Store {
 
 fn entry_from(row: &AnyRow) -> Result<OutboxEntry> {
     let reading = Reading::new(row, "outbox", &["kind", "key"]);
-    let (kind, key) = (reading.text("kind")?, reading.text("key")?);
+    let (kind, key): (String, String) = (reading.get("kind")?, reading.get("key")?);
     let subject = Subject::from_columns(&kind, &key).ok_or_else(|| StoreError::Corrupt {
         table: "outbox",
         id: format!("{kind}/{key}"),
@@ -186,9 +186,9 @@ fn entry_from(row: &AnyRow) -> Result<OutboxEntry> {
         reason: "unknown kind, or not a key of it".into(),
     })?;
     Ok(OutboxEntry {
-        id: reading.text("id")?,
+        id: reading.get("id")?,
         subject,
-        version: reading.number("version")?,
-        created_at: reading.moment("created_at")?,
+        version: reading.get("version")?,
+        created_at: reading.get("created_at")?,
     })
 }

@@ -1,16 +1,312 @@
-//! From rows to values, with errors that name table, key and column.
+//! Converts rows to values and values to rows, with errors that name table, key and column.
 
-use std::fmt::Display;
-use std::str::FromStr;
+use std::borrow::Cow;
 
+use muster_api::event::{Category, Severity};
+use muster_api::host::HostStatus;
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::kube::KubeRef;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sqlx::Row;
-use sqlx::any::AnyRow;
+use sqlx::any::{AnyArguments, AnyRow};
+use sqlx::query::Query;
+use sqlx::{Any, Row};
 
 use crate::error::StoreError;
+
+/// A type whose values are kept in columns.
+pub(crate) trait Column: Sized {
+    /// The type of the column: `String` or `i64`, or an `Option` of it where the column may be NULL.
+    type Stored: for<'r> sqlx::Decode<'r, Any> + sqlx::Type<Any> + Into<Cell>;
+
+    fn to_stored(&self) -> serde_json::Result<Self::Stored>;
+
+    /// # Errors
+    /// The reason, which never quotes the value: it may be secret.
+    fn from_stored(stored: Self::Stored) -> Result<Self, Cow<'static, str>>;
+}
+
+impl Column for String {
+    type Stored = String;
+
+    fn to_stored(&self) -> serde_json::Result<String> {
+        Ok(storable(self))
+    }
+
+    fn from_stored(stored: String) -> Result<Self, Cow<'static, str>> {
+        Ok(stored)
+    }
+}
+
+impl Column for i64 {
+    type Stored = i64;
+
+    fn to_stored(&self) -> serde_json::Result<i64> {
+        Ok(*self)
+    }
+
+    fn from_stored(stored: i64) -> Result<Self, Cow<'static, str>> {
+        Ok(stored)
+    }
+}
+
+impl Column for bool {
+    type Stored = i64;
+
+    fn to_stored(&self) -> serde_json::Result<i64> {
+        Ok(i64::from(*self))
+    }
+
+    fn from_stored(stored: i64) -> Result<Self, Cow<'static, str>> {
+        Ok(stored != 0)
+    }
+}
+
+impl Column for Timestamp {
+    type Stored = i64;
+
+    fn to_stored(&self) -> serde_json::Result<i64> {
+        Ok(micros(*self))
+    }
+
+    fn from_stored(stored: i64) -> Result<Self, Cow<'static, str>> {
+        Timestamp::from_timestamp_micros(stored).ok_or(Cow::Borrowed("not a timestamp"))
+    }
+}
+
+/// Types that are kept as the text that they print and parse.
+macro_rules! text_columns {
+    ($reason:literal: $($type:ty),*) => {$(
+        impl Column for $type {
+            type Stored = String;
+
+            fn to_stored(&self) -> serde_json::Result<String> {
+                Ok(self.to_string())
+            }
+
+            fn from_stored(stored: String) -> Result<Self, Cow<'static, str>> {
+                stored.parse().map_err(|_| Cow::Borrowed($reason))
+            }
+        }
+    )*};
+}
+
+text_columns!("not an id": HostId, InfraEnvId, ClusterId);
+text_columns!("unknown name": HostStatus, Severity, Category);
+
+/// A document, kept as JSON text.
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: Serialize + DeserializeOwned> Column for Json<T> {
+    type Stored = String;
+
+    fn to_stored(&self) -> serde_json::Result<String> {
+        serde_json::to_string(&self.0)
+    }
+
+    fn from_stored(stored: String) -> Result<Self, Cow<'static, str>> {
+        serde_json::from_str(&stored).map(Json).map_err(|error| {
+            // serde's text may quote the value.
+            let what = match error.classify() {
+                serde_json::error::Category::Data => "JSON of another shape",
+                _ => "not JSON",
+            };
+            format!("{what}, near character {}", error.column()).into()
+        })
+    }
+}
+
+impl<T: Column> Column for Option<T>
+where
+    Option<T::Stored>: Into<Cell>,
+{
+    type Stored = Option<T::Stored>;
+
+    fn to_stored(&self) -> serde_json::Result<Self::Stored> {
+        self.as_ref().map(T::to_stored).transpose()
+    }
+
+    fn from_stored(stored: Self::Stored) -> Result<Self, Cow<'static, str>> {
+        stored.map(T::from_stored).transpose()
+    }
+}
+
+/// A value of a column as it is bound. NULL has the type of its column, too: PostgreSQL insists.
+pub(crate) enum Cell {
+    Text(Option<String>),
+    Number(Option<i64>),
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(Some(text))
+    }
+}
+
+impl From<Option<String>> for Cell {
+    fn from(text: Option<String>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<i64> for Cell {
+    fn from(number: i64) -> Self {
+        Self::Number(Some(number))
+    }
+}
+
+impl From<Option<i64>> for Cell {
+    fn from(number: Option<i64>) -> Self {
+        Self::Number(number)
+    }
+}
+
+/// Declares the type of a table's rows. Its fields are the columns: this is the one place where they are listed.
+macro_rules! row {
+    (
+        $(#[$meta:meta])*
+        $name:ident$(<$life:lifetime>)? of $table:literal {
+            $first:ident: $first_type:ty, $($field:ident: $type:ty,)*
+        }
+    ) => {
+        $(#[$meta])*
+        pub(crate) struct $name$(<$life>)? {
+            pub(crate) $first: $first_type,
+            $(pub(crate) $field: $type,)*
+        }
+
+        impl$(<$life>)? $name$(<$life>)? {
+            pub(crate) const TABLE: &'static str = $table;
+
+            /// For a `SELECT`.
+            pub(crate) const COLUMNS: &'static str = concat!(stringify!($first) $(, ", ", stringify!($field))*);
+
+            /// # Errors
+            /// `Corrupt` when a column cannot be read.
+            pub(crate) fn read(reading: &$crate::row::Reading<'_>) -> $crate::Result<Self> {
+                Ok(Self {
+                    $first: reading.get(stringify!($first))?,
+                    $($field: reading.get(stringify!($field))?,)*
+                })
+            }
+
+            /// # Errors
+            /// `Encode` when a document cannot be written as JSON.
+            pub(crate) fn values(&self) -> $crate::Result<$crate::row::Values> {
+                Ok($crate::row::Values::new($table, vec![
+                    (stringify!($first), $crate::row::cell($table, stringify!($first), &self.$first)?),
+                    $((stringify!($field), $crate::row::cell($table, stringify!($field), &self.$field)?),)*
+                ]))
+            }
+        }
+    };
+}
+pub(crate) use row;
+
+/// A value as it is bound.
+///
+/// # Errors
+/// `Encode` when a document cannot be written as JSON.
+pub(crate) fn cell<T: Column>(
+    table: &'static str,
+    column: &'static str,
+    value: &T,
+) -> Result<Cell, StoreError> {
+    value
+        .to_stored()
+        .map(Into::into)
+        .map_err(|source| StoreError::Encode {
+            table,
+            column,
+            source,
+        })
+}
+
+/// A document as it is bound.
+///
+/// # Errors
+/// `Encode` when it cannot be written as JSON.
+pub(crate) fn document<T: Serialize>(
+    table: &'static str,
+    column: &'static str,
+    value: &T,
+) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|source| StoreError::Encode {
+        table,
+        column,
+        source,
+    })
+}
+
+/// The values of a row, as parameters `$1`, `$2`, ... of a statement.
+pub(crate) struct Values {
+    table: &'static str,
+    cells: Vec<(&'static str, Cell)>,
+}
+
+impl Values {
+    pub(crate) fn new(table: &'static str, cells: Vec<(&'static str, Cell)>) -> Self {
+        Self { table, cells }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Leaves columns out: in an `UPDATE` they stay as they are.
+    pub(crate) fn without(mut self, columns: &[&str]) -> Self {
+        self.cells.retain(|(column, _)| !columns.contains(column));
+        self
+    }
+
+    /// The parameter that holds a column's value.
+    pub(crate) fn parameter(&self, column: &str) -> String {
+        let at = self.cells.iter().position(|(own, _)| *own == column);
+        format!("${}", at.expect("a column of the row") + 1)
+    }
+
+    /// Stores the row as a new one.
+    pub(crate) fn insert(&self) -> String {
+        let columns: Vec<&str> = self.cells.iter().map(|(column, _)| *column).collect();
+        let parameters: Vec<String> = (1..=columns.len()).map(|number| format!("${number}")).collect();
+        format!(
+            "INSERT INTO {} ({}) VALUES ({})",
+            self.table,
+            columns.join(", "),
+            parameters.join(", ")
+        )
+    }
+
+    /// Updates the living row with the same `key` whose version is one less than the new one. `assigned` gives the expression
+    /// that a column is set to, from its name and its parameter.
+    pub(crate) fn update(&self, key: &[&str], assigned: impl Fn(&str, String) -> String) -> String {
+        let (mut set, mut found) = (Vec::new(), Vec::new());
+        for (column, _) in &self.cells {
+            let parameter = self.parameter(column);
+            if key.contains(column) {
+                found.push(format!("{column} = {parameter}"));
+            } else {
+                set.push(format!("{column} = {}", assigned(column, parameter)));
+            }
+        }
+        format!(
+            "UPDATE {} SET {} WHERE {} AND version = {} - 1 AND deleted_at IS NULL",
+            self.table,
+            set.join(", "),
+            found.join(" AND "),
+            self.parameter("version")
+        )
+    }
+
+    /// Binds the values, in their order.
+    pub(crate) fn bind<'q>(self, query: Query<'q, Any, AnyArguments>) -> Query<'q, Any, AnyArguments> {
+        self.cells.into_iter().fold(query, |query, (_, cell)| match cell {
+            Cell::Text(text) => query.bind(text),
+            Cell::Number(number) => query.bind(number),
+        })
+    }
+}
 
 /// One row being read.
 pub(crate) struct Reading<'r> {
@@ -33,128 +329,50 @@ impl<'r> Reading<'r> {
         }
     }
 
-    fn corrupt(&self, column: &'static str, reason: impl Display) -> StoreError {
+    /// The value of a column.
+    ///
+    /// # Errors
+    /// `Corrupt` when it is not one of its type.
+    pub(crate) fn get<T: Column>(&self, column: &'static str) -> Result<T, StoreError> {
+        // The driver's own text would print the value.
+        let stored = self.row.try_get(column).map_err(|error| match error {
+            sqlx::Error::ColumnNotFound(_) => self.corrupt(column, "no such column".into()),
+            _ => self.corrupt(column, "not of the column's type".into()),
+        })?;
+        T::from_stored(stored).map_err(|reason| self.corrupt(column, reason))
+    }
+
+    fn corrupt(&self, column: &'static str, reason: Cow<'static, str>) -> StoreError {
         StoreError::Corrupt {
             table: self.table,
             id: self.id.clone(),
             column,
-            reason: reason.to_string(),
+            reason: reason.into_owned(),
         }
-    }
-
-    fn get<T>(&self, column: &'static str) -> Result<T, StoreError>
-    where
-        T: sqlx::Decode<'r, sqlx::Any> + sqlx::Type<sqlx::Any>,
-    {
-        // The driver's own text would print the value.
-        self.row.try_get(column).map_err(|error| {
-            let reason = match error {
-                sqlx::Error::ColumnNotFound(_) => "no such column",
-                _ => "not of the column's type",
-            };
-            self.corrupt(column, reason)
-        })
-    }
-
-    pub(crate) fn text(&self, column: &'static str) -> Result<String, StoreError> {
-        self.get(column)
-    }
-
-    pub(crate) fn text_or_none(&self, column: &'static str) -> Result<Option<String>, StoreError> {
-        self.get(column)
-    }
-
-    pub(crate) fn number(&self, column: &'static str) -> Result<i64, StoreError> {
-        self.get(column)
-    }
-
-    pub(crate) fn moment(&self, column: &'static str) -> Result<Timestamp, StoreError> {
-        self.as_moment(column, self.number(column)?)
-    }
-
-    pub(crate) fn moment_or_none(&self, column: &'static str) -> Result<Option<Timestamp>, StoreError> {
-        let micros: Option<i64> = self.get(column)?;
-        micros.map(|micros| self.as_moment(column, micros)).transpose()
-    }
-
-    fn as_moment(&self, column: &'static str, micros: i64) -> Result<Timestamp, StoreError> {
-        Timestamp::from_timestamp_micros(micros).ok_or_else(|| self.corrupt(column, "not a moment"))
-    }
-
-    pub(crate) fn parsed<T: FromStr>(&self, column: &'static str) -> Result<T, StoreError> {
-        self.as_parsed(column, &self.text(column)?)
-    }
-
-    pub(crate) fn parsed_or_none<T: FromStr>(&self, column: &'static str) -> Result<Option<T>, StoreError> {
-        self.text_or_none(column)?
-            .map(|text| self.as_parsed(column, &text))
-            .transpose()
-    }
-
-    fn as_parsed<T: FromStr>(&self, column: &'static str, text: &str) -> Result<T, StoreError> {
-        text.parse().map_err(|_| self.corrupt(column, "not an id"))
-    }
-
-    /// A value that stands under a name in a closed list.
-    pub(crate) fn named<T: FromStr>(&self, column: &'static str) -> Result<T, StoreError> {
-        self.as_named(column, &self.text(column)?)
-    }
-
-    pub(crate) fn named_or_none<T: FromStr>(&self, column: &'static str) -> Result<Option<T>, StoreError> {
-        self.text_or_none(column)?
-            .map(|name| self.as_named(column, &name))
-            .transpose()
-    }
-
-    fn as_named<T: FromStr>(&self, column: &'static str, name: &str) -> Result<T, StoreError> {
-        name.parse().map_err(|_| self.corrupt(column, "unknown name"))
-    }
-
-    pub(crate) fn document<T: DeserializeOwned>(&self, column: &'static str) -> Result<T, StoreError> {
-        self.as_document(column, &self.text(column)?)
-    }
-
-    pub(crate) fn document_or_none<T: DeserializeOwned>(
-        &self,
-        column: &'static str,
-    ) -> Result<Option<T>, StoreError> {
-        self.text_or_none(column)?
-            .map(|text| self.as_document(column, &text))
-            .transpose()
-    }
-
-    fn as_document<T: DeserializeOwned>(&self, column: &'static str, text: &str) -> Result<T, StoreError> {
-        serde_json::from_str(text).map_err(|error| {
-            // serde's text may quote the value, which may be secret.
-            let what = match error.classify() {
-                serde_json::error::Category::Data => "JSON of another shape",
-                _ => "not JSON",
-            };
-            self.corrupt(column, format!("{what}, near character {}", error.column()))
-        })
     }
 }
 
 /// The custom resource that a record belongs to.
-pub(crate) fn kube_from(reading: &Reading<'_>) -> Result<Option<KubeRef>, StoreError> {
-    let namespace = reading.text_or_none("kube_namespace")?;
-    let name = reading.text_or_none("kube_name")?;
-    Ok(namespace
+pub(crate) fn kube_ref(namespace: Option<String>, name: Option<String>) -> Option<KubeRef> {
+    namespace
         .zip(name)
-        .map(|(namespace, name)| KubeRef { namespace, name }))
+        .map(|(namespace, name)| KubeRef { namespace, name })
 }
 
-/// How a moment is stored.
-pub(crate) fn micros(moment: Timestamp) -> i64 {
-    moment.timestamp_micros()
+/// Namespace and name of the custom resource that a record belongs to.
+pub(crate) fn kube_columns(kube: Option<&KubeRef>) -> (Option<String>, Option<String>) {
+    (
+        kube.map(|kube| kube.namespace.clone()),
+        kube.map(|kube| kube.name.clone()),
+    )
 }
 
-/// How a document is stored.
-pub(crate) fn document<T: Serialize>(what: &'static str, value: &T) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|source| StoreError::Encode { what, source })
+/// A timestamp as it is stored.
+pub(crate) fn micros(timestamp: Timestamp) -> i64 {
+    timestamp.timestamp_micros()
 }
 
-/// PostgreSQL refuses the character U+0000 in text.
+/// Text as it is stored: PostgreSQL refuses the character U+0000.
 pub(crate) fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

@@ -244,12 +244,12 @@ async fn mirror_registry(
 /// Keys: docs/protocol/kube-controllers.md#1, step 7.
 fn check_mirror_registry(data: &BTreeMap<String, String>) -> Result<(), &'static str> {
     if data
-        .get("registries.conf")
+        .get(names::key::REGISTRIES_CONF)
         .is_none_or(|text| text.trim().is_empty())
     {
         return Err("has no key registries.conf");
     }
-    match data.get("ca-bundle.crt") {
+    match data.get(names::key::CA_BUNDLE) {
         Some(pem) if !pem.contains("-----BEGIN CERTIFICATE-----") => {
             Err("has a key ca-bundle.crt that holds no PEM certificate")
         }

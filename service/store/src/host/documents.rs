@@ -1,19 +1,20 @@
-//! What a host reports, of itself and of others, in tables of their own.
+//! Writes what a host reports, of itself and of others, to tables of their own.
 
+use muster_core::host::{Host, HostReports};
 use sqlx::{Any, Transaction};
 
 use crate::Result;
 use crate::error::failed;
+use crate::row::document;
 
-/// Where one kind of report is kept.
-pub(super) struct Documents {
+/// Statements on the table of one kind of report.
+struct Documents {
     upsert: &'static str,
     delete: &'static str,
     doing: &'static str,
 }
 
-/// What a host reports of itself.
-pub(super) const INVENTORIES: Documents = Documents {
+const INVENTORIES: Documents = Documents {
     upsert: "INSERT INTO host_inventories (host_id, infra_env_id, document) VALUES ($1, $2, $3)
              ON CONFLICT (host_id, infra_env_id) DO UPDATE SET document = excluded.document
              WHERE host_inventories.document <> excluded.document",
@@ -21,8 +22,7 @@ pub(super) const INVENTORIES: Documents = Documents {
     doing: "storing an inventory",
 };
 
-/// What a host reports of others.
-pub(super) const REPORTS: Documents = Documents {
+const REPORTS: Documents = Documents {
     upsert: "INSERT INTO host_reports (host_id, infra_env_id, document) VALUES ($1, $2, $3)
              ON CONFLICT (host_id, infra_env_id) DO UPDATE SET document = excluded.document
              WHERE host_reports.document <> excluded.document",
@@ -30,21 +30,37 @@ pub(super) const REPORTS: Documents = Documents {
     doing: "storing what a host reports of others",
 };
 
+/// Writes or removes the inventory and the reports of a host. An unchanged one costs a read.
+pub(super) async fn write(transaction: &mut Transaction<'static, Any>, host: &Host) -> Result<()> {
+    let inventory = host
+        .inventory
+        .as_ref()
+        .map(|inventory| document("host_inventories", "document", inventory))
+        .transpose()?;
+    INVENTORIES.write(transaction, host, inventory).await?;
+    let reports = if host.reports == HostReports::default() {
+        None
+    } else {
+        Some(document("host_reports", "document", &host.reports)?)
+    };
+    REPORTS.write(transaction, host, reports).await
+}
+
 impl Documents {
-    /// Writes or removes the document of a host. An unchanged one costs a read.
-    pub(super) async fn write(
+    async fn write(
         &self,
         transaction: &mut Transaction<'static, Any>,
-        id: &str,
-        infra_env_id: &str,
+        host: &Host,
         document: Option<String>,
     ) -> Result<()> {
         let query = match document {
             Some(document) => sqlx::query(self.upsert)
-                .bind(id)
-                .bind(infra_env_id)
+                .bind(host.id.to_string())
+                .bind(host.infra_env_id.to_string())
                 .bind(document),
-            None => sqlx::query(self.delete).bind(id).bind(infra_env_id),
+            None => sqlx::query(self.delete)
+                .bind(host.id.to_string())
+                .bind(host.infra_env_id.to_string()),
         };
         query
             .execute(&mut **transaction)

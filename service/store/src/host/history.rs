@@ -1,4 +1,4 @@
-//! Who moved a host from where to where, and why.
+//! Keeps the history of a host: who moved it from which state to which, and why.
 
 use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
@@ -8,33 +8,45 @@ use sqlx::{Any, Transaction};
 use crate::Result;
 use crate::change::new_id;
 use crate::error::failed;
-use crate::row::{Reading, micros, storable};
+use crate::row::{Reading, row};
 use crate::store::Store;
 
 /// A change of a host's state, to be stored with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryEntry {
-    /// When.
     pub at: Timestamp,
     /// Who caused it: `agent`, `user`, `deadline`, ...
     pub who: String,
-    /// What was heard.
+    /// Name of the event that was applied.
     pub event: String,
-    /// Where the host stood; `None` at its first registration.
+    /// `None` at the first registration.
     pub from: Option<HostStatus>,
-    /// Where it stands now.
     pub to: HostStatus,
-    /// For people.
+    /// For users.
     pub reason: String,
 }
 
 /// A stored change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryRecord {
-    /// The change.
     pub entry: HistoryEntry,
     /// The host's version after it.
     pub version: i64,
+}
+
+row! {
+    HistoryRow of "host_history" {
+        id: String,
+        host_id: HostId,
+        infra_env_id: InfraEnvId,
+        version: i64,
+        at: Timestamp,
+        who: String,
+        event: String,
+        from_status: Option<HostStatus>,
+        to_status: HostStatus,
+        reason: String,
+    }
 }
 
 impl Store {
@@ -44,28 +56,29 @@ impl Store {
     /// `Corrupt` when a row cannot be read.
     pub async fn host_history(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Vec<HistoryRecord>> {
         let mut connection = self.reader().await?;
-        let rows = sqlx::query(
-            "SELECT id, version, at, who, event, from_status, to_status, reason FROM host_history
-             WHERE host_id = $1 AND infra_env_id = $2 ORDER BY version, id",
-        )
-        .bind(id.to_string())
-        .bind(infra_env_id.to_string())
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(failed("reading a host's history"))?;
+        let sql = format!(
+            "SELECT {} FROM host_history WHERE host_id = $1 AND infra_env_id = $2 ORDER BY version, id",
+            HistoryRow::COLUMNS
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(id.to_string())
+            .bind(infra_env_id.to_string())
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("reading a host's history"))?;
         rows.iter()
             .map(|row| {
-                let reading = Reading::new(row, "host_history", &["id"]);
+                let row = HistoryRow::read(&Reading::new(row, HistoryRow::TABLE, &["id"]))?;
                 Ok(HistoryRecord {
                     entry: HistoryEntry {
-                        at: reading.moment("at")?,
-                        who: reading.text("who")?,
-                        event: reading.text("event")?,
-                        from: reading.named_or_none("from_status")?,
-                        to: reading.named("to_status")?,
-                        reason: reading.text("reason")?,
+                        at: row.at,
+                        who: row.who,
+                        event: row.event,
+                        from: row.from_status,
+                        to: row.to_status,
+                        reason: row.reason,
                     },
-                    version: reading.number("version")?,
+                    version: row.version,
                 })
             })
             .collect()
@@ -79,36 +92,38 @@ pub(super) async fn insert(
     version: i64,
     entry: &HistoryEntry,
 ) -> Result<()> {
-    sqlx::query(
-        "INSERT INTO host_history (id, host_id, infra_env_id, version, at, who, event, from_status, to_status, reason)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-    )
-    .bind(new_id())
-    .bind(id.to_string())
-    .bind(infra_env_id.to_string())
-    .bind(version)
-    .bind(micros(entry.at))
-    .bind(storable(&entry.who))
-    .bind(storable(&entry.event))
-    .bind(entry.from.map(HostStatus::name))
-    .bind(entry.to.name())
-    .bind(storable(&entry.reason))
-    .execute(&mut **transaction)
-    .await
-    .map_err(failed("storing a host's history"))?;
+    let row = HistoryRow {
+        id: new_id(),
+        host_id: id,
+        infra_env_id,
+        version,
+        at: entry.at,
+        who: entry.who.clone(),
+        event: entry.event.clone(),
+        from_status: entry.from,
+        to_status: entry.to,
+        reason: entry.reason.clone(),
+    };
+    let values = row.values()?;
+    let sql = values.insert();
+    values
+        .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))
+        .execute(&mut **transaction)
+        .await
+        .map_err(failed("storing a host's history"))?;
     Ok(())
 }
 
-pub(super) async fn forget(
+pub(super) async fn delete(
     transaction: &mut Transaction<'static, Any>,
-    id: &str,
-    infra_env_id: &str,
+    id: HostId,
+    infra_env_id: InfraEnvId,
 ) -> Result<()> {
     sqlx::query("DELETE FROM host_history WHERE host_id = $1 AND infra_env_id = $2")
-        .bind(id)
-        .bind(infra_env_id)
+        .bind(id.to_string())
+        .bind(infra_env_id.to_string())
         .execute(&mut **transaction)
         .await
-        .map_err(failed("forgetting an old history"))?;
+        .map_err(failed("deleting an old history"))?;
     Ok(())
 }

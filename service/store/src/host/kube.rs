@@ -1,13 +1,13 @@
-//! Hosts as their Agents name them: by namespace and id.
+//! Finds hosts by what their Agents are called: by namespace and id.
 
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::host::Host;
 use muster_core::kube::KubeRef;
 
-use super::{HOST_COLUMNS, HOST_KEY, host_from};
+use super::row::{HOST_KEY, host_from, select_hosts};
 use crate::Result;
 use crate::error::failed;
-use crate::row::{Reading, kube_from, storable};
+use crate::row::{Reading, kube_ref, storable};
 use crate::store::Store;
 
 impl Store {
@@ -18,9 +18,9 @@ impl Store {
     /// `Corrupt` when its row cannot be read.
     pub async fn find_host_by_kube(&self, namespace: &str, id: HostId) -> Result<Option<Host>> {
         let mut connection = self.reader().await?;
-        let sql = format!(
-            "SELECT {HOST_COLUMNS} FROM hosts WHERE id = $1 AND deleted_at IS NULL AND infra_env_id IN \
-             (SELECT id FROM infra_envs WHERE kube_namespace = $2 AND deleted_at IS NULL)"
+        let sql = select_hosts(
+            "WHERE id = $1 AND deleted_at IS NULL AND infra_env_id IN \
+             (SELECT id FROM infra_envs WHERE kube_namespace = $2 AND deleted_at IS NULL)",
         );
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(id.to_string())
@@ -41,7 +41,7 @@ impl Store {
         Ok(newest)
     }
 
-    /// Whether there was such a host, and it is deleted now.
+    /// True when such a host existed and is deleted.
     ///
     /// # Errors
     /// Those of the database.
@@ -75,8 +75,8 @@ impl Store {
         let mut keys = Vec::with_capacity(rows.len());
         for row in &rows {
             let reading = Reading::new(row, "hosts", &HOST_KEY);
-            if let Some(kube) = kube_from(&reading)? {
-                keys.push((kube, reading.parsed("infra_env_id")?, reading.parsed("id")?));
+            if let Some(kube) = kube_ref(reading.get("kube_namespace")?, reading.get("kube_name")?) {
+                keys.push((kube, reading.get("infra_env_id")?, reading.get("id")?));
             }
         }
         Ok(keys)

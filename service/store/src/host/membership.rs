@@ -1,6 +1,6 @@
 //! That a host is one of a cluster, and what the cluster's other hosts need to know of it.
 
-use muster_api::ids::ClusterId;
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::cluster::peer::peer;
 use muster_core::findings::matters_to_others;
@@ -13,7 +13,7 @@ use crate::cluster::HOLDS_CLUSTER;
 use crate::error::{StoreError, failed};
 use crate::notify::PendingChanges;
 use crate::outbox::Subject;
-use crate::row::{Reading, document};
+use crate::row::{Json, Reading, document};
 
 /// A host's place in a cluster, as it is stored.
 pub(super) struct Membership {
@@ -40,16 +40,15 @@ impl Membership {
 pub(super) async fn write(
     transaction: &mut Transaction<'static, Any>,
     pending: &mut PendingChanges,
-    id: &str,
-    infra_env_id: &str,
+    (infra_env_id, id): (InfraEnvId, HostId),
     now: Option<Membership>,
     at: Timestamp,
 ) -> Result<()> {
     let row = sqlx::query(
         "SELECT infra_env_id, host_id, cluster_id, peer FROM cluster_members WHERE host_id = $1 AND infra_env_id = $2",
     )
-    .bind(id)
-    .bind(infra_env_id)
+    .bind(id.to_string())
+    .bind(infra_env_id.to_string())
     .fetch_optional(&mut **transaction)
     .await
     .map_err(failed("reading a host's cluster"))?;
@@ -57,8 +56,8 @@ pub(super) async fn write(
         Some(row) => {
             let reading = Reading::new(row, "cluster_members", &["infra_env_id", "host_id"]);
             // One that an older version wrote is taken for another.
-            let peer = reading.document::<Peer>("peer").ok();
-            Some((reading.parsed::<ClusterId>("cluster_id")?, peer))
+            let peer = reading.get::<Json<Peer>>("peer").ok().map(|document| document.0);
+            Some((reading.get::<ClusterId>("cluster_id")?, peer))
         }
         None => None,
     };
@@ -67,8 +66,8 @@ pub(super) async fn write(
         (None, None) => {}
         (Some((left, _)), None) => {
             sqlx::query("DELETE FROM cluster_members WHERE host_id = $1 AND infra_env_id = $2")
-                .bind(id)
-                .bind(infra_env_id)
+                .bind(id.to_string())
+                .bind(infra_env_id.to_string())
                 .execute(&mut **transaction)
                 .await
                 .map_err(failed("taking a host out of a cluster"))?;
@@ -80,10 +79,10 @@ pub(super) async fn write(
                 "INSERT INTO cluster_members (host_id, infra_env_id, cluster_id, peer) VALUES ($1, $2, $3, $4)
                  ON CONFLICT (host_id, infra_env_id) DO UPDATE SET cluster_id = excluded.cluster_id, peer = excluded.peer",
             )
-            .bind(id)
-            .bind(infra_env_id)
+            .bind(id.to_string())
+            .bind(infra_env_id.to_string())
             .bind(now.cluster_id.to_string())
-            .bind(document("what peers know of a host", &now.peer)?)
+            .bind(document("cluster_members", "peer", &now.peer)?)
             .execute(&mut **transaction)
             .await
             .map_err(failed("storing a host's cluster"))?;

@@ -1,0 +1,21 @@
+//! A host without its inventory.
+
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::time::Timestamp;
+use muster_core::host::{HostData, HostState};
+
+/// A [`Host`](muster_core::host::Host) without its inventory and reports: enough for lists and polls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostBrief {
+    pub id: HostId,
+    pub infra_env_id: InfraEnvId,
+    pub cluster_id: Option<ClusterId>,
+    pub state: HostState,
+    pub version: i64,
+    pub due_at: Option<Timestamp>,
+    pub checked_in_at: Timestamp,
+    pub data: HostData,
+    pub has_inventory: bool,
+    /// The host name in the inventory; empty when unknown.
+    pub reported_hostname: String,
+}

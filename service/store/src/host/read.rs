@@ -1,0 +1,125 @@
+//! Finds, lists and counts hosts.
+
+use muster_api::host::HostStatus;
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_core::host::Host;
+
+use super::brief::HostBrief;
+use super::row::{brief_from, host_from, select_briefs, select_hosts};
+use crate::Result;
+use crate::error::failed;
+use crate::row::Reading;
+use crate::store::Store;
+
+impl Store {
+    /// The host, with its inventory.
+    ///
+    /// # Errors
+    /// `Corrupt` when its row cannot be read.
+    pub async fn find_host(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Option<Host>> {
+        let mut connection = self.reader().await?;
+        let sql = select_hosts("WHERE id = $1 AND infra_env_id = $2 AND deleted_at IS NULL");
+        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(id.to_string())
+            .bind(infra_env_id.to_string())
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(failed("reading a host"))?;
+        row.as_ref().map(host_from).transpose()
+    }
+
+    /// The host without its inventory.
+    ///
+    /// # Errors
+    /// `Corrupt` when its row cannot be read.
+    pub async fn find_host_brief(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Option<HostBrief>> {
+        let mut connection = self.reader().await?;
+        let sql = select_briefs("WHERE id = $1 AND infra_env_id = $2 AND deleted_at IS NULL");
+        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(id.to_string())
+            .bind(infra_env_id.to_string())
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(failed("reading a host"))?;
+        row.as_ref().map(brief_from).transpose()
+    }
+
+    /// The hosts of an InfraEnv, oldest first.
+    ///
+    /// # Errors
+    /// `Corrupt` when a row cannot be read.
+    pub async fn list_hosts(&self, infra_env_id: InfraEnvId) -> Result<Vec<Host>> {
+        let mut connection = self.reader().await?;
+        let sql = select_hosts("WHERE infra_env_id = $1 AND deleted_at IS NULL ORDER BY created_at, id");
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(infra_env_id.to_string())
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("listing hosts"))?;
+        rows.iter().map(host_from).collect()
+    }
+
+    /// All hosts without their inventories, oldest first; of one InfraEnv when named.
+    ///
+    /// # Errors
+    /// `Corrupt` when a row cannot be read.
+    pub async fn list_host_briefs(&self, infra_env_id: Option<InfraEnvId>) -> Result<Vec<HostBrief>> {
+        let mut connection = self.reader().await?;
+        let sql = select_briefs(match infra_env_id {
+            Some(_) => "WHERE infra_env_id = $1 AND deleted_at IS NULL ORDER BY created_at, id",
+            None => "WHERE deleted_at IS NULL ORDER BY created_at, id",
+        });
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
+        if let Some(id) = infra_env_id {
+            query = query.bind(id.to_string());
+        }
+        let rows = query
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("listing hosts"))?;
+        rows.iter().map(brief_from).collect()
+    }
+
+    /// The hosts of an InfraEnv whose inventory has an interface with this MAC address (any case), oldest first. Mostly one;
+    /// several when an address was seen in two machines.
+    ///
+    /// # Errors
+    /// `Corrupt` when a row cannot be read.
+    pub async fn find_hosts_by_mac(&self, infra_env_id: InfraEnvId, mac: &str) -> Result<Vec<HostBrief>> {
+        // Only what a MAC address consists of may reach LIKE.
+        if mac.is_empty() || !mac.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':') {
+            return Ok(Vec::new());
+        }
+        let mut connection = self.reader().await?;
+        let sql = select_briefs(
+            "WHERE infra_env_id = $1 AND deleted_at IS NULL AND macs LIKE $2 ORDER BY created_at, id",
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(infra_env_id.to_string())
+            .bind(format!("% {} %", mac.to_ascii_lowercase()))
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("looking for a MAC address"))?;
+        rows.iter().map(brief_from).collect()
+    }
+
+    /// How many hosts are in each status, over all InfraEnvs; statuses without a host are left out.
+    ///
+    /// # Errors
+    /// `Corrupt` when a status is unknown.
+    pub async fn count_hosts_by_status(&self) -> Result<Vec<(HostStatus, i64)>> {
+        let mut connection = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT status, COUNT(*) AS hosts FROM hosts WHERE deleted_at IS NULL GROUP BY status ORDER BY status",
+        )
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(failed("counting hosts"))?;
+        rows.iter()
+            .map(|row| {
+                let reading = Reading::new(row, "hosts", &["status"]);
+                Ok((reading.get("status")?, reading.get("hosts")?))
+            })
+            .collect()
+    }
+}

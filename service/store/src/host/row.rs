@@ -1,0 +1,136 @@
+//! Converts hosts to rows of `hosts` and back.
+
+use std::borrow::Cow;
+
+use muster_api::host::HostStatus;
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::inventory::Inventory;
+use muster_api::time::Timestamp;
+use muster_core::host::{Host, HostData, HostReports, HostState};
+use sqlx::any::AnyRow;
+
+use super::brief::HostBrief;
+use crate::Result;
+use crate::row::{Json, Reading, row};
+
+pub(crate) const HOST_KEY: [&str; 2] = ["infra_env_id", "id"];
+
+row! {
+    HostRow<'a> of "hosts" {
+        id: HostId,
+        infra_env_id: InfraEnvId,
+        cluster_id: Option<ClusterId>,
+        status: HostStatus,
+        version: i64,
+        due_at: Option<Timestamp>,
+        checked_in_at: Timestamp,
+        host_clock: i64,
+        host_clock_at: Option<Timestamp>,
+        agent_version: String,
+        hostname: String,
+        macs: String,
+        state: Json<Cow<'a, HostState>>,
+        data: Json<Cow<'a, HostData>>,
+        has_inventory: bool,
+        created_at: Timestamp,
+    }
+}
+
+impl<'a> HostRow<'a> {
+    pub(super) fn of(host: &'a Host) -> Self {
+        let inventory = host.inventory.as_ref();
+        Self {
+            id: host.id,
+            infra_env_id: host.infra_env_id,
+            cluster_id: host.cluster_id,
+            status: host.state.status(),
+            version: host.version,
+            due_at: host.due_at,
+            checked_in_at: host.checked_in_at,
+            host_clock: host.data.timestamp,
+            host_clock_at: host.data.timestamp_at,
+            agent_version: host.data.discovery_agent_version.clone(),
+            hostname: inventory.map_or_else(String::new, |inventory| inventory.hostname.clone()),
+            macs: inventory.map_or_else(String::new, macs),
+            state: Json(Cow::Borrowed(&host.state)),
+            data: Json(Cow::Borrowed(&host.data)),
+            has_inventory: inventory.is_some(),
+            created_at: host.data.created_at,
+        }
+    }
+}
+
+/// Statement that reads whole hosts; `rest` follows `FROM hosts`.
+pub(crate) fn select_hosts(rest: &str) -> String {
+    format!(
+        "SELECT {}, (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
+         AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, (SELECT document FROM host_reports \
+         WHERE host_reports.host_id = hosts.id AND host_reports.infra_env_id = hosts.infra_env_id) AS reports \
+         FROM hosts {rest}",
+        HostRow::COLUMNS
+    )
+}
+
+pub(crate) fn host_from(row: &AnyRow) -> Result<Host> {
+    let reading = Reading::new(row, HostRow::TABLE, &HOST_KEY);
+    let inventory: Option<Json<Inventory>> = reading.get("inventory")?;
+    let reports: Option<Json<HostReports>> = reading.get("reports")?;
+    let row = HostRow::read(&reading)?;
+    Ok(Host {
+        id: row.id,
+        infra_env_id: row.infra_env_id,
+        cluster_id: row.cluster_id,
+        state: row.state.0.into_owned(),
+        version: row.version,
+        due_at: row.due_at,
+        checked_in_at: row.checked_in_at,
+        inventory: inventory.map(|document| document.0),
+        reports: reports.map(|document| document.0).unwrap_or_default(),
+        data: data(row.data, row.host_clock, row.host_clock_at, row.agent_version),
+    })
+}
+
+/// Statement that reads hosts without their documents; `rest` follows `FROM hosts`.
+pub(super) fn select_briefs(rest: &str) -> String {
+    format!("SELECT {} FROM hosts {rest}", HostRow::COLUMNS)
+}
+
+pub(super) fn brief_from(row: &AnyRow) -> Result<HostBrief> {
+    let row = HostRow::read(&Reading::new(row, HostRow::TABLE, &HOST_KEY))?;
+    Ok(HostBrief {
+        id: row.id,
+        infra_env_id: row.infra_env_id,
+        cluster_id: row.cluster_id,
+        state: row.state.0.into_owned(),
+        version: row.version,
+        due_at: row.due_at,
+        checked_in_at: row.checked_in_at,
+        data: data(row.data, row.host_clock, row.host_clock_at, row.agent_version),
+        has_inventory: row.has_inventory,
+        reported_hostname: row.hostname,
+    })
+}
+
+/// Polls write the clock and the agent's version into columns of their own, which are newer than the document.
+fn data(
+    document: Json<Cow<'_, HostData>>,
+    clock: i64,
+    clock_at: Option<Timestamp>,
+    agent_version: String,
+) -> HostData {
+    let mut data = document.0.into_owned();
+    data.timestamp = clock;
+    data.timestamp_at = clock_at.or(data.timestamp_at);
+    data.discovery_agent_version = agent_version;
+    data
+}
+
+/// ` aa:bb:.. cc:dd:.. `, to be searched with `LIKE`.
+fn macs(inventory: &Inventory) -> String {
+    let mut macs = String::from(" ");
+    for interface in &inventory.interfaces {
+        macs.push_str(&interface.mac_address.to_ascii_lowercase());
+        macs.push(' ');
+    }
+    macs
+}
