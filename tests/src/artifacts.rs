@@ -34,16 +34,31 @@ pub fn fleet_program() -> PathBuf {
     )
 }
 
-/// The Muster live image: `MUSTER_LIVE_IMAGE`, else `dist/muster-live-x86_64.iso`.
+/// The Muster live image: `MUSTER_LIVE_IMAGE`, else the one beside this test program, else the released one in `dist`.
 ///
 /// # Panics
 /// If there is none; says how to make it.
 pub fn live_image() -> PathBuf {
-    given_or(
-        "MUSTER_LIVE_IMAGE",
-        project_root().join("dist/muster-live-x86_64.iso"),
-        "`make image`",
-    )
+    let quickly_made = beside_this_program("muster-live-x86_64.iso");
+    let default = if quickly_made.is_file() {
+        quickly_made
+    } else {
+        project_root().join("dist/muster-live-x86_64.iso")
+    };
+    given_or("MUSTER_LIVE_IMAGE", default, "`make try-image` or `make image`")
+}
+
+/// The folder of what is downloaded or built once for all clones on this machine, as `.ci/kube` and muster-image name it.
+pub fn cache_folder() -> PathBuf {
+    let set = |variable| {
+        std::env::var_os(variable)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    set("MUSTER_CACHE")
+        .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("muster")))
+        .or_else(|| set("HOME").map(|folder| folder.join(".cache/muster")))
+        .unwrap_or_else(|| project_root().join(".cache"))
 }
 
 fn given_or(variable: &str, default: PathBuf, remedy: &str) -> PathBuf {

@@ -1,5 +1,6 @@
 //! `muster-image`: builds and looks at the Muster live ISO.
 
+use std::env;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -56,8 +57,9 @@ struct Build {
     /// Level of zstd for the initrd, 1 to 19: lower is a faster build and a larger image.
     #[arg(long, default_value_t = STRONGEST_COMPRESSION, value_parser = clap::value_parser!(i32).range(1..=19))]
     compression_level: i32,
-    /// Folder for downloaded packages and finished parts.
-    #[arg(long, env = "MUSTER_CACHE", default_value = ".cache/muster-image")]
+    /// Folder for downloaded packages and finished parts, shared by all clones of the project
+    /// [default: image in MUSTER_CACHE, else muster/image in XDG_CACHE_HOME or ~/.cache].
+    #[arg(long, default_value_os_t = default_cache(), hide_default_value = true)]
     cache_dir: PathBuf,
     /// Use no network: everything must be in the cache.
     #[arg(long, conflicts_with = "refresh")]
@@ -71,6 +73,20 @@ struct Build {
     /// Seconds since 1970: the time that every file in the image bears (default: 2026-01-01).
     #[arg(long, env = "SOURCE_DATE_EPOCH", default_value_t = 1_767_225_600)]
     epoch: i64,
+}
+
+/// As `.ci/kube` and the tests find what is kept for all clones on a machine.
+fn default_cache() -> PathBuf {
+    let set = |variable| {
+        env::var_os(variable)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    set("MUSTER_CACHE")
+        .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("muster")))
+        .or_else(|| set("HOME").map(|folder| folder.join(".cache/muster")))
+        .unwrap_or_else(|| ".cache".into())
+        .join("image")
 }
 
 impl Build {

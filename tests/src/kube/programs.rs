@@ -1,8 +1,8 @@
-//! Where Kubernetes' programs are.
+//! Finds Kubernetes' programs.
 
 use std::path::{Path, PathBuf};
 
-use crate::artifacts::project_root;
+use crate::artifacts::cache_folder;
 
 const MODULE: &str = include_str!("../../kube/go.mod");
 const ETCD_MODULE: &str = include_str!("../../kube/etcd/go.mod");
@@ -14,11 +14,7 @@ const ETCD_MODULE: &str = include_str!("../../kube/etcd/go.mod");
 /// If there is none; says how to have it built.
 pub fn program(name: &str) -> PathBuf {
     let given = std::env::var_os("KUBEBUILDER_ASSETS").map(|folder| Path::new(&folder).join(name));
-    let built = project_root()
-        .join(".cache/kube")
-        .join(release())
-        .join("bin")
-        .join(name);
+    let built = cache_folder().join("kube").join(release()).join("bin").join(name);
     let found = given
         .into_iter()
         .chain([built.clone()])

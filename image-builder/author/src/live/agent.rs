@@ -41,8 +41,8 @@ fn check(bytes: &[u8]) -> Result<()> {
         file.elf_program_headers()
             .iter()
             .all(|header| header.p_type(endian) != elf::PT_INTERP),
-        "it is dynamically linked, and the image has no libraries; build it with \
-         RUSTFLAGS='-C target-feature=+crt-static'"
+        "it is dynamically linked, and the image has no libraries; build it with -C target-feature=+crt-static \
+         (in Muster's own tree .ci/rustc does)"
     );
     Ok(())
 }
