@@ -1,4 +1,5 @@
-//! The configuration archive: a newc cpio with `muster/config.json`, which the kernel unpacks as one more initrd.
+//! Makes the configuration archive, a newc cpio with `muster/config.json` that the kernel unpacks as one more
+//! initrd.
 
 use muster_api::live::{CONFIG_PATH, LiveConfig};
 

@@ -1,4 +1,4 @@
-//! What one InfraEnv changes in the live image, and the byte plans that follow from it.
+//! Customises the live image for one InfraEnv, as byte plans.
 
 use bytes::Bytes;
 use muster_api::live::LiveConfig;
@@ -9,10 +9,9 @@ use crate::kargs::KargsError;
 use crate::live::LiveImage;
 use crate::overlay::{OutOfImage, Piece, Plan};
 
-/// What an InfraEnv wants of its image.
+/// Settings of an InfraEnv that its images hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Customisation {
-    /// What the agent is told.
     pub config: LiveConfig,
     /// Arguments behind the image's own, unescaped.
     pub kernel_arguments: Vec<String>,
@@ -27,7 +26,7 @@ pub struct ImageBytes {
     pub etag: String,
 }
 
-/// Why an image cannot be made for an InfraEnv. The user can act on each.
+/// An image cannot be made for an InfraEnv. The user can act on each.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CustomiseError {
     /// The configuration is larger than its area.
@@ -68,7 +67,8 @@ impl LiveImage {
 
     /// The initramfs for iPXE: the base's, padded, and the configuration archive, padded.
     ///
-    /// The kernel looks for a further uncompressed archive at multiples of four bytes and skips zeros before it.
+    /// The kernel looks for a further uncompressed archive at multiples of four bytes and skips zeros before
+    /// it.
     pub fn initrd(&self, config: &LiveConfig) -> Result<ImageBytes, CustomiseError> {
         let archive = self.checked_archive(config)?;
         let padding = |length: u64| Piece::Zeros(length.next_multiple_of(APPENDED_ALIGNMENT as u64) - length);
@@ -82,7 +82,7 @@ impl LiveImage {
         Ok(self.tagged(Plan::concatenation(pieces)))
     }
 
-    /// The kernel, the same for everybody.
+    /// The kernel, the same for every InfraEnv.
     pub fn kernel(&self) -> ImageBytes {
         self.tagged(Plan::of_base(self.kernel))
     }

@@ -1,4 +1,4 @@
-//! Strong entity tags: equal exactly when the bytes are, on every replica and after every restart.
+//! Computes strong entity tags: equal exactly when the bytes are, on every replica and after every restart.
 
 use sha2::{Digest, Sha256};
 

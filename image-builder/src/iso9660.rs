@@ -5,8 +5,8 @@
 //! present, else the plain ones, compared without version and case.
 //! Not supported: Joliet, UDF, interleaved files, files of several extents (over 4 GiB).
 //!
-//! The published readers (`cdfs`, `iso9660`, `iso9660-rs`) give bytes, hide the extents or trust
-//! the lengths in the image. Here every number is checked before it is used, since an operator may name any file.
+//! The published readers (`cdfs`, `iso9660`, `iso9660-rs`) give bytes, hide the extents or trust the lengths
+//! in the image. Here every number is checked before it is used, since an operator may name any file.
 
 mod directory;
 mod error;

@@ -1,20 +1,20 @@
-//! The kernel-argument area of a live image (`docs/live-image.md`, `kargs`).
+//! Writes the kernel-argument area of a live image (`docs/live-image.md`, `kargs`).
 //!
 //! GRUB reads the area as the end of a `linux` line of its script, so what has a meaning there is escaped.
 
 use serde::{Deserialize, Serialize};
 
-/// Where and how arguments are reserved: the shape of CoreOS's `coreos/kargs.json`.
+/// Place and form of the reserved areas: the shape of CoreOS's `coreos/kargs.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KargsLayout {
-    /// What the image boots with when nobody adds anything.
+    /// The arguments of an image without additions.
     pub default: String,
     /// Bytes of each area.
     pub size: usize,
-    /// What ends the arguments: one character.
+    /// The character that ends the arguments.
     #[serde(default = "newline")]
     pub end: String,
-    /// What fills the rest: one character.
+    /// The character that fills the rest.
     #[serde(default = "hash")]
     pub pad: String,
     /// The areas; all hold the same.
@@ -38,7 +38,7 @@ fn hash() -> String {
     "#".into()
 }
 
-/// Why arguments cannot be written.
+/// Arguments cannot be written.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KargsError {
     /// They do not fit.

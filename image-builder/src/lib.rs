@@ -1,8 +1,8 @@
-//! Discovery images as data: where the writable areas of an ISO are, and which bytes stand in them.
+//! Describes discovery images as data: the writable areas of an ISO, and the bytes in them.
 //!
-//! Nothing here does I/O but the positioned reads of [`read_at::ReadAt`], and nothing is asynchronous. An image for
-//! one InfraEnv is a [`overlay::Plan`]: ranges of the base file, computed bytes and zeros, in order.
-//! The contract of the image is `docs/live-image.md`.
+//! Nothing here does I/O but the positioned reads of [`read_at::ReadAt`], and nothing is asynchronous. An
+//! image for one InfraEnv is a [`overlay::Plan`]: ranges of the base file, computed bytes and zeros, in
+//! order. The contract of the image is `docs/live-image.md`.
 //!
 //! Reading order: [`live`] opens a base ISO, [`customise`] says what one InfraEnv wants of it,
 //! [`overlay`] is the arithmetic.

@@ -7,8 +7,8 @@ use std::io::Write as _;
 
 use cpio::newc::{self, Builder, ModeFileType};
 
-/// An archive being written. Entries keep the order of the calls. The directories of a path are added before it, once:
-/// the kernel drops a file whose directory is missing, silently.
+/// An archive being written. Entries keep the order of the calls. The directories of a path are added before
+/// it, once: the kernel drops a file whose directory is missing, silently.
 #[derive(Debug, Default)]
 pub struct Archive {
     bytes: Vec<u8>,

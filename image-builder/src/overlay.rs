@@ -1,4 +1,4 @@
-//! Overlays as arithmetic: an image is a list of segments, and any range of it a list of pieces to read.
+//! Computes overlays: an image is a list of segments, and any range of it a list of pieces to read.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::iso9660::Extent;
 
-/// What an image consists of, in order. Its length never depends on who asks.
+/// The pieces of an image, in order. The length is the same for every InfraEnv.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Ends of the segments, ascending; the last is the length.
@@ -48,7 +48,7 @@ impl Piece {
     }
 }
 
-/// Why an overlay cannot be laid over a plan.
+/// An overlay does not fit into a plan.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an overlay of {length} bytes at {offset} does not fit into an image of {image} bytes")]
 pub struct OutOfImage {

@@ -1,4 +1,4 @@
-//! Positioned reads: what this crate asks of a base file.
+//! Reads base files at any position.
 
 use std::fs::File;
 use std::io;

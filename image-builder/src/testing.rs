@@ -1,4 +1,4 @@
-//! Small live ISOs for tests, made by the xorriso program as an author would make them.
+//! Makes small live ISOs for tests with the xorriso program.
 //!
 //! Panics with the reason when something fails: this is test code.
 

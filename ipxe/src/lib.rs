@@ -1,8 +1,6 @@
-//! iPXE scripts: what a machine that boots from the network is told to load.
+//! Writes the iPXE scripts of machines that boot from the network.
 //!
 //! Forms and facts: docs/protocol/ipxe.md#2. Everything here is text in, text out.
-
-#![warn(missing_docs)]
 
 pub mod mac;
 pub mod script;

@@ -1,4 +1,4 @@
-//! The `mac` parameter as iPXE and people write it.
+//! Parses the `mac` parameter as iPXE and people write it.
 //!
 //! `${net0/mac}` in a URL arrives percent-encoded (`52%3A54%3A..`, decoded by the HTTP layer or not), and
 //! `${net0/mac:hexhyp}` with hyphens (docs/protocol/ipxe.md#4).

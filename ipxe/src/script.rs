@@ -1,7 +1,7 @@
-//! The boot script and the redirect script.
+//! Writes the boot script and the redirect script.
 //!
-//! A line of an iPXE script is split at white space and `${..}` in it is expanded, so URLs and arguments that hold
-//! either, or would end the line, are refused and not repaired: each comes from a validated setting.
+//! A line of an iPXE script is split at white space and `${..}` in it is expanded, so URLs and arguments that
+//! hold either, or would end the line, are refused and not repaired: each comes from a validated setting.
 
 use url::Url;
 
@@ -10,14 +10,13 @@ const COREOS_ARGUMENTS: &str = "random.trust_cpu=on rd.luks.options=discard igni
     ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 \
     coreos.inst.persistent-kargs=\"console=tty1 console=ttyS1,115200n8\"";
 
-/// What to load.
+/// The URLs and arguments of a boot script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootScript<'a> {
     /// URL of the kernel.
     pub kernel_url: &'a str,
     /// URL of the initramfs, with its credentials.
     pub initrd_url: &'a str,
-    /// What runs.
     pub system: System<'a>,
     /// The user's arguments, in order.
     pub kernel_arguments: &'a [String],
@@ -38,29 +37,20 @@ pub enum System<'a> {
     },
 }
 
-/// Why no script can be made.
+/// No script can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// The text is not an absolute http(s) URL.
     #[error("the {what} is not an absolute http or https URL")]
-    NotAUrl {
-        /// Which one.
-        what: &'static str,
-    },
+    NotAUrl { what: &'static str },
     /// It would not survive iPXE's script parser. The URL itself may hold a token and is not shown.
     #[error("the {what} holds {found}, which has a meaning in an iPXE script; percent-encode it")]
-    UnsafeUrl {
-        /// Which one.
-        what: &'static str,
-        /// What is in it.
-        found: &'static str,
-    },
+    UnsafeUrl { what: &'static str, found: &'static str },
     /// An argument would break the line, or iPXE would replace parts of it.
     #[error("kernel argument number {number} holds {found}, which has a meaning in an iPXE script")]
     UnsafeArgument {
         /// Its place in the list, from 1; 0 is the image's own.
         number: usize,
-        /// What is in it.
         found: &'static str,
     },
 }
@@ -95,8 +85,9 @@ impl BootScript<'_> {
     }
 }
 
-/// The script that asks again with the machine's MAC, so that the service can send installed hosts to their disk.
-/// `script_url` is the boot script's own URL, with its credentials. Source: docs/protocol/ipxe.md#2: it is always `net0`.
+/// The script that asks again with the machine's MAC, so that the service can send installed hosts to their
+/// disk. `script_url` is the boot script's own URL, with its credentials. Source: docs/protocol/ipxe.md#2: it
+/// is always `net0`.
 pub fn redirect_script(script_url: &str) -> Result<String, ScriptError> {
     let url = checked_url("script URL", script_url)?;
     let separator = if url.contains('?') { '&' } else { '?' };
@@ -120,9 +111,9 @@ fn check_argument(number: usize, text: &str) -> Result<(), ScriptError> {
     }
 }
 
-/// What in `text` iPXE would not take literally. Read from iPXE's `src/core/exec.c`: a line is split at white space
-/// only (quotes mean nothing), a word that begins with `#` ends it, the words `||`, `&&` and `;` separate commands, and
-/// `${` begins a setting anywhere.
+/// Names the part of `text` that iPXE would not take literally. From iPXE's `src/core/exec.c`: a line is
+/// split at white space only (quotes mean nothing), a word that begins with `#` ends it, the words `||`, `&&`
+/// and `;` separate commands, and `${` begins a setting anywhere.
 fn special(text: &str, url: bool) -> Option<&'static str> {
     if text.chars().any(char::is_control) {
         return Some("a line break or another control character");

@@ -1,4 +1,4 @@
-//! The loaders: GRUB for BIOS, shim and the signed GRUB for UEFI, and the menu that both read.
+//! Makes the loaders: GRUB for BIOS, shim and the signed GRUB for UEFI, and the menu that both read.
 
 pub mod bios;
 pub mod efi;

@@ -1,8 +1,8 @@
-//! The initramfs: two archives, each compressed, one after the other.
+//! Packs the initramfs: two archives, each compressed, one after the other.
 //!
-//! The **base** holds drivers, firmware, busybox and certificates. It takes most of the time to make and changes
-//! only with the packages, so the cache keeps it. The **agent's** archive holds `/init` alone. The kernel unpacks
-//! both, as any number of archives in one initrd.
+//! The **base** holds drivers, firmware, busybox and certificates. It takes most of the time to make and
+//! changes only with the packages, so the cache keeps it. The **agent's** archive holds `/init` alone. The
+//! kernel unpacks both, as any number of archives in one initrd.
 
 pub mod certificates;
 pub mod pci_ids;
@@ -19,8 +19,8 @@ use crate::kernel::modules::Kernel;
 use crate::packages::deb;
 use crate::packages::gather::Ingredients;
 
-/// zstd's strongest level below "ultra"; its window of 8 MiB keeps the memory for unpacking small. (A window of
-/// 32 MiB at the strongest level of all would save 1 % more.)
+/// zstd's strongest level below "ultra"; its window of 8 MiB keeps the memory for unpacking small. (A window
+/// of 32 MiB at the strongest level of all would save 1 % more.)
 pub const STRONGEST_COMPRESSION: i32 = 19;
 
 /// The kernel looks for the next archive at a multiple of this.

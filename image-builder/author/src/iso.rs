@@ -1,4 +1,4 @@
-//! The medium: an ISO 9660 image that also boots from a USB stick.
+//! Writes the medium, an ISO 9660 image that also boots from a USB stick.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,12 +9,11 @@ use muster_image::LiveImage;
 
 use crate::xorriso;
 
-/// Volume identifier; the agent and people find the medium by it.
+/// Volume identifier, by which the agent and people find the medium.
 pub const VOLUME_ID: &str = "MUSTER";
 
-/// El Torito images by their path in the tree.
+/// Paths of the El Torito images in the ISO.
 pub const BIOS_IMAGE: &str = "boot/grub/eltorito.img";
-/// As [`BIOS_IMAGE`], for UEFI.
 pub const EFI_IMAGE: &str = "images/efiboot.img";
 
 /// Writes the folder `tree` as an image to `output`, which must not exist, and opens it as the service will.

@@ -1,4 +1,4 @@
-//! The kernel's side of the image: which modules and firmware come along.
+//! Chooses the kernel's modules and firmware.
 
 pub mod drivers;
 pub mod firmware;

@@ -1,4 +1,4 @@
-//! `muster-image live`: the live ISO, built once and reused while its ingredients are the same.
+//! Builds and inspects the live ISO (`muster-image live`).
 
 pub mod agent;
 pub mod build;

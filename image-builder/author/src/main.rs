@@ -1,4 +1,4 @@
-//! `muster-image`: builds and looks at the Muster live ISO.
+//! The program `muster-image` builds and inspects the Muster live ISO.
 
 use std::env;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use muster_image_author::live::record::{self, BuildRecord};
 use muster_image_author::packages::gather::Network;
 use muster_image_author::progress::{Progress, megabytes};
 
-/// Builds and looks at the Muster live ISO.
+/// Builds and inspects the Muster live ISO.
 #[derive(Debug, Parser)]
 #[command(name = "muster-image", version)]
 struct Cli {

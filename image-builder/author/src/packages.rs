@@ -1,21 +1,21 @@
-//! The ingredients: which packages of the distribution, and how to get and open them.
+//! Gets and opens the ingredients, which are packages of the distribution.
 //!
-//! They are downloaded, never installed, through an apt root of our own ([`apt`]), so that the machine's package
-//! lists (often without `non-free-firmware`) do not matter.
+//! They are downloaded, never installed, through an apt root of our own ([`apt`]), so that the machine's
+//! package lists (often without `non-free-firmware`) do not matter.
 
 pub mod apt;
 pub mod borrowed;
 pub mod deb;
 pub mod gather;
 
-/// The release that every ingredient comes from, whatever the machine runs: its kernel, GRUB and shim were tested
-/// together (docs/protocol/boot-lab.md#6).
+/// The release that every ingredient comes from, whatever the machine runs: its kernel, GRUB and shim were
+/// tested together (docs/protocol/boot-lab.md#6).
 pub const RELEASE: &str = "bookworm";
 
 /// Names the kernel to take by its dependency.
 pub const KERNEL_METAPACKAGE: &str = "linux-image-amd64";
 
-/// What goes into the image, beside the kernel and firmware.
+/// Packages with files of the image, beside the kernel and firmware.
 pub const IMAGE: &[&str] = &[
     "busybox-static",
     "ca-certificates",
@@ -26,7 +26,7 @@ pub const IMAGE: &[&str] = &[
     "shim-signed",
 ];
 
-/// What may hold firmware that a chosen module names. To add one: put its name here.
+/// Packages that may hold firmware of a chosen module. To add one, put its name here.
 pub const FIRMWARE: &[&str] = &[
     "firmware-bnx2",
     "firmware-bnx2x",
@@ -40,8 +40,8 @@ pub const FIRMWARE: &[&str] = &[
     "firmware-realtek",
 ];
 
-/// Programs that work on the image (`grub-mkimage`, `depmod`), with every library that they load; they run from
-/// the cache ([`borrowed`]).
+/// Programs that work on the image (`grub-mkimage`, `depmod`), with every library that they load; they run
+/// from the cache ([`borrowed`]).
 pub const TOOLS: &[&str] = &[
     "grub-common",
     "kmod",

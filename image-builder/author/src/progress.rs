@@ -1,11 +1,11 @@
-//! Tells the person at the terminal what is going on: a spinner there, plain lines in a log.
+//! Shows the steps of a build: a spinner on a terminal, plain lines in a log.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Where the progress of a build is shown.
+/// A way to show the progress of a build.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
     spins: bool,

@@ -1,6 +1,8 @@
-//! The part of libisoburn's xorriso API that Muster uses. Declarations only; [`crate::xorriso`] is the way in.
+//! The part of libisoburn's xorriso API that Muster uses. Declarations only; [`crate::xorriso`] is the way
+//! in.
 //!
-//! Source: `/usr/include/libisoburn/xorriso.h` of libisoburn 1.5.4 (docs/protocol/boot-lab.md#7 has what was measured).
+//! Source: `/usr/include/libisoburn/xorriso.h` of libisoburn 1.5.4 (docs/protocol/boot-lab.md#7 has what was
+//! measured).
 #![expect(unsafe_code, reason = "declarations of foreign functions")]
 
 use std::ffi::{c_char, c_int};

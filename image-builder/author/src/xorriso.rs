@@ -1,8 +1,8 @@
 //! Safe use of xorriso, the ISO 9660 program that libisoburn is.
 //!
-//! The library keeps global state: four objects used at once gave three failures (docs/protocol/boot-lab.md#7). So [`run`]
-//! holds one process-wide lock from the first call to the last, starts the libraries once, and tells them to
-//! install no signal handlers.
+//! The library keeps global state: four objects used at once gave three failures
+//! (docs/protocol/boot-lab.md#7). So [`run`] holds one process-wide lock from the first call to the last,
+//! starts the libraries once, and has them install no signal handlers.
 #![expect(unsafe_code, reason = "the only caller of the foreign functions in `sys`")]
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -25,13 +25,14 @@ const BOTH_CHANNELS: c_int = 3;
 /// Guards the library's global state; `true` once the signal behaviour was set.
 static LIBRARY: Mutex<bool> = Mutex::new(false);
 
-/// Runs xorriso commands, as given to the program of that name (without the program's name), in a fresh interpreter.
+/// Runs xorriso commands, as given to the program of that name (without the program's name), in a fresh
+/// interpreter.
 ///
 /// The program's implicit `-commit` at its end is not part of the library: `arguments` must say `-commit`.
 ///
 /// # Errors
-/// When the library is too old or reports a problem; the error holds its messages. A result that reads as success
-/// is still to be checked in the file: a missing input, for one, is no error to xorriso.
+/// When the library is too old or reports a problem; the error holds its messages. A result that reads as
+/// success is still to be checked in the file: a missing input, for one, is no error to xorriso.
 pub fn run(arguments: &[String]) -> Result<()> {
     let mut prepared = LIBRARY.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if !*prepared {
@@ -128,8 +129,8 @@ impl Interpreter {
 
 impl Drop for Interpreter {
     fn drop(&mut self) {
-        // SAFETY: the object is owned by this value and used nowhere after; flag 0 leaves the libraries running
-        // for the next interpreter.
+        // SAFETY: the object is owned by this value and used nowhere after; flag 0 leaves the libraries
+        // running for the next interpreter.
         unsafe { sys::Xorriso_destroy(&mut self.object, 0) };
     }
 }
@@ -150,7 +151,8 @@ fn take_list(mut list: *mut sys::Xorriso_lsT) -> Vec<String> {
         }
     }
     if !list.is_null() {
-        // SAFETY: the list came from Xorriso_pull_outlists, which hands it over; nothing refers to it any more.
+        // SAFETY: the list came from Xorriso_pull_outlists, which hands it over; nothing refers to it any
+        // more.
         unsafe { sys::Xorriso_lst_destroy_all(&mut list, 0) };
     }
     lines

@@ -1,6 +1,6 @@
-//! Builds the live image for real, from packages of Debian's mirror (kept in `target/tmp` between runs, and taken from
-//! the user's cache if `make` downloaded them already), with the weakest compression: the strongest takes a minute and
-//! shows nothing more.
+//! Builds the live image for real, from packages of Debian's mirror (kept in `target/tmp` between runs, and
+//! taken from the user's cache if `make` downloaded them already), with the weakest compression: the
+//! strongest takes a minute and shows nothing more.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use std::collections::BTreeMap;

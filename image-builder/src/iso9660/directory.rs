@@ -1,4 +1,4 @@
-//! Directory records (ECMA-119 9.1) and the Rock Ridge names in their system use fields.
+//! Parses directory records (ECMA-119 9.1) and the Rock Ridge names in their system use fields.
 
 use super::extent::{Extent, SECTOR};
 
@@ -49,7 +49,8 @@ impl Record {
         Some((parsed, size))
     }
 
-    /// True for the entry of the file `wanted`. `continuation` reads `length` bytes at an offset of the image.
+    /// True for the entry of the file `wanted`. `continuation` reads `length` bytes at an offset of the
+    /// image.
     pub(super) fn is_named(
         &self,
         wanted: &str,

@@ -71,7 +71,8 @@ impl<'a, R: ReadAt + ?Sized> Iso<'a, R> {
         Ok(iso)
     }
 
-    /// Finds the bytes of the file at `path` (components separated by `/`); `None` when there is no such file.
+    /// Finds the bytes of the file at `path` (components separated by `/`); `None` when there is no such
+    /// file.
     pub fn find(&self, path: &str) -> Result<Option<Extent>, IsoError> {
         let mut directory = self.root;
         let mut names = path.split('/').filter(|name| !name.is_empty()).peekable();

@@ -1,4 +1,5 @@
-//! `/muster/live.json`, which says where the parts and the reserved areas of a live image are (`docs/live-image.md`).
+//! `/muster/live.json`, which says where the parts and the reserved areas of a live image are
+//! (`docs/live-image.md`).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +9,8 @@ use crate::kargs::KargsLayout;
 pub const DESCRIPTION_PATH: &str = "muster/live.json";
 /// The `format` of that description.
 pub const FORMAT: &str = "muster-live";
-/// The newest `version` of it that this code understands. Raise it when a reader of the older version would write to
-/// the wrong place.
+/// The newest `version` of it that this code understands. Raise it when a reader of the older version would
+/// write to the wrong place.
 pub const VERSION: u32 = 1;
 
 /// The description's content. Unknown fields are those of a later, still compatible author.

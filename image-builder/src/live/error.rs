@@ -1,4 +1,4 @@
-//! The errors of opening a live image.
+//! Errors of opening a live image.
 
 use super::description::{DESCRIPTION_PATH, FORMAT, VERSION};
 use crate::iso9660::IsoError;

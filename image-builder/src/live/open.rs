@@ -33,13 +33,9 @@ pub struct LiveImage {
     pub architecture: String,
     /// Version of the agent inside.
     pub agent_version: String,
-    /// The kernel.
     pub kernel: Extent,
-    /// The initramfs.
     pub initrd: Extent,
-    /// The configuration area.
     pub config: Extent,
-    /// What is in a kernel-argument area.
     pub kargs: KargsLayout,
     /// Offsets of the kernel-argument areas in the ISO, in the order of `kargs.files`.
     pub kargs_offsets: Vec<u64>,
@@ -118,7 +114,8 @@ fn check_layout(kargs: &KargsLayout) -> Result<(), LiveImageError> {
     Ok(())
 }
 
-/// Checks that the area lies in its file and holds what it should: writing at a wrong offset would break the boot menu.
+/// Checks that the area lies in its file and holds what it should: writing at a wrong offset would break the
+/// boot menu.
 fn kargs_offset<R: ReadAt + ?Sized>(
     source: &R,
     file: Extent,

@@ -1,4 +1,5 @@
-//! GRUB for BIOS: an El Torito image (made by GRUB's own `grub-mkimage`), and the boot sector of a USB stick.
+//! Makes GRUB for BIOS: an El Torito image (with GRUB's own `grub-mkimage`) and the boot sector of a USB
+//! stick.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::packages::borrowed::Tools;
 use crate::packages::deb;
 
-/// What the menu needs, and what a person at GRUB's prompt would look for.
+/// GRUB modules that the menu needs, and those that a person at GRUB's prompt would look for.
 const MODULES: [&str; 19] = [
     "biosdisk",
     "cat",

@@ -1,4 +1,4 @@
-//! The EFI system partition: a FAT image with shim, the signed GRUB and MokManager.
+//! Makes the EFI system partition, a FAT image with shim, the signed GRUB and MokManager.
 
 use std::io::{Cursor, Write as _};
 
@@ -59,8 +59,6 @@ impl TimeProvider for Epoch {
 
 static EPOCH: Epoch = Epoch;
 
-/// Makes the image.
-///
 /// # Errors
 /// When a package lacks its file.
 pub fn image(ingredients: &Ingredients) -> Result<Vec<u8>> {

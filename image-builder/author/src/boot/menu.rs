@@ -1,4 +1,5 @@
-//! `boot/grub/grub.cfg`, with the kernel-argument area that the service overlays (`docs/live-image.md`).
+//! Writes `boot/grub/grub.cfg`, with the kernel-argument area that the service overlays
+//! (`docs/live-image.md`).
 
 use muster_image::kargs::{KargsFile, KargsLayout};
 
@@ -19,7 +20,7 @@ pub struct Menu {
     pub kargs: KargsLayout,
 }
 
-/// Before the area. `$rescue` is empty but for the second entry: GRUB then passes no word for it.
+/// The text before the area. `$rescue` is empty but for the second entry: GRUB then passes no word for it.
 ///
 /// A machine without that serial port fails at `serial` and keeps its display.
 const BEFORE: &str = "\
@@ -34,7 +35,7 @@ function muster {
   echo \"Muster: loading the kernel\"
   linux /images/pxeboot/vmlinuz $rescue ";
 
-/// After the area and its newline.
+/// The text after the area and its newline.
 const AFTER: &str = "  echo \"Muster: loading drivers and agent\"
   initrd /images/pxeboot/initrd.img /images/config.img
 }

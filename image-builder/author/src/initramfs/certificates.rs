@@ -1,4 +1,4 @@
-//! The public certificate authorities, as one file.
+//! Puts the public certificate authorities into one file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 
 use crate::packages::deb::{self, Kind};
 
-/// Where the package `ca-certificates` keeps them, one PEM file each.
+/// The folder of the package `ca-certificates` with one PEM file for each authority.
 const FOLDER: &str = "usr/share/ca-certificates/mozilla/";
 
 /// All certificates of the package, sorted by file name.

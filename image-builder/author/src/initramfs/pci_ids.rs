@@ -1,4 +1,4 @@
-//! Names of display devices for the inventory: the part of `pci.ids` with the vendors of such.
+//! Cuts `pci.ids` down to the vendors of display devices, whose names the inventory gives.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 
 use crate::packages::deb;
 
-/// PCI vendors whose display devices are met in servers and virtual machines.
+/// PCI vendors of the display devices of servers and virtual machines.
 const DISPLAY_VENDORS: [&str; 13] = [
     "1002", // AMD
     "1013", // Cirrus Logic

@@ -1,7 +1,8 @@
-//! Which drivers the image carries: every wired network card, every disk, and what a console and an inventory need.
+//! Lists the drivers of the image: every wired network card, every disk, and what a console and an inventory
+//! need.
 //!
-//! Paths are those below `kernel/` in the kernel package. What these modules depend on comes by itself. To add a
-//! driver, add its path (or its folder, with a trailing slash) here.
+//! Paths are those below `kernel/` in the kernel package. What these modules depend on comes by itself. To
+//! add a driver, add its path (or its folder, with a trailing slash) here.
 
 /// Folders (with trailing slash) and modules (without `.ko`).
 pub const CARRIED: &[&str] = &[
@@ -112,8 +113,8 @@ pub const LEFT_OUT: &[&str] = &[
     "drivers/scsi/scsi_debug",
 ];
 
-/// Picks of [`CARRIED`] and [`LEFT_OUT`] that name none of the modules at `paths`: built into this kernel, renamed,
-/// or gone.
+/// Picks of [`CARRIED`] and [`LEFT_OUT`] that name none of the modules at `paths`: built into this kernel,
+/// renamed, or gone.
 #[must_use]
 pub fn unknown<'a>(paths: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
     CARRIED
@@ -124,7 +125,7 @@ pub fn unknown<'a>(paths: impl Iterator<Item = &'a str> + Clone) -> Vec<String> 
         .collect()
 }
 
-/// Whether a list names the module at `path` (as in `kernel/drivers/ata/ahci.ko`, `kernel/` and `.ko` cut off).
+/// True when a list names the module at `path` (`kernel/drivers/ata/ahci.ko` without `kernel/` and `.ko`).
 #[must_use]
 pub fn names(list: &[&str], path: &str) -> bool {
     list.iter().any(|pick| {

@@ -1,4 +1,4 @@
-//! Firmware files: those that the chosen modules name, out of the firmware packages.
+//! Takes the firmware that the chosen modules name from the firmware packages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::packages::deb::{self, Kind};
 /// Firmware names (relative to the firmware folder), each with the modules that name it.
 pub type Wanted = BTreeMap<String, BTreeSet<String>>;
 
-/// Where the packages of [`crate::packages::RELEASE`] keep firmware.
+/// The firmware folder of the packages of [`crate::packages::RELEASE`].
 const FOLDER: &str = "lib/firmware/";
 
 /// Links are followed at most this often.
@@ -25,7 +25,7 @@ pub enum Entry {
     Link(String),
 }
 
-/// What was found of the wanted.
+/// The wanted firmware files that packages have, and the names of those that none has.
 #[derive(Debug, Default)]
 pub struct Firmware {
     /// By path relative to the firmware folder, with the targets of links.

@@ -1,4 +1,4 @@
-//! What a kernel module says about itself, from its ELF section `.modinfo`.
+//! Reads the ELF section `.modinfo` of kernel modules: dependencies and firmware.
 
 use anyhow::{Context, Result};
 use object::{Object as _, ObjectSection as _};

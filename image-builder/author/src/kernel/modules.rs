@@ -1,4 +1,4 @@
-//! The kernel package unpacked, and the modules that the image takes from it.
+//! Unpacks the kernel package and chooses the modules of the image.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,7 +20,7 @@ const LISTS_OF_DEPMOD: [&str; 3] = ["modules.alias", "modules.dep", "modules.sof
 /// A kernel with the chosen modules, in a scratch folder.
 #[derive(Debug)]
 pub struct Kernel {
-    /// Such as `6.1.0-56-amd64`.
+    /// Release of the kernel, such as `6.1.0-56-amd64`.
     pub release: String,
     /// The signed kernel's bytes.
     pub image: Vec<u8>,
@@ -91,14 +91,13 @@ impl Kernel {
         })
     }
 
-    /// How many modules were chosen.
     #[must_use]
     pub fn module_count(&self) -> usize {
         self.modules.len()
     }
 
-    /// Paths below `/lib/modules/<release>` and where their bytes are: modules, unchanged (their signatures are
-    /// appended to them), and the lists.
+    /// Paths below `/lib/modules/<release>` and where their bytes are: modules, unchanged (their signatures
+    /// are appended to them), and the lists.
     pub fn files(&self) -> impl Iterator<Item = (&str, PathBuf)> {
         LISTS_OF_PACKAGE
             .into_iter()

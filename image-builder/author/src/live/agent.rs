@@ -1,4 +1,4 @@
-//! The agent's binary: PID 1 of the image, so it must run with nothing around it.
+//! Checks the agent's binary: process 1 of the image, it must run with nothing around it.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use object::read::elf::{ElfFile64, ProgramHeader as _};
 use object::{Object as _, elf};
 
-/// A script may stand in for the agent, for trying images out: busybox is in every image.
+/// A script may take the place of the agent, to try images out: busybox is in every image.
 const SCRIPT: &[u8] = b"#!/bin/busybox ";
 
 /// Reads the agent and checks that the kernel can start it.

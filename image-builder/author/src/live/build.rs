@@ -103,7 +103,7 @@ fn output_folder(output: &Path) -> Result<PathBuf> {
     Ok(folder.canonicalize()?)
 }
 
-/// One build at a time in a cache folder; apt would not like two either.
+/// Locks the cache folder, for one build at a time.
 fn lock(cache: &Path, progress: Progress) -> Result<File> {
     let file = File::create(cache.join("lock"))?;
     if file.try_lock().is_err() {

@@ -1,4 +1,5 @@
-//! Describes the images of this program; [`muster_image::live::Description`] is the form, `docs/live-image.md` the contract.
+//! Describes the images of this program; [`muster_image::live::Description`] is the form,
+//! `docs/live-image.md` the contract.
 
 use muster_image::kargs::KargsLayout;
 use muster_image::live::{ConfigArea, Description, FORMAT, VERSION};

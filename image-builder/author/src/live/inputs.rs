@@ -1,4 +1,4 @@
-//! Everything that decides the bytes of an ISO.
+//! Collects everything that decides the bytes of an ISO.
 
 use std::fs::File;
 use std::io;

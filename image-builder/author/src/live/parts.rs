@@ -1,5 +1,5 @@
-//! Everything in the image that does not depend on the agent, finished and kept in the cache: a new agent then
-//! costs a second, not a minute.
+//! Makes what does not depend on the agent and keeps it in the cache: a new agent then costs a second, not a
+//! minute.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! `<output>.build.json`: from what an ISO was made, so that it is made again only when that changed.
+//! Keeps `<output>.build.json`, the inputs of an ISO, so that it is made again only when they change.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::inputs::{Inputs, file_digest};
 use super::parts::Facts;
 
-/// The record's content.
+/// The content of `<output>.build.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildRecord {
     /// SHA-256 of the ISO.
@@ -41,7 +41,7 @@ impl BuildRecord {
         let Ok(text) = fs::read(path(output)) else {
             return Ok(None);
         };
-        // A record of another version of this program says nothing about this one.
+        // A record of another version of this program may have another form.
         let Ok(record) = serde_json::from_slice::<Self>(&text) else {
             return Ok(None);
         };

@@ -1,4 +1,4 @@
-//! An apt root of our own: package lists, state and downloads in the cache folder, the network settings (proxies,
+//! Runs apt with package lists, state and downloads in the cache folder, and the network settings (proxies,
 //! certificates) of the machine.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::RELEASE;
 
-/// Where Debian's mirrors are, when the machine does not know one for [`RELEASE`].
+/// Mirrors for a machine that names none for [`RELEASE`].
 const DEFAULT_MIRROR: &str = "http://deb.debian.org/debian";
 const DEFAULT_SECURITY_MIRROR: &str = "http://deb.debian.org/debian-security";
 
@@ -72,14 +72,14 @@ impl AptRoot {
         Ok(this)
     }
 
-    /// When the package lists were fetched last, if ever.
+    /// The time since the package lists were fetched; `None` before the first time.
     #[must_use]
     pub fn lists_age(&self) -> Option<Duration> {
         let fetched = fs::metadata(self.root.join("fetched")).ok()?.modified().ok()?;
         Some(SystemTime::now().duration_since(fetched).unwrap_or_default())
     }
 
-    /// Whether the lists were fetched within the last day.
+    /// True when the lists were fetched within the last day.
     #[must_use]
     pub fn lists_are_fresh(&self) -> bool {
         self.lists_age().is_some_and(|age| age < FRESH_FOR)
@@ -133,13 +133,13 @@ impl AptRoot {
         Ok(parse_dependencies(&shown))
     }
 
-    /// Where the package's file is, or will be.
+    /// The path of the package's file, downloaded or not.
     #[must_use]
     pub fn path(&self, package: &Package) -> PathBuf {
         self.debs.join(&package.file)
     }
 
-    /// Whether the package's file is here, whole.
+    /// True when the package's file is here, whole.
     #[must_use]
     pub fn has(&self, package: &Package) -> bool {
         fs::metadata(self.path(package)).is_ok_and(|file| file.len() == package.size)
@@ -181,8 +181,8 @@ impl AptRoot {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Read by apt before anything else (`APT_CONFIG`), so it can keep the machine's own configuration, with hooks
-    /// that clean the machine's cache, out.
+    /// Read by apt before anything else (`APT_CONFIG`), so it can keep the machine's own configuration, with
+    /// hooks that clean the machine's cache, out.
     fn configuration(&self, machine_settings: &str) -> String {
         let root = self.root.display();
         format!(

@@ -1,5 +1,5 @@
-//! Runs a program of the distribution from the cache, without installing it: its own dynamic loader is started
-//! with the folder of its own libraries, so the machine's C library does not matter.
+//! Runs a program of the distribution from the cache, without installing it: its own dynamic loader is
+//! started with the folder of its own libraries, so the machine's C library does not matter.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use super::deb;
 
-/// Where the loader and the libraries lie in packages of [`super::RELEASE`].
+/// Paths of the loader and the libraries in packages of [`super::RELEASE`].
 const LOADER: &str = "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
 const LIBRARY_FOLDERS: [&str; 2] = ["lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"];
 

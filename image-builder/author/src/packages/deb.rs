@@ -11,11 +11,9 @@ use anyhow::{Context, Result, bail, ensure};
 pub struct Member<'a> {
     /// Path in the installed system, without a leading slash.
     pub path: String,
-    /// What it is.
     pub kind: Kind<'a>,
 }
 
-/// What a member is.
 pub enum Kind<'a> {
     /// A regular file: its permissions and its bytes.
     File {

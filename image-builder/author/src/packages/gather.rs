@@ -1,4 +1,4 @@
-//! Brings all ingredients into the cache: from the network when it is there, from the cache when not.
+//! Brings all ingredients into the cache, from the network where they are missing.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,13 @@ use super::apt::{AptRoot, Package};
 use super::{FIRMWARE, IMAGE, KERNEL_METAPACKAGE, RELEASE, TOOLS};
 use crate::progress::{Progress, megabytes};
 
-/// May the network be used?
+/// Permission to use the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// Yes, when the package lists are older than a day or a package is missing.
+    /// When the package lists are older than a day or a package is missing.
     WhenNeeded,
-    /// Yes, and fetch the package lists now.
+    /// Now, for the package lists, and when a package is missing.
     Refresh,
-    /// No.
     Never,
 }
 
@@ -101,7 +100,7 @@ fn bring_lists(apt: &AptRoot, network: Network, progress: Progress) -> Result<bo
             step.done("fetched");
             Ok(true)
         }
-        // Who asked for new lists is not given old ones.
+        // A user who asked for new lists is not given old ones.
         Err(error) if network == Network::WhenNeeded && apt.lists_age().is_some() => {
             drop(step);
             progress.say(&format!(
@@ -153,7 +152,8 @@ fn bring_packages(apt: &AptRoot, packages: &[Package], network: Network, progres
     Ok(())
 }
 
-/// Whether the cache holds the very file that the signed lists name. A damaged one is removed, to be downloaded again.
+/// True when the cache holds the very file that the signed lists name. Removes a damaged one, to be
+/// downloaded again.
 fn is_whole(apt: &AptRoot, package: &Package) -> bool {
     if !apt.has(package) {
         return false;
@@ -161,7 +161,7 @@ fn is_whole(apt: &AptRoot, package: &Package) -> bool {
     let path = apt.path(package);
     let whole = verify(&path, package).is_ok();
     if !whole {
-        // If it cannot be removed, the download over it fails, with words.
+        // If it cannot be removed, the download over it fails and says why.
         let _ = std::fs::remove_file(&path);
     }
     whole
