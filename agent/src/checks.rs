@@ -1,8 +1,8 @@
-//! What a host finds out about its surroundings: who answers on its links, how far its packets get, what names mean,
-//! whether it is handed its ignition. Sockets of our own; no program is run.
-//! Source of every rule: docs/protocol/agent-protocol.md#6 and §7.
+//! Checks a host's network: who answers on its links, how far its packets get, how names resolve, whether it
+//! can download its ignition. Uses sockets directly and runs no program. Source of every rule:
+//! docs/protocol/agent-protocol.md#6 and #7.
 //!
-//! Every check is a future that holds its sockets: dropping it ends it.
+//! Every check is a future that holds its sockets: dropping it ends the check.
 
 pub mod api_vip;
 pub mod arp;

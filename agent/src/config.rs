@@ -1,5 +1,5 @@
-//! What the agent is told: by arguments and environment when it is an ordinary program, by the image's
-//! configuration file and kernel arguments when it is PID 1.
+//! The agent's settings: from arguments and environment as an ordinary program, from the image's
+//! configuration file and kernel arguments as PID 1.
 
 pub mod flags;
 pub mod live;
@@ -11,18 +11,18 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::live::LiveProxy;
 use url::Url;
 
-/// What this agent calls itself until a service tells it another name.
+/// The agent's version until a service assigns another one.
 pub const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Public certificates of the system; a file that is absent is no error as long as it is not needed.
+/// The system's public certificates; the file may be absent while none are needed.
 pub const SYSTEM_CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// A secret that opens one InfraEnv. Never printed.
+/// A secret that grants access to one InfraEnv. Never printed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
-    /// Wraps the text as it goes into the header.
+    /// Takes the text as it goes into the header.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -45,14 +45,14 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Who to report to, as whom, and how to get there.
+/// The service to report to, and the way to it.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Base URL of the service, without `/api/assisted-install`.
     pub service_url: Url,
-    /// The pool that the host joins.
+    /// The InfraEnv that the host joins.
     pub infra_env_id: InfraEnvId,
-    /// The pool's name, for people; may be empty.
+    /// The InfraEnv's name, for display; may be empty.
     pub infra_env_name: String,
     /// The agent's token; empty when the service asks for none.
     pub token: Token,
@@ -66,29 +66,45 @@ pub struct Settings {
     pub ntp_sources: Vec<String>,
     /// Longest wait between two attempts to register.
     pub interval: Duration,
-    /// What the agent calls itself.
+    /// The version that the agent reports.
     pub agent_version: String,
     /// Overrides the computed host id.
     pub host_id: Option<HostId>,
 }
 
-/// Reads a base URL: `http` or `https`, a host, no query, no user part.
+/// A text that is no base URL of a service.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceUrlError {
+    #[error("`{0}` is no URL: {1}")]
+    Malformed(String, url::ParseError),
+    #[error("`{0}` must start with http:// or https://")]
+    Scheme(String),
+    #[error("`{0}` names no host")]
+    NoHost(String),
+    #[error("the service URL must not hold a user or password; the token is given apart")]
+    Credentials,
+    #[error("`{0}` must not have a query or fragment")]
+    Query(String),
+}
+
+/// Parses a base URL: `http` or `https`, a host, no query, no user part.
 ///
 /// # Errors
-/// A sentence that says what is wrong with the text.
-pub fn service_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text.trim()).map_err(|error| format!("`{text}` is no URL: {error}"))?;
+/// [`ServiceUrlError`]
+pub fn service_url(text: &str) -> Result<Url, ServiceUrlError> {
+    let given = || text.to_owned();
+    let url = Url::parse(text.trim()).map_err(|error| ServiceUrlError::Malformed(given(), error))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!("`{text}` must start with http:// or https://"));
+        return Err(ServiceUrlError::Scheme(given()));
     }
     if url.host_str().is_none_or(str::is_empty) {
-        return Err(format!("`{text}` names no host"));
+        return Err(ServiceUrlError::NoHost(given()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("the service URL must not hold a user or password; the token is given apart".to_owned());
+        return Err(ServiceUrlError::Credentials);
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(format!("`{text}` must not have a query or fragment"));
+        return Err(ServiceUrlError::Query(given()));
     }
     Ok(url)
 }

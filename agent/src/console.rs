@@ -1,4 +1,4 @@
-//! What a person in front of the machine sees: a screen on a display, lines on a serial line.
+//! The console: a full screen on displays, lines on serial consoles.
 
 pub mod screen;
 pub mod terminals;

@@ -1,5 +1,5 @@
-//! The agent as process 1 of the live image: mounts, drivers, network, time, console, and the session.
-//! It never ends; whatever breaks is started again.
+//! Runs the agent as process 1 of the live image: mounts, drivers, network, time, console, and the session.
+//! It never ends; a part that fails is started again.
 
 pub mod drivers;
 pub mod early;
@@ -27,8 +27,8 @@ pub fn main() -> ! {
         let text = panic.payload_as_str().unwrap_or("a panic without text");
         tracing::error!("panic at {place}: {text}");
     }));
-    let (news, devices) = crate::session::devices::news();
-    drivers::start(news);
+    let (events, devices) = crate::session::devices::channel();
+    drivers::start(events);
     loop {
         let devices = devices.clone();
         let ended = std::panic::catch_unwind(AssertUnwindSafe(move || supervisor::run(devices)));

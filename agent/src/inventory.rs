@@ -1,16 +1,17 @@
-//! What a host reports of itself, found natively: sysfs, procfs, netlink, SMBIOS, a few ioctls; no program is run.
-//! Source of every rule: docs/protocol/agent-inventory.md.
+//! Collects a host's inventory from sysfs, procfs, netlink, SMBIOS and a few ioctls; runs no program. Source
+//! of every rule: docs/protocol/agent-inventory.md.
 //!
-//! A probe that fails leaves its field empty, says why in [`Collected::problems`], and costs nothing else. The
-//! result is the same as long as the machine is: the session sends an inventory only when its text changes.
+//! A probe that fails leaves its field empty, adds a reason to [`Collected::problems`], and affects nothing
+//! else. The result does not change while the machine does not: the session sends an inventory only when its
+//! text changes.
 //!
-//! Where this differs from the field's agent, on purpose:
-//! - mounted partitions, a mounted whole disk, and a disk with a Muster live image on it are not eligible (theirs
-//!   cannot see mounts in production);
+//! Differences from upstream's agent, on purpose:
+//! - mounted partitions, a mounted whole disk, and a disk with a Muster live image on it are not eligible
+//!   (upstream cannot see mounts in production);
 //! - one PCI device that cannot be read does not empty the list of GPUs;
-//! - where neither SMBIOS nor memory blocks tell, the method is `meminfo`, to which the service is more lenient;
+//! - without SMBIOS and memory blocks the method is `meminfo`, for which the service is more lenient;
 //! - a host whose kernel name was never set is named by its MAC address, as one named `localhost` is;
-//! - UEFI without a readable efivarfs says `Unknown`, not `NotSupported`, of Secure Boot.
+//! - UEFI without a readable efivarfs reports Secure Boot as `Unknown`, not `NotSupported`.
 
 mod bmc;
 mod boot;

@@ -1,5 +1,5 @@
-//! What a host sends when it is asked for its logs: a gzipped tar archive, made while it is sent.
-//! Source of names and order: docs/protocol/agent-protocol.md#8. Every file is capped, and every text scrubbed of what is secret.
+//! Collects a host's logs: a gzipped tar archive, made while it is sent. Source of names and order:
+//! docs/protocol/agent-protocol.md#8. Every file is capped, and secrets are removed from every text.
 
 pub mod archive;
 mod kernel;
@@ -7,5 +7,6 @@ mod network;
 mod redact;
 pub mod ring;
 mod storage;
+mod usage;
 
 pub use redact::Redactor;

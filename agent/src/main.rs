@@ -1,4 +1,4 @@
-//! `muster-agent`: a table of commands. Everything they do is in the library.
+//! `muster-agent`: dispatches the subcommands, which are in the library.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use muster_agent::{commands, host, init};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::MakeWriterExt;
 
-/// The agent of the discovery image: reports what a host is, and does what its service asks.
+/// The agent of the discovery image: reports a host's hardware, and runs the steps of its service.
 #[derive(Debug, Parser)]
 #[command(name = "muster-agent", version)]
 struct Program {
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Started by the kernel as `/init`; a container's first process is called otherwise or has arguments.
+/// True for `/init`, started by the kernel; a container's first process has another name or arguments.
 fn is_init() -> bool {
     let mut words = std::env::args();
     let called_init = words
@@ -57,8 +57,8 @@ fn is_init() -> bool {
     std::process::id() == 1 && (called_init || words.next().is_none())
 }
 
-/// The arguments with Go's spelling of flags accepted, and `run` understood when the program is called `agent`,
-/// as the field's units do.
+/// The arguments with Go's spelling of flags accepted; `run` is implied when the program is called `agent`,
+/// as upstream's units call it.
 fn arguments() -> Vec<String> {
     let mut words = std::env::args();
     let program = words.next().unwrap_or_default();

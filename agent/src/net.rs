@@ -1,11 +1,13 @@
-//! The host's network: resolving names, and (as PID 1) bringing links up and keeping them configured.
+//! The host's network: name resolution, HTTP clients, and (as PID 1) links and their configuration.
 
 pub mod configuration;
 pub mod dhcp;
+pub mod http;
 pub mod links;
 pub mod manager;
 pub mod names;
 pub mod predictable_names;
 pub mod resolv_conf;
 pub mod router_options;
+pub mod trust;
 pub mod view;

@@ -1,8 +1,8 @@
-//! Where `/` is: the running machine, or a tree captured from another one.
+//! Reads files and probes from the running machine, or from a tree captured on another one.
 //!
-//! Every file that a probe reads goes through [`Root`], and so does every question that no file
-//! answers (netlink, ioctls): that is a *probe with a key*, whose answer a capture keeps in `capture.json`.
-//! Reading a captured tree never follows a link out of the tree, so captures from strangers are safe to read.
+//! Every file that a probe reads goes through [`Root`], and so does every question that no file answers
+//! (netlink, ioctls): that is a *probe with a key*, whose answer a capture keeps in `capture.json`. Reading a
+//! captured tree never follows a link out of the tree, so captures from strangers are safe to read.
 
 mod capture;
 mod capture_writer;
@@ -20,10 +20,13 @@ use serde::de::DeserializeOwned;
 
 pub use capture::{CAPTURE_FILE, CaptureError, CaptureFile, Recording};
 
-/// Longest file that is read; sysfs and procfs files are far shorter, a SMBIOS table is at most 64 KiB or so.
+/// Longest file that is read; sysfs and procfs files are far shorter, a SMBIOS table is about 64 KiB at most.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// The machine that probes look at. Paths given to its methods are absolute (`/sys/block`).
+/// Text that says why a probe has no answer. It is printed, logged and kept in captures.
+pub type Reason = String;
+
+/// The machine that probes read. Paths given to its methods are absolute (`/sys/block`).
 #[derive(Debug)]
 pub struct Root {
     kind: Kind,
@@ -48,7 +51,7 @@ impl Root {
         }
     }
 
-    /// The running machine, remembering everything that is read of it.
+    /// The running machine, recording everything that is read of it.
     pub fn recording() -> Self {
         Self {
             kind: Kind::Live,
@@ -56,10 +59,10 @@ impl Root {
         }
     }
 
-    /// A captured tree. A tree without `capture.json` is fine: what only that file answers is then unknown.
+    /// A captured tree. Without `capture.json` the answers to probes are unknown.
     ///
     /// # Errors
-    /// When `dir` is no directory, or its `capture.json` cannot be understood.
+    /// `dir` is no directory, or its `capture.json` cannot be parsed.
     pub fn tree(dir: &Path) -> Result<Self, CaptureError> {
         let dir = dir.canonicalize().map_err(|source| CaptureError::Tree {
             dir: dir.to_owned(),
@@ -80,12 +83,11 @@ impl Root {
         matches!(self.kind, Kind::Live)
     }
 
-    /// True if [`Root::live`] in another thread is the same: the running machine, with nobody taking notes.
+    /// True if [`Root::live`] in another thread is equivalent: the running machine, without a recording.
     pub fn answers_for_this_machine(&self) -> bool {
         self.is_live() && self.recording.is_none()
     }
 
-    /// The bytes of a file.
     pub fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         let bytes = match &self.kind {
             Kind::Live => read_limited(Path::new(path))?,
@@ -97,7 +99,8 @@ impl Root {
         Ok(bytes)
     }
 
-    /// A file as text without white space around it; bytes that are no UTF-8 become U+FFFD, NUL bytes go.
+    /// A file as text without white space around it; bytes that are no UTF-8 become U+FFFD, NUL bytes are
+    /// removed.
     pub fn text(&self, path: &str) -> io::Result<String> {
         let bytes = self.read(path)?;
         let text = String::from_utf8_lossy(&bytes).replace('\0', "");
@@ -129,7 +132,7 @@ impl Root {
         Ok(resolved)
     }
 
-    /// Where a symbolic link says that it leads; the target need not be there.
+    /// The target of a symbolic link, which need not exist.
     pub fn link(&self, path: &str) -> io::Result<String> {
         let place = match &self.kind {
             Kind::Live => PathBuf::from(path),
@@ -140,7 +143,7 @@ impl Root {
         Ok(target)
     }
 
-    /// Whether something is there (links are followed).
+    /// True when the path exists (links are followed).
     pub fn exists(&self, path: &str) -> bool {
         let there = match &self.kind {
             Kind::Live => Path::new(path).exists(),
@@ -152,7 +155,6 @@ impl Root {
         there
     }
 
-    /// Whether there is a directory.
     pub fn is_dir(&self, path: &str) -> bool {
         let there = match &self.kind {
             Kind::Live => Path::new(path).is_dir(),
@@ -166,14 +168,15 @@ impl Root {
         there
     }
 
-    /// An answer that no file gives. On the running machine `ask` finds it; a captured tree has it under `key`.
+    /// The answer to a question that no file answers. On the running machine `ask` finds it; a captured tree
+    /// has it under `key`.
     ///
     /// # Errors
-    /// Why there is no answer, in words for a person.
-    pub fn probe<T, F>(&self, key: &str, ask: F) -> Result<T, String>
+    /// The reason that there is no answer.
+    pub fn probe<T, F>(&self, key: &str, ask: F) -> Result<T, Reason>
     where
         T: Serialize + DeserializeOwned,
-        F: FnOnce() -> Result<T, String>,
+        F: FnOnce() -> Result<T, Reason>,
     {
         match &self.kind {
             Kind::Live => {
@@ -188,7 +191,7 @@ impl Root {
         }
     }
 
-    /// What was read so far, when this root records.
+    /// The files and answers read so far, when this root records.
     pub fn into_recording(self) -> Option<Recording> {
         self.recording
             .map(|recording| recording.into_inner().unwrap_or_else(PoisonError::into_inner))

@@ -1,7 +1,7 @@
-//! The conversation with a service: register, poll for instructions, run steps, reply.
-//! Source: docs/protocol/agent-protocol.md#2-4, docs/protocol/agent-lessons.md#4.
+//! The session with a service: registers, polls for instructions, runs steps, replies. Source:
+//! docs/protocol/agent-protocol.md#2-4, docs/protocol/agent-lessons.md#4.
 //!
-//! What happens next is decided by [`machine`], which does nothing else; [`runner`] carries it out.
+//! [`machine`] decides and does no I/O; [`runner`] carries its decisions out.
 
 pub mod client;
 pub mod devices;
@@ -10,5 +10,4 @@ pub mod machine;
 pub mod replies;
 pub mod runner;
 pub mod steps;
-pub mod trust;
 pub mod view;

@@ -1,4 +1,4 @@
-//! Machines made up for tests: a tree that is written file by file.
+//! Generates machines for tests: a tree that is written file by file.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::root::{CAPTURE_FILE, Root};
 
-/// A made-up machine; gone with the value.
+/// A generated machine, deleted with the value.
 pub(crate) struct Machine {
     dir: tempfile::TempDir,
     probes: serde_json::Map<String, Value>,
@@ -18,6 +18,13 @@ impl Machine {
             dir: tempfile::tempdir().unwrap(),
             probes: serde_json::Map::new(),
         }
+    }
+
+    /// A machine with these files.
+    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
+        files
+            .iter()
+            .fold(Self::new(), |machine, (path, text)| machine.file(path, text))
     }
 
     /// A file with these bytes; folders on the way are made.

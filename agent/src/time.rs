@@ -1,4 +1,4 @@
-//! Time: which sources there are, what they say, and (as PID 1) setting the clock by them.
+//! Time: sources, their answers, and (as PID 1) setting the clock.
 
 pub mod agreement;
 pub mod clock;

@@ -1,4 +1,4 @@
-//! A file from a URL, whole or not at all.
+//! Downloads a file from a URL, whole or not at all.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,87 +12,70 @@ use std::fs::File;
 use std::io::Write;
 use url::Url;
 
-use super::sync_folder;
-use crate::session::client::causes;
+use super::sync::sync_folder;
+use crate::net::http::causes;
 
-/// Left free beside the file, bytes.
+/// Bytes to keep free beside the file.
 const MARGIN: u64 = 4 << 20;
 
-/// Why a file was not had.
+/// A download that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DownloadError {
-    /// It is none.
     #[error("`{0}` is no http(s) URL")]
     Url(String),
-    /// Names, routes, TLS, a connection that ended.
+    /// Name resolution, routing, TLS, or a connection that ended.
     #[error("{url} cannot be downloaded: {reason}")]
     Transport {
         /// Without its query, which may hold a token.
         url: String,
-        /// What went wrong.
         reason: String,
     },
-    /// The server refuses.
     #[error("{url} is answered with {status}")]
     Status {
         /// Without its query.
         url: String,
-        /// The code.
         status: u16,
     },
-    /// Not what the server promised.
+    /// The body is not the one that the headers promised.
     #[error("{url} gave other than it promised")]
     NotWhole {
         /// Without its query.
         url: String,
-        /// In what it differs.
         #[source]
         reason: Difference,
     },
-    /// The file system is too full.
     #[error(
         "{path} needs {needed} bytes and has {available}: free some space (old deployments) and let it be tried again",
         path = path.display()
     )]
     Space {
-        /// Where it goes.
         path: PathBuf,
         /// Bytes.
         needed: u64,
         /// Bytes.
         available: u64,
     },
-    /// The disk.
     #[error("{path} cannot be written", path = path.display())]
-    Write {
-        /// Where it goes.
-        path: PathBuf,
-        /// The kernel's words.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
-/// In what a file differs from what was promised.
+/// The difference between a body and its headers.
 #[derive(Debug, thiserror::Error)]
 pub enum Difference {
-    /// Its length.
     #[error("{got} bytes and not {promised}")]
     Length {
-        /// Bytes that came.
         got: u64,
-        /// Content-Length.
+        /// `Content-Length`.
         promised: u64,
     },
-    /// Its digest.
     #[error("bytes whose SHA-256 is not the promised one")]
     Digest,
-    /// Nothing in it.
     #[error("nothing")]
     Empty,
 }
 
 impl DownloadError {
-    /// Whether another try may go better.
+    /// True when another attempt may succeed.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Transport { .. } | Self::NotWhole { .. } => true,
@@ -102,19 +85,20 @@ impl DownloadError {
     }
 }
 
-/// What was downloaded.
+/// A completed download.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Download {
     /// Bytes.
     pub bytes: u64,
-    /// Hex.
+    /// In hexadecimal.
     pub sha256: String,
 }
 
-/// Downloads `url` to `path`, by way of `path` with `.part` behind it, which never stays. Uses little memory.
+/// Downloads `url` to `path` through a file with `.part` appended, which never stays. Memory use does not
+/// grow with the file.
 ///
 /// # Errors
-/// [`DownloadError`]; then what was at `path` before is still there.
+/// [`DownloadError`]; then the previous content of `path` is unchanged.
 pub async fn fetch(http: &reqwest::Client, url: &str, path: &Path) -> Result<Download, DownloadError> {
     let wrong = || DownloadError::Url(url.to_owned());
     let url = Url::parse(url).map_err(|_| wrong())?;
@@ -193,7 +177,7 @@ async fn write(mut response: Response, place: &Path, shown: &str) -> Result<Down
     if digest.is_some_and(|digest| digest != sha256.as_slice()) {
         return Err(differs(Difference::Digest));
     }
-    // Minutes on a slow disk: not on a thread that others wait for.
+    // May take minutes on a slow disk: not on a thread that other tasks need.
     tokio::task::spawn_blocking(move || file.sync_all())
         .await
         .map_err(io::Error::other)

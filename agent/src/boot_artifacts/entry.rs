@@ -2,24 +2,26 @@
 
 use url::Url;
 
+use super::ArtifactError;
+
 /// The entry for the kernel and initrd in `folder`. Without `rootfs_url` the initrd is all of the system.
 ///
 /// # Errors
 /// A URL that could say something else to the boot loader or the kernel.
-pub(super) fn text(folder: &str, rootfs_url: &str) -> Result<String, String> {
+pub(super) fn text(folder: &str, rootfs_url: &str) -> Result<String, ArtifactError> {
     let mut options = "random.trust_cpu=on ignition.firstboot ignition.platform.id=metal".to_owned();
     if !rootfs_url.is_empty() {
         let url = Url::parse(rootfs_url)
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https"))
-            .ok_or_else(|| format!("rootfs_url `{rootfs_url}` is no http(s) URL"))?;
+            .ok_or_else(|| ArtifactError::Request(format!("rootfs_url `{rootfs_url}` is no http(s) URL")))?;
         if url
             .as_str()
             .contains(|c: char| c.is_whitespace() || c.is_control() || "'\"\\$".contains(c))
         {
-            return Err(format!(
+            return Err(ArtifactError::Request(format!(
                 "rootfs_url `{url}` has characters that a kernel argument cannot"
-            ));
+            )));
         }
         options.push_str(&format!(" 'coreos.live.rootfs_url={url}'"));
     }

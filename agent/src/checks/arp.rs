@@ -1,4 +1,5 @@
-//! Who has an IPv4 address: ARP (RFC 826), and ARP probes for addresses of our own (RFC 5227).
+//! Finds the owners of IPv4 addresses: ARP (RFC 826), and ARP probes for this host's own addresses (RFC
+//! 5227).
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -15,7 +16,7 @@ const ETHERTYPE: u16 = 0x0806;
 /// Longer than any ARP packet with the padding of its frame.
 const LONGEST: usize = 128;
 
-/// Asks on one card.
+/// Sends requests on one network card.
 #[derive(Debug)]
 pub struct Arp {
     socket: PacketSocket,
@@ -23,10 +24,10 @@ pub struct Arp {
 }
 
 impl Arp {
-    /// On that card, in the names of its addresses.
+    /// Opens a socket on the card.
     ///
     /// # Errors
-    /// The kernel's; `Unsupported` for a card that is not Ethernet.
+    /// From the kernel; `Unsupported` for a card that is not Ethernet.
     pub fn open(nic: &Nic) -> io::Result<Self> {
         Ok(Self {
             socket: PacketSocket::open(&nic.name, ETHERTYPE)?,
@@ -34,17 +35,18 @@ impl Arp {
         })
     }
 
-    /// Asks everybody on the link who has `target`.
+    /// Broadcasts a request for `target`.
     ///
     /// # Errors
-    /// The kernel's.
+    /// From the kernel.
     pub async fn ask(&self, target: Ipv4Addr) -> io::Result<()> {
         let own = self.socket.own_mac();
         let question = request(own, self.sender(target), target);
         self.socket.send(Mac::BROADCAST, &question.to_bytes()).await
     }
 
-    /// Who asks. Nobody for an address of our own: a host does not answer one who calls himself by its address.
+    /// The sender's address; unspecified when asking for our own address, since a host ignores requests from
+    /// its own address.
     fn sender(&self, target: Ipv4Addr) -> Ipv4Addr {
         let near = self.networks.iter().find(|net| net.contains(&target));
         match near.map(Ipv4Net::addr) {
@@ -53,10 +55,10 @@ impl Arp {
         }
     }
 
-    /// Waits for the next answer to us, by anybody, about any address.
+    /// Waits for the next reply to us, from any host, about any address.
     ///
     /// # Errors
-    /// The kernel's.
+    /// From the kernel.
     pub async fn answer(&self) -> io::Result<(Ipv4Addr, Mac)> {
         let mut buffer = [0; LONGEST];
         loop {
@@ -78,7 +80,7 @@ fn request(own: Mac, sender: Ipv4Addr, target: Ipv4Addr) -> ArpEthIpv4Packet {
     }
 }
 
-/// The address and the one who claims it, if this is a reply to `own` by somebody else.
+/// The address and its claimed owner, if this is a reply to `own` from another host.
 fn read_reply(bytes: &[u8], own: Mac) -> Option<(Ipv4Addr, Mac)> {
     let packet = ArpPacketSlice::from_slice(bytes).ok()?.to_packet();
     let reply = packet.try_eth_ipv4().ok()?;

@@ -1,11 +1,11 @@
-//! Whom this host reaches of the others: by ARP and NDP on each link, by echo requests, and with full-sized packets.
-//! Source: docs/protocol/agent-protocol.md#7.
+//! Checks which of the other hosts this host can reach: by ARP and NDP on each link, by echo requests, and
+//! with full-sized packets. Source: docs/protocol/agent-protocol.md#7.
 //!
-//! Where this differs from the field's agents, on purpose:
+//! Differences from upstream's agents, on purpose:
 //! - every machine that answers for an IPv6 address is listed, as for IPv4: several are a conflict;
-//! - on a card with MTU 1500 full-sized packets are tried too, and a failure is reported (a success is not): that is
-//!   how a path with a smaller MTU is found;
-//! - who else answers for this host's own IPv4 addresses is told in `address_conflicts`;
+//! - on a card with MTU 1500 full-sized packets are tried too, and a failure is reported (a success is not):
+//!   this finds a path with a smaller MTU;
+//! - other owners of this host's IPv4 addresses are reported in `address_conflicts`;
 //! - the ten echo requests leave 200 ms apart instead of a second.
 
 mod links;
@@ -22,10 +22,10 @@ use uuid::Uuid;
 use super::CheckError;
 use super::nics::Nic;
 
-/// Checks from `nics` to `hosts`. All at once, except that no more than a bounded number of packets is under way.
+/// Checks from `nics` to `hosts`, all at once but with a bounded number of packets in flight.
 ///
 /// # Errors
-/// [`CheckError`]: a host id that is none, or no right to open sockets.
+/// [`CheckError`]: an invalid host id, or no permission to open sockets.
 pub async fn check(nics: &[Nic], hosts: &[ConnectivityCheckHost]) -> Result<ConnectivityReport, CheckError> {
     if let Some(host) = hosts.iter().find(|host| Uuid::try_parse(&host.host_id).is_err()) {
         return Err(CheckError::Request(format!(
@@ -48,7 +48,7 @@ pub async fn check(nics: &[Nic], hosts: &[ConnectivityCheckHost]) -> Result<Conn
     Ok(report::report(hosts, links, &reached, &fits))
 }
 
-/// Every address once. What is no address is found to be unreachable by not being asked.
+/// Every address once. A text that is no address is skipped, and so reported as unreachable.
 fn addresses(hosts: &[ConnectivityCheckHost]) -> BTreeSet<IpAddr> {
     hosts
         .iter()

@@ -1,4 +1,4 @@
-//! What names mean on this host. Source: docs/protocol/agent-protocol.md#6.
+//! Resolves names. Source: docs/protocol/agent-protocol.md#6.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use futures_util::{StreamExt, stream};
 use muster_api::steps::{DomainResolution, DomainResolutionRequestDomain};
 
 use super::CheckError;
-use crate::net::names::{Meaning, Names};
+use crate::net::names::{Names, Resolution};
 
-/// The one name that may be written with a dot at its end: the service looks for a wildcard with it.
+/// The one name that may end in a dot: the service detects wildcard records with it.
 const WILDCARD_PROBE: &str = "validateNoWildcardDNS.";
-/// Name servers that do not answer cost this much, not more.
+/// Longest wait for name servers that do not answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 const AT_ONCE: usize = 16;
 /// A service sends half a dozen.
@@ -20,7 +20,7 @@ const MOST: usize = 256;
 /// Resolves all names, in their order. A name that cannot be resolved, for whatever reason, has no addresses.
 ///
 /// # Errors
-/// [`CheckError::Request`]: a name that is none.
+/// [`CheckError::Request`]: an invalid name.
 pub async fn resolve(
     names: &Names,
     domains: &[DomainResolutionRequestDomain],
@@ -36,15 +36,15 @@ pub async fn resolve(
     }
     let resolutions = domains.iter().map(|domain| async {
         let name = domain.domain_name.as_str();
-        match tokio::time::timeout(PATIENCE, names.meaning(name)).await {
-            Ok(Ok(meaning)) => resolution(name, meaning),
+        match tokio::time::timeout(PATIENCE, names.resolve(name)).await {
+            Ok(Ok(resolved)) => resolution(name, resolved),
             Ok(Err(error)) => {
                 tracing::debug!("{error}");
-                resolution(name, Meaning::default())
+                resolution(name, Resolution::default())
             }
             Err(_) => {
                 tracing::info!(name, "the name servers do not answer");
-                resolution(name, Meaning::default())
+                resolution(name, Resolution::default())
             }
         }
     });
@@ -53,9 +53,9 @@ pub async fn resolve(
     Ok(stream::iter(resolutions).buffered(AT_ONCE).collect().await)
 }
 
-/// Sorted, for name servers give the same addresses in another order each time.
-fn resolution(name: &str, meaning: Meaning) -> DomainResolution {
-    let mut addresses = meaning.addresses;
+/// Sorted, since name servers return the same addresses in varying order.
+fn resolution(name: &str, resolved: Resolution) -> DomainResolution {
+    let mut addresses = resolved.addresses;
     addresses.sort();
     addresses.dedup();
     let texts = |wanted: fn(&IpAddr) -> bool| {
@@ -69,7 +69,7 @@ fn resolution(name: &str, meaning: Meaning) -> DomainResolution {
         domain_name: name.to_owned(),
         ipv4_addresses: texts(IpAddr::is_ipv4),
         ipv6_addresses: texts(IpAddr::is_ipv6),
-        cnames: meaning.canonical_name.into_iter().collect(),
+        cnames: resolved.canonical_name.into_iter().collect(),
     }
 }
 

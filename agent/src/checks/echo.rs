@@ -22,7 +22,7 @@ const HEADERS_V6: usize = 48;
 /// No message is larger.
 const LONGEST: usize = 65_536;
 
-/// How many requests, and how fast.
+/// The number and timing of requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
     /// Requests.
@@ -33,7 +33,7 @@ pub struct Pace {
     pub patience: Duration,
 }
 
-/// What became of a few requests to one address.
+/// The results of several requests to one address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// Requests, whether they could be sent or not.
@@ -50,7 +50,7 @@ impl Series {
         (total.as_secs_f64() * 1e6 / count).round() / 1e3
     }
 
-    /// Of the requests, those that nothing came back of, %.
+    /// Percentage of requests without a reply.
     pub fn loss_percentage(&self) -> f64 {
         let answered = self.answered.len() as f64;
         let sent = f64::from(self.sent.max(1));
@@ -58,7 +58,7 @@ impl Series {
     }
 }
 
-/// Sends echo requests and hears the replies to them.
+/// Sends echo requests and matches their replies.
 #[derive(Debug)]
 pub struct Pinger {
     socket: Arc<IcmpSocket>,
@@ -68,7 +68,7 @@ pub struct Pinger {
     reader: JoinHandle<()>,
 }
 
-/// Who waits for which reply, by sequence number.
+/// Requests that wait for a reply, by sequence number.
 #[derive(Debug, Default)]
 struct Waiting {
     last: u16,
@@ -86,7 +86,7 @@ impl Waiting {
     }
 }
 
-/// Takes the number back when nobody waits any more.
+/// Releases its sequence number when dropped.
 struct Request<'a> {
     waiting: &'a Mutex<Waiting>,
     number: u16,
@@ -100,15 +100,15 @@ impl Drop for Request<'_> {
 }
 
 impl Pinger {
-    /// Over one card, or as the routes lead. Needs a tokio runtime.
+    /// Opens a socket, bound to one card or following the routes. Needs a tokio runtime.
     ///
     /// # Errors
-    /// The kernel's; without CAP_NET_RAW `PermissionDenied`.
+    /// From the kernel; `PermissionDenied` without CAP_NET_RAW.
     pub fn open(family: Family, nic: Option<&str>) -> io::Result<Self> {
         let socket = Arc::new(IcmpSocket::open(family, nic)?);
         let waiting = Arc::<Mutex<Waiting>>::default();
         let identifier = rand::random();
-        let reader = tokio::spawn(hear(
+        let reader = tokio::spawn(receive_replies(
             Arc::clone(&socket),
             family,
             identifier,
@@ -123,7 +123,7 @@ impl Pinger {
         })
     }
 
-    /// One request with `payload` bytes; the time until its reply, `None` when none came.
+    /// Sends one request with `payload` bytes; gives the round trip, `None` without a reply.
     pub async fn echo(&self, to: IpAddr, payload: usize, patience: Duration) -> Option<Duration> {
         let (sender, reply) = oneshot::channel();
         let number = {
@@ -146,7 +146,7 @@ impl Pinger {
         Some(answered.saturating_duration_since(began))
     }
 
-    /// Several ordinary requests, one after the other without waiting for replies.
+    /// Sends several ordinary requests without waiting for replies in between.
     pub async fn series(&self, to: IpAddr, pace: Pace) -> Series {
         let requests = (0..pace.count).map(|turn| async move {
             tokio::time::sleep(pace.gap * turn).await;
@@ -158,7 +158,7 @@ impl Pinger {
         }
     }
 
-    /// At least one of `count` requests with `payload` bytes is answered; stops at the first.
+    /// True when at least one of `count` requests with `payload` bytes is answered; stops at the first reply.
     pub async fn any(&self, to: IpAddr, payload: usize, count: u32, patience: Duration) -> bool {
         for _ in 0..count {
             if self.echo(to, payload, patience).await.is_some() {
@@ -175,7 +175,8 @@ impl Drop for Pinger {
     }
 }
 
-/// The payload that makes a request fill a packet of `mtu` bytes; `None` for an MTU that holds no request.
+/// The payload size that makes a request fill a packet of `mtu` bytes; `None` for an MTU too small for any
+/// request.
 pub fn filling(mtu: usize, family: Family) -> Option<usize> {
     mtu.checked_sub(match family {
         Family::V4 => HEADERS_V4,
@@ -184,7 +185,12 @@ pub fn filling(mtu: usize, family: Family) -> Option<usize> {
 }
 
 /// Ends only when the socket breaks.
-async fn hear(socket: Arc<IcmpSocket>, family: Family, identifier: u16, waiting: Arc<Mutex<Waiting>>) {
+async fn receive_replies(
+    socket: Arc<IcmpSocket>,
+    family: Family,
+    identifier: u16,
+    waiting: Arc<Mutex<Waiting>>,
+) {
     let mut buffer = vec![0; LONGEST];
     loop {
         let (from, place) = match socket.receive(&mut buffer).await {
@@ -204,7 +210,7 @@ async fn hear(socket: Arc<IcmpSocket>, family: Family, identifier: u16, waiting:
         let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let ours = waiting.requests.get(&number).is_some_and(|(to, _)| *to == from);
         if ours && let Some((_, sender)) = waiting.requests.remove(&number) {
-            // Gone when its patience has just ended.
+            // The waiter is gone when its timeout has just passed.
             let _ = sender.send(now);
         }
     }
@@ -217,7 +223,7 @@ fn request(family: Family, id: u16, seq: u16, payload: usize) -> Vec<u8> {
         Family::V4 => Icmpv4Header::with_checksum(Icmpv4Type::EchoRequest(header), &payload)
             .to_bytes()
             .to_vec(),
-        // Its checksum covers the IP header: the kernel's task.
+        // Its checksum covers the IP header, so the kernel computes it.
         Family::V6 => Icmpv6Header::new(Icmpv6Type::EchoRequest(header))
             .to_bytes()
             .to_vec(),

@@ -6,12 +6,11 @@ pub enum CheckError {
     /// A socket that the check needs.
     #[error("{what}: {source}{advice}", advice = advice(source))]
     Socket {
-        /// What was attempted.
+        /// The attempted action.
         what: String,
-        /// The kernel's words.
         source: std::io::Error,
     },
-    /// The request makes no sense.
+    /// The request is invalid.
     #[error("{0}")]
     Request(String),
 }

@@ -1,4 +1,5 @@
-//! Raw ICMP and ICMPv6 sockets. (The kernel's datagram kind would need a group range that systems leave closed.)
+//! Opens raw ICMP and ICMPv6 sockets. (The kernel's datagram kind would need a group range that systems leave
+//! closed.)
 
 use std::ffi::OsString;
 use std::io;
@@ -19,22 +20,19 @@ use super::sockets::watched;
 /// Room for the answers of a sweep that come in one burst.
 const RECEIVE_BUFFER: usize = 1 << 20;
 
-/// Version 4 or 6 of IP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum Family {
     V4,
     V6,
 }
 
 impl Family {
-    /// Of an address.
     pub fn of(ip: IpAddr) -> Self {
         if ip.is_ipv4() { Self::V4 } else { Self::V6 }
     }
 }
 
-/// A socket that sends and hears every ICMP message of its family.
+/// A socket that sends and receives every ICMP message of its family.
 #[derive(Debug)]
 pub struct IcmpSocket {
     fd: AsyncFd<OwnedFd>,
@@ -42,10 +40,11 @@ pub struct IcmpSocket {
 }
 
 impl IcmpSocket {
-    /// Opens one, bound to a card if one is named. Packets are never cut: what is too long for the path is lost.
+    /// Opens a socket, bound to a card if one is named. Packets are never fragmented: one too long for the
+    /// path is lost.
     ///
     /// # Errors
-    /// The kernel's; without CAP_NET_RAW `PermissionDenied`.
+    /// From the kernel; `PermissionDenied` without CAP_NET_RAW.
     pub fn open(family: Family, nic: Option<&str>) -> io::Result<Self> {
         let (domain, protocol) = match family {
             Family::V4 => (AddressFamily::Inet, SockProtocol::Icmp),
@@ -56,7 +55,7 @@ impl IcmpSocket {
         if let Some(nic) = nic {
             setsockopt(&fd, sockopt::BindToDevice, &OsString::from(nic))?;
         }
-        // PROBE: "don't fragment", and what the kernel remembers of the path is not asked.
+        // PROBE: sets "don't fragment" and ignores the kernel's cached path MTU.
         match family {
             Family::V4 => {
                 rustix_sockopt::set_ip_mtu_discover(&fd, rustix::net::sockopt::Ipv4PathMtuDiscovery::PROBE)?;
@@ -69,7 +68,7 @@ impl IcmpSocket {
                 setsockopt(&fd, sockopt::Ipv6DontFrag, &true)?;
             }
         }
-        // Smaller is only slower.
+        // A smaller buffer is only slower.
         let _ = setsockopt(&fd, sockopt::RcvBuf, &RECEIVE_BUFFER);
         Ok(Self {
             fd: watched(fd)?,
@@ -77,10 +76,10 @@ impl IcmpSocket {
         })
     }
 
-    /// For neighbour discovery: everything leaves with the hop limit that it demands (RFC 4861 §7.1.1), and nothing comes back to us.
+    /// Opens a send-only socket for neighbour discovery, with the hop limit that RFC 4861 §7.1.1 demands.
     ///
     /// # Errors
-    /// The kernel's.
+    /// From the kernel.
     pub fn for_neighbour_discovery(nic: &str) -> io::Result<Self> {
         let socket = Self::open(Family::V6, Some(nic))?;
         let fd = socket.fd.get_ref();
@@ -90,10 +89,10 @@ impl IcmpSocket {
         Ok(socket)
     }
 
-    /// Sends one message; of ICMPv6 the kernel fills in the checksum.
+    /// Sends one message; the kernel fills in the checksum of ICMPv6.
     ///
     /// # Errors
-    /// The kernel's: no route, or longer than the card's MTU.
+    /// From the kernel: no route, or longer than the card's MTU.
     pub async fn send(&self, to: IpAddr, message: &[u8]) -> io::Result<()> {
         let send = |fd: &OwnedFd| {
             let fd = fd.as_raw_fd();
@@ -116,10 +115,10 @@ impl IcmpSocket {
         self.fd.async_io(Interest::WRITABLE, send).await.map(drop)
     }
 
-    /// Waits for a message; says who sent it and where in `buffer` it is.
+    /// Waits for a message; gives its sender and its place in `buffer`.
     ///
     /// # Errors
-    /// The kernel's.
+    /// From the kernel.
     pub async fn receive(&self, buffer: &mut [u8]) -> io::Result<(IpAddr, Range<usize>)> {
         self.fd
             .async_io(Interest::READABLE, |fd| self.receive_now(fd, buffer))
@@ -131,7 +130,7 @@ impl IcmpSocket {
         match self.family {
             Family::V4 => {
                 let (length, from) = recvfrom::<SockaddrIn>(fd.as_raw_fd(), buffer)?;
-                // IPv4 raw sockets give the IP header too.
+                // IPv4 raw sockets deliver the IP header too.
                 let header = usize::from(buffer.first().copied().unwrap_or(0) & 0x0f) * 4;
                 let from = SocketAddr::from(SocketAddrV4::from(from.ok_or_else(nobody)?));
                 Ok((from.ip(), header.min(length)..length))

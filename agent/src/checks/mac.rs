@@ -7,10 +7,9 @@ use std::fmt;
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {
-    /// Everybody on the link.
     pub const BROADCAST: Self = Self([0xff; 6]);
 
-    /// Of six bytes; `None` of any other number.
+    /// `None` unless there are six bytes.
     pub fn from_slice(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }

@@ -1,4 +1,4 @@
-//! Who has an IPv6 address: neighbour solicitation (RFC 4861).
+//! Finds the owners of IPv6 addresses: neighbour solicitation (RFC 4861).
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,14 +14,13 @@ const SOURCE_LINK_ADDRESS: u8 = 1;
 const TARGET_LINK_ADDRESS: u8 = 2;
 /// Type, code, checksum, four bytes of flags, target: before the options.
 const FIXED: usize = 24;
-/// Options count in units of this.
 const OPTION_UNIT: usize = 8;
 /// Longer than an Ethernet frame.
 const LONGEST: usize = 2048;
 /// EtherType of IPv6.
 const ETHERTYPE: u16 = 0x86dd;
 
-/// Asks on one card.
+/// Sends solicitations on one network card.
 #[derive(Debug)]
 pub struct Ndp {
     socket: IcmpSocket,
@@ -29,29 +28,29 @@ pub struct Ndp {
 }
 
 impl Ndp {
-    /// On that card.
+    /// Opens a socket on the card.
     ///
     /// # Errors
-    /// The kernel's; `Unsupported` for a card that is not Ethernet.
+    /// From the kernel; `Unsupported` for a card that is not Ethernet.
     pub fn open(nic: &Nic) -> io::Result<Self> {
         let own = PacketSocket::open(&nic.name, ETHERTYPE)?.own_mac();
         let socket = IcmpSocket::for_neighbour_discovery(&nic.name)?;
         Ok(Self { socket, own })
     }
 
-    /// Asks everybody on the link who has `target`.
+    /// Solicits `target` on the link.
     ///
     /// # Errors
-    /// The kernel's.
+    /// From the kernel.
     pub async fn ask(&self, target: Ipv6Addr) -> io::Result<()> {
         let to = IpAddr::V6(solicited_node(target));
         self.socket.send(to, &solicitation(target, self.own)).await
     }
 
-    /// Waits for the next answer, by anybody, about any address.
+    /// Waits for the next advertisement, from any host, about any address.
     ///
     /// # Errors
-    /// The kernel's.
+    /// From the kernel.
     pub async fn answer(&self) -> io::Result<(Ipv6Addr, Mac)> {
         let mut buffer = [0; LONGEST];
         loop {
@@ -64,7 +63,7 @@ impl Ndp {
     }
 }
 
-/// Whom a solicitation goes to: ff02::1:ff and the last three bytes (RFC 4291 §2.7.1).
+/// The destination of a solicitation: ff02::1:ff and the last three bytes (RFC 4291 §2.7.1).
 fn solicited_node(target: Ipv6Addr) -> Ipv6Addr {
     let [.., a, b, c] = target.octets();
     let high = 0xff00 | u16::from(a);
@@ -79,7 +78,7 @@ fn solicitation(target: Ipv6Addr, own: Mac) -> Vec<u8> {
     message
 }
 
-/// The address and who has it, if this is an advertisement that names both.
+/// The address and its owner, if this is an advertisement that names both.
 fn read_advertisement(message: &[u8]) -> Option<(Ipv6Addr, Mac)> {
     if message.first() != Some(&NEIGHBOUR_ADVERTISEMENT) || message.get(1) != Some(&0) {
         return None;

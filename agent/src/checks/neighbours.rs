@@ -1,4 +1,4 @@
-//! Asks for many addresses on one link, at a pace that a network can bear, and hears every machine that answers.
+//! Asks for many addresses on one link at a bounded rate, and collects every machine that answers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -12,26 +12,27 @@ use super::mac::Mac;
 use super::ndp::Ndp;
 use super::nics::Nic;
 
-/// Who answered, by address. Several for one address are a conflict.
-pub type Heard = BTreeMap<IpAddr, BTreeSet<Mac>>;
+/// Machines that answered, by address. Several for one address are a conflict.
+pub type Answers = BTreeMap<IpAddr, BTreeSet<Mac>>;
 
-/// How often and how fast is asked.
+/// The number and timing of requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    /// Most questions for one address.
+    /// Most requests for one address.
     pub rounds: u32,
-    /// Questions for an address after the first round in which it was answered: a second machine may have been missed.
+    /// Requests for an address after the first round with an answer: a second machine may have been missed.
     pub after_answer: u32,
-    /// From one question to the next.
+    /// From one request to the next.
     pub gap: Duration,
     /// From the end of a round to the next.
     pub between_rounds: Duration,
-    /// After the last question.
+    /// After the last request.
     pub patience: Duration,
 }
 
 impl Plan {
-    /// For a few addresses, all of whose owners matter: ten questions, as `arping -c 10`, while nobody answers, else three.
+    /// For a few addresses, all of whose owners matter: ten requests, as `arping -c 10`, without an answer,
+    /// else three.
     pub const THOROUGH: Self = Self {
         rounds: 10,
         after_answer: 2,
@@ -39,7 +40,7 @@ impl Plan {
         between_rounds: Duration::from_millis(200),
         patience: Duration::from_secs(1),
     };
-    /// For whole networks: whether there is anybody at all.
+    /// For whole networks, where one answer is enough.
     pub const SWEEP: Self = Self {
         rounds: 3,
         after_answer: 0,
@@ -49,7 +50,7 @@ impl Plan {
     };
 }
 
-/// Asks on one card about addresses of one family.
+/// Asks for addresses of one family on one card.
 #[derive(Debug)]
 enum Asker {
     V4(Arp),
@@ -80,53 +81,53 @@ impl Asker {
     }
 }
 
-/// Asks `nic`'s link for `targets`, all of one family. This host itself is never among those heard.
+/// Asks for `targets`, all of one family, on `nic`'s link. This host itself is never in the result.
 ///
 /// # Errors
-/// The kernel's: a card that is down or not Ethernet; without CAP_NET_RAW `PermissionDenied`.
-pub async fn sweep(nic: &Nic, family: Family, targets: &[IpAddr], plan: Plan) -> io::Result<Heard> {
+/// From the kernel: a card that is down or not Ethernet; `PermissionDenied` without CAP_NET_RAW.
+pub async fn sweep(nic: &Nic, family: Family, targets: &[IpAddr], plan: Plan) -> io::Result<Answers> {
     if targets.is_empty() {
-        return Ok(Heard::new());
+        return Ok(Answers::new());
     }
     let asker = Asker::open(nic, family)?;
-    let heard = Mutex::new(Heard::new());
+    let answers = Mutex::new(Answers::new());
     let wanted: BTreeSet<IpAddr> = targets.iter().copied().collect();
     tokio::select! {
-        broken = listen(&asker, &wanted, &heard) => broken?,
-        asked = ask(&asker, targets, plan, &heard) => asked?,
+        broken = listen(&asker, &wanted, &answers) => broken?,
+        asked = ask(&asker, targets, plan, &answers) => asked?,
     }
-    Ok(heard.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(answers.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Ends only when the socket breaks.
-async fn listen(asker: &Asker, wanted: &BTreeSet<IpAddr>, heard: &Mutex<Heard>) -> io::Result<()> {
+async fn listen(asker: &Asker, wanted: &BTreeSet<IpAddr>, answers: &Mutex<Answers>) -> io::Result<()> {
     loop {
         let (ip, mac) = asker.answer().await?;
         if wanted.contains(&ip) {
-            let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-            heard.entry(ip).or_default().insert(mac);
+            let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+            answers.entry(ip).or_default().insert(mac);
         }
     }
 }
 
-async fn ask(asker: &Asker, targets: &[IpAddr], plan: Plan, heard: &Mutex<Heard>) -> io::Result<()> {
-    let mut asked_again: HashMap<IpAddr, u32> = HashMap::new();
+async fn ask(asker: &Asker, targets: &[IpAddr], plan: Plan, answers: &Mutex<Answers>) -> io::Result<()> {
+    let mut repeated: HashMap<IpAddr, u32> = HashMap::new();
     for round in 0..plan.rounds {
         if round > 0 {
             tokio::time::sleep(plan.between_rounds).await;
         }
         let mut questions = 0;
         for target in targets {
-            let answered = heard
+            let answered = answers
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .contains_key(target);
             if answered {
-                let again = asked_again.entry(*target).or_default();
-                if *again >= plan.after_answer {
+                let repeats = repeated.entry(*target).or_default();
+                if *repeats >= plan.after_answer {
                     continue;
                 }
-                *again += 1;
+                *repeats += 1;
             }
             ask_one(asker, *target).await?;
             questions += 1;
@@ -140,7 +141,7 @@ async fn ask(asker: &Asker, targets: &[IpAddr], plan: Plan, heard: &Mutex<Heard>
     Ok(())
 }
 
-/// A queue that is full is a question lost, as on the wire; the next round asks again.
+/// A full queue loses the request, as the wire may; the next round repeats it.
 async fn ask_one(asker: &Asker, target: IpAddr) -> io::Result<()> {
     match asker.ask(target).await {
         Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => Ok(()),

@@ -1,4 +1,4 @@
-//! The network cards of this host that checks go out of. Source: docs/protocol/agent-protocol.md#7.
+//! Lists the network cards of this host that checks send from. Source: docs/protocol/agent-protocol.md#7.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,7 +13,7 @@ use crate::root::Root;
 pub struct Nic {
     /// Kernel name.
     pub name: String,
-    /// Bytes of the largest IP packet.
+    /// Largest IP packet, bytes.
     pub mtu: usize,
     /// Its IPv4 addresses with their networks, the primary one first.
     pub v4: Vec<Ipv4Net>,
@@ -22,7 +22,7 @@ pub struct Nic {
 }
 
 impl Nic {
-    /// Those of this host: physical cards, bonds and VLANs.
+    /// Physical cards, bonds and VLANs of this host.
     pub fn of_this_host() -> Vec<Self> {
         let interfaces = inventory::interfaces(&Root::live());
         interfaces.iter().filter_map(Self::from_inventory).collect()
@@ -40,7 +40,7 @@ impl Nic {
         (counts && !(nic.v4.is_empty() && nic.v6.is_empty())).then_some(nic)
     }
 
-    /// Our address in the network that `ip` is in, if the card is in that network.
+    /// Our address in the network of `ip`, if the card is in that network.
     pub fn address_near(&self, ip: IpAddr) -> Option<IpAddr> {
         match ip {
             IpAddr::V4(ip) => self.address_near_v4(ip).map(IpAddr::V4),
@@ -48,17 +48,14 @@ impl Nic {
         }
     }
 
-    /// As [`address_near`](Self::address_near).
     pub fn address_near_v4(&self, ip: Ipv4Addr) -> Option<Ipv4Addr> {
         self.v4.iter().find(|net| net.contains(&ip)).map(Ipv4Net::addr)
     }
 
-    /// As [`address_near`](Self::address_near).
     pub fn address_near_v6(&self, ip: Ipv6Addr) -> Option<Ipv6Addr> {
         self.v6.iter().find(|net| net.contains(&ip)).map(Ipv6Net::addr)
     }
 
-    /// The address is the card's own.
     pub fn has(&self, ip: IpAddr) -> bool {
         match ip {
             IpAddr::V4(ip) => self.v4.iter().any(|net| net.addr() == ip),
@@ -66,7 +63,7 @@ impl Nic {
         }
     }
 
-    /// The card has an address of that family.
+    /// True when the card has an address of the same family.
     pub fn speaks(&self, ip: IpAddr) -> bool {
         match ip {
             IpAddr::V4(_) => !self.v4.is_empty(),

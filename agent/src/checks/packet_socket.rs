@@ -1,5 +1,5 @@
-//! Packets of one protocol on one link, below IP: AF_PACKET sockets, for which the kernel writes and reads the
-//! Ethernet header.
+//! Sends and receives packets of one protocol on one link, below IP: AF_PACKET sockets, for which the kernel
+//! writes and reads the Ethernet header.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,7 +13,6 @@ use tokio::io::unix::AsyncFd;
 use super::mac::Mac;
 use super::sockets::{link_address, watched};
 
-/// A socket for one protocol on one Ethernet card.
 #[derive(Debug)]
 pub struct PacketSocket {
     fd: AsyncFd<OwnedFd>,
@@ -23,14 +22,14 @@ pub struct PacketSocket {
 }
 
 impl PacketSocket {
-    /// Opens one; `protocol` is an EtherType. Needs CAP_NET_RAW and a tokio runtime.
+    /// Opens a socket; `protocol` is an EtherType. Needs CAP_NET_RAW and a tokio runtime.
     ///
     /// # Errors
-    /// The kernel's; `Unsupported` for a card that is not Ethernet.
+    /// From the kernel; `Unsupported` for a card that is not Ethernet.
     pub fn open(nic: &str, protocol: u16) -> io::Result<Self> {
         let index = nix::net::if_::if_nametoindex(nic)?;
         let index = i32::try_from(index).map_err(io::Error::other)?;
-        // Protocol 0: deaf until it is bound, so that nothing comes in from other cards.
+        // Protocol 0 receives nothing until the socket is bound, so no packets come from other cards.
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let fd = socket(AddressFamily::Packet, SockType::Datagram, flags, None)?;
         bind(fd.as_raw_fd(), &link_address(index, protocol, Mac([0; 6])))?;
@@ -44,15 +43,12 @@ impl PacketSocket {
         })
     }
 
-    /// The card's present MAC.
     pub fn own_mac(&self) -> Mac {
         self.own
     }
 
-    /// Sends one packet.
-    ///
     /// # Errors
-    /// The kernel's.
+    /// From the kernel.
     pub async fn send(&self, to: Mac, packet: &[u8]) -> io::Result<()> {
         let to = link_address(self.index, self.protocol, to);
         self.fd
@@ -66,7 +62,7 @@ impl PacketSocket {
     /// Waits for a packet; gives its length in `buffer`.
     ///
     /// # Errors
-    /// The kernel's.
+    /// From the kernel.
     pub async fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.fd
             .async_io(Interest::READABLE, |fd| {
@@ -76,7 +72,8 @@ impl PacketSocket {
     }
 }
 
-/// The card's present MAC, if it has one of six bytes. (`getsockname` would know it, but nix takes no address as short as the kernel's.)
+/// The card's present MAC, if it has one of six bytes. (`getsockname` would return it, but nix refuses an
+/// address as short as the kernel's.)
 fn own_mac(nic: &str) -> io::Result<Option<Mac>> {
     let mut stations = nix::ifaddrs::getifaddrs()?.filter(|one| one.interface_name == nic);
     Ok(stations.find_map(|one| {

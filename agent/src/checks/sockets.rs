@@ -1,4 +1,4 @@
-//! What sockets of checks need beyond the safe parts of nix and tokio.
+//! Adds to sockets what nix and tokio offer only through unsafe code.
 
 #![expect(
     unsafe_code,
@@ -13,12 +13,12 @@ use tokio::io::unix::AsyncFd;
 
 use super::mac::Mac;
 
-/// A socket that tokio watches. Needs a tokio runtime.
+/// Registers a socket with tokio. Needs a tokio runtime.
 ///
 /// # Errors
-/// The kernel's.
+/// From the kernel.
 pub(super) fn watched(socket: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an `OwnedFd` owns a valid descriptor, which nobody closes or replaces while `AsyncFd` has it.
+    // SAFETY: an `OwnedFd` owns a valid descriptor, which stays open and the same while `AsyncFd` has it.
     unsafe { Ok(AsyncFd::register(socket)?) }
 }
 

@@ -1,4 +1,4 @@
-//! `muster-agent disk-speed`: the check of [`crate::foreign::disk_speed`] for a person.
+//! `muster-agent disk-speed`: runs the check of [`crate::foreign::disk_speed`] from the command line.
 
 use std::io::Write;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub struct DiskSpeedCommand {
     /// Any name of the disk: /dev/sda, /dev/disk/by-id/...
     #[arg(value_name = "DISK")]
     path: String,
-    /// How long it may take
+    /// Longest duration, seconds
     #[arg(long, default_value_t = 480, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
 }
@@ -31,10 +31,10 @@ impl DiskSpeedCommand {
             .context("no threads can be started")?;
         let outcome = runtime.block_on(async {
             let stop = Stop::default();
-            let told = stop.clone();
+            let requested = stop.clone();
             let limit = Duration::from_secs(self.seconds);
             let mut checking =
-                tokio::task::spawn_blocking(move || disk_speed::check(&self.path, limit, &told));
+                tokio::task::spawn_blocking(move || disk_speed::check(&self.path, limit, &requested));
             tokio::select! {
                 ended = &mut checking => return ended,
                 _ = tokio::signal::ctrl_c() => stop.now(),

@@ -1,4 +1,4 @@
-//! The commands of a person: what does this machine report, and keep a copy of what it was read from.
+//! Commands that print facts about this machine, or capture them for tests.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use crate::inventory::{self, Options};
 use crate::net::predictable_names;
 use crate::root::Root;
 
-/// Commands about the machine itself. None of them talks to a service.
+/// Commands about the machine itself. None of them contacts a service.
 #[derive(Debug, Subcommand)]
 pub enum InventoryCommand {
-    /// Print the inventory of this machine as JSON; what could not be found out goes to standard error
+    /// Print the inventory of this machine as JSON; failed probes go to standard error
     Inventory(RootArgument),
     /// Print the id under which this machine registers
     HostId(RootArgument),
@@ -27,7 +27,6 @@ pub enum InventoryCommand {
     Capture(CaptureArguments),
 }
 
-/// Which machine.
 #[derive(Debug, Args)]
 pub struct RootArgument {
     /// Folder with a captured machine in place of this one
@@ -35,7 +34,6 @@ pub struct RootArgument {
     root: Option<PathBuf>,
 }
 
-/// Where to.
 #[derive(Debug, Args)]
 pub struct CaptureArguments {
     /// A folder, or a file that ends in .tar, .tar.gz or .tgz
@@ -47,7 +45,7 @@ impl InventoryCommand {
     /// Runs the command; the answer goes to `output`.
     ///
     /// # Errors
-    /// When the captured tree cannot be read, or the answer not be written.
+    /// The captured tree cannot be read, or the answer cannot be written.
     pub fn run(self, output: &mut impl Write) -> anyhow::Result<()> {
         match self {
             Self::Inventory(argument) => {
@@ -92,7 +90,7 @@ impl RootArgument {
     }
 }
 
-/// Asks everything once, of this machine.
+/// Runs every probe once on this machine.
 fn record() -> crate::root::Recording {
     let root = Root::recording();
     let collected = inventory::collect(&root, Options::default());

@@ -1,4 +1,4 @@
-//! `muster-agent run`: the session as an ordinary program on a system that somebody else set up.
+//! `muster-agent run`: runs the session as an ordinary program on a running system.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::host;
 use crate::net::names::Names;
 use crate::session::client::Client;
 use crate::session::devices::Devices;
-use crate::session::runner::{self, HostIdentity, Surroundings};
+use crate::session::runner::{self, Environment, HostIdentity};
 use crate::session::steps::{Dependencies, Registry};
 use crate::session::view::SessionView;
 use crate::time::sources::TimeSources;
 
-/// Making a disk blank again takes so long at most, unless it is sick.
+/// Longest wait for disks to be made blank again.
 const LEAVING_DISKS: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// Talks to the service until SIGTERM or SIGINT.
+/// Runs the session until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// Settings that cannot work (a token or certificate that is none). A service that cannot be reached is no error.
+/// Settings that cannot work, such as an invalid token or certificate. An unreachable service is no error.
 pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -42,9 +42,9 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         }
         let client = Client::new(settings, &names)?;
         info!(url = %settings.service_url, infra_env_id = %settings.infra_env_id, "joining");
-        // An ordinary program is not told of changes: it tries again by time alone.
+        // An ordinary program receives no change events: it retries by time alone.
         let (_changes, changes) = watch::channel(0);
-        let surroundings = Surroundings {
+        let environment = Environment {
             identity,
             fingerprint: Arc::new(host::fingerprint),
             registry: Arc::new(Registry::standard(&Dependencies {
@@ -60,7 +60,7 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
             changes,
         };
         let stop = CancellationToken::new();
-        let session = tokio::spawn(runner::run(client, surroundings, stop.clone()));
+        let session = tokio::spawn(runner::run(client, environment, stop.clone()));
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
@@ -70,12 +70,12 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         session.await.context("the session broke")
     });
     leave_disks_blank();
-    // A blocking call that never returns (a sick disk) must not hold up the end.
+    // A blocking call that never returns (a hanging disk) must not delay the end.
     runtime.shutdown_background();
     ended
 }
 
-/// A disk whose speed is being measured is made blank again before the program or the machine ends.
+/// Makes disks blank again whose speed is being measured, before the program or the machine ends.
 pub fn leave_disks_blank() {
     if !disk_speed::stop_all(LEAVING_DISKS) {
         tracing::error!("a disk whose speed was being measured may hold test data");

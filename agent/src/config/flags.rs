@@ -1,5 +1,5 @@
-//! The arguments of `muster-agent run`: those of the field's own agent, so that units written for it work.
-//! Source: docs/protocol/agent-protocol.md#1.
+//! The arguments of `muster-agent run`: those of upstream's agent, so that units written for it work. Source:
+//! docs/protocol/agent-protocol.md#1.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use url::Url;
 
 use super::{OWN_VERSION, Settings, Token, service_url};
 
-/// Join a service as a host and do what it asks, until stopped.
+/// Join a service as a host and run its steps, until stopped.
 #[derive(Debug, Args)]
 pub struct RunFlags {
     /// Base URL of the service, without /api/assisted-install
@@ -21,7 +21,7 @@ pub struct RunFlags {
     /// The InfraEnv to join
     #[arg(long, value_name = "UUID")]
     pub infra_env_id: InfraEnvId,
-    /// What the agent calls itself to the service
+    /// Version that the agent reports to the service
     #[arg(long, default_value = OWN_VERSION)]
     pub agent_version: String,
     /// The agent's token, if the service asks for one
@@ -54,7 +54,7 @@ pub struct RunFlags {
 }
 
 impl RunFlags {
-    /// Reads what the flags point at.
+    /// Reads the files that the flags name.
     ///
     /// # Errors
     /// A certificate file that is absent or holds no certificate.
@@ -90,7 +90,7 @@ impl RunFlags {
     }
 }
 
-/// The proxy variables, in either spelling.
+/// Reads the proxy variables, in upper or lower case.
 pub fn proxy_from(variable: impl Fn(&str) -> Option<String>) -> LiveProxy {
     let either = |name: &str| {
         variable(name)
@@ -132,7 +132,7 @@ mod tests {
         Program::try_parse_from(["agent".to_owned()].into_iter().chain(words)).map(|program| program.run)
     }
 
-    const POOL: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
+    const INFRA_ENV: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
 
     #[test]
     fn the_line_of_a_discovery_unit_is_understood() {
@@ -140,7 +140,7 @@ mod tests {
             "-url",
             "https://a:8090",
             "--infra-env-id",
-            POOL,
+            INFRA_ENV,
             "--agent-version",
             "quay.io/x/agent:1",
             "--insecure=true",
@@ -150,12 +150,18 @@ mod tests {
         assert!(flags.insecure);
         assert_eq!(flags.agent_version, "quay.io/x/agent:1");
         assert!(
-            !parse(&["--url", "http://a", "--infra-env-id", POOL, "--insecure=false"])
-                .unwrap()
-                .insecure
+            !parse(&[
+                "--url",
+                "http://a",
+                "--infra-env-id",
+                INFRA_ENV,
+                "--insecure=false"
+            ])
+            .unwrap()
+            .insecure
         );
         assert!(
-            parse(&["--url", "http://a", "--infra-env-id", POOL, "--insecure"])
+            parse(&["--url", "http://a", "--infra-env-id", INFRA_ENV, "--insecure"])
                 .unwrap()
                 .insecure
         );
@@ -165,11 +171,18 @@ mod tests {
     fn what_is_missing_or_wrong_is_named() {
         for (arguments, word) in [
             (vec!["--url", "http://a"], "infra-env-id"),
-            (vec!["--infra-env-id", POOL], "--url"),
-            (vec!["--url", "a", "--infra-env-id", POOL], "no URL"),
+            (vec!["--infra-env-id", INFRA_ENV], "--url"),
+            (vec!["--url", "a", "--infra-env-id", INFRA_ENV], "no URL"),
             (vec!["--url", "http://a", "--infra-env-id", "7"], "infra-env-id"),
             (
-                vec!["--url", "http://a", "--infra-env-id", POOL, "--interval", "0"],
+                vec![
+                    "--url",
+                    "http://a",
+                    "--infra-env-id",
+                    INFRA_ENV,
+                    "--interval",
+                    "0",
+                ],
                 "interval",
             ),
         ] {
@@ -182,7 +195,7 @@ mod tests {
     fn a_certificate_file_must_hold_a_certificate() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().to_str().unwrap();
-        let flags = parse(&["--url", "http://a", "--infra-env-id", POOL, "--cacert", path]).unwrap();
+        let flags = parse(&["--url", "http://a", "--infra-env-id", INFRA_ENV, "--cacert", path]).unwrap();
         assert!(
             flags
                 .settings()

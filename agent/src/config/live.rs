@@ -8,27 +8,22 @@ use muster_api::live::{CONFIG_PATH, CONFIG_VERSION, LiveConfig, LiveProxy, kerne
 
 use super::{OWN_VERSION, Settings, Token, service_url};
 
-/// Why there is nothing to work with. Each text says what to do; none holds a secret.
+/// Settings that cannot work. Each text says what to do; none holds a secret.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum LiveConfigError {
-    /// Neither file nor arguments.
     #[error(
         "This image was told nothing: it carries no configuration. Download the ISO from the service for an \
          InfraEnv, or boot with the kernel arguments muster.url=URL muster.infra_env_id=UUID [muster.token=TOKEN]."
     )]
-    NothingTold,
-    /// The file cannot be understood.
+    NoConfiguration,
     #[error("{CONFIG_PATH} cannot be read: {0}. Download the ISO from the service again.")]
     BadFile(String),
-    /// A newer service wrote it.
     #[error(
         "{CONFIG_PATH} has version {0}, this image understands {CONFIG_VERSION}. Boot an image as new as the service."
     )]
     TooNew(u32),
-    /// Half of what is needed.
     #[error("The kernel argument {0} is missing, and {CONFIG_PATH} does not say it.")]
     Missing(&'static str),
-    /// A value that makes no sense.
     #[error("{0} is wrong: {1}.")]
     BadValue(&'static str, String),
 }
@@ -40,7 +35,7 @@ pub struct KernelArguments {
 }
 
 impl KernelArguments {
-    /// Splits a command line as the kernel does: blanks separate, double quotes hold together.
+    /// Splits a command line as the kernel does: blanks separate, double quotes group.
     pub fn parse(line: &str) -> Self {
         let mut pairs = Vec::new();
         let (mut word, mut quoted) = (String::new(), false);
@@ -77,14 +72,14 @@ impl KernelArguments {
             .filter_map(|(_, value)| value.as_deref())
     }
 
-    /// Whether `key` is given, with or without a value.
+    /// True when `key` is given, with or without a value.
     pub fn has(&self, key: &str) -> bool {
         self.pairs.iter().any(|(name, _)| name == key)
     }
 }
 
-/// The words of a command line, each with what separates it from the next: put together they are the line again.
-pub fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
+/// The arguments of a command line, each with its trailing separator: concatenated they are the line again.
+pub fn parts(line: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut quoted = false;
     let pieces = line.split_inclusive(move |c: char| {
         quoted ^= c == '"';
@@ -93,11 +88,11 @@ pub fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
     pieces.map(|piece| piece.split_at(piece.trim_end().len()))
 }
 
-/// The line with `***` for the token, however it is quoted; the rest byte for byte.
+/// The line with `***` for the token, in any quoting; the rest byte for byte.
 pub fn without_token(line: &str) -> String {
     let secret = format!("{}=", kernel_arguments::TOKEN);
     let mut clean = String::with_capacity(line.len());
-    for (word, separator) in words(line) {
+    for (word, separator) in parts(line) {
         let plain = word.replace('"', "");
         match plain.find(&secret) {
             Some(at) => {
@@ -112,56 +107,66 @@ pub fn without_token(line: &str) -> String {
     clean
 }
 
-/// Settings of a live image. `file` is the text of [`CONFIG_PATH`] if it is there.
+/// The settings of a live image. `file` is the text of [`CONFIG_PATH`] if it is there.
 ///
 /// # Errors
-/// What is missing or wrong, in words for the console.
+/// The missing or wrong value, as the console prints it.
 pub fn settings(file: Option<&str>, arguments: &KernelArguments) -> Result<Settings, LiveConfigError> {
-    let told = file.map(parse_file).transpose();
+    let file_config = file.map(parse_file).transpose();
     let argument_url = arguments.value(kernel_arguments::URL);
-    let argument_pool = arguments.value(kernel_arguments::INFRA_ENV_ID);
-    let told = match told {
-        Ok(told) => told,
-        // A broken file is no obstacle to somebody who says everything by hand.
-        Err(_) if argument_url.is_some() && argument_pool.is_some() => None,
+    let argument_infra_env = arguments.value(kernel_arguments::INFRA_ENV_ID);
+    let file_config = match file_config {
+        Ok(file_config) => file_config,
+        // A broken file does not matter when the arguments give everything.
+        Err(_) if argument_url.is_some() && argument_infra_env.is_some() => None,
         Err(error) => return Err(error),
     };
-    let url_text = argument_url.or(told.as_ref().map(|told| told.service_url.as_str()));
-    let pool = match argument_pool {
+    let url_text = argument_url.or(file_config
+        .as_ref()
+        .map(|file_config| file_config.service_url.as_str()));
+    let infra_env = match argument_infra_env {
         Some(text) => Some(text.parse::<InfraEnvId>().map_err(|_| {
             LiveConfigError::BadValue(kernel_arguments::INFRA_ENV_ID, format!("`{text}` is no UUID"))
         })?),
-        None => told.as_ref().map(|told| told.infra_env_id),
+        None => file_config.as_ref().map(|file_config| file_config.infra_env_id),
     };
-    let (url_text, infra_env_id) = match (url_text, pool) {
-        (Some(url), Some(pool)) => (url, pool),
-        (None, None) => return Err(LiveConfigError::NothingTold),
+    let (url_text, infra_env_id) = match (url_text, infra_env) {
+        (Some(url), Some(infra_env)) => (url, infra_env),
+        (None, None) => return Err(LiveConfigError::NoConfiguration),
         (None, Some(_)) => return Err(LiveConfigError::Missing(kernel_arguments::URL)),
         (Some(_), None) => return Err(LiveConfigError::Missing(kernel_arguments::INFRA_ENV_ID)),
     };
-    let service_url =
-        service_url(url_text).map_err(|why| LiveConfigError::BadValue("The service URL", why))?;
+    let service_url = service_url(url_text)
+        .map_err(|error| LiveConfigError::BadValue("The service URL", error.to_string()))?;
     let token = arguments
         .value(kernel_arguments::TOKEN)
         .map(str::to_owned)
-        .or_else(|| told.as_ref().and_then(|told| told.token.clone()));
-    let same_pool = told.as_ref().filter(|told| told.infra_env_id == infra_env_id);
+        .or_else(|| {
+            file_config
+                .as_ref()
+                .and_then(|file_config| file_config.token.clone())
+        });
+    let same_infra_env = file_config
+        .as_ref()
+        .filter(|file_config| file_config.infra_env_id == infra_env_id);
     Ok(Settings {
         service_url,
         infra_env_id,
-        infra_env_name: same_pool
-            .map(|told| told.infra_env_name.clone())
+        infra_env_name: same_infra_env
+            .map(|file_config| file_config.infra_env_name.clone())
             .unwrap_or_default(),
         token: Token::new(token.unwrap_or_default()),
-        ca_certificates: told
+        ca_certificates: file_config
             .as_ref()
-            .map(|told| told.ca_certificates.clone())
+            .map(|file_config| file_config.ca_certificates.clone())
             .unwrap_or_default(),
         insecure: false,
-        proxy: told
+        proxy: file_config
             .as_ref()
-            .map_or_else(LiveProxy::default, |told| told.proxy.clone()),
-        ntp_sources: told.map(|told| told.ntp_sources).unwrap_or_default(),
+            .map_or_else(LiveProxy::default, |file_config| file_config.proxy.clone()),
+        ntp_sources: file_config
+            .map(|file_config| file_config.ntp_sources)
+            .unwrap_or_default(),
         interval: Duration::from_secs(60),
         agent_version: OWN_VERSION.to_owned(),
         host_id: None,
@@ -177,7 +182,7 @@ fn parse_file(text: &str) -> Result<LiveConfig, LiveConfigError> {
     Ok(config)
 }
 
-/// Where JSON is broken, without quoting any of it: the file holds the token.
+/// The place of a JSON error without quoting any of the file, which holds the token.
 fn without_values(error: &serde_json::Error) -> String {
     let what = match error.classify() {
         serde_json::error::Category::Eof => "it ends too early",
@@ -192,11 +197,11 @@ fn without_values(error: &serde_json::Error) -> String {
 mod tests {
     use super::*;
 
-    const POOL: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
+    const INFRA_ENV: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
 
     fn file() -> String {
         format!(
-            r#"{{"version":1,"service_url":"https://muster.example:8090/x","infra_env_id":"{POOL}",
+            r#"{{"version":1,"service_url":"https://muster.example:8090/x","infra_env_id":"{INFRA_ENV}",
                 "infra_env_name":"hw","token":"file-secret","ntp_sources":["ntp.example"]}}"#
         )
     }
@@ -205,7 +210,7 @@ mod tests {
     fn the_file_alone_is_enough() {
         let settings = settings(Some(&file()), &KernelArguments::parse("quiet console=ttyS0")).unwrap();
         assert_eq!(settings.service_url.as_str(), "https://muster.example:8090/x");
-        assert_eq!(settings.infra_env_id.to_string(), POOL);
+        assert_eq!(settings.infra_env_id.to_string(), INFRA_ENV);
         assert_eq!(settings.infra_env_name, "hw");
         assert_eq!(settings.token.reveal(), "file-secret");
         assert_eq!(settings.ntp_sources, ["ntp.example"]);
@@ -231,7 +236,7 @@ mod tests {
     #[test]
     fn an_image_told_nothing_says_what_to_do() {
         let error = settings(None, &KernelArguments::parse("quiet")).unwrap_err();
-        assert_eq!(error, LiveConfigError::NothingTold);
+        assert_eq!(error, LiveConfigError::NoConfiguration);
         assert!(error.to_string().contains("muster.url=URL"));
     }
 
@@ -258,7 +263,8 @@ mod tests {
 
     #[test]
     fn a_broken_file_does_not_stop_arguments_that_say_everything() {
-        let arguments = KernelArguments::parse(&format!("muster.url=http://a muster.infra_env_id={POOL}"));
+        let arguments =
+            KernelArguments::parse(&format!("muster.url=http://a muster.infra_env_id={INFRA_ENV}"));
         assert!(settings(Some("{"), &arguments).is_ok());
     }
 

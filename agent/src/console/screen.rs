@@ -1,4 +1,4 @@
-//! The text of the console: pure, so that it can be compared with what it should be. No token is in here.
+//! Renders the text of the console; does no I/O. No token is in here.
 
 use std::time::Duration;
 
@@ -8,29 +8,25 @@ use crate::session::view::{Phase, SessionView};
 /// Longest line on a text display.
 const WIDTH: usize = 78;
 
-/// Everything the console tells of.
+/// Everything that the console shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Screen {
-    /// Of this program.
     pub version: String,
     /// Manufacturer, product, serial number; as far as known.
     pub machine: String,
-    /// The service's URL; empty as long as nobody told it.
+    /// Empty until it is known.
     pub service_url: String,
-    /// Id and name of the pool.
     pub infra_env: String,
-    /// The network.
     pub network: NetworkView,
-    /// The conversation.
     pub session: SessionView,
-    /// What is wrong with the image itself, and what to do.
-    pub image_trouble: Option<String>,
-    /// There is a rescue shell, and where.
+    /// The problem with the image itself, and how to solve it.
+    pub image_problem: Option<String>,
+    /// True when a rescue shell runs.
     pub rescue: bool,
 }
 
 impl Screen {
-    /// What is told, as label and text; the time until the next request is apart, since it always changes.
+    /// Labels and texts. The time until the next request is not among them, since it always changes.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = vec![("Muster", format!("discovery agent {}", self.version))];
         let mut add = |label, text: String| {
@@ -53,8 +49,8 @@ impl Screen {
         add("service", self.service_url.clone());
         add("InfraEnv", self.infra_env.clone());
         add("state", self.state());
-        if let Some(trouble) = self.image_trouble.as_ref().or(self.session.trouble.as_ref()) {
-            add("trouble", trouble.clone());
+        if let Some(problem) = self.image_problem.as_ref().or(self.session.problem.as_ref()) {
+            add("trouble", problem.clone());
         }
         add("to do", self.advice());
         if self.rescue {
@@ -67,7 +63,7 @@ impl Screen {
     }
 
     fn state(&self) -> String {
-        if self.image_trouble.is_some() {
+        if self.image_problem.is_some() {
             return "waiting for a configuration".to_owned();
         }
         match self.session.phase {
@@ -79,7 +75,7 @@ impl Screen {
     }
 
     fn advice(&self) -> String {
-        if self.image_trouble.is_some() {
+        if self.image_problem.is_some() {
             return String::new();
         }
         if !self.network.has_address() && !self.network.settled {
@@ -94,26 +90,26 @@ impl Screen {
         self.session.advice.to_owned()
     }
 
-    /// The whole screen for a display; `next_try` counts down while there is trouble.
+    /// The whole screen for a display; `next_try` counts down after a failure.
     pub fn display(&self, next_try: Option<Duration>) -> String {
         let mut text = String::from("\x1b[2J\x1b[H");
         for (label, line) in self.lines() {
             text.push_str(&wrapped(label, &line));
         }
-        if let Some(left) = next_try.filter(|_| self.session.trouble.is_some()) {
+        if let Some(left) = next_try.filter(|_| self.session.problem.is_some()) {
             text.push_str(&wrapped("next try", &format!("in {} s", left.as_secs())));
         }
         text
     }
 
     /// For a serial line: the lines that `before` did not have.
-    pub fn news(&self, before: &Self, next_try: Option<Duration>) -> String {
+    pub fn new_lines(&self, before: &Self, next_try: Option<Duration>) -> String {
         let old = before.lines();
         let mut text = String::new();
         for line in self.lines().iter().filter(|line| !old.contains(line)) {
             text.push_str(&format!("{:>9} | {}\r\n", line.0, line.1));
         }
-        let worse = self.session.trouble.is_some() && self.session.trouble != before.session.trouble;
+        let worse = self.session.problem.is_some() && self.session.problem != before.session.problem;
         if let Some(left) = next_try.filter(|_| worse) {
             text.push_str(&format!("{:>9} | in {} s\r\n", "next try", left.as_secs()));
         }
@@ -184,7 +180,7 @@ mod tests {
             session: SessionView {
                 phase: Phase::Registering,
                 host_id: Some("bbf2dead-3746-54cb-b32a-917afd236656".parse().unwrap()),
-                trouble: Some(
+                problem: Some(
                     "the service answers 404: infraEnv 0f3e7a52-0b0d-4c3c-9a9e-111111111111 is not known"
                         .into(),
                 ),
@@ -219,15 +215,15 @@ mod tests {
     fn a_serial_line_gets_changes_only() {
         let before = screen();
         let mut after = before.clone();
-        assert_eq!(after.news(&before, Some(Duration::from_secs(3))), "");
-        after.session.trouble = None;
+        assert_eq!(after.new_lines(&before, Some(Duration::from_secs(3))), "");
+        after.session.problem = None;
         after.session.advice = "";
         after.session.phase = Phase::Registered;
         assert_eq!(
-            after.news(&before, None),
+            after.new_lines(&before, None),
             "    state | registered; go on in the service\r\n"
         );
-        let worse = before.news(&after, Some(Duration::from_secs(300)));
+        let worse = before.new_lines(&after, Some(Duration::from_secs(300)));
         assert!(worse.ends_with(" next try | in 300 s\r\n"), "{worse}");
     }
 
@@ -250,7 +246,7 @@ mod tests {
     #[test]
     fn an_image_told_nothing_shows_that_first() {
         let mut screen = screen();
-        screen.image_trouble = Some("This image was told nothing.".into());
+        screen.image_problem = Some("This image was told nothing.".into());
         let lines = screen.lines();
         assert!(lines.contains(&("trouble", "This image was told nothing.".to_owned())));
         assert!(lines.contains(&("state", "waiting for a configuration".to_owned())));

@@ -1,5 +1,5 @@
 //! The terminals that show the console: every kernel console, and the first display. Each has a thread of its
-//! own, so that a serial line that nobody reads holds up nothing.
+//! own, so that a serial line that blocks delays no other.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -19,27 +19,26 @@ use crate::config::live::KernelArguments;
 
 const ACTIVE: &str = "/sys/class/tty/console/active";
 const PORTS: &str = "/proc/tty/driver/serial";
-/// Changes that come together are shown together.
+/// Changes within this time are shown together.
 const GATHER: Duration = Duration::from_millis(150);
 
-/// A terminal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Terminal {
     /// Under `/dev`.
     pub name: String,
-    /// The kernel does not use it as a console, so nobody has set its speed: bits per second.
+    /// Bits per second to set, when the kernel does not use the terminal as a console and so has not set its
+    /// speed.
     pub speed: Option<u32>,
 }
 
 impl Terminal {
-    /// A display is drawn anew; anything else gets lines.
+    /// True for a display, which is redrawn; other terminals receive lines.
     pub fn is_display(&self) -> bool {
         self.name
             .strip_prefix("tty")
             .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
     }
 
-    /// Its device.
     pub fn device(&self) -> PathBuf {
         PathBuf::from("/dev").join(&self.name)
     }
@@ -117,12 +116,12 @@ async fn keep_showing(terminal: &Terminal, mut screen: watch::Receiver<Screen>) 
         let text = if terminal.is_display() {
             now.display(next_try)
         } else {
-            now.news(&before, next_try)
+            now.new_lines(&before, next_try)
         };
         if text != last || !terminal.is_display() {
             write(terminal, &text);
         }
-        let counting = terminal.is_display() && now.session.trouble.is_some();
+        let counting = terminal.is_display() && now.session.problem.is_some();
         last = text;
         before = now;
         tokio::select! {
@@ -137,7 +136,7 @@ async fn keep_showing(terminal: &Terminal, mut screen: watch::Receiver<Screen>) 
     }
 }
 
-/// A terminal that cannot be written to is passed over: there is nobody to tell it to.
+/// Ignores errors: there is no other place to report them.
 fn write(terminal: &Terminal, text: &str) {
     if text.is_empty() {
         return;
@@ -150,14 +149,14 @@ fn write(terminal: &Terminal, text: &str) {
     if let Some(speed) = terminal.speed {
         set_speed(&file, speed);
     }
-    // Opened without waiting for a modem; from here on writing waits for the line.
+    // Opened without waiting for a modem; from here on writes block.
     let flags = OFlag::O_NOCTTY;
     if fcntl(&file, FcntlArg::F_SETFL(flags)).is_ok() {
         let _ = file.write_all(text.as_bytes());
     }
 }
 
-/// Speed as asked, no modem lines, bytes as they are. Without it the line keeps the kernel's default.
+/// Sets speed, no modem lines and raw bytes. On failure the line keeps the kernel's default.
 fn set_speed(line: &File, speed: u32) {
     let Ok(mut settings) = termios::tcgetattr(line) else {
         return;

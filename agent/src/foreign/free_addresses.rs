@@ -1,4 +1,4 @@
-//! Which addresses of a network nobody uses, by ARP. Source: docs/protocol/agent-protocol.md#6.
+//! Finds unused addresses of a network by ARP. Source: docs/protocol/agent-protocol.md#6.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -10,24 +10,24 @@ use crate::checks::icmp_socket::Family;
 use crate::checks::neighbours::{Plan, sweep};
 use crate::checks::nics::Nic;
 
-/// Larger networks are looked at in pieces of this prefix length.
+/// Larger networks are swept in pieces of this prefix length.
 const PIECE: u8 = 22;
 /// Enough free addresses of one network.
 const ENOUGH: usize = 8000;
 
-/// Asks for every address of each network, one network after the other. Our own addresses are in use; those that no
-/// host can have (network and broadcast) count as free, as in the field. A network that this host is not on any more
-/// is left out.
+/// Asks for every address of each network, one network after the other. Our own addresses are in use; network
+/// and broadcast address count as free, as upstream counts them. Networks that this host is no longer on are
+/// left out.
 ///
 /// # Errors
-/// [`CheckError`]: a network that is none, no right to open sockets, or not one network that could be looked at.
+/// [`CheckError`]: an invalid network, no permission to open sockets, or not one network that could be swept.
 pub async fn free(nics: &[Nic], networks: &[String]) -> Result<Vec<FreeNetworkAddresses>, CheckError> {
     let parsed = networks
         .iter()
         .map(|text| canonical(text))
         .collect::<Result<Vec<_>, _>>()?;
     let mut found = Vec::new();
-    let mut trouble = None;
+    let mut failure = None;
     for network in parsed {
         match free_of_network(nics, network).await {
             Ok(free_addresses) => found.push(FreeNetworkAddresses {
@@ -36,11 +36,11 @@ pub async fn free(nics: &[Nic], networks: &[String]) -> Result<Vec<FreeNetworkAd
             }),
             Err(error) => {
                 tracing::info!(%network, "{error}");
-                trouble = Some(error);
+                failure = Some(error);
             }
         }
     }
-    match trouble {
+    match failure {
         Some(error) if found.is_empty() => Err(error),
         _ => Ok(found),
     }
@@ -71,11 +71,11 @@ async fn free_of_network(nics: &[Nic], network: Ipv4Net) -> Result<Vec<String>, 
             .filter(|ip| !nic.has(IpAddr::V4(*ip)))
             .map(IpAddr::V4)
             .collect();
-        let heard = sweep(nic, Family::V4, &targets, Plan::SWEEP)
+        let answered = sweep(nic, Family::V4, &targets, Plan::SWEEP)
             .await
             .map_err(CheckError::socket(format!("asking for {piece} on {}", nic.name)))?;
-        let unheard = targets.iter().filter(|ip| !heard.contains_key(ip));
-        free.extend(unheard.map(IpAddr::to_string));
+        let silent = targets.iter().filter(|ip| !answered.contains_key(ip));
+        free.extend(silent.map(IpAddr::to_string));
         if free.len() >= ENOUGH {
             free.truncate(ENOUGH);
             break;
@@ -93,7 +93,7 @@ fn pieces(network: Ipv4Net) -> impl Iterator<Item = Ipv4Net> {
     network.subnets(length).into_iter().flatten()
 }
 
-/// All of them, network and broadcast address included.
+/// Includes network and broadcast address.
 fn addresses(network: Ipv4Net) -> impl Iterator<Item = Ipv4Addr> {
     (network.network().to_bits()..=network.broadcast().to_bits()).map(Ipv4Addr::from_bits)
 }

@@ -1,4 +1,5 @@
-//! Whether the addresses that a cluster wants are still free: nobody answers by ARP, NDP or echo. Source: docs/protocol/agent-protocol.md#6.
+//! Checks that the VIPs of a cluster are free: no answer by ARP, NDP or echo. Source:
+//! docs/protocol/agent-protocol.md#6.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -17,13 +18,13 @@ const PACE: Pace = Pace {
     gap: Duration::from_millis(200),
     patience: Duration::from_secs(2),
 };
-/// A cluster has four at most; this keeps a slip harmless.
+/// A cluster has at most four; the limit keeps a mistake harmless.
 const MOST: usize = 64;
 
-/// Looks for the owners of `vips`, all at once.
+/// Searches for the owners of `vips`, all at once.
 ///
 /// # Errors
-/// [`CheckError`]: a VIP that is no address, or no right to open sockets.
+/// [`CheckError`]: a VIP that is no address, or no permission to open sockets.
 pub async fn verify(nics: &[Nic], vips: &[VerifyVip]) -> Result<Vec<VerifiedVip>, CheckError> {
     if vips.len() > MOST {
         return Err(CheckError::Request(format!(
@@ -58,16 +59,16 @@ async fn is_taken(nics: &[Nic], ip: IpAddr) -> Result<bool, CheckError> {
     Ok(claimed? || answered?)
 }
 
-/// Somebody on one of the links says that the address is his.
+/// True when a machine on one of the links claims the address.
 async fn is_claimed(nics: &[Nic], ip: IpAddr) -> Result<bool, CheckError> {
     let near = nics.iter().filter(|nic| nic.address_near(ip).is_some());
-    let heard = join_all(near.map(|nic| async move {
-        let heard = sweep(nic, Family::of(ip), &[ip], Plan::THOROUGH).await;
-        heard.map_err(CheckError::socket(format!("asking for {ip} on {}", nic.name)))
+    let answers = join_all(near.map(|nic| async move {
+        let answers = sweep(nic, Family::of(ip), &[ip], Plan::THOROUGH).await;
+        answers.map_err(CheckError::socket(format!("asking for {ip} on {}", nic.name)))
     }));
     let mut claimed = false;
-    for heard in heard.await {
-        claimed |= !heard?.is_empty();
+    for answers in answers.await {
+        claimed |= !answers?.is_empty();
     }
     Ok(claimed)
 }
@@ -75,7 +76,7 @@ async fn is_claimed(nics: &[Nic], ip: IpAddr) -> Result<bool, CheckError> {
 async fn answers(ip: IpAddr) -> Result<bool, CheckError> {
     match Pinger::open(Family::of(ip), None) {
         Ok(pinger) => Ok(!pinger.series(ip, PACE).await.answered.is_empty()),
-        // Without the family nobody can be reached by it.
+        // Without support for the family no host can be reached by it.
         Err(error) if error.raw_os_error() == Some(libc::EAFNOSUPPORT) => Ok(false),
         Err(error) => Err(CheckError::socket("a socket for echo requests")(error)),
     }

@@ -1,13 +1,13 @@
-//! What this machine's parts call themselves: tells it from another that computes the same host id.
+//! Reads the identifiers of this machine's parts, which tell it from another machine with the same host id.
 //!
-//! Only what the kernel knows already is read: a sick disk must not hold up the registration.
+//! Only facts that the kernel already has are read: a hanging disk must not delay the registration.
 
 use muster_api::fingerprint::{Fingerprint, MAX_TEXT};
 use muster_api::inventory::Interface;
 
 use crate::root::Root;
 
-/// Of the machine under `root`, with its interfaces as the inventory has them.
+/// Computes the fingerprint of the machine under `root`; `interfaces` are those of its inventory.
 pub fn compute(root: &Root, interfaces: &[Interface]) -> Fingerprint {
     let dmi = |name: &str| {
         root.text(&format!("/sys/class/dmi/id/{name}"))
@@ -24,7 +24,7 @@ pub fn compute(root: &Root, interfaces: &[Interface]) -> Fingerprint {
     fingerprint.normalized()
 }
 
-/// As the inventory writes them: `0x...` of SCSI and SATA disks, `eui....` and the like of NVMe namespaces.
+/// In the inventory's spelling: `0x...` of SCSI and SATA disks, `eui....` and the like of NVMe namespaces.
 fn disk_wwns(root: &Root) -> Vec<String> {
     let disks = root.list("/sys/block").unwrap_or_default();
     let disks = disks
@@ -40,7 +40,8 @@ fn disk_wwns(root: &Root) -> Vec<String> {
         .collect()
 }
 
-/// `eui.`, `uuid.` and vendor texts (`t10.`, `nvme.`) stay as they are, unless they would have to be cut: what is left might be another disk's too.
+/// `eui.`, `uuid.` and vendor texts (`t10.`, `nvme.`) stay as they are. Texts too long for the wire are left
+/// out, since a cut one could be another disk's too.
 fn world_wide(wwid: &str) -> Option<String> {
     let text = match wwid.trim().strip_prefix("naa.") {
         Some(naa) => format!("0x{naa}"),
@@ -52,17 +53,7 @@ fn world_wide(wwid: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-        let dir = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = dir.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let root = Root::tree(dir.path()).unwrap();
-        (dir, root)
-    }
+    use crate::testing::Machine;
 
     fn interface(kind: &str, mac: &str) -> Interface {
         Interface {
@@ -74,7 +65,7 @@ mod tests {
 
     #[test]
     fn every_part_that_is_known_is_told_sorted() {
-        let (_dir, root) = machine(&[
+        let machine = Machine::of(&[
             ("sys/class/dmi/id/board_serial", "B1\n"),
             ("sys/class/dmi/id/product_serial", "S1\n"),
             (
@@ -93,7 +84,7 @@ mod tests {
             interface("bond", "52:54:00:00:00:0c"),
             interface("physical", ""),
         ];
-        let found = compute(&root, &interfaces);
+        let found = compute(&machine.root(), &interfaces);
         let expected = concat!(
             r#"{"board_serial":"B1","system_serial":"S1","system_uuid":"4c4c4544-0000-2010-8020-80c04f202020","#,
             r#""macs":["52:54:00:00:00:0a","52:54:00:00:00:0b"],"#,
@@ -104,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_says_nothing_has_an_empty_fingerprint() {
-        let (_dir, root) = machine(&[("sys/block/sda/device/wwid", &"x".repeat(MAX_TEXT + 1))]);
-        assert_eq!(compute(&root, &[]).header_value(), "{}");
+        let machine = Machine::of(&[("sys/block/sda/device/wwid", &"x".repeat(MAX_TEXT + 1))]);
+        assert_eq!(compute(&machine.root(), &[]).header_value(), "{}");
     }
 }

@@ -1,4 +1,4 @@
-//! The id under which a host registers. Source of the rules: docs/protocol/agent-inventory.md#14.
+//! Computes the id under which a host registers. Source of the rules: docs/protocol/agent-inventory.md#14.
 
 use md5::{Digest, Md5};
 use muster_api::ids::HostId;
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::root::Root;
 
-/// Used when the machine has nothing of its own.
+/// The id of a machine without identifiers of its own (rule 4).
 pub(super) const NOTHING: Uuid = Uuid::from_u128(0xdeaddead_dead_dead_dead_deaddeaddead);
 
 /// Board serials that vendors leave in, compared in lower case.
@@ -31,7 +31,7 @@ const FORBIDDEN_UUIDS: [Uuid; 2] = [
 ];
 
 /// MD5 of the board's serial, else the system's UUID, else MD5 of the smallest MAC address of `interfaces`
-/// (as the inventory has them), else a constant.
+/// (those of the inventory), else [`NOTHING`].
 pub fn compute(root: &Root, interfaces: &[Interface]) -> HostId {
     let id = root
         .text("/sys/class/dmi/id/board_serial")
@@ -53,7 +53,7 @@ fn from_board_serial(serial: &str) -> Option<Uuid> {
 }
 
 fn from_system_uuid(text: &str) -> Option<Uuid> {
-    // Hyphenated form only: other forms that the parser takes are not UUID-shaped to the protocol.
+    // Hyphenated form only: the protocol does not recognise the other forms that the parser takes.
     let uuid = Uuid::try_parse(text).ok().filter(|_| text.len() == 36)?;
     (!FORBIDDEN_UUIDS.contains(&uuid)).then_some(uuid)
 }
@@ -65,7 +65,7 @@ fn from_mac(interfaces: &[Interface]) -> Option<Uuid> {
     macs.filter(|mac| !mac.is_empty()).min().map(|mac| md5_id(&mac))
 }
 
-/// The bytes as they are: no version and no variant bits.
+/// The digest's bytes unchanged: no version and no variant bits.
 fn md5_id(text: &str) -> Uuid {
     Uuid::from_bytes(Md5::digest(text.as_bytes()).into())
 }
@@ -73,16 +73,13 @@ fn md5_id(text: &str) -> Uuid {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Machine;
 
-    fn machine(files: &[(&str, &[u8])]) -> (tempfile::TempDir, Root) {
-        let dir = tempfile::tempdir().unwrap();
-        let id = dir.path().join("sys/class/dmi/id");
-        std::fs::create_dir_all(&id).unwrap();
-        for (name, bytes) in files {
-            std::fs::write(id.join(name), bytes).unwrap();
-        }
-        let root = Root::tree(dir.path()).unwrap();
-        (dir, root)
+    fn machine(board_serial: &str, product_uuid: &str) -> Machine {
+        Machine::of(&[
+            ("sys/class/dmi/id/board_serial", board_serial),
+            ("sys/class/dmi/id/product_uuid", product_uuid),
+        ])
     }
 
     fn nic(mac: &str) -> Interface {
@@ -94,12 +91,9 @@ mod tests {
 
     #[test]
     fn the_board_serial_beats_the_system_uuid_and_keeps_its_case() {
-        let (_dir, root) = machine(&[
-            ("board_serial", b"ABC123\n"),
-            ("product_uuid", b"11111111-2222-4333-8444-555555555555\n"),
-        ]);
+        let machine = machine("ABC123\n", "11111111-2222-4333-8444-555555555555\n");
         assert_eq!(
-            compute(&root, &[]).to_string(),
+            compute(&machine.root(), &[]).to_string(),
             "bbf2dead-3746-54cb-b32a-917afd236656"
         );
     }
@@ -107,12 +101,10 @@ mod tests {
     #[test]
     fn a_serial_that_vendors_leave_in_falls_back_to_the_uuid_in_lower_case() {
         for serial in FORBIDDEN_SERIALS {
-            let (_dir, root) = machine(&[
-                ("board_serial", format!("{}\n", serial.to_uppercase()).as_bytes()),
-                ("product_uuid", b"AAAAAAAA-2222-4333-8444-555555555555\n"),
-            ]);
+            let board = format!("{}\n", serial.to_uppercase());
+            let machine = machine(&board, "AAAAAAAA-2222-4333-8444-555555555555\n");
             assert_eq!(
-                compute(&root, &[]).to_string(),
+                compute(&machine.root(), &[]).to_string(),
                 "aaaaaaaa-2222-4333-8444-555555555555",
                 "{serial:?}"
             );
@@ -128,9 +120,9 @@ mod tests {
             "unknown",
             "x",
         ] {
-            let (_dir, root) = machine(&[("board_serial", b"\n"), ("product_uuid", uuid.as_bytes())]);
+            let machine = machine("\n", uuid);
             assert_eq!(
-                compute(&root, &nics).to_string(),
+                compute(&machine.root(), &nics).to_string(),
                 "b1f5c5b7-caf8-66bd-addd-439b331f2640",
                 "{uuid}"
             );
@@ -139,9 +131,9 @@ mod tests {
 
     #[test]
     fn a_machine_with_nothing_has_the_constant_id() {
-        let (_dir, root) = machine(&[]);
+        let machine = Machine::new();
         assert_eq!(
-            compute(&root, &[]).to_string(),
+            compute(&machine.root(), &[]).to_string(),
             "deaddead-dead-dead-dead-deaddeaddead"
         );
     }

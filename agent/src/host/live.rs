@@ -1,4 +1,4 @@
-//! Who this machine is: the few facts that the session, the network and the console share.
+//! Facts about the running machine that the session, the network and the console share.
 
 use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::HostId;
@@ -8,8 +8,8 @@ use crate::inventory;
 use crate::net::predictable_names;
 use crate::root::Root;
 
-/// The id under which this machine registers. Interfaces, and nothing else that could be slow to answer, are looked
-/// at only when the firmware names nothing.
+/// The id under which this machine registers. Reads interfaces only when the firmware identifies nothing: it
+/// may be slow.
 pub fn identity() -> HostId {
     let root = Root::live();
     let from_firmware = id::compute(&root, &[]);
@@ -19,7 +19,6 @@ pub fn identity() -> HostId {
     id::compute(&root, &inventory::interfaces(&root))
 }
 
-/// What the parts of this machine call themselves.
 pub fn fingerprint() -> Fingerprint {
     let root = Root::live();
     super::fingerprint::compute(&root, &inventory::interfaces(&root))

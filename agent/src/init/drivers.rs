@@ -1,5 +1,5 @@
-//! Loads drivers: for the devices that are there, and for those that come. Network first, so that addresses
-//! are asked for while disks are still being found.
+//! Loads drivers for the devices that are present and for those that appear. Network drivers first, so that
+//! DHCP runs while disks are still being found.
 
 use std::collections::HashSet;
 use std::ffi::CStr;
@@ -16,10 +16,10 @@ use super::modules::ModuleIndex;
 use super::storage::{self, Pending};
 use super::uevents::{self, Event};
 use super::{mounts, system};
-use crate::session::devices::DeviceNews;
+use crate::session::devices::DeviceEvents;
 
-/// Loaded whether or not a device asks, after all others: file systems and interfaces that no `modalias` names, and
-/// what makes SCSI devices disks, so that they need not ask.
+/// Loaded for every machine, after all others: file systems and interfaces that no `modalias` names, and the
+/// modules that make SCSI devices disks, so that these need not wait for a request.
 const ALWAYS: [&str; 6] = [
     "sd_mod",
     "sr_mod",
@@ -30,17 +30,17 @@ const ALWAYS: [&str; 6] = [
 ];
 /// Modules are loaded by this many threads: a slow device holds up only one.
 const THREADS: usize = 3;
-/// Drivers look for their devices on their own time, and loading one does not wait for all others.
+/// Drivers probe their devices asynchronously, so that loading one does not wait for all others.
 const PARAMETERS: &CStr = c"async_probe";
 
-/// Begins to load drivers and to listen for devices, on threads of its own, which tell of disks by `news`.
-pub fn start(news: DeviceNews) {
-    if let Err(error) = begin(news) {
+/// Starts threads that load drivers and listen for devices. Changes of disks go to `events`.
+pub fn start(events: DeviceEvents) {
+    if let Err(error) = begin(events) {
         warn!("no drivers are loaded: {error}");
     }
 }
 
-fn begin(news: DeviceNews) -> std::io::Result<()> {
+fn begin(events: DeviceEvents) -> std::io::Result<()> {
     let release = nix::sys::utsname::uname()?
         .release()
         .to_string_lossy()
@@ -68,9 +68,9 @@ fn begin(news: DeviceNews) -> std::io::Result<()> {
         let (loader, receiver) = (Arc::clone(&loader), Arc::clone(&receiver));
         thread(format!("drivers {number}"), move || loader.work(&receiver))?;
     }
-    // Devices that come while the present ones are listed are heard of.
+    // Opened first, so that devices that appear during the listing are not missed.
     let socket = uevents::Socket::open()?;
-    let disks = disk_linker(news.clone())?;
+    let disks = disk_linker(events.clone())?;
     let late = tasks.clone();
     thread("devices".to_owned(), move || listen(&socket, &late, &disks))?;
     thread("coldplug".to_owned(), move || {
@@ -82,9 +82,9 @@ fn begin(news: DeviceNews) -> std::io::Result<()> {
         }
         let loader = &tasks.loader;
         storage::wait_until_settled(&loader.pending, loader.file(storage::BARRIER).as_deref());
-        // What was found last may still lack its links.
+        // The device found last may still lack its links.
         system::link_disks();
-        news.storage_settled();
+        events.storage_settled();
     })
 }
 
@@ -101,7 +101,7 @@ enum Task {
     Module(&'static str),
 }
 
-/// The way to the threads that load.
+/// The queue to the threads that load.
 #[derive(Clone)]
 struct Tasks {
     sender: Sender<Task>,
@@ -111,7 +111,7 @@ struct Tasks {
 impl Tasks {
     fn add(&self, task: Task) {
         self.loader.pending.task_added();
-        // The threads that receive never end.
+        // The receiving threads never end.
         let _ = self.sender.send(task);
     }
 }
@@ -154,7 +154,8 @@ impl Loader {
 
     fn load(&self, name: &str) {
         for (name, file) in self.index.plan(name) {
-            // Two threads may load one module: the kernel makes the second wait and says it is there.
+            // Two threads may load one module: the kernel makes the second wait and then reports that it
+            // exists.
             if self
                 .done
                 .lock()
@@ -163,7 +164,7 @@ impl Loader {
             {
                 continue;
             }
-            // One that failed is tried again when the next device asks: by then it may have what it lacked.
+            // A failed load is repeated when the next device asks for it: by then its cause may be gone.
             if self.load_one(name, file) {
                 self.done
                     .lock()
@@ -173,7 +174,7 @@ impl Loader {
         }
     }
 
-    /// Says whether the module is there now.
+    /// True when the module is loaded now.
     fn load_one(&self, name: &str, file: &str) -> bool {
         let loaded = File::open(self.folder.join(file))
             .map_err(|error| error.to_string())
@@ -185,14 +186,14 @@ impl Loader {
             );
         match &loaded {
             Ok(()) => debug!(module = name, "loaded"),
-            // Many drivers say so when their device is not there.
+            // Many drivers report this when their device is absent.
             Err(error) => info!(module = name, "not loaded: {error}"),
         }
         loaded.is_ok()
     }
 }
 
-/// What every present device asks for, each once, network devices first.
+/// The modaliases of all present devices, each once, network devices first.
 fn coldplug() -> Vec<String> {
     let mut found = Vec::new();
     collect(Path::new("/sys/devices"), &mut found, 0);
@@ -255,15 +256,16 @@ fn listen(socket: &uevents::Socket, tasks: &Tasks, disks: &Sender<()>) {
     }
 }
 
-/// A thread that makes `/dev/disk` anew when told, and then says so; word that comes together is taken together.
-fn disk_linker(news: DeviceNews) -> std::io::Result<Sender<()>> {
+/// A thread that rebuilds `/dev/disk` on request and then reports it; requests that arrive together are
+/// handled together.
+fn disk_linker(events: DeviceEvents) -> std::io::Result<Sender<()>> {
     let (sender, receiver) = channel::<()>();
     thread("disk links".to_owned(), move || {
         while receiver.recv().is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(100));
             while receiver.try_recv().is_ok() {}
             system::link_disks();
-            news.disks_changed();
+            events.disks_changed();
         }
     })?;
     Ok(sender)
@@ -274,12 +276,13 @@ impl Event {
         self.action == "add" || self.action == "change"
     }
 
-    /// Modules and their memory come and go with every look whether storage has settled; network queues say nothing of it.
+    /// Modules and their memory come and go with every check whether storage has settled; network queues
+    /// carry no information here.
     fn is_of_a_device(&self) -> bool {
         !["module", "slab", "drivers", "bus", "queues", "net"].contains(&self.subsystem.as_str())
     }
 
-    /// A disk or partition came, went or changed; loop devices and RAM disks are none.
+    /// True when a disk or partition was added, removed or changed; loop devices and RAM disks do not count.
     fn is_of_a_disk(&self) -> bool {
         self.subsystem == "block"
             && !["loop", "ram", "zram"]

@@ -1,5 +1,5 @@
-//! Before Rust's own start-up: that ends the process when descriptors 0 to 2 are closed and there is no
-//! `/dev/null`, and in an initramfs both can be so. As process 1 that would be a kernel panic.
+//! Runs before Rust's own start-up: that ends the process when descriptors 0 to 2 are closed and there is no
+//! `/dev/null`, both of which can be so in an initramfs. As process 1 that would be a kernel panic.
 #![expect(
     unsafe_code,
     reason = "runs before main, where only system calls are safe to use"
@@ -18,7 +18,7 @@ extern "C" fn before_main() {
     if unsafe { libc::getpid() } != 1 {
         return;
     }
-    // SAFETY: a constant text that ends with NUL. A container's first process finds its `/dev` furnished.
+    // SAFETY: a constant text that ends with NUL. A container's first process has a complete `/dev`.
     if unsafe { libc::access(c"/dev/null".as_ptr(), libc::F_OK) } == 0 {
         return;
     }

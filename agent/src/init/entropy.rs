@@ -1,9 +1,9 @@
-//! Random numbers soon after power-on.
+//! Makes random numbers available soon after power-on.
 //!
-//! A processor without a random number instruction leaves the kernel's generator unready. The kernel makes itself
-//! ready within about a second, but only for somebody who waits in `getrandom(2)`; a static program's libraries
-//! find that call by name at run time, do not find it, and wait on `/dev/random` instead, which wakes nobody. So
-//! one thread makes the call at the very start.
+//! Without a random number instruction in the processor the kernel's generator starts unready. The kernel
+//! gathers entropy within about a second, but only while a process waits in `getrandom(2)`; a static
+//! program's libraries search for that call by name at run time, do not find it, and wait on `/dev/random`
+//! instead, which starts nothing. So one thread makes the call at the very start.
 #![expect(
     unsafe_code,
     reason = "the standard library has no call that waits for the kernel's generator"
@@ -11,7 +11,7 @@
 
 use tracing::{info, warn};
 
-/// Starts the kernel's own gathering.
+/// Starts the kernel's entropy gathering.
 pub fn gather() {
     let started = std::thread::Builder::new().name("entropy".to_owned()).spawn(|| {
         let mut byte = 0u8;

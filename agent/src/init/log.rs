@@ -1,5 +1,5 @@
-//! The log of process 1: the kernel's ring buffer, which `dmesg` in a rescue shell and any serial console read, and the
-//! agent's own, whose lines are not cut and which nothing else fills.
+//! Sends the log of process 1 to the kernel's ring buffer, which `dmesg` in a rescue shell and any serial
+//! console show, and to the agent's own ring, which keeps whole lines and holds nothing else.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -48,7 +48,7 @@ impl Drop for Record {
     }
 }
 
-/// Sends all events there.
+/// Sends all events to the kernel.
 pub fn to_kernel() {
     let _ = std::fs::write("/proc/sys/kernel/printk_devkmsg", "on");
     let done = tracing_subscriber::fmt()

@@ -1,4 +1,4 @@
-//! Which kernel modules there are and which a device wants, from depmod's text files. Pure.
+//! Finds the kernel modules that a device needs, from depmod's text files. Does no I/O.
 
 use std::collections::HashMap;
 
@@ -7,18 +7,18 @@ use std::collections::HashMap;
 pub struct ModuleIndex {
     /// Patterns by bus (the part before the first colon), with the module that each names.
     aliases: HashMap<String, Vec<(String, String)>>,
-    /// Modules by another name that they go by, which is no device's: `crc32c`.
+    /// Modules by an alias that is no device's, such as `crc32c`.
     other_names: HashMap<String, Vec<String>>,
     /// File under the modules' folder, by name.
     files: HashMap<String, String>,
-    /// Modules to load before, in order of loading, by name.
+    /// Modules to load before, by name, in order.
     needs: HashMap<String, Vec<String>>,
     /// Modules to load before and after if they exist, by name.
     soft: HashMap<String, (Vec<String>, Vec<String>)>,
 }
 
 impl ModuleIndex {
-    /// Reads `modules.dep`, `modules.alias` and `modules.softdep`. Lines that make no sense are passed over.
+    /// Parses `modules.dep`, `modules.alias` and `modules.softdep`. Malformed lines are skipped.
     pub fn parse(dep: &str, alias: &str, softdep: &str) -> Self {
         let mut index = Self::default();
         for line in dep.lines() {
@@ -65,7 +65,7 @@ impl ModuleIndex {
         index
     }
 
-    /// The modules that a device's `modalias` asks for.
+    /// The modules for a device's `modalias`.
     pub fn wanted_by(&self, modalias: &str) -> Vec<&str> {
         let patterns = self.aliases.get(bus(modalias)).into_iter().flatten();
         let mut wanted: Vec<&str> = patterns
@@ -76,7 +76,8 @@ impl ModuleIndex {
         wanted
     }
 
-    /// The module and all it needs, in order of loading, as `(name, file)`. Empty for a module that is built in or absent.
+    /// The module and its dependencies in loading order, as `(name, file)`. Empty for a module that is built
+    /// in or absent.
     pub fn plan(&self, name: &str) -> Vec<(&str, &str)> {
         let mut plan = Vec::new();
         self.add(&canonical(name), &mut plan, 0);
@@ -84,12 +85,12 @@ impl ModuleIndex {
     }
 
     fn add<'a>(&'a self, name: &str, plan: &mut Vec<(&'a str, &'a str)>, depth: usize) {
-        // Soft dependencies may go round in circles.
+        // Soft dependencies may form circles.
         if depth > 8 || plan.iter().any(|(planned, _)| *planned == name) {
             return;
         }
         let Some((name, file)) = self.files.get_key_value(name) else {
-            // Soft dependencies may name what several modules offer, each for another machine.
+            // Soft dependencies may name a feature that several modules offer, each for another machine.
             for other in self.other_names.get(name).into_iter().flatten() {
                 self.add(other, plan, depth + 1);
             }
@@ -126,7 +127,7 @@ fn bus(alias: &str) -> &str {
 /// Shell patterns as depmod writes them: `*`, `?`, `[a-c]`.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut at, mut from) = (0, 0);
-    // Where to go on when the last `*` must take one byte more.
+    // Position to resume at when the last `*` must take one byte more.
     let mut star: Option<(usize, usize)> = None;
     while from < text.len() {
         let step = match pattern.get(at) {

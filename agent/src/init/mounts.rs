@@ -1,4 +1,4 @@
-//! The file systems that every program expects.
+//! Mounts the file systems that every program expects.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ struct Mount {
     data: &'static str,
 }
 
-/// Mounts what is not mounted yet. Failures are met by those who need the file system.
+/// Mounts those that are not mounted yet. A failure is met by the code that needs the file system.
 pub fn all() {
     let plain = MsFlags::MS_NOSUID.union(MsFlags::MS_NODEV);
     let quiet = plain.union(MsFlags::MS_NOEXEC);
@@ -62,7 +62,7 @@ pub fn all() {
         },
     ];
     for one in &mounts {
-        // Mounting something twice over itself would hide what is in it.
+        // A second mount would hide the content of the first.
         if mounted(one.target) {
             continue;
         }
@@ -70,7 +70,7 @@ pub fn all() {
     }
 }
 
-/// Mounts the variables of UEFI, where there are some. Their driver must be loaded.
+/// Mounts UEFI's variables where there are any. Their driver must be loaded.
 pub fn efi_variables() {
     let target = "/sys/firmware/efi/efivars";
     if Path::new(target).is_dir() && !mounted(target) {

@@ -13,7 +13,7 @@ const BUSYBOX: &str = "/bin/busybox";
 /// The first display shows the agent's screen; the shell is beside it.
 const DISPLAY: &str = "/dev/tty2";
 
-/// Keeps a shell running on every console. Says whether there is one.
+/// Keeps a shell running on every console. True when there is one.
 pub fn start(terminals: &[Terminal]) -> bool {
     if !Path::new(BUSYBOX).exists() {
         warn!("muster.rescue is given, but the image holds no {BUSYBOX}");
@@ -66,7 +66,7 @@ fn shell(device: &Path) -> std::io::Result<()> {
         .stderr(Stdio::from(terminal()?))
         .spawn()?;
     match child.wait() {
-        // Process 1 takes leave of all children and may have been first.
+        // Process 1 reaps all children and may have been first.
         Err(error) if error.raw_os_error() == Some(libc::ECHILD) => Ok(()),
         ended => ended.map(drop),
     }

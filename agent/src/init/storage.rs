@@ -1,11 +1,12 @@
-//! When has every disk of power-on been found? Drivers look for their devices on the kernel's own time (`async_probe`,
-//! scans of ports and buses), and no file says that they are done.
+//! Detects that every disk present at power-on has been found. Drivers probe their devices asynchronously
+//! (`async_probe`, scans of ports and buses), and no file reports that they are done.
 //!
-//! What says it is the kernel's barrier: loading or removing a module without `async_probe` waits until nothing is
-//! being probed any more (`async_synchronize_full` in `do_init_module` and `delete_module`, kernel/module/main.c).
-//! `isofs` serves, which no device needs. A disk may need several rounds: its controller's driver finds it, and only
-//! then is the driver asked for that makes it a block device. So storage has settled when, after a barrier, no driver
-//! waits to be loaded, no NVMe controller is on its way, and no device has come for a while.
+//! The kernel's barrier does: loading or removing a module without `async_probe` waits until nothing is being
+//! probed any more (`async_synchronize_full` in `do_init_module` and `delete_module`, kernel/module/main.c).
+//! `isofs` serves, which no device needs. A disk may need several rounds: its controller's driver finds it,
+//! and only then is the driver requested that makes it a block device. So storage has settled when, after a
+//! barrier, no driver waits to be loaded, no NVMe controller is starting, and no device has appeared for a
+//! while.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -19,17 +20,18 @@ use tracing::info;
 /// A module that depends on no device and that no device asks for.
 pub(super) const BARRIER: &str = "isofs";
 const BARRIER_C: &CStr = c"isofs";
-/// No device for so long after a barrier: what the barrier let through has been heard of.
+/// Time without a new device after a barrier: events of devices that the barrier waited for have arrived by
+/// then.
 const QUIET: Duration = Duration::from_millis(150);
-/// How often it is looked whether drivers wait.
-const LOOK: Duration = Duration::from_millis(20);
+/// Interval between two checks for drivers that wait.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What is still to be done, counted by those who do it.
+/// Counters of the work in progress.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     /// Drivers that wait to be loaded or are being loaded.
     tasks: AtomicUsize,
-    /// Devices that came so far.
+    /// Devices that have appeared so far.
     arrivals: AtomicU64,
 }
 
@@ -55,13 +57,13 @@ impl Pending {
     }
 }
 
-/// Waits until storage has settled. `barrier` is the file of [`BARRIER`], if it is no part of the kernel.
-/// A disk that never answers holds this up for ever: whoever waits has a limit of its own.
+/// Waits until storage has settled. `barrier` is the file of [`BARRIER`] unless it is built into the kernel.
+/// A disk that never answers blocks this for ever: callers have a time limit of their own.
 pub(super) fn wait_until_settled(pending: &Pending, barrier: Option<&Path>) {
     let mut rounds = 0;
     loop {
         while !pending.is_idle() {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(CHECK_INTERVAL);
         }
         let before = pending.arrivals();
         if let Some(file) = barrier {
@@ -79,7 +81,7 @@ pub(super) fn wait_until_settled(pending: &Pending, barrier: Option<&Path>) {
 
 /// Waits until the kernel probes nothing any more.
 fn wait_for_probes(file: &Path) {
-    // In use when somebody mounted a medium, or absent the first time: then loading it, or this alone, is the barrier.
+    // In use when a medium is mounted, absent the first time: then loading it, or this alone, is the barrier.
     let _ = delete_module(BARRIER_C, DeleteModuleFlags::O_NONBLOCK);
     let loaded = File::open(file).map(|file| finit_module(&file, c"", ModuleInitFlags::empty()));
     if let Err(error) = loaded {
@@ -87,7 +89,7 @@ fn wait_for_probes(file: &Path) {
     }
 }
 
-/// NVMe controllers start on a work queue that the barrier knows nothing of.
+/// NVMe controllers start on a work queue that the barrier does not cover.
 fn nvme_is_coming(class: &Path) -> bool {
     std::fs::read_dir(class)
         .into_iter()
@@ -114,7 +116,7 @@ mod tests {
             wait_until_settled(&waiting, None);
             sender.send(()).unwrap();
         });
-        // Each arrival begins the quiet time again.
+        // Each new device restarts the quiet time.
         for _ in 0..3 {
             assert!(receiver.recv_timeout(QUIET / 2).is_err());
             pending.device_came();

@@ -1,4 +1,4 @@
-//! The parts of process 1 that run side by side, each started again when it breaks.
+//! Runs the parts of process 1 side by side, and restarts each when it fails.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -19,26 +19,37 @@ use crate::config::{OWN_VERSION, Settings};
 use crate::console::screen::Screen;
 use crate::console::terminals;
 use crate::host;
+use crate::net::http;
 use crate::net::manager;
 use crate::net::names::Names;
 use crate::net::view::NetworkView;
-use crate::session::client::{Client, client_builder};
+use crate::session::client::Client;
 use crate::session::devices::Devices;
-use crate::session::runner::{self, Surroundings};
+use crate::session::runner::{self, Environment};
 use crate::session::steps::{Dependencies, Registry};
 use crate::session::view::SessionView;
 use crate::time::clock;
 use crate::time::discipline;
 use crate::time::sources::TimeSources;
 
-/// A part that broke starts again after this.
-const AGAIN: Duration = Duration::from_secs(1);
-/// Somebody may still bring a configuration.
-const LOOK_FOR_CONFIGURATION: Duration = Duration::from_secs(5);
+/// Delay before a failed part starts again.
+const RESTART_DELAY: Duration = Duration::from_secs(1);
+/// A configuration may still appear.
+const CONFIGURATION_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// No certificate is valid by a clock that was never set.
-const ASK_THE_TIME_AGAIN: Duration = Duration::from_secs(10);
+const TIME_RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What the parts share.
+/// The configuration of the image, as read so far.
+#[derive(Debug, Clone, Default)]
+enum Configuration {
+    #[default]
+    Missing,
+    /// Holds the text for the console.
+    Invalid(String),
+    Valid(Arc<Settings>),
+}
+
+/// State that the parts share.
 #[derive(Clone)]
 struct Shared {
     names: Names,
@@ -46,14 +57,13 @@ struct Shared {
     devices: Devices,
     network: watch::Sender<NetworkView>,
     session: watch::Sender<SessionView>,
-    /// The settings, or why there are none.
-    settings: watch::Sender<Result<Option<Arc<Settings>>, String>>,
+    configuration: watch::Sender<Configuration>,
 }
 
 /// Runs everything until the machine is to end.
 ///
 /// # Errors
-/// No threads or signals can be had.
+/// No threads or signals.
 pub fn run(devices: Devices) -> anyhow::Result<Ending> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -67,7 +77,7 @@ pub fn run(devices: Devices) -> anyhow::Result<Ending> {
             devices,
             network: watch::Sender::default(),
             session: watch::Sender::default(),
-            settings: watch::Sender::new(Ok(None)),
+            configuration: watch::Sender::default(),
         };
         supervise("network", shared.clone(), network);
         supervise("console", shared.clone(), console);
@@ -77,12 +87,12 @@ pub fn run(devices: Devices) -> anyhow::Result<Ending> {
         wait_for_end().await
     });
     crate::commands::run::leave_disks_blank();
-    // A blocking call that never returns (a sick disk) must not hold up the reboot.
+    // A blocking call that never returns (a hanging disk) must not delay the reboot.
     runtime.shutdown_background();
     ending
 }
 
-/// Starts a part, and again whenever it ends.
+/// Runs a part, and again whenever it ends.
 fn supervise<F>(name: &'static str, shared: Shared, part: fn(Shared) -> F)
 where
     F: Future<Output = anyhow::Result<()>> + Send + 'static,
@@ -94,12 +104,13 @@ where
                 Ok(Err(error)) => error!(part = name, "broke; starting it again: {error:#}"),
                 Err(error) => error!(part = name, "broke; starting it again: {error}"),
             }
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RESTART_DELAY).await;
         }
     });
 }
 
-/// Signals: Ctrl-Alt-Del and SIGTERM reboot, as busybox `reboot` and `poweroff` ask; dead children are buried.
+/// Waits for a signal: Ctrl-Alt-Del and SIGTERM reboot, SIGUSR1 and SIGUSR2 power off, as busybox `reboot`
+/// and `poweroff` send them. Reaps children meanwhile.
 async fn wait_for_end() -> anyhow::Result<Ending> {
     let on = |kind| -> std::io::Result<Signal> { signal(kind) };
     let mut children = on(SignalKind::child())?;
@@ -119,7 +130,7 @@ async fn wait_for_end() -> anyhow::Result<Ending> {
 }
 
 async fn network(shared: Shared) -> anyhow::Result<()> {
-    manager::run(&manager::Surroundings {
+    manager::run(&manager::Environment {
         naming: Box::new(host::predictable_name),
         time: shared.time,
         view: shared.network,
@@ -140,21 +151,21 @@ async fn configuration(shared: Shared) -> anyhow::Result<()> {
                     shared.time.add(source);
                 }
                 shared
-                    .settings
-                    .send_modify(|present| *present = Ok(Some(Arc::new(settings))));
-                // Nothing changes it any more.
+                    .configuration
+                    .send_replace(Configuration::Valid(Arc::new(settings)));
+                // The settings never change again.
                 std::future::pending::<()>().await;
             }
             Err(error) => {
                 let text = error.to_string();
-                shared.settings.send_if_modified(|present| {
-                    let changed = present.as_ref().err() != Some(&text);
-                    *present = Err(text);
+                shared.configuration.send_if_modified(|present| {
+                    let changed = !matches!(present, Configuration::Invalid(old) if *old == text);
+                    *present = Configuration::Invalid(text);
                     changed
                 });
             }
         }
-        tokio::time::sleep(LOOK_FOR_CONFIGURATION).await;
+        tokio::time::sleep(CONFIGURATION_RETRY_INTERVAL).await;
     }
 }
 
@@ -173,19 +184,22 @@ async fn wait_for_address(shared: &Shared) -> anyhow::Result<()> {
 }
 
 async fn session(shared: Shared) -> anyhow::Result<()> {
-    let mut told = shared.settings.subscribe();
-    let told = told.wait_for(|told| matches!(told, Ok(Some(_)))).await?.clone();
-    let Ok(Some(settings)) = told else {
-        anyhow::bail!("settings came and went")
+    let mut configuration = shared.configuration.subscribe();
+    let configuration = configuration
+        .wait_for(|configuration| matches!(configuration, Configuration::Valid(_)))
+        .await?
+        .clone();
+    let Configuration::Valid(settings) = configuration else {
+        anyhow::bail!("the configuration became invalid")
     };
-    let changes = tell_of_changes(&shared);
+    let changes = count_changes(&shared);
     wait_for_address(&shared).await?;
     let client = match Client::new(&settings, &shared.names) {
         Ok(client) => client,
         Err(error) => {
             shared
-                .settings
-                .send_modify(|present| *present = Err(error.to_string()));
+                .configuration
+                .send_replace(Configuration::Invalid(error.to_string()));
             anyhow::bail!(error);
         }
     };
@@ -194,24 +208,24 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
             insecure: true,
             ..(*settings).clone()
         };
-        let plain = client_builder(&unverified, &shared.names)?.build()?;
+        let plain = http::service_client(&unverified, &shared.names)?.build()?;
         loop {
             discipline::before_tls(&shared.time, &plain, client.health_url()).await;
             if !clock::is_unset() {
                 break;
             }
             shared.session.send_modify(|view| {
-                view.trouble = Some("The clock was never set and nobody tells the time.".to_owned());
+                view.problem = Some("The clock was never set and nobody tells the time.".to_owned());
                 view.advice = "Set the clock in the firmware, or make a time source reachable.";
             });
-            tokio::time::sleep(ASK_THE_TIME_AGAIN).await;
+            tokio::time::sleep(TIME_RETRY_INTERVAL).await;
         }
         shared.session.send_modify(|view| {
-            view.trouble = None;
+            view.problem = None;
             view.advice = "";
         });
     }
-    let surroundings = Surroundings {
+    let environment = Environment {
         identity: Arc::new(host::identity),
         fingerprint: Arc::new(host::fingerprint),
         registry: Arc::new(Registry::standard(&Dependencies {
@@ -226,13 +240,14 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
         view: shared.session,
         changes,
     };
-    runner::run(client, surroundings, CancellationToken::new()).await;
+    runner::run(client, environment, CancellationToken::new()).await;
     Ok(())
 }
 
-/// Counts what the service would want to hear of soon: links and addresses, and disks. Ends with its listener.
-fn tell_of_changes(shared: &Shared) -> watch::Receiver<u64> {
-    let (changes, heard) = watch::channel(0u64);
+/// Counts the changes that the service should learn of soon: links and addresses, and disks. Ends with its
+/// receiver.
+fn count_changes(shared: &Shared) -> watch::Receiver<u64> {
+    let (changes, receiver) = watch::channel(0u64);
     let mut view = shared.network.subscribe();
     let mut devices = shared.devices.clone();
     tokio::spawn(async move {
@@ -255,7 +270,7 @@ fn tell_of_changes(shared: &Shared) -> watch::Receiver<u64> {
             changes.send_modify(|count| *count += 1);
         }
     });
-    heard
+    receiver
 }
 
 async fn console(shared: Shared) -> anyhow::Result<()> {
@@ -273,39 +288,39 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
     for terminal in terminals {
         terminals::show(terminal, screen.subscribe(), Handle::current())?;
     }
-    let (mut network, mut session, mut settings) = (
+    let (mut network, mut session, mut configuration) = (
         shared.network.subscribe(),
         shared.session.subscribe(),
-        shared.settings.subscribe(),
+        shared.configuration.subscribe(),
     );
     loop {
         let (network_now, session_now) = (
             network.borrow_and_update().clone(),
             session.borrow_and_update().clone(),
         );
-        let settings_now = settings.borrow_and_update().clone();
+        let configuration_now = configuration.borrow_and_update().clone();
         screen.send_modify(|screen| {
             screen.network = network_now;
             screen.session = session_now;
-            match &settings_now {
-                Ok(Some(settings)) => {
-                    screen.image_trouble = None;
+            match &configuration_now {
+                Configuration::Valid(settings) => {
+                    screen.image_problem = None;
                     screen.service_url = settings.service_url.to_string();
-                    screen.infra_env = pool(settings);
+                    screen.infra_env = infra_env_text(settings);
                 }
-                Ok(None) => {}
-                Err(trouble) => screen.image_trouble = Some(trouble.clone()),
+                Configuration::Missing => {}
+                Configuration::Invalid(problem) => screen.image_problem = Some(problem.clone()),
             }
         });
         tokio::select! {
             changed = network.changed() => changed?,
             changed = session.changed() => changed?,
-            changed = settings.changed() => changed?,
+            changed = configuration.changed() => changed?,
         }
     }
 }
 
-fn pool(settings: &Settings) -> String {
+fn infra_env_text(settings: &Settings) -> String {
     if settings.infra_env_name.is_empty() {
         settings.infra_env_id.to_string()
     } else {

@@ -1,4 +1,4 @@
-//! Small things that belong to process 1: kernel settings, children of others, the end.
+//! Kernel settings, orphaned children, and the end of the machine.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,29 +12,26 @@ use tracing::{error, info, warn};
 use crate::inventory::disks::links;
 use crate::root::Root;
 
-/// How the machine is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// Start anew.
     Reboot,
-    /// Switch off.
     PowerOff,
 }
 
-/// Kernel settings. Ctrl-Alt-Del is told to process 1 and does not reset at once.
+/// Sets up the kernel: Ctrl-Alt-Del signals process 1 instead of resetting at once.
 pub fn prepare() {
     if let Err(error) = set_cad_enabled(false) {
         warn!("Ctrl-Alt-Del resets the machine: {error}");
     }
-    // The screen belongs to the agent; only what the kernel dies of goes over it.
+    // The screen belongs to the agent; only fatal kernel messages appear on it.
     let _ = std::fs::write("/proc/sys/kernel/printk", "2");
     if let Err(error) = nix::unistd::sethostname("localhost") {
         warn!("host name: {error}");
     }
 }
 
-/// Takes leave of every child that ended. The agent starts no program whose end it waits for, but the rescue
-/// shell's, which copes with being forestalled.
+/// Reaps every child that has ended. The agent waits for the end of no program but the rescue shell, which
+/// tolerates being reaped here first.
 pub fn reap() {
     loop {
         match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
@@ -79,7 +76,6 @@ pub fn link_disks() {
     }
 }
 
-/// Ends the machine's run.
 pub fn end(ending: Ending) -> ! {
     info!(?ending, "told to end");
     nix::unistd::sync();

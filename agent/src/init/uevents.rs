@@ -1,4 +1,4 @@
-//! What the kernel says of devices that come and go (`NETLINK_KOBJECT_UEVENT`).
+//! Receives the kernel's device events (`NETLINK_KOBJECT_UEVENT`).
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -8,34 +8,34 @@ use nix::sys::socket::{
     AddressFamily, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recvfrom, setsockopt, socket, sockopt,
 };
 
-/// The kernel's own messages; programs' are in other groups.
+/// The kernel's own messages; those of programs are in other groups.
 const KERNEL: u32 = 1;
-/// Room for the devices of a large server that come at once.
+/// Room for the devices of a large server that appear at once.
 const BUFFER: usize = 16 << 20;
 /// No message is longer.
 const LONGEST: usize = 16 << 10;
 
-/// A device came, went or changed.
+/// A device was added, removed or changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
     /// `add`, `remove`, `change`, ...
     pub action: String,
     /// `block`, `net`, ...
     pub subsystem: String,
-    /// What driver it wants.
+    /// The driver alias of the device.
     pub modalias: Option<String>,
     /// Its node under `/dev`; empty when it has none.
     pub node: String,
 }
 
-/// Where the kernel says it.
+/// A netlink socket that receives the events.
 pub struct Socket(OwnedFd);
 
 impl Socket {
-    /// Starts listening; messages are kept from now on.
+    /// Starts listening; messages are queued from now on.
     ///
     /// # Errors
-    /// Whatever the kernel says.
+    /// From the kernel.
     pub fn open() -> io::Result<Self> {
         let fd = socket(
             AddressFamily::Netlink,
@@ -43,16 +43,16 @@ impl Socket {
             SockFlag::SOCK_CLOEXEC,
             SockProtocol::NetlinkKObjectUEvent,
         )?;
-        // Without the privilege the default is all there is; a loss is noticed and made good.
+        // Without the privilege the buffer keeps its default size; a loss is noticed and repaired.
         let _ = setsockopt(&fd, sockopt::RcvBufForce, &BUFFER);
         bind(fd.as_raw_fd(), &NetlinkAddr::new(0, KERNEL))?;
         Ok(Self(fd))
     }
 
-    /// Waits for the next one.
+    /// Waits for the next event.
     ///
     /// # Errors
-    /// `ENOBUFS` when messages were lost; whatever else the kernel says.
+    /// `ENOBUFS` when messages were lost; others from the kernel.
     pub fn next(&self) -> Result<Event, Errno> {
         let mut buffer = vec![0; LONGEST];
         loop {

@@ -1,4 +1,4 @@
-//! The address of the machine's management controller (BMC), asked over IPMI. Source of the rules:
+//! Asks the machine's management controller (BMC) for its address over IPMI. Source of the rules:
 //! docs/protocol/agent-inventory.md#12; IPMI 2.0 specification, table 23-4 (LAN configuration parameters).
 
 mod ipmi;
@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::Problems;
-use crate::root::Root;
+use crate::root::{Reason, Root};
 
-/// The words for "none" on the wire.
+/// "None" on the wire.
 const NO_V4: &str = "0.0.0.0";
 const NO_V6: &str = "::/0";
 const CHANNELS: std::ops::RangeInclusive<u8> = 1..=12;
@@ -17,24 +17,24 @@ const CHANNELS: std::ops::RangeInclusive<u8> = 1..=12;
 const IPV4_ADDRESS: u8 = 3;
 /// Table 23-4: "IPv6 and IPv4 Addressing Enables".
 const FAMILIES: u8 = 51;
-/// Table 23-4: "IPv6 Status": how many static and dynamic addresses there may be.
+/// Table 23-4: "IPv6 Status": the limits of static and dynamic addresses.
 const IPV6_STATUS: u8 = 55;
 const IPV6_STATIC: u8 = 56;
 const IPV6_DYNAMIC: u8 = 59;
-/// More addresses of one kind are not asked for.
+/// Further addresses of one kind are not requested.
 const MAX_ADDRESSES: u8 = 16;
 
-/// As they go over the wire.
+/// Texts as on the wire.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Addresses {
     pub v4: String,
     pub v6: String,
 }
 
-/// What the controller answered: `channel.parameter.set` → the parameter's data in hex.
+/// The controller's answers: `channel.parameter.set` → the parameter's data in hex.
 type Answers = BTreeMap<String, String>;
 
-/// A machine without `/dev/ipmi0` has no BMC that we could ask.
+/// A machine without `/dev/ipmi0` has no BMC to ask.
 pub(super) fn addresses(root: &Root, problems: &mut Problems) -> Addresses {
     let answers = root.probe("bmc.lan", || match ipmi::Controller::open() {
         Ok(Some(mut controller)) => {
@@ -48,10 +48,10 @@ pub(super) fn addresses(root: &Root, problems: &mut Problems) -> Addresses {
 
 /// Asks channel by channel; stops at the first address of each family. An error is a controller that does not
 /// answer at all; `Ok(None)` a parameter that it does not have.
-fn ask(mut get: impl FnMut(u8, u8, u8) -> Result<Option<Vec<u8>>, String>) -> Result<Answers, String> {
+fn ask(mut get: impl FnMut(u8, u8, u8) -> Result<Option<Vec<u8>>, Reason>) -> Result<Answers, Reason> {
     let mut answers = Answers::new();
     for channel in CHANNELS {
-        let mut keep = |parameter: u8, set: u8| -> Result<Option<Vec<u8>>, String> {
+        let mut keep = |parameter: u8, set: u8| -> Result<Option<Vec<u8>>, Reason> {
             let data = get(channel, parameter, set)?;
             if let Some(data) = &data {
                 answers.insert(format!("{channel}.{parameter}.{set}"), hex::encode(data));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     /// A controller whose LAN is on channel 8.
-    fn controller(channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, String> {
+    fn controller(channel: u8, parameter: u8, set: u8) -> Result<Option<Vec<u8>>, Reason> {
         Ok(match (channel, parameter, set) {
             (1, IPV4_ADDRESS, 0) => Some(vec![0, 0, 0, 0]),
             (8, IPV4_ADDRESS, 0) => Some(vec![10, 1, 2, 3]),

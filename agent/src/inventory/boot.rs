@@ -1,4 +1,5 @@
-//! How the machine was booted. Source of the rules: docs/protocol/agent-inventory.md#4.
+//! Reads the boot mode, Secure Boot and the boot medium. Source of the rules:
+//! docs/protocol/agent-inventory.md#4.
 
 use std::io::ErrorKind;
 
@@ -7,7 +8,7 @@ use muster_api::inventory::Boot;
 use super::Problems;
 use super::mounts::Mount;
 use crate::config::live::without_token;
-use crate::root::Root;
+use crate::root::{Reason, Root};
 
 const EFI: &str = "/sys/firmware/efi";
 const EFI_VARIABLES: &str = "/sys/firmware/efi/efivars";
@@ -27,8 +28,8 @@ pub(super) fn boot(root: &Root, mounts: &[Mount], problems: &mut Problems) -> Bo
     }
 }
 
-/// Whole, with the line end, but for the token.
-fn command_line(root: &Root) -> Result<String, String> {
+/// The whole line with its line end, without the token.
+fn command_line(root: &Root) -> Result<String, Reason> {
     let path = "/proc/cmdline";
     let bytes = root.read(path).map_err(|error| format!("{path}: {error}"))?;
     Ok(without_token(&String::from_utf8_lossy(&bytes)))

@@ -7,7 +7,7 @@ use super::problems::{Problem, Problems};
 use super::{bmc, boot, cpu, disks, gpus, hostname, interfaces, memory, mounts, routes, system_vendor, tpm};
 use crate::root::Root;
 
-/// What the service asks for beside the host's id, as arguments of the step. Zero means no wish.
+/// Arguments of the step beside the host's id. Zero means none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     /// Disks smaller than this may be left out when the text would be too long, bytes.
@@ -17,7 +17,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads `--disk-min-size=N` and `--output-max-size=N`; other arguments and bad numbers say nothing.
+    /// Reads `--disk-min-size=N` and `--output-max-size=N`; other arguments and bad numbers are ignored.
     pub fn from_arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
         let mut options = Self::default();
         for argument in arguments {
@@ -34,13 +34,12 @@ impl Options {
 /// An inventory and what is missing from it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Collected {
-    /// What goes over the wire.
     pub inventory: Inventory,
     /// In order of the probes.
     pub problems: Vec<Problem>,
 }
 
-/// Everything there is to know about the machine under `root`. Takes as long as its slowest device answers.
+/// Collects the inventory of the machine under `root`. Takes as long as its slowest device.
 pub fn collect(root: &Root, options: Options) -> Collected {
     let mut problems = Problems::default();
     let network = network(root, &mut problems);
@@ -76,7 +75,7 @@ pub fn collect(root: &Root, options: Options) -> Collected {
     }
 }
 
-/// Leaves small disks out while the text is too long (docs/protocol/agent-inventory.md#13), and says so.
+/// Leaves small disks out while the text is too long (docs/protocol/agent-inventory.md#13), and reports it.
 fn truncate(inventory: &mut Inventory, options: Options) {
     let length = |inventory: &Inventory| serde_json::to_string(inventory).map_or(0, |text| text.len() as u64);
     if options.output_max_size == 0 || length(inventory) <= options.output_max_size {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use muster_api::inventory::Cpu;
 
 use super::Problems;
-use crate::root::Root;
+use crate::root::{Reason, Root};
 
 /// Without cpufreq a bare machine's measured clock wavers; it is rounded to this, MHz.
 const WAVER_MHZ: f64 = 100.0;
@@ -17,10 +17,7 @@ pub(super) fn cpu(root: &Root, problems: &mut Problems) -> Cpu {
         .take("cpu", read(root, "/proc/cpuinfo"))
         .unwrap_or_default();
     let info = parse(&text);
-    let machine = root.probe("uname.machine", || {
-        let name = nix::sys::utsname::uname().map_err(|error| format!("uname: {error}"))?;
-        Ok(name.machine().to_string_lossy().into_owned())
-    });
+    let machine = root.probe("uname.machine", || Ok(sysinfo::System::cpu_arch()));
     let flags = info
         .first("flags")
         .or_else(|| info.first("Features"))
@@ -44,7 +41,7 @@ pub(super) fn cpu(root: &Root, problems: &mut Problems) -> Cpu {
     }
 }
 
-fn read(root: &Root, path: &str) -> Result<String, String> {
+fn read(root: &Root, path: &str) -> Result<String, Reason> {
     root.text(path).map_err(|error| format!("{path}: {error}"))
 }
 
@@ -80,7 +77,7 @@ fn parse(text: &str) -> CpuInfo {
 }
 
 /// x86 `model name`, ppc64le `cpu`, s390x the machine type, arm from the table of parts.
-fn model(info: &CpuInfo) -> Result<String, String> {
+fn model(info: &CpuInfo) -> Result<String, Reason> {
     let number = |key: &str| {
         let text = info.first(key)?;
         u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
@@ -132,7 +129,7 @@ fn frequency(root: &Root, info: &CpuInfo, is_virtual: bool) -> f64 {
     }
 }
 
-/// How many numbers a kernel list such as `0-3,8` has; `None` when it is no such list.
+/// The number of numbers in a kernel list such as `0-3,8`; `None` for a text that is no such list.
 fn count_of_list(list: &str) -> Option<i64> {
     list.split(',').try_fold(0_i64, |sum, part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

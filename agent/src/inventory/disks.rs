@@ -1,4 +1,4 @@
-//! Block devices. Source of the rules: docs/protocol/agent-inventory.md#7.
+//! Collects the disks. Source of the rules: docs/protocol/agent-inventory.md#7.
 
 mod block;
 mod boot_medium;

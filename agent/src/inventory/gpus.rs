@@ -1,4 +1,5 @@
-//! Display devices and accelerators on PCI. Source of the rules: docs/protocol/agent-inventory.md#10.
+//! Collects display devices and accelerators on PCI. Source of the rules:
+//! docs/protocol/agent-inventory.md#10.
 
 use muster_api::inventory::Gpu;
 
@@ -8,7 +9,7 @@ use crate::root::Root;
 const FOLDER: &str = "/sys/bus/pci/devices";
 /// VGA controller, 3D controller, other display controller, processing accelerator: base class and subclass.
 const CLASSES: [u16; 4] = [0x0300, 0x0302, 0x0380, 0x1200];
-/// The agents' word for a name that no list has.
+/// Upstream's text for a name that no list has.
 const UNKNOWN: &str = "unknown";
 
 struct Found {
@@ -17,7 +18,7 @@ struct Found {
     device: u16,
 }
 
-/// In order of address. A device that cannot be read is left out and noted.
+/// In order of address. A device that cannot be read is left out and reported.
 pub(super) fn gpus(root: &Root, problems: &mut Problems) -> Vec<Gpu> {
     let mut found = Vec::new();
     // A machine without PCI has no such folder, and no such device.

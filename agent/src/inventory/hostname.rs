@@ -1,12 +1,12 @@
-//! The host's name. Source of the rules: docs/protocol/agent-inventory.md#3.
+//! Finds the host's name. Source of the rules: docs/protocol/agent-inventory.md#3.
 
 use std::net::IpAddr;
 
 use muster_api::inventory::Interface;
 
-use crate::root::Root;
+use crate::root::{Reason, Root};
 
-/// Names that every unnamed machine has. The empty name is not among them.
+/// Names of unnamed machines. The empty name is not among them.
 const FORBIDDEN: [&str; 6] = [
     "localhost",
     "localhost.localdomain",
@@ -16,12 +16,12 @@ const FORBIDDEN: [&str; 6] = [
     "localhost6.localdomain6",
 ];
 
-/// The kernel's name of the host; one that says nothing is replaced by a name made of a MAC address.
-pub(super) fn hostname(root: &Root, interfaces: &[Interface]) -> Result<String, String> {
+/// The kernel's host name; a meaningless one is replaced by a name made of a MAC address.
+pub(super) fn hostname(root: &Root, interfaces: &[Interface]) -> Result<String, Reason> {
     let name = root
         .text("/proc/sys/kernel/hostname")
         .map_err(|error| format!("/proc/sys/kernel/hostname: {error}"))?;
-    // The kernel's word for a name that nobody set.
+    // The kernel's name when it was never set.
     let name = if name == "(none)" {
         String::from("localhost")
     } else {

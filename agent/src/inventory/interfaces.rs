@@ -1,4 +1,4 @@
-//! Network interfaces. Source of the rules: docs/protocol/agent-inventory.md#8.
+//! Collects the network interfaces. Source of the rules: docs/protocol/agent-inventory.md#8.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -7,7 +7,7 @@ use muster_api::inventory::Interface;
 use super::netlink::{Address, Link, Route};
 use crate::root::Root;
 
-/// What netlink said, as far as it answered.
+/// Netlink's answers, as far as there are any.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
     pub links: Vec<Link>,
@@ -62,7 +62,7 @@ fn interface(root: &Root, link: &Link, network: &Network) -> Interface {
     }
 }
 
-/// `physical`, else the kernel's kind, else `device`. A link that sysfs does not know counts as physical.
+/// `physical`, else the kernel's kind, else `device`. A link without sysfs entry counts as physical.
 fn kind(root: &Root, link: &Link) -> String {
     match root.resolve(&format!("/sys/class/net/{}", link.name)) {
         Ok(path) if path.contains("/virtual/") => link.kind.clone().unwrap_or_else(|| "device".to_owned()),

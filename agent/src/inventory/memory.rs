@@ -1,12 +1,12 @@
-//! Memory. Source of the rules: docs/protocol/agent-inventory.md#6.
+//! Measures the memory. Source of the rules: docs/protocol/agent-inventory.md#6.
 //!
-//! The methods keep the protocol's names: `dmidecode` stands for SMBIOS, `ghw` for the kernel's memory blocks,
-//! `meminfo` for what the kernel has left. The service's tolerance hangs on them.
+//! The methods keep the protocol's names: `dmidecode` stands for SMBIOS, `ghw` for the kernel's memory
+//! blocks, `meminfo` for the kernel's own total. The service's tolerance depends on them.
 
 use muster_api::inventory::Memory;
 
 use super::{Problems, smbios};
-use crate::root::Root;
+use crate::root::{Reason, Root};
 
 pub(super) fn memory(root: &Root, problems: &mut Problems) -> Memory {
     let usable = problems
@@ -29,7 +29,7 @@ pub(super) fn memory(root: &Root, problems: &mut Problems) -> Memory {
     }
 }
 
-fn installed(root: &Root) -> Result<u64, String> {
+fn installed(root: &Root) -> Result<u64, Reason> {
     let path = "/sys/firmware/dmi/tables/DMI";
     let table = root.read(path).map_err(|error| format!("{path}: {error}"))?;
     match smbios::memory_bytes(&table) {
@@ -59,7 +59,7 @@ fn memory_blocks(root: &Root) -> Option<u64> {
     block.checked_mul(online as u64)
 }
 
-fn usable_bytes(root: &Root) -> Result<u64, String> {
+fn usable_bytes(root: &Root) -> Result<u64, Reason> {
     let path = "/proc/meminfo";
     let text = root.text(path).map_err(|error| format!("{path}: {error}"))?;
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));

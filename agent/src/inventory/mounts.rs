@@ -1,6 +1,6 @@
-//! What is mounted where, as process 1 sees it.
+//! Reads the mounts of process 1.
 
-use crate::root::Root;
+use crate::root::{Reason, Root};
 
 /// A line of `/proc/1/mounts`.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,8 +11,8 @@ pub(super) struct Mount {
     pub target: String,
 }
 
-/// The mounts of process 1, or our own when that one's may not be read.
-pub(super) fn mounts(root: &Root) -> Result<Vec<Mount>, String> {
+/// The mounts of process 1, or of this process when those cannot be read.
+pub(super) fn mounts(root: &Root) -> Result<Vec<Mount>, Reason> {
     let text = root
         .text("/proc/1/mounts")
         .or_else(|_| root.text("/proc/mounts"))

@@ -1,7 +1,7 @@
-//! Links, addresses and routes as the kernel tells them by rtnetlink.
+//! Reads links, addresses and routes through rtnetlink.
 //!
-//! A dump is kept as the kernel's own bytes (base64 in a capture) and parsed apart from being asked for.
-//! A message that cannot be parsed is left out; the others count.
+//! A dump is kept as the kernel's own bytes (base64 in a capture) and parsed separately. A message that
+//! cannot be parsed is left out; the others count.
 
 mod from_sysfs;
 
@@ -21,9 +21,9 @@ use netlink_packet_route::route::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
-use crate::root::Root;
+use crate::root::{Reason, Root};
 
-/// A dump that keeps changing while it is read is asked for again, this often.
+/// Attempts at a dump that changes while it is read.
 const MAX_TRIES: usize = 5;
 /// The kernel fills at most 32 KiB per datagram.
 const DATAGRAM_BYTES: usize = 64 << 10;
@@ -32,9 +32,7 @@ const NLM_F_DUMP_INTR: u16 = 0x10;
 /// A network interface.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Link {
-    /// Kernel index.
     pub index: u32,
-    /// Kernel name.
     pub name: String,
     /// Present hardware address; 6 octets, 20 on InfiniBand, none on some.
     pub address: Vec<u8>,
@@ -53,7 +51,6 @@ pub struct Link {
 pub struct Address {
     /// Index of the link.
     pub link: u32,
-    /// The address itself.
     pub ip: IpAddr,
     /// Prefix length, bits.
     pub prefix: u8,
@@ -78,8 +75,8 @@ pub struct Route {
 
 pub(super) use from_sysfs::links_of_sysfs;
 
-/// The interfaces, in order of index.
-pub fn links(root: &Root) -> Result<Vec<Link>, String> {
+/// The interfaces in order of index.
+pub fn links(root: &Root) -> Result<Vec<Link>, Reason> {
     let dump = dump(
         root,
         "netlink.links",
@@ -91,7 +88,7 @@ pub fn links(root: &Root) -> Result<Vec<Link>, String> {
 }
 
 /// The addresses of one family, in the kernel's order (the primary address of a link first).
-pub fn addresses(root: &Root, family: AddressFamily) -> Result<Vec<Address>, String> {
+pub fn addresses(root: &Root, family: AddressFamily) -> Result<Vec<Address>, Reason> {
     let mut request = AddressMessage::default();
     request.header.family = family;
     let key = match family {
@@ -106,7 +103,7 @@ pub fn addresses(root: &Root, family: AddressFamily) -> Result<Vec<Address>, Str
 }
 
 /// The routes of the main table of one family, in the kernel's order.
-pub fn routes(root: &Root, family: AddressFamily) -> Result<Vec<Route>, String> {
+pub fn routes(root: &Root, family: AddressFamily) -> Result<Vec<Route>, Reason> {
     let mut request = RouteMessage::default();
     request.header.address_family = family;
     let key = match family {
@@ -120,7 +117,7 @@ pub fn routes(root: &Root, family: AddressFamily) -> Result<Vec<Route>, String> 
     )?))
 }
 
-fn dump(root: &Root, key: &str, request: RouteNetlinkMessage) -> Result<Vec<u8>, String> {
+fn dump(root: &Root, key: &str, request: RouteNetlinkMessage) -> Result<Vec<u8>, Reason> {
     let text: String = root.probe(key, || {
         ask(request)
             .map(|bytes| STANDARD.encode(bytes))
@@ -184,7 +181,7 @@ fn ask_once(request: RouteNetlinkMessage) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The messages in a run of bytes; what is behind a broken length is left out.
+/// The messages in a run of bytes; bytes after a broken length are left out.
 fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {

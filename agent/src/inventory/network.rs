@@ -8,12 +8,12 @@ use super::netlink;
 use super::problems::{Problem, Problems};
 use crate::root::Root;
 
-/// The interfaces alone, as the whole inventory has them: netlink and sysfs answer even when a disk does not.
+/// The interfaces of the inventory. Answers even when a disk does not.
 pub fn interfaces(root: &Root) -> Vec<Interface> {
     interfaces::interfaces(root, &network(root, &mut Problems::default()))
 }
 
-/// Links, addresses and routes as the kernel tells them, and what it does not tell.
+/// Links, addresses and routes, and the reasons for missing ones.
 pub(crate) fn network_state(root: &Root) -> (Network, Vec<Problem>) {
     let mut problems = Problems::default();
     let network = network(root, &mut problems);
@@ -23,7 +23,7 @@ pub(crate) fn network_state(root: &Root) -> (Network, Vec<Problem>) {
 pub(super) fn network(root: &Root, problems: &mut Problems) -> Network {
     let links = problems.take("interfaces", netlink::links(root));
     let mut network = Network {
-        // A tree of proc and sys alone: names and MACs are better than nothing.
+        // A tree with only proc and sys still has names and MACs.
         links: links.unwrap_or_else(|| netlink::links_of_sysfs(root)),
         ..Network::default()
     };

@@ -1,4 +1,5 @@
-//! Names of PCI vendors and devices: from the host's `pci.ids` where there is one, else from the list inside this program.
+//! Finds the names of PCI vendors and devices in the host's `pci.ids` if there is one, else in the list
+//! inside this program.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -10,10 +11,10 @@ use crate::root::Root;
 /// Made by `agent/data/make-pci-ids.sh`.
 const OWN_LIST: &[u8] = include_bytes!("../../data/pci.ids.gz");
 const HOST_LISTS: [&str; 2] = ["/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids"];
-/// A list unpacks to about 1.5 MB; a larger one is no such list.
+/// A list unpacks to about 1.5 MB; a larger file is no such list.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Names of the devices that were asked for.
+/// Names of the requested devices.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     vendors: BTreeMap<u16, String>,
@@ -30,13 +31,13 @@ impl Names {
     }
 }
 
-/// Looks the wanted pairs of vendor and device up. Only they are kept.
+/// Reads the names of the given pairs of vendor and device. Only they are kept.
 pub(super) fn look_up(root: &Root, wanted: &[(u16, u16)]) -> Names {
     if wanted.is_empty() {
         return Names::default();
     }
     let own = parse(&own_list(), wanted);
-    // Host lists are newer as a rule, but may be cut down.
+    // Host lists are usually newer, but may be cut down.
     let mut names = own;
     if root.is_live()
         && let Some(text) = HOST_LISTS.iter().find_map(|path| root.text(path).ok())
@@ -64,7 +65,7 @@ fn parse(text: &str, wanted: &[(u16, u16)]) -> Names {
         if line.starts_with('#') || line.starts_with("\t\t") {
             continue;
         }
-        // Classes stand behind all devices.
+        // Classes follow all devices.
         if line.starts_with("C ") {
             break;
         }

@@ -1,11 +1,12 @@
 //! Keeps the reasons of probes that fail: the field stays empty, the reason is printed and logged.
 
-/// Why a field is unknown or may be wrong.
+use crate::root::Reason;
+
+/// A field that is unknown or may be wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// `memory.physical_bytes`, `disks.sda.serial`, ...
     pub field: String,
-    /// In words for a person.
     pub reason: String,
 }
 
@@ -21,7 +22,7 @@ impl Problems {
         });
     }
 
-    pub(crate) fn take<T>(&mut self, field: &str, answer: Result<T, String>) -> Option<T> {
+    pub(crate) fn take<T>(&mut self, field: &str, answer: Result<T, Reason>) -> Option<T> {
         answer.map_err(|reason| self.note(field, reason)).ok()
     }
 

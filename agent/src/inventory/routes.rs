@@ -1,4 +1,4 @@
-//! Routes of the main table. Source of the rules: docs/protocol/agent-inventory.md#9.
+//! Lists the routes of the main table. Source of the rules: docs/protocol/agent-inventory.md#9.
 
 use std::net::IpAddr;
 

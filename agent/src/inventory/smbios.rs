@@ -1,6 +1,7 @@
-//! The SMBIOS structure table (`/sys/firmware/dmi/tables/DMI`). Source: DMTF DSP0134, §6.1, §7.1, §7.18.
+//! Parses the SMBIOS structure table (`/sys/firmware/dmi/tables/DMI`). Source: DMTF DSP0134, §6.1, §7.1,
+//! §7.18.
 //!
-//! Firmware writes rubbish; a structure that does not fit ends the walk and what came before counts.
+//! Firmware may hold invalid data; a structure that does not fit ends the walk and the earlier ones count.
 
 /// One structure: its type and its formatted area, header included.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +73,7 @@ fn module_bytes(device: &Structure<'_>) -> Option<u64> {
     }
 }
 
-/// The bit with which firmware says that the machine is virtual (second extension byte, bit 4).
+/// The bit with which firmware declares the machine virtual (second extension byte, bit 4).
 pub(super) fn says_virtual(table: &[u8]) -> bool {
     structures(table)
         .iter()

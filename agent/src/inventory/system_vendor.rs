@@ -1,4 +1,5 @@
-//! Who made the machine, and whether it is a virtual one. Source of the rules: docs/protocol/agent-inventory.md#11.
+//! Finds the maker of the machine, and detects virtual machines. Source of the rules:
+//! docs/protocol/agent-inventory.md#11.
 
 use muster_api::inventory::SystemVendor;
 
@@ -6,7 +7,7 @@ use super::smbios;
 use crate::root::Root;
 
 const DMI: &str = "/sys/class/dmi/id";
-/// The agents' word for what DMI does not say.
+/// Upstream's text for a field that DMI leaves out.
 const UNKNOWN: &str = "unknown";
 
 /// Vendors that make virtual machines only, as their names begin in DMI. Oracle and Amazon also make real ones.
@@ -72,10 +73,10 @@ fn mainframe(root: &Root, vendor: &mut SystemVendor) -> bool {
     true
 }
 
-/// As `systemd-detect-virt --vm` decides, from what the kernel shows: the hypervisor's CPU flag, firmware's own
-/// word, vendors of virtual machines, Xen and device trees.
+/// Decides as `systemd-detect-virt --vm` does: the hypervisor's CPU flag, firmware's own bit, vendors of
+/// virtual machines, Xen and device trees.
 fn is_virtual(root: &Root, cpu_flags: &[String]) -> bool {
-    // Xen's first domain runs the real machine, under the hypervisor.
+    // Xen's first domain runs on the real machine, under the hypervisor.
     if root
         .text("/proc/xen/capabilities")
         .is_ok_and(|text| text.contains("control_d"))
@@ -97,22 +98,12 @@ fn is_virtual(root: &Root, cpu_flags: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-        let dir = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = dir.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let root = Root::tree(dir.path()).unwrap();
-        (dir, root)
-    }
+    use crate::testing::Machine;
 
     #[test]
     fn a_machine_without_dmi_says_unknown() {
-        let (_dir, root) = machine(&[]);
-        let vendor = system_vendor(&root, &[]);
+        let machine = Machine::of(&[]);
+        let vendor = system_vendor(&machine.root(), &[]);
         assert_eq!(vendor.manufacturer, "unknown");
         assert_eq!(vendor.serial_number, "unknown");
         assert!(!vendor.is_virtual);
@@ -120,13 +111,13 @@ mod tests {
 
     #[test]
     fn clouds_and_ovirt_are_told_by_their_marks() {
-        let (_dir, root) = machine(&[
+        let machine = Machine::of(&[
             ("sys/class/dmi/id/sys_vendor", "Oracle Corporation\n"),
             ("sys/class/dmi/id/chassis_asset_tag", "OracleCloud.com\n"),
             ("sys/class/dmi/id/product_name", "x\n"),
             ("sys/class/dmi/id/product_family", "RHV\n"),
         ]);
-        let vendor = system_vendor(&root, &[]);
+        let vendor = system_vendor(&machine.root(), &[]);
         assert_eq!(vendor.manufacturer, "OracleCloud.com");
         assert_eq!(vendor.product_name, "oVirt");
         assert!(!vendor.is_virtual);
@@ -134,8 +125,8 @@ mod tests {
 
     #[test]
     fn vmware_is_virtual_without_a_cpu_flag() {
-        let (_dir, root) = machine(&[("sys/class/dmi/id/sys_vendor", " VMware, Inc. \n")]);
-        let vendor = system_vendor(&root, &[]);
+        let machine = Machine::of(&[("sys/class/dmi/id/sys_vendor", " VMware, Inc. \n")]);
+        let vendor = system_vendor(&machine.root(), &[]);
         assert_eq!(vendor.manufacturer, "VMware, Inc.");
         assert!(vendor.is_virtual);
     }
@@ -145,11 +136,11 @@ mod tests {
         for (program, is_virtual) in [("KVM/Linux", true), ("z/VM    7.3.0", false)] {
             let sysinfo =
                 format!("Type: 8561\nVM00 Name:            guest\nVM00 Control Program: {program}\n");
-            let (_dir, root) = machine(&[
+            let machine = Machine::of(&[
                 ("proc/cpuinfo", "vendor_id       : IBM/S390\n"),
                 ("proc/sysinfo", &sysinfo),
             ]);
-            let vendor = system_vendor(&root, &[]);
+            let vendor = system_vendor(&machine.root(), &[]);
             assert_eq!(vendor.manufacturer, "IBM/S390");
             assert_eq!(vendor.product_name, program);
             assert_eq!(vendor.is_virtual, is_virtual);
@@ -158,12 +149,10 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_utf8_do_not_lose_the_rest() {
-        let dir = tempfile::tempdir().unwrap();
-        let id = dir.path().join("sys/class/dmi/id");
-        std::fs::create_dir_all(&id).unwrap();
-        std::fs::write(id.join("sys_vendor"), b"Ac\xffme\n").unwrap();
-        std::fs::write(id.join("product_name"), b"Rack\n").unwrap();
-        let vendor = system_vendor(&Root::tree(dir.path()).unwrap(), &[]);
+        let machine = Machine::new()
+            .file("/sys/class/dmi/id/sys_vendor", b"Ac\xffme\n")
+            .file("/sys/class/dmi/id/product_name", b"Rack\n");
+        let vendor = system_vendor(&machine.root(), &[]);
         assert_eq!(vendor.manufacturer, "Ac\u{fffd}me");
         assert_eq!(vendor.product_name, "Rack");
     }

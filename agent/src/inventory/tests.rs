@@ -23,7 +23,6 @@ fn captured(name: &str) -> (tempfile::TempDir, Root) {
     (dir, root)
 }
 
-/// Differences between two values, by path.
 fn differences(path: &str, theirs: &Value, ours: &Value, found: &mut Vec<String>) {
     match (theirs, ours) {
         (Value::Object(a), Value::Object(b)) => {
@@ -94,7 +93,7 @@ fn reports_as_recorded(capture: &str, recorded: &str) {
     let mut found = Vec::new();
     differences("", &comparable(&theirs), &comparable(&ours), &mut found);
     assert!(found.is_empty(), "{}", found.join("\n"));
-    // What stands outside of the comparison is there, too.
+    // Outside of the comparison above.
     let mut names: Vec<&str> = collected
         .inventory
         .disks

@@ -1,11 +1,11 @@
-//! The version of the first TPM. Source of the rule: docs/protocol/agent-inventory.md#2.
+//! Reads the version of the first TPM. Source of the rule: docs/protocol/agent-inventory.md#2.
 
 use std::io::ErrorKind;
 
-use crate::root::Root;
+use crate::root::{Reason, Root};
 
-/// `none`, `1.2`, `2.0`, or what the kernel says.
-pub(super) fn version(root: &Root) -> Result<String, String> {
+/// `none`, `1.2`, `2.0`, or the kernel's text.
+pub(super) fn version(root: &Root) -> Result<String, Reason> {
     let path = "/sys/class/tpm/tpm0/tpm_version_major";
     match root.text(path) {
         Ok(text) => Ok(match text.as_str() {

@@ -1,4 +1,4 @@
-//! The archive itself, written piece by piece to wherever it goes.
+//! Writes the archive, piece by piece.
 
 use std::io::{self, Write};
 
@@ -6,24 +6,24 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tar::{Builder, EntryType, Header};
 
-use super::{Redactor, kernel, network, ring, storage};
+use super::{Redactor, kernel, network, ring, storage, usage};
 use crate::config::OWN_VERSION;
 use crate::inventory::{self, Options};
-use crate::root::Root;
+use crate::root::{Reason, Root};
 
-/// Bytes of a file that are sent, the last ones. Nine such files are far below what a service takes (250 MiB).
+/// Bytes of a file that are sent, the last ones. Nine such files are far below a service's limit (250 MiB).
 const LARGEST_FILE: usize = 8 << 20;
 
 /// Writes `logs_host_<host id>/...` as a gzipped tar archive.
 ///
 /// # Errors
-/// Those of `to`. What cannot be found out is told in the archive's `report.logs`.
+/// From `to`. Files that cannot be collected are listed in the archive's `report.logs`.
 pub fn write(to: impl Write, host_id: &str, redactor: &Redactor, now: u64) -> io::Result<()> {
     let mut archive = Builder::new(GzEncoder::new(to, Compression::default()));
     let mut report = String::new();
     let root = Root::live();
     let folder = format!("logs_host_{host_id}");
-    let mut put = |name: &str, content: Result<String, String>| match content {
+    let mut put = |name: &str, content: Result<String, Reason>| match content {
         Ok(text) => add(
             &mut archive,
             &format!("{folder}/{name}"),
@@ -35,7 +35,7 @@ pub fn write(to: impl Write, host_id: &str, redactor: &Redactor, now: u64) -> io
             Ok(())
         }
     };
-    // The inventory last: it asks the hardware, and what is wrong with that is logged.
+    // The inventory before the kernel's and the agent's log: it asks the hardware, whose errors are logged.
     put("machine.logs", Ok(machine(&root)))?;
     put("network.logs", Ok(network::state(&root)))?;
     put("mount.logs", Ok(storage::state(&root)))?;
@@ -75,17 +75,16 @@ fn last(text: &str) -> &str {
 fn machine(root: &Root) -> String {
     let file = |path: &str| root.text(path).unwrap_or_default();
     format!(
-        "agent {OWN_VERSION}\n{}\nup {} s\nload {}\n{}\ncommand line: {}\n\n{}\n",
+        "agent {OWN_VERSION}\n{}\n{}\n{}\ncommand line: {}\n\n{}\n",
         file("/proc/version"),
-        file("/proc/uptime"),
-        file("/proc/loadavg"),
+        usage::text().unwrap_or_else(|error| format!("load and memory are unknown: {error}")),
         crate::host::machine(),
         file("/proc/cmdline"),
         file("/proc/meminfo"),
     )
 }
 
-fn inventory(root: &Root) -> Result<String, String> {
+fn inventory(root: &Root) -> Result<String, Reason> {
     let collected = inventory::collect(root, Options::default());
     let mut text = serde_json::to_string_pretty(&collected.inventory).map_err(|error| error.to_string())?;
     text.push('\n');

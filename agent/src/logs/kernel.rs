@@ -1,17 +1,18 @@
-//! The kernel's ring buffer. Format: Documentation/ABI/testing/dev-kmsg.
+//! Reads the kernel's ring buffer. Format: Documentation/ABI/testing/dev-kmsg.
 
+use crate::root::Reason;
 use std::fmt::Write;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Bytes of text that are taken, the last ones.
+/// Bytes of text that are kept, the last ones.
 const MOST: usize = 4 << 20;
-/// The kernel hands out no longer record.
+/// The kernel returns no longer record.
 const LONGEST_RECORD: usize = 16 << 10;
 
-/// Everything that the buffer holds, as `dmesg` shows it.
-pub(super) fn log() -> Result<String, String> {
+/// The whole buffer, as `dmesg` shows it.
+pub(super) fn log() -> Result<String, Reason> {
     let mut file = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK)
@@ -32,7 +33,7 @@ pub(super) fn log() -> Result<String, String> {
                 keep_last(&mut text);
                 return Ok(text);
             }
-            // Overwritten while we read: the next one is there.
+            // Overwritten during the read: the next record follows.
             Err(error) if error.raw_os_error() == Some(libc::EPIPE) => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(format!("/dev/kmsg: {error}")),

@@ -1,4 +1,4 @@
-//! The network as the kernel has it now.
+//! Reports the network as the kernel has it now.
 
 use std::fmt::Write;
 

@@ -1,21 +1,20 @@
-//! Taking secrets out of texts: the token, passwords of proxies, and whatever the kernel was told as `muster.token=`.
+//! Removes secrets from texts: the token, passwords of proxies, and the kernel's `muster.token=`.
 
 use url::Url;
 
 use crate::config::Settings;
 use crate::config::live::without_token;
 
-/// Shorter texts would be found in every other word.
+/// Shorter texts would match inside ordinary words.
 const SHORTEST: usize = 6;
 
-/// Knows the secrets of this agent.
+/// The secrets of this agent.
 #[derive(Clone, Default)]
 pub struct Redactor {
     secrets: Vec<String>,
 }
 
 impl Redactor {
-    /// The secrets that `settings` hold.
     pub fn of(settings: &Settings) -> Self {
         let mut secrets = vec![settings.token.reveal().to_owned()];
         for proxy in [&settings.proxy.http_proxy, &settings.proxy.https_proxy] {

@@ -1,4 +1,4 @@
-//! The last of what the agent logged, kept in memory: no file, no disk, no end.
+//! Keeps the agent's latest log lines in memory, up to a fixed size.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -53,7 +53,7 @@ impl Ring {
     }
 }
 
-/// What is kept now, oldest line first.
+/// The kept lines, oldest first.
 pub fn text() -> String {
     RING.lock().unwrap_or_else(PoisonError::into_inner).text()
 }

@@ -1,10 +1,11 @@
-//! Disks, mounts and the links to disks, from files of the kernel alone: no disk is asked, so none can hold it up.
+//! Reports disks, mounts and the links to disks from files of the kernel alone: no disk is asked, so none can
+//! delay it.
 
 use std::fmt::Write;
 
 use crate::root::Root;
 
-/// Attributes of a block device that say what it is and how it does.
+/// Attributes of a block device that describe it and its state.
 const ATTRIBUTES: [&str; 9] = [
     "dev",
     "size",
@@ -24,7 +25,7 @@ const FILES: [&str; 5] = [
     "/proc/filesystems",
 ];
 
-/// Everything there is to know of storage without touching it.
+/// All facts about storage that need no access to a device.
 pub(super) fn state(root: &Root) -> String {
     let mut text = String::new();
     for name in root.list("/sys/class/block").unwrap_or_default() {

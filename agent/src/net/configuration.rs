@@ -1,4 +1,5 @@
-//! What a lease means for an interface: addresses, routes, name servers and the rest, as plain values.
+//! Converts a lease to the configuration of an interface: addresses, routes, name servers and the rest, as
+//! plain values.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -18,7 +19,7 @@ const LONGEST_HOSTNAME: usize = 64;
 pub struct Route {
     /// Network and prefix length; `0.0.0.0/0` is the default route.
     pub destination: (Ipv4Addr, u8),
-    /// Through whom; none when the destination is on the link.
+    /// `None` when the destination is on the link.
     pub gateway: Option<Ipv4Addr>,
     /// The gateway is outside of the interface's own subnet (a /32 lease).
     pub onlink: bool,
@@ -26,7 +27,7 @@ pub struct Route {
     pub metric: u32,
 }
 
-/// What one source of configuration says about one interface.
+/// The configuration of one interface from one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Configuration {
     /// Address and prefix length.
@@ -37,9 +38,7 @@ pub struct Configuration {
     pub name_servers: Vec<IpAddr>,
     /// Domains to complete short names with.
     pub search: Vec<String>,
-    /// Time sources.
     pub ntp: Vec<String>,
-    /// What the host is to be called.
     pub hostname: Option<String>,
     /// Bytes.
     pub mtu: Option<u16>,
@@ -47,7 +46,8 @@ pub struct Configuration {
 
 /// A DHCPv4 lease of the interface with this index.
 pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
-    // Without the option there is no mask: as on a network of one, everything else is reached through the router.
+    // Without the option there is no mask: everything else is reached through the router, as on a network of
+    // one host.
     let prefix = match lease.prefix_length() {
         0 => 32,
         prefix => prefix,
@@ -119,12 +119,14 @@ pub fn from_dhcp6(lease: &DhcpV6Lease) -> Configuration {
     }
 }
 
-/// A link-local name server would need its interface said with every question, which the resolver cannot do.
+/// False for a link-local name server: it would need its interface with every question, which the resolver
+/// cannot give.
 pub fn usable(server: Ipv6Addr) -> bool {
     !server.is_unicast_link_local() && !server.is_unspecified() && !server.is_multicast()
 }
 
-/// A name that is safe to write into resolv.conf, and that resolvers take: they refuse the whole file for one bad name.
+/// A domain that is safe to write into resolv.conf and valid to resolvers, which refuse the whole file for
+/// one bad name.
 pub fn domain(name: &str) -> Option<String> {
     let name = name.trim_end_matches(['.', '\0']);
     let fits = name.len() <= 253
@@ -137,7 +139,7 @@ pub fn domain(name: &str) -> Option<String> {
     (fits && clean).then(|| name.to_owned())
 }
 
-/// A name that a host can have; `localhost` names nobody.
+/// A valid host name; `localhost` does not count.
 fn hostname(name: &str) -> Option<String> {
     let name = domain(name)?;
     (name.len() <= LONGEST_HOSTNAME && !name.starts_with("localhost")).then_some(name)

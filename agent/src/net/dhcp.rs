@@ -1,4 +1,4 @@
-//! DHCP on one interface, until dropped: a lease, its renewals, and word when it is lost.
+//! Runs DHCP on one interface until dropped: a lease, its renewals, and an event when it is lost.
 
 use std::time::Duration;
 
@@ -10,53 +10,45 @@ use tracing::{debug, info, warn};
 
 use super::configuration::{Configuration, from_dhcp4, from_dhcp6};
 
-/// After an error the client starts anew, not at once.
+/// Delay before the client restarts after an error.
 const AFTER_ERROR: Duration = Duration::from_secs(3);
 
-/// A server that offered answers the request well before this. mozim repeats that request for ever and passes over a
-/// refusal; the whole client's time limit would end its renewing too.
+/// A server that offered answers the request well before this. mozim repeats that request for ever and
+/// ignores a refusal; a time limit for the whole client would end its renewals too.
 const CONFIRMED: Duration = Duration::from_secs(20);
-/// What people are told of a lease that nobody renewed.
+/// Shown for a lease that was not renewed.
 const EXPIRED: &str = "the lease has expired";
 
-/// Which protocol said it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
-    /// DHCPv4.
     V4,
-    /// DHCPv6.
     V6,
 }
 
-/// News of one interface.
+/// A change of the lease on one interface.
 #[derive(Debug)]
-pub struct LeaseNews {
-    /// The interface's index.
+pub struct LeaseEvent {
     pub index: u32,
-    /// Which protocol.
     pub family: Family,
-    /// The configuration; none when it is no longer valid.
+    /// `None` when it is no longer valid.
     pub configuration: Option<Configuration>,
-    /// The lease itself, to ask for the same again.
+    /// Kept, to request the same lease again.
     pub lease4: Option<Box<DhcpV4Lease>>,
-    /// How it goes, for people.
+    /// The state of DHCP for the console.
     pub note: String,
 }
 
-/// The interface to work on.
+/// The interface to configure.
 #[derive(Debug, Clone)]
 pub struct Nic {
-    /// Its index.
     pub index: u32,
-    /// Its name.
     pub name: String,
-    /// Its hardware address.
     pub mac: Vec<u8>,
 }
 
 impl Nic {
-    fn news(&self, family: Family, configuration: Option<Configuration>, note: String) -> LeaseNews {
-        LeaseNews {
+    fn event(&self, family: Family, configuration: Option<Configuration>, note: String) -> LeaseEvent {
+        LeaseEvent {
             index: self.index,
             family,
             configuration,
@@ -66,17 +58,17 @@ impl Nic {
     }
 }
 
-/// Keeps a DHCPv4 lease. `earlier` is asked for first.
+/// Keeps a DHCPv4 lease. `earlier` is requested first.
 pub async fn keep_v4(
     nic: Nic,
     mut earlier: Option<Box<DhcpV4Lease>>,
-    news: mpsc::UnboundedSender<LeaseNews>,
+    events: mpsc::UnboundedSender<LeaseEvent>,
 ) {
     loop {
-        if let Err(error) = lease_v4(&nic, earlier.take(), &news).await {
+        if let Err(error) = lease_v4(&nic, earlier.take(), &events).await {
             warn!(nic = nic.name, "DHCPv4: {error}");
-            // The receiver outlives its interfaces' tasks; when not, nobody needs the news.
-            let _ = news.send(nic.news(Family::V4, None, format!("DHCPv4: {error}")));
+            // The receiver normally outlives its interfaces' tasks; otherwise the event is not needed.
+            let _ = events.send(nic.event(Family::V4, None, format!("DHCPv4: {error}")));
         }
         tokio::time::sleep(AFTER_ERROR).await;
     }
@@ -85,7 +77,7 @@ pub async fn keep_v4(
 async fn lease_v4(
     nic: &Nic,
     earlier: Option<Box<DhcpV4Lease>>,
-    news: &mpsc::UnboundedSender<LeaseNews>,
+    events: &mpsc::UnboundedSender<LeaseEvent>,
 ) -> Result<(), mozim::DhcpError> {
     let mut config = DhcpV4Config::new(&nic.name);
     config
@@ -99,7 +91,7 @@ async fn lease_v4(
             let Ok(state) = tokio::time::timeout(CONFIRMED, client.run()).await else {
                 let note = "DHCPv4: the server does not confirm what it offered";
                 warn!(nic = nic.name, "{note}");
-                let _ = news.send(nic.news(Family::V4, None, note.to_owned()));
+                let _ = events.send(nic.event(Family::V4, None, note.to_owned()));
                 return Ok(());
             };
             state?
@@ -110,21 +102,21 @@ async fn lease_v4(
         selecting = state == DhcpV4State::Selecting;
         if is_lost(&mut held, state.is_done(), state == DhcpV4State::InitReboot) {
             warn!(nic = nic.name, "DHCPv4: {EXPIRED}");
-            let _ = news.send(nic.news(Family::V4, None, format!("DHCPv4: {EXPIRED}")));
+            let _ = events.send(nic.event(Family::V4, None, format!("DHCPv4: {EXPIRED}")));
         }
         if let DhcpV4State::Done(lease) = state {
             info!(nic = nic.name, address = %lease.yiaddr, seconds = lease.lease_time_sec, "DHCPv4 lease");
             let configuration = from_dhcp4(&lease, nic.index);
-            let told = LeaseNews {
+            let event = LeaseEvent {
                 lease4: Some(lease),
-                ..nic.news(Family::V4, Some(configuration), String::new())
+                ..nic.event(Family::V4, Some(configuration), String::new())
             };
-            let _ = news.send(told);
+            let _ = events.send(event);
         }
     }
 }
 
-/// Whether a lease that was held is so no more: the client, `done` once, is `anew` at its beginning.
+/// True when a held lease is lost: the client, `done` before, is back at its beginning (`anew`).
 fn is_lost(held: &mut bool, done: bool, anew: bool) -> bool {
     let lost = *held && anew;
     *held = done || *held && !anew;
@@ -132,11 +124,11 @@ fn is_lost(held: &mut bool, done: bool, anew: bool) -> bool {
 }
 
 /// Keeps a DHCPv6 address. `link_local` must be past duplicate detection.
-pub async fn keep_v6(nic: Nic, link_local: std::net::Ipv6Addr, news: mpsc::UnboundedSender<LeaseNews>) {
+pub async fn keep_v6(nic: Nic, link_local: std::net::Ipv6Addr, events: mpsc::UnboundedSender<LeaseEvent>) {
     loop {
-        if let Err(error) = lease_v6(&nic, link_local, &news).await {
+        if let Err(error) = lease_v6(&nic, link_local, &events).await {
             warn!(nic = nic.name, "DHCPv6: {error}");
-            let _ = news.send(nic.news(Family::V6, None, String::new()));
+            let _ = events.send(nic.event(Family::V6, None, String::new()));
         }
         tokio::time::sleep(AFTER_ERROR).await;
     }
@@ -145,7 +137,7 @@ pub async fn keep_v6(nic: Nic, link_local: std::net::Ipv6Addr, news: mpsc::Unbou
 async fn lease_v6(
     nic: &Nic,
     link_local: std::net::Ipv6Addr,
-    news: &mpsc::UnboundedSender<LeaseNews>,
+    events: &mpsc::UnboundedSender<LeaseEvent>,
 ) -> Result<(), mozim::DhcpError> {
     let mut config = DhcpV6Config::new(&nic.name, DhcpV6Mode::NonTemporaryAddresses);
     config
@@ -158,11 +150,11 @@ async fn lease_v6(
         let state = client.run().await?;
         if is_lost(&mut held, state.is_done(), state == DhcpV6State::Solicit) {
             warn!(nic = nic.name, "DHCPv6: {EXPIRED}");
-            let _ = news.send(nic.news(Family::V6, None, format!("DHCPv6: {EXPIRED}")));
+            let _ = events.send(nic.event(Family::V6, None, format!("DHCPv6: {EXPIRED}")));
         }
         if let DhcpV6State::Done(lease) = state {
             info!(nic = nic.name, address = %lease.address, "DHCPv6 lease");
-            let _ = news.send(nic.news(Family::V6, Some(from_dhcp6(&lease)), String::new()));
+            let _ = events.send(nic.event(Family::V6, Some(from_dhcp6(&lease)), String::new()));
         }
     }
 }

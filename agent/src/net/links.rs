@@ -1,4 +1,4 @@
-//! Interfaces as the kernel lists them, and the changes that the agent makes to them (rtnetlink).
+//! Lists interfaces and changes them (rtnetlink).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -14,35 +14,26 @@ use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
 
 use super::configuration::{Configuration, Route};
 
-/// An interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The kernel's number of it.
     pub index: u32,
-    /// Its name now.
     pub name: String,
-    /// Its hardware address.
     pub mac: Vec<u8>,
-    /// Ethernet on a device of its own, by cable: what the agent configures.
+    /// True for Ethernet by cable on a device of its own, which the agent configures.
     pub wired: bool,
-    /// The loopback interface.
     pub loopback: bool,
-    /// Administratively up.
     pub up: bool,
-    /// Something is at the other end.
+    /// A link partner is detected.
     pub carrier: bool,
-    /// Routers say: get an address by DHCPv6.
+    /// Router advertisements ask for DHCPv6 addresses.
     pub managed: bool,
 }
 
-/// An address of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// The interface's number.
     pub index: u32,
-    /// The address.
     pub address: IpAddr,
-    /// Of how many bits its network is.
+    /// Prefix length, bits.
     pub prefix: u8,
     /// Reaches beyond the link.
     pub global: bool,
@@ -53,7 +44,7 @@ pub struct Address {
 /// All interfaces, by index.
 ///
 /// # Errors
-/// Whatever the kernel says.
+/// From the kernel.
 pub async fn links(handle: &Handle) -> Result<Vec<Link>, rtnetlink::Error> {
     let messages: Vec<LinkMessage> = handle.link().get().execute().try_collect().await?;
     let mut links: Vec<Link> = messages.iter().map(link).collect();
@@ -100,7 +91,7 @@ fn link(message: &LinkMessage) -> Link {
 /// All addresses.
 ///
 /// # Errors
-/// Whatever the kernel says.
+/// From the kernel.
 pub async fn addresses(handle: &Handle) -> Result<Vec<Address>, rtnetlink::Error> {
     let messages: Vec<_> = handle.address().get().execute().try_collect().await?;
     Ok(messages
@@ -128,10 +119,10 @@ pub async fn addresses(handle: &Handle) -> Result<Vec<Address>, rtnetlink::Error
         .collect())
 }
 
-/// Gives a link that is down another name.
+/// Renames a link that is down.
 ///
 /// # Errors
-/// Whatever the kernel says: the name is taken, the link is up.
+/// From the kernel: the name is taken, the link is up.
 pub async fn rename(handle: &Handle, index: u32, name: &str) -> Result<(), rtnetlink::Error> {
     handle
         .link()
@@ -140,10 +131,8 @@ pub async fn rename(handle: &Handle, index: u32, name: &str) -> Result<(), rtnet
         .await
 }
 
-/// Sets a link up.
-///
 /// # Errors
-/// Whatever the kernel says.
+/// From the kernel.
 pub async fn set_up(handle: &Handle, index: u32) -> Result<(), rtnetlink::Error> {
     handle
         .link()
@@ -152,10 +141,10 @@ pub async fn set_up(handle: &Handle, index: u32) -> Result<(), rtnetlink::Error>
         .await
 }
 
-/// Puts a configuration onto a link. What is there already stays; every part is tried, the first error is told.
+/// Applies a configuration to a link. Present parts stay; every part is tried, and the first error returned.
 ///
 /// # Errors
-/// Whatever the kernel says.
+/// From the kernel.
 pub async fn apply(handle: &Handle, index: u32, wanted: &Configuration) -> Result<(), rtnetlink::Error> {
     let mut done = Ok(());
     if let Some(mtu) = wanted.mtu {
@@ -185,7 +174,7 @@ pub async fn apply(handle: &Handle, index: u32, wanted: &Configuration) -> Resul
     done
 }
 
-/// Takes a configuration off a link. What is gone already is no error.
+/// Removes a configuration from a link. Parts that are gone already are no error.
 pub async fn withdraw(handle: &Handle, index: u32, old: &Configuration) {
     for old in &old.routes {
         if let Err(error) = handle.route().del(route(index, old).build()).execute().await {
@@ -222,7 +211,7 @@ fn route(index: u32, route: &Route) -> RouteMessageBuilder<Ipv4Addr> {
     message
 }
 
-/// The link-local address that DHCPv6 speaks from.
+/// The link-local address for DHCPv6.
 pub fn link_local(addresses: &[Address], index: u32) -> Option<Ipv6Addr> {
     addresses.iter().find_map(|one| match one.address {
         IpAddr::V6(address) if one.index == index && one.usable && address.is_unicast_link_local() => {

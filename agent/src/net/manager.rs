@@ -1,5 +1,5 @@
-//! Keeps every wired interface named, up and configured. On any word from the kernel it looks at all of them
-//! and does what is missing, so that nothing depends on the order of events.
+//! Keeps every wired interface named, up and configured. Every event of the kernel starts a reconcile of all
+//! of them, so that nothing depends on the order of events.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -14,32 +14,30 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::configuration::Configuration;
-use super::dhcp::{self, Family, LeaseNews, Nic};
+use super::dhcp::{self, Family, LeaseEvent, Nic};
 use super::links::{self, Address, Link};
 use super::resolv_conf;
 use super::router_options::{Advertised, RouterOptions};
 use super::view::{InterfaceView, NetworkView};
 use crate::time::sources::TimeSources;
 
-/// Even without word from the kernel it looks this often.
-const LOOK_ANYWAY: Duration = Duration::from_secs(10);
-/// What is missing after this long is told to people.
+/// Longest time between two reconciles without an event.
+const RECONCILE_INTERVAL: Duration = Duration::from_secs(10);
+/// After this long a missing link or address is shown on the console.
 const SETTLED: Duration = Duration::from_secs(12);
-/// Word of several changes that come together is taken together.
+/// Events within this time are handled together.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// Says what an interface is to be called, by its present name.
+/// Gives the name of an interface by its present one.
 pub type Naming = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// What the network needs of the rest of the agent.
-pub struct Surroundings {
-    /// Names of interfaces.
+/// The network's dependencies.
+pub struct Environment {
     pub naming: Naming,
-    /// Where leases' time sources go.
+    /// Receives the time sources of leases.
     pub time: TimeSources,
-    /// Where the network is shown.
     pub view: watch::Sender<NetworkView>,
-    /// The resolver's file.
+    /// Path of the resolver's file.
     pub resolv_conf: PathBuf,
 }
 
@@ -47,44 +45,44 @@ pub struct Surroundings {
 ///
 /// # Errors
 /// The kernel gives no netlink socket, or its answers end.
-pub async fn run(surroundings: &Surroundings) -> anyhow::Result<()> {
+pub async fn run(environment: &Environment) -> anyhow::Result<()> {
     let groups = [
         MulticastGroup::Link,
         MulticastGroup::Ipv4Ifaddr,
         MulticastGroup::Ipv6Ifaddr,
         MulticastGroup::Ipv6Ifinfo,
     ];
-    let (connection, handle, mut word) = new_multicast_connection(&groups)?;
+    let (connection, handle, mut changes) = new_multicast_connection(&groups)?;
     tokio::spawn(connection);
     let mut options = RouterOptions::open()?;
-    let (news_sender, mut news) = mpsc::unbounded_channel();
+    let (lease_sender, mut leases) = mpsc::unbounded_channel();
     let mut manager = Manager {
-        surroundings,
+        environment,
         handle,
-        news: news_sender,
+        leases: lease_sender,
         nics: HashMap::new(),
         resolver_text: String::new(),
         began: Instant::now(),
     };
     loop {
-        manager.look().await?;
+        manager.reconcile().await?;
         tokio::select! {
-            message = word.next() => {
+            message = changes.next() => {
                 anyhow::ensure!(message.is_some(), "the kernel's word on links has ended");
                 tokio::time::sleep(GATHER).await;
-                while futures_util::FutureExt::now_or_never(word.next()).flatten().is_some() {}
+                while futures_util::FutureExt::now_or_never(changes.next()).flatten().is_some() {}
             }
-            Some(one) = news.recv() => manager.take(one).await,
-            told = options.next() => match told {
+            Some(one) = leases.recv() => manager.take(one).await,
+            options = options.next() => match options {
                 Ok((index, advertised)) => manager.advertised(index, advertised),
                 Err(error) => warn!("router options: {error}"),
             },
-            () = tokio::time::sleep(LOOK_ANYWAY) => {}
+            () = tokio::time::sleep(RECONCILE_INTERVAL) => {}
         }
     }
 }
 
-/// What is kept of a wired interface.
+/// The state of a wired interface.
 #[derive(Default)]
 struct NicState {
     name: String,
@@ -93,29 +91,29 @@ struct NicState {
     dhcp6: Option<Configuration>,
     advertised: Option<Configuration>,
     earlier: Option<Box<DhcpV4Lease>>,
-    /// Whose configuration the kernel did not take whole.
+    /// Families whose configuration the kernel did not accept whole.
     not_applied: HashSet<Family>,
     note: String,
 }
 
 impl NicState {
-    /// Keeps what a family says now. Gives what is to be taken off and what is to be put on; what did not go on whole
-    /// is tried again when it is said again.
+    /// Stores a family's configuration. Gives the parts to withdraw and to apply; a configuration that was
+    /// not applied whole is given again.
     fn keep(
         &mut self,
         family: Family,
-        said: Option<Configuration>,
+        current: Option<Configuration>,
     ) -> (Option<Configuration>, Option<Configuration>) {
         let place = match family {
             Family::V4 => &mut self.dhcp4,
             Family::V6 => &mut self.dhcp6,
         };
-        let old = std::mem::replace(place, said.clone());
+        let old = std::mem::replace(place, current.clone());
         let again = self.not_applied.remove(&family);
-        if old != said {
-            (old, said)
+        if old != current {
+            (old, current)
         } else if again {
-            (None, said)
+            (None, current)
         } else {
             (None, None)
         }
@@ -136,24 +134,24 @@ impl Drop for Task {
 }
 
 struct Manager<'a> {
-    surroundings: &'a Surroundings,
+    environment: &'a Environment,
     handle: Handle,
-    news: mpsc::UnboundedSender<LeaseNews>,
+    leases: mpsc::UnboundedSender<LeaseEvent>,
     nics: HashMap<u32, NicState>,
     resolver_text: String,
     began: Instant,
 }
 
 impl Manager<'_> {
-    /// Compares what is with what should be, and does the difference.
-    async fn look(&mut self) -> anyhow::Result<()> {
+    /// Compares the interfaces with their configuration, and applies the difference.
+    async fn reconcile(&mut self) -> anyhow::Result<()> {
         let mut links = links::links(&self.handle).await?;
         for link in &mut links {
             if link.loopback && !link.up {
                 self.up(link).await;
             }
             if link.wired && !self.nics.contains_key(&link.index) {
-                self.greet(link).await;
+                self.adopt(link).await;
             }
         }
         let addresses = links::addresses(&self.handle).await?;
@@ -166,10 +164,10 @@ impl Manager<'_> {
         Ok(())
     }
 
-    /// A new interface: its name while it is down, then up.
-    async fn greet(&mut self, link: &mut Link) {
+    /// Adds a new interface: renames it while it is down, then sets it up.
+    async fn adopt(&mut self, link: &mut Link) {
         if !link.up
-            && let Some(name) = (self.surroundings.naming)(&link.name)
+            && let Some(name) = (self.environment.naming)(&link.name)
             && name != link.name
         {
             match links::rename(&self.handle, link.index, &name).await {
@@ -220,46 +218,46 @@ impl Manager<'_> {
             name: link.name.clone(),
             mac: link.mac.clone(),
         };
-        let news = &self.news;
+        let leases = &self.leases;
         let earlier = &nic.earlier;
         nic.tasks.entry("dhcp4").or_insert_with(|| {
             info!(nic = who.name, "carrier");
-            Task(tokio::spawn(dhcp::keep_v4(who.clone(), earlier.clone(), news.clone())).abort_handle())
+            Task(tokio::spawn(dhcp::keep_v4(who.clone(), earlier.clone(), leases.clone())).abort_handle())
         });
         if link.managed
             && let Some(from) = links::link_local(addresses, link.index)
         {
-            nic.tasks
-                .entry("dhcp6")
-                .or_insert_with(|| Task(tokio::spawn(dhcp::keep_v6(who, from, news.clone())).abort_handle()));
+            nic.tasks.entry("dhcp6").or_insert_with(|| {
+                Task(tokio::spawn(dhcp::keep_v6(who, from, leases.clone())).abort_handle())
+            });
         }
     }
 
-    /// A lease has come, changed or gone.
-    async fn take(&mut self, news: LeaseNews) {
-        let Some(nic) = self.nics.get_mut(&news.index) else {
+    /// Handles a change of a lease.
+    async fn take(&mut self, leases: LeaseEvent) {
+        let Some(nic) = self.nics.get_mut(&leases.index) else {
             return;
         };
-        // A task that was ended may have left word.
+        // A task that was ended may have left an event.
         if nic.tasks.is_empty() {
             return;
         }
-        nic.note = news.note;
-        if news.lease4.is_some() {
-            nic.earlier = news.lease4;
+        nic.note = leases.note;
+        if leases.lease4.is_some() {
+            nic.earlier = leases.lease4;
         }
-        let (old, wanted) = nic.keep(news.family, news.configuration);
+        let (old, wanted) = nic.keep(leases.family, leases.configuration);
         if let Some(old) = old {
-            links::withdraw(&self.handle, news.index, &old).await;
+            links::withdraw(&self.handle, leases.index, &old).await;
         }
         let Some(wanted) = wanted else { return };
-        if let Err(error) = links::apply(&self.handle, news.index, &wanted).await {
+        if let Err(error) = links::apply(&self.handle, leases.index, &wanted).await {
             warn!(nic = nic.name, "lease not applied: {error}");
             nic.note = format!("lease not applied: {error}");
-            nic.not_applied.insert(news.family);
+            nic.not_applied.insert(leases.family);
         }
         for source in &wanted.ntp {
-            self.surroundings.time.add(source);
+            self.environment.time.add(source);
         }
     }
 
@@ -269,7 +267,7 @@ impl Manager<'_> {
         }
     }
 
-    /// Names for the resolver, a name for the host, and a view for people.
+    /// Writes the resolver's file, sets the host name, and updates the view.
     fn publish(&mut self, links: &[Link], addresses: &[Address]) {
         let ordered: Vec<&NicState> = links
             .iter()
@@ -279,9 +277,9 @@ impl Manager<'_> {
         let name_servers = resolv_conf::name_servers(all());
         let text = resolv_conf::text(&name_servers, &resolv_conf::search(all()));
         if !name_servers.is_empty() && text != self.resolver_text {
-            match resolv_conf::write(&self.surroundings.resolv_conf, &text) {
+            match resolv_conf::write(&self.environment.resolv_conf, &text) {
                 Ok(()) => self.resolver_text = text,
-                Err(error) => warn!(file = %self.surroundings.resolv_conf.display(), "not written: {error}"),
+                Err(error) => warn!(file = %self.environment.resolv_conf.display(), "not written: {error}"),
             }
         }
         let hostname = all().find_map(|one| one.hostname.clone()).unwrap_or_default();
@@ -306,7 +304,7 @@ impl Manager<'_> {
             name_servers,
             settled: self.began.elapsed() >= SETTLED,
         };
-        self.surroundings.view.send_if_modified(|present| {
+        self.environment.view.send_if_modified(|present| {
             if !view.hostname.is_empty()
                 && view.hostname != present.hostname
                 && let Err(error) = nix::unistd::sethostname(&view.hostname)
@@ -341,20 +339,24 @@ mod tests {
 
     #[test]
     fn a_lease_is_put_on_once_unless_the_kernel_did_not_take_it() {
-        let said = |hostname: &str| {
+        let current = |hostname: &str| {
             Some(Configuration {
                 hostname: Some(hostname.to_owned()),
                 ..Configuration::default()
             })
         };
         let mut nic = NicState::default();
-        assert_eq!(nic.keep(Family::V4, said("a")), (None, said("a")));
-        assert_eq!(nic.keep(Family::V4, said("a")), (None, None), "a renewal");
+        assert_eq!(nic.keep(Family::V4, current("a")), (None, current("a")));
+        assert_eq!(nic.keep(Family::V4, current("a")), (None, None), "a renewal");
         nic.not_applied.insert(Family::V4);
         assert_eq!(nic.keep(Family::V6, None), (None, None));
-        assert_eq!(nic.keep(Family::V4, said("a")), (None, said("a")), "tried again");
-        assert_eq!(nic.keep(Family::V4, said("a")), (None, None), "it went on");
-        assert_eq!(nic.keep(Family::V4, said("b")), (said("a"), said("b")));
-        assert_eq!(nic.keep(Family::V4, None), (said("b"), None));
+        assert_eq!(
+            nic.keep(Family::V4, current("a")),
+            (None, current("a")),
+            "tried again"
+        );
+        assert_eq!(nic.keep(Family::V4, current("a")), (None, None), "it went on");
+        assert_eq!(nic.keep(Family::V4, current("b")), (current("a"), current("b")));
+        assert_eq!(nic.keep(Family::V4, None), (current("b"), None));
     }
 }

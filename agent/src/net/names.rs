@@ -1,5 +1,5 @@
-//! Host names, resolved by the agent itself: a static program has no system resolver.
-//! `/etc/hosts` and `/etc/resolv.conf` are honoured, and read again when they change.
+//! Resolves host names in the agent itself, since a static program has no system resolver. `/etc/hosts` and
+//! `/etc/resolv.conf` are read again when they change.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -8,51 +8,49 @@ use std::time::Duration;
 
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{LookupIpStrategy, ResolverConfig, ResolverOpts};
+use hickory_resolver::net::NetError;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::rr::RData;
 use hickory_resolver::system_conf::parse_resolv_conf;
 
-/// Why a name has no address.
+/// A name without an address.
 #[derive(Debug, thiserror::Error)]
 pub enum NameError {
-    /// No name server is known.
     #[error("no name server is known ({path}): {reason}", path = path.display())]
     NoNameServer {
         /// The file that should name one.
         path: PathBuf,
-        /// What is wrong with it.
         reason: String,
     },
-    /// The servers do not give an address.
+    /// The servers give no address.
     #[error("no address for `{name}`: {reason}")]
     NotFound {
-        /// The name asked for.
         name: String,
-        /// The resolver's words.
+        /// The resolver's text.
         reason: String,
     },
 }
 
-/// All that a name means.
+/// The result of resolving a name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Meaning {
+pub struct Resolution {
     /// Of both families, in the servers' order.
     pub addresses: Vec<IpAddr>,
-    /// The name that has the addresses, at the end of a chain of aliases or not, with its dot.
+    /// The name that has the addresses after all aliases, with its trailing dot.
     pub canonical_name: Option<String>,
 }
 
-/// What a check found out must not be older than this, nor may a mistake that is mended be reported for longer.
-const LONGEST_MEMORY: Duration = Duration::from_secs(30);
+/// Longest age of a cached answer, positive or negative.
+const CACHE_LIMIT: Duration = Duration::from_secs(30);
 
-/// A resolver that follows its configuration file.
+/// A resolver that follows changes of its configuration file.
 #[derive(Clone)]
 pub struct Names {
     configuration: Arc<Path>,
     current: Arc<Mutex<Option<Current>>>,
 }
 
-/// The configuration's text, and the resolver made of it.
+/// The configuration's text, and its resolver.
 type Current = (Vec<u8>, TokioResolver);
 
 impl Names {
@@ -61,7 +59,7 @@ impl Names {
         Self::configured_by("/etc/resolv.conf")
     }
 
-    /// A resolver configured by another file of that format.
+    /// A resolver configured by another file of the same format.
     pub fn configured_by(path: impl Into<PathBuf>) -> Self {
         Self {
             configuration: path.into().into(),
@@ -87,11 +85,11 @@ impl Names {
         }
     }
 
-    /// What a name means. One without a dot at its end is looked for in the search domains too.
+    /// Resolves a name. One without a trailing dot is tried in the search domains too.
     ///
     /// # Errors
     /// [`NameError`]
-    pub async fn meaning(&self, name: &str) -> Result<Meaning, NameError> {
+    pub async fn resolve(&self, name: &str) -> Result<Resolution, NameError> {
         let found = self.resolver()?.lookup_ip(name).await;
         let found = found.map_err(|error| NameError::NotFound {
             name: name.to_owned(),
@@ -104,7 +102,7 @@ impl Names {
             name.set_fqdn(true);
             name.to_utf8()
         });
-        Ok(Meaning {
+        Ok(Resolution {
             addresses: found.iter().collect(),
             canonical_name,
         })
@@ -131,11 +129,11 @@ impl Names {
         {
             return Ok(resolver.clone());
         }
-        let (config, mut options) = parse(&text).map_err(complaint)?;
+        let (config, mut options) = parse(&text).map_err(|error| complaint(error.to_string()))?;
         options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
         options.timeout = Duration::from_secs(3);
-        options.positive_max_ttl = Some(LONGEST_MEMORY);
-        options.negative_max_ttl = Some(LONGEST_MEMORY);
+        options.positive_max_ttl = Some(CACHE_LIMIT);
+        options.negative_max_ttl = Some(CACHE_LIMIT);
         let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
         *builder.options_mut() = options;
         let resolver = builder.build().map_err(|error| complaint(error.to_string()))?;
@@ -144,15 +142,15 @@ impl Names {
     }
 }
 
-/// One bad search domain makes the whole file unreadable: then it counts without them.
-fn parse(text: &[u8]) -> Result<(ResolverConfig, ResolverOpts), String> {
+/// One bad search domain makes the whole file unreadable: then it is parsed without its search domains.
+fn parse(text: &[u8]) -> Result<(ResolverConfig, ResolverOpts), NetError> {
     parse_resolv_conf(text).or_else(|error| {
         let text = String::from_utf8_lossy(text);
         let rest: String = text
             .split_inclusive('\n')
             .filter(|line| !matches!(line.split_whitespace().next(), Some("search" | "domain")))
             .collect();
-        parse_resolv_conf(rest).map_err(|_| error.to_string())
+        parse_resolv_conf(rest).map_err(|_| error)
     })
 }
 

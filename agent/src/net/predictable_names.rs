@@ -1,10 +1,10 @@
-//! The names that udev gives to network interfaces, computed from sysfs alone.
+//! Computes the names that udev gives to network interfaces, from sysfs alone.
 //!
-//! The agent runs where no udev runs, and static network configuration for the installed OS names interfaces
-//! as that OS will. The rules are those of systemd's `net_id` at version 252 (the naming scheme of RHEL 9) under
-//! the policy of Debian and RHEL, `keep kernel database onboard slot path`: no name made of a MAC address ever
-//! becomes *the* name, such an interface keeps its kernel name.
-//! Source: systemd.net-naming-scheme(7), PREDICTABLE_INTERFACE_NAMES.
+//! The agent runs without udev, and static network configuration for the installed OS names interfaces as
+//! that OS will. The rules are those of systemd's `net_id` at version 252 (the naming scheme of RHEL 9) under
+//! the policy of Debian and RHEL, `keep kernel database onboard slot path`: a name made of a MAC address
+//! never becomes *the* name, such an interface keeps its kernel name. Source: systemd.net-naming-scheme(7),
+//! PREDICTABLE_INTERFACE_NAMES.
 
 mod pci;
 
@@ -18,12 +18,13 @@ const MAX_NAME: usize = 15;
 const ARPHRD_ETHER: u64 = 1;
 const ARPHRD_SLIP: u64 = 256;
 const ARPHRD_INFINIBAND: u64 = 32;
-/// `name_assign_type` of a name that the driver chose to be stable (`NET_NAME_PREDICTABLE`).
+/// `name_assign_type` of a stable name chosen by the driver (`NET_NAME_PREDICTABLE`).
 const NAME_PREDICTABLE: u64 = 2;
 
-/// Every interface by its present name, with the name the installed OS will give it; `None` where it keeps the kernel's.
+/// Every interface by its present name, with its name in the installed OS; `None` where it keeps the
+/// kernel's.
 ///
-/// In order of the interface index. Where two interfaces would get one name, the first has it.
+/// In order of the interface index. Of two interfaces with the same name, the first has it.
 pub fn names(root: &Root) -> Vec<(String, Option<String>)> {
     let mut links: Vec<(u64, String)> = root
         .list("/sys/class/net")
@@ -51,12 +52,12 @@ pub fn names(root: &Root) -> Vec<(String, Option<String>)> {
         .collect()
 }
 
-/// What the rules say for one interface.
+/// The name of one interface by the rules.
 fn predictable(device: &Device<'_>) -> Option<String> {
     if device.attribute_number("name_assign_type") == Some(NAME_PREDICTABLE) {
         return None;
     }
-    // Stacked devices (VLANs, macvlans) have their name from whoever makes them.
+    // Stacked devices (VLANs, macvlans) are named by their creator.
     if device.attribute("iflink") != device.attribute("ifindex") {
         return None;
     }
@@ -157,7 +158,7 @@ fn on_pci(device: &Device<'_>, infiniband: bool) -> Option<String> {
     Some(format!("{base}{suffix}"))
 }
 
-/// The chain of USB ports, with configuration and interface when they are not the usual 1 and 0.
+/// The chain of USB ports, with configuration and interface unless they are 1 and 0.
 fn usb(device: &Device<'_>) -> Option<String> {
     let interface = device.parent_of("usb", Some("usb_interface"))?;
     let (_, place) = interface.name().split_once('-')?;

@@ -1,4 +1,4 @@
-//! `/etc/resolv.conf` out of everything that leases and router advertisements say.
+//! Writes `/etc/resolv.conf` from all leases and router advertisements.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::configuration::Configuration;
 
-/// More servers or domains than these make resolving slow, not better.
+/// More servers or domains make resolving slow, not better.
 const MOST_SERVERS: usize = 6;
 const MOST_DOMAINS: usize = 6;
 
@@ -18,7 +18,6 @@ pub fn name_servers<'a>(all: impl Iterator<Item = &'a Configuration>) -> Vec<IpA
     first(all.flat_map(|one| one.name_servers.iter().copied()), MOST_SERVERS)
 }
 
-/// The file's text.
 pub fn text(servers: &[IpAddr], search: &[String]) -> String {
     let mut text = String::from("# Written by muster-agent from DHCP leases and router advertisements.\n");
     if !search.is_empty() {
@@ -35,10 +34,10 @@ pub fn search<'a>(all: impl Iterator<Item = &'a Configuration>) -> Vec<String> {
     first(all.flat_map(|one| one.search.iter().cloned()), MOST_DOMAINS)
 }
 
-/// Replaces the file at once, so that no reader sees half of it.
+/// Replaces the file atomically.
 ///
 /// # Errors
-/// Whatever the file system says.
+/// From the file system.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

@@ -1,5 +1,6 @@
-//! Name servers and search domains in router advertisements (RFC 8106). The kernel uses advertisements for
-//! addresses and routes itself and hands these options on as netlink messages (`RTM_NEWNDUSEROPT`).
+//! Reads name servers and search domains from router advertisements (RFC 8106). The kernel uses
+//! advertisements for addresses and routes itself and passes these options on as netlink messages
+//! (`RTM_NEWNDUSEROPT`).
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
@@ -15,17 +16,18 @@ const USER_OPTION_HEADER: usize = 16;
 const OPTION_RDNSS: u8 = 25;
 const OPTION_DNSSL: u8 = 31;
 
-/// What one message says. The kernel sends one for each option of an advertisement, so most say half of it.
+/// The options of one message. The kernel sends one for each option of an advertisement, so most hold only
+/// one kind.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Advertised {
-    /// None when the message is not about name servers.
+    /// `None` when the message has no name servers.
     name_servers: Option<Vec<IpAddr>>,
-    /// None when the message is not about search domains.
+    /// `None` when the message has no search domains.
     search: Option<Vec<String>>,
 }
 
 impl Advertised {
-    /// Replaces what the message is about, and nothing else.
+    /// Replaces the parts that the message has, and no others.
     pub fn merge_into(self, configuration: &mut Configuration) {
         if let Some(name_servers) = self.name_servers {
             configuration.name_servers = name_servers;
@@ -36,7 +38,7 @@ impl Advertised {
     }
 }
 
-/// Where the kernel reports options.
+/// A netlink socket that receives the options.
 pub struct RouterOptions {
     socket: TokioSocket,
 }
@@ -45,7 +47,7 @@ impl RouterOptions {
     /// Starts listening.
     ///
     /// # Errors
-    /// Whatever the kernel says.
+    /// From the kernel.
     pub fn open() -> io::Result<Self> {
         let mut socket = TokioSocket::new(NETLINK_ROUTE)?;
         socket.socket_mut().bind(&SocketAddr::new(0, 0))?;
@@ -53,10 +55,10 @@ impl RouterOptions {
         Ok(Self { socket })
     }
 
-    /// The next options: the interface's index and what its router says.
+    /// The next options with the interface's index.
     ///
     /// # Errors
-    /// Whatever the kernel says.
+    /// From the kernel.
     pub async fn next(&mut self) -> io::Result<(u32, Advertised)> {
         loop {
             let (message, _) = self.socket.recv_from_full().await?;
@@ -67,7 +69,7 @@ impl RouterOptions {
     }
 }
 
-/// Reads one netlink message; anything else than options is none.
+/// Parses one netlink message; `None` for anything but options.
 fn parse_message(message: &[u8]) -> Option<(u32, Advertised)> {
     let kind = u16::from_ne_bytes(message.get(4..6)?.try_into().ok()?);
     if kind != RTM_NEWNDUSEROPT {
@@ -81,7 +83,7 @@ fn parse_message(message: &[u8]) -> Option<(u32, Advertised)> {
     Some((index, parse_options(options)))
 }
 
-/// Reads neighbour discovery options; broken and unknown ones are passed over.
+/// Parses neighbour discovery options; broken and unknown ones are skipped.
 fn parse_options(mut options: &[u8]) -> Advertised {
     let mut advertised = Advertised::default();
     // type, length in units of 8 bytes, 2 reserved, 4 lifetime, then the values

@@ -1,43 +1,40 @@
-//! What people and the rest of the agent see of the network.
+//! The state of the network for the console and the session.
 
 use std::net::IpAddr;
 
-/// The network now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NetworkView {
     /// Wired interfaces in order of their index.
     pub interfaces: Vec<InterfaceView>,
-    /// What the host is called; empty when nobody named it.
+    /// Empty when it was never set.
     pub hostname: String,
     /// Name servers in order of asking.
     pub name_servers: Vec<IpAddr>,
-    /// Time enough has passed for drivers, switches and DHCP servers: what is missing now is worth a word.
+    /// True when drivers, switches and DHCP servers had time enough: a missing part is then shown.
     pub settled: bool,
 }
 
-/// One wired interface.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InterfaceView {
-    /// Its predictable name.
     pub name: String,
-    /// Its hardware address, lower case.
+    /// Lower case.
     pub mac: String,
-    /// Whether there is something at the other end.
+    /// A link partner is detected.
     pub carrier: bool,
     /// Addresses with prefix length, link-local ones left out.
     pub addresses: Vec<String>,
-    /// How DHCP goes, while there is no address.
+    /// The state of DHCP while there is no address.
     pub note: String,
 }
 
 impl NetworkView {
-    /// What a service would want to hear of when it changes: links and addresses, not how DHCP goes.
+    /// The links and addresses, whose changes the service should learn of; without the state of DHCP.
     pub fn reach(&self) -> Vec<(String, bool, Vec<String>)> {
         let one = |nic: &InterfaceView| (nic.name.clone(), nic.carrier, nic.addresses.clone());
         self.interfaces.iter().map(one).collect()
     }
 
-    /// Whether anything beyond the link can be reached, as far as addresses tell.
+    /// True when an address reaches beyond the link.
     pub fn has_address(&self) -> bool {
         self.interfaces
             .iter()

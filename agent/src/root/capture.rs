@@ -1,10 +1,12 @@
-//! The format of a capture: a folder (or tar) with the files that were read, at their paths, and `capture.json`
-//! with the answers that came from system calls. Version 1; raise it when an old reader would misread.
+//! Defines the format of a capture: a folder (or tar) with the files that were read, at their paths, and
+//! `capture.json` with the answers that came from system calls. Version 1; raise it when an old reader would
+//! misread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::Reason;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -12,45 +14,30 @@ use serde::{Deserialize, Serialize};
 pub const CAPTURE_FILE: &str = "capture.json";
 const VERSION: u32 = 1;
 
-/// Why a capture cannot be read or written.
+/// A capture that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
-    /// The folder cannot be opened.
     #[error("cannot open the captured tree {}: {source}", dir.display())]
-    Tree {
-        /// The folder as given.
-        dir: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A file where a folder was expected.
+    Tree { dir: PathBuf, source: io::Error },
     #[error("{} is no directory; unpack a captured tar first", dir.display())]
-    NotADirectory {
-        /// The path as given.
-        dir: PathBuf,
-    },
+    NotADirectory { dir: PathBuf },
     /// `capture.json` is broken.
     #[error("{} cannot be understood: {source}", file.display())]
     Json {
-        /// The file.
         file: PathBuf,
-        /// Where it is broken.
         source: serde_json::Error,
     },
-    /// The capture cannot be written.
     #[error("cannot write the capture {}: {source}", place.display())]
     Write {
         /// The tar or folder.
         place: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
-    /// Made by a newer program.
+    /// Written by a newer program.
     #[error("{} has version {version}, this program reads version {VERSION}", file.display())]
     Version {
-        /// The file.
         file: PathBuf,
-        /// The version found.
+        /// The version in the file.
         version: u32,
     },
 }
@@ -59,11 +46,11 @@ pub enum CaptureError {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CaptureFile {
     version: u32,
-    /// Question → answer.
+    /// Answers by question.
     pub(super) probes: BTreeMap<String, Answer>,
 }
 
-/// What the machine said to a question.
+/// The machine's answer to a question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Answer {
@@ -72,7 +59,7 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    pub(super) fn read<T: DeserializeOwned>(&self, key: &str) -> Result<T, String> {
+    pub(super) fn read<T: DeserializeOwned>(&self, key: &str) -> Result<T, Reason> {
         match self {
             Answer::Is(value) => serde_json::from_value(value.clone())
                 .map_err(|error| format!("the capture's answer to {key} cannot be understood: {error}")),
@@ -113,13 +100,12 @@ impl CaptureFile {
 pub struct Recording {
     pub(super) files: BTreeMap<String, Vec<u8>>,
     pub(super) directories: BTreeSet<String>,
-    /// Resolved, or asked for.
+    /// Resolved, or requested.
     pub(super) paths: BTreeSet<String>,
     probes: BTreeMap<String, Answer>,
 }
 
 impl Recording {
-    /// `capture.json`.
     pub(super) fn capture_file(&self) -> CaptureFile {
         CaptureFile {
             version: VERSION,
@@ -139,7 +125,7 @@ impl Recording {
         self.paths.insert(path.to_owned());
     }
 
-    pub(super) fn answer<T: Serialize>(&mut self, key: &str, answer: &Result<T, String>) {
+    pub(super) fn answer<T: Serialize>(&mut self, key: &str, answer: &Result<T, Reason>) {
         let answer = match answer {
             Ok(value) => match serde_json::to_value(value) {
                 Ok(value) => Answer::Is(value),

@@ -1,4 +1,4 @@
-//! Writes what was recorded of this machine as a tree: files at their real places, and the links that lead there.
+//! Writes a recording of this machine as a tree: files at their real places, and the links that lead there.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
@@ -11,10 +11,10 @@ use flate2::write::GzEncoder;
 use super::capture::{CAPTURE_FILE, CaptureError, Recording};
 use crate::config::live;
 
-/// Words in the name of a kernel argument that make its value a secret.
+/// Parts of a kernel argument's name that make its value a secret.
 const SECRET_WORDS: [&str; 7] = ["token", "secret", "passw", "auth", "credential", "key", "pull"];
 
-/// What a tree consists of, by path without the leading `/`.
+/// The content of a tree, by path without the leading `/`.
 #[derive(Debug, Default)]
 struct Tree {
     files: BTreeMap<String, Vec<u8>>,
@@ -27,7 +27,7 @@ impl Recording {
     /// Values of kernel arguments that look like secrets are replaced.
     ///
     /// # Errors
-    /// When the place cannot be written.
+    /// The place cannot be written.
     pub fn write(&self, place: &Path) -> Result<(), CaptureError> {
         let name = place.to_string_lossy();
         let tree = self.tree();
@@ -99,7 +99,7 @@ impl Tree {
                 continue;
             };
             let target = target.to_string_lossy().into_owned();
-            // Noted before: a loop, or a link that another path went through.
+            // Recorded before: a loop, or a link that another path went through.
             if self.links.len() > 100_000 {
                 break;
             }
@@ -116,7 +116,7 @@ impl Tree {
         done.join("/")
     }
 
-    /// Notes a folder or link that is only known to be there. Of files nothing is kept that was not read.
+    /// Records a folder or link of which only the existence is known. Files that were not read are not kept.
     fn note_entry(&mut self, place: &str) {
         let Ok(metadata) = std::fs::symlink_metadata(format!("/{place}")) else {
             return;
@@ -183,11 +183,11 @@ impl Tree {
 /// The kernel's arguments with the values of secrets, and logins and queries in URLs, replaced by `REMOVED`.
 fn without_secrets(command_line: &str) -> String {
     let command_line = live::without_token(command_line);
-    let words = live::words(&command_line).map(|(word, separator)| {
+    let words = live::parts(&command_line).map(|(word, separator)| {
         let Some((name, value)) = word.split_once('=') else {
             return format!("{word}{separator}");
         };
-        // Several words in quotes may be arguments of their own, or of a quote that somebody forgot to close.
+        // Several words in quotes may be arguments of their own, or follow a quote that was never closed.
         let several = value.contains(char::is_whitespace);
         let lower = if several { word } else { name }.to_lowercase();
         if several && lower.contains("://") || SECRET_WORDS.iter().any(|secret| lower.contains(secret)) {

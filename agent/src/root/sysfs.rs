@@ -1,9 +1,9 @@
-//! Devices as sysfs shows them: a folder with `uevent`, attributes, a subsystem and a parent.
-//! The walk over parents is libudev's (a folder without `uevent` is no device).
+//! Reads devices from sysfs: a folder with `uevent`, attributes, a subsystem and a parent. The walk over
+//! parents is libudev's (a folder without `uevent` is no device).
 
 use crate::root::Root;
 
-/// A device: its resolved folder under `/sys/devices`.
+/// A device, held as its resolved folder under `/sys/devices`.
 #[derive(Debug, Clone)]
 pub struct Device<'a> {
     root: &'a Root,
@@ -18,7 +18,6 @@ impl<'a> Device<'a> {
         Some(Self { root, path })
     }
 
-    /// The root that this device lives in.
     pub fn root(&self) -> &'a Root {
         self.root
     }
@@ -28,7 +27,7 @@ impl<'a> Device<'a> {
         &self.path
     }
 
-    /// The last part of the path: the kernel's name of the device.
+    /// The kernel's name of the device, the last part of the path.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
@@ -40,7 +39,7 @@ impl<'a> Device<'a> {
         name[name.len() - digits..].parse().ok()
     }
 
-    /// The next device towards the top.
+    /// The next device upwards.
     pub fn parent(&self) -> Option<Self> {
         let mut path = self.path.as_str();
         loop {

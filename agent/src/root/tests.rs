@@ -69,8 +69,8 @@ fn what_was_recorded_of_this_machine_reads_the_same_from_the_capture() {
         .iter()
         .filter_map(|name| live.resolve(&format!("/sys/class/net/{name}")).ok())
         .collect();
-    let answer: Result<u32, String> = live.probe("seven", || Ok(7));
-    let refusal: Result<u32, String> = live.probe("none", || Err("not today".to_owned()));
+    let answer: Result<u32, Reason> = live.probe("seven", || Ok(7));
+    let refusal: Result<u32, Reason> = live.probe("none", || Err("not today".to_owned()));
     let dir = tempfile::tempdir().unwrap();
     live.into_recording()
         .unwrap()

@@ -1,4 +1,4 @@
-//! Paths inside a captured tree: links are followed as if the tree's folder were `/`.
+//! Resolves paths inside a captured tree: links are followed as if the tree's folder were `/`.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::Path;
 /// As in the kernel (`MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;
 
-/// The absolute path inside the tree that `path` leads to. It exists.
+/// The absolute path inside the tree that `path` leads to, which exists.
 pub(super) fn resolve(dir: &Path, path: &str) -> io::Result<String> {
     let mut todo: VecDeque<String> = path.split('/').map(str::to_owned).collect();
     let mut done: Vec<String> = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn resolve(dir: &Path, path: &str) -> io::Result<String> {
     Ok(format!("/{}", done.join("/")))
 }
 
-/// The path with its folder resolved, and its last part as it is.
+/// The path with its folder resolved and its last part unchanged.
 pub(super) fn parent(dir: &Path, path: &str) -> io::Result<String> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let folder = resolve(dir, folder)?;

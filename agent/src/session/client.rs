@@ -1,4 +1,4 @@
-//! The service over HTTP. Source: docs/protocol/agent-protocol.md#2-4.
+//! The service's HTTP API. Source: docs/protocol/agent-protocol.md#2-4.
 
 mod logs;
 
@@ -9,52 +9,42 @@ use muster_api::ids::HostId;
 use muster_api::steps::{NextStepRunnerArgs, Steps};
 use muster_api::{AGENT_TOKEN_HEADER, AGENT_VERSION_HEADER, BASE_PATH};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, NoProxy, Proxy, RequestBuilder, Response};
+use reqwest::{Method, RequestBuilder, Response};
 use serde::Deserialize;
 use url::Url;
 use uuid::Uuid;
 
-pub use logs::LogsState;
-
 use super::machine::Failure;
-use super::trust;
-use crate::config::{SYSTEM_CERTIFICATES, Settings};
+use crate::config::Settings;
+use crate::net::http::{self, BodyError, HttpError, causes};
 use crate::net::names::Names;
 
 /// No answer of the protocol is larger.
 const LARGEST_ANSWER: usize = 4 << 20;
-/// Longest reason that is shown.
+/// Longest reason to display, characters.
 const LONGEST_REASON: usize = 300;
 /// Quick retries of a request that met 503 or 504.
 const QUICK_RETRIES: u32 = 3;
 
-/// Why no client can be made of the settings.
+/// Settings that give no client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The token has bytes that no header can carry.
     #[error("the token holds characters that cannot be sent; give it as the service printed it")]
     Token,
-    /// A certificate.
-    #[error("{0}")]
-    Certificates(String),
-    /// A proxy URL.
-    #[error("the proxy `{0}` is no URL")]
-    Proxy(String),
-    /// Anything else.
-    #[error("no HTTP client: {0}")]
-    Other(String),
+    #[error(transparent)]
+    Http(#[from] HttpError),
 }
 
-/// What a registration tells the host.
+/// The service's answer to a registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {
-    /// The id that the host has from now on.
+    /// The host's id from now on.
     pub host_id: HostId,
-    /// What the host calls itself from now on, if the service says it.
+    /// The host's agent version from now on, if the service gives one.
     pub agent_version: Option<String>,
 }
 
-/// One service, one InfraEnv, one token.
+/// A client of one service, for one InfraEnv.
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
@@ -68,14 +58,14 @@ impl Client {
     /// # Errors
     /// [`ClientError`]: the settings cannot work.
     pub fn new(settings: &Settings, names: &Names) -> Result<Self, ClientError> {
-        let builder = client_builder(settings, names)?;
+        let builder = http::service_client(settings, names)?;
         let mut token = HeaderValue::from_str(settings.token.reveal()).map_err(|_| ClientError::Token)?;
         token.set_sensitive(true);
         let headers = HeaderMap::from_iter([(HeaderName::from_static(AGENT_TOKEN_HEADER), token)]);
         let http = builder
             .default_headers(headers)
             .build()
-            .map_err(|error| ClientError::Other(causes(&error)))?;
+            .map_err(HttpError::client)?;
         let base = settings.service_url.path().trim_end_matches('/').to_owned();
         let mut hosts = settings.service_url.clone();
         hosts.set_path(&format!(
@@ -87,7 +77,7 @@ impl Client {
         Ok(Self { http, hosts, health })
     }
 
-    /// Registers the host. Its fingerprint goes into a header, for services refuse members that they do not know.
+    /// Registers the host. Its fingerprint goes into a header, since services refuse unknown members.
     ///
     /// # Errors
     /// [`Failure`], as [`super::machine::next`] takes it.
@@ -157,8 +147,8 @@ impl Client {
     /// [`Failure`]
     pub async fn discovery_ignition(&self) -> Result<Vec<u8>, Failure> {
         let mut url = self.hosts.clone();
-        let pool = url.path().trim_end_matches("/hosts").to_owned();
-        url.set_path(&format!("{pool}/downloads/files"));
+        let infra_env = url.path().trim_end_matches("/hosts").to_owned();
+        url.set_path(&format!("{infra_env}/downloads/files"));
         url.query_pairs_mut().append_pair("file_name", "discovery.ign");
         answer(self.request(Method::GET, url, None, Uuid::new_v4())).await
     }
@@ -194,77 +184,13 @@ impl Client {
         request.header("accept", "application/json")
     }
 
-    /// The service's URL of its health, which needs no token.
+    /// The URL of the service's health, which needs no token.
     pub fn health_url(&self) -> &Url {
         &self.health
     }
 }
 
-/// Everything about the way to the service except who we are.
-///
-/// # Errors
-/// [`ClientError`]
-pub fn client_builder(settings: &Settings, names: &Names) -> Result<reqwest::ClientBuilder, ClientError> {
-    // Fails only when another part of the program has installed one already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = reqwest::Client::builder()
-        .dns_resolver(names.clone())
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(Duration::from_secs(30))
-        .timeout(Duration::from_secs(60))
-        .tcp_keepalive(Duration::from_secs(30))
-        // A service that moved without a word leaves dead connections, on which every request would time out.
-        .tcp_user_timeout(Duration::from_secs(30))
-        .pool_idle_timeout(Duration::from_secs(90))
-        .pool_max_idle_per_host(2);
-    builder = match settings.service_url.scheme() {
-        "https" if !settings.insecure => {
-            // Absent on a machine that trusts nobody in public: then only the configured ones count.
-            let system = std::fs::read(SYSTEM_CERTIFICATES).unwrap_or_default();
-            let config = trust::client_config(&system, settings.ca_certificates.as_bytes())
-                .map_err(ClientError::Certificates)?;
-            builder.tls_backend_preconfigured(config)
-        }
-        _ => builder.tls_certs_only([]).tls_danger_accept_invalid_certs(true),
-    };
-    with_proxies(builder, settings)
-}
-
-/// The proxies of `settings` and no others.
-///
-/// # Errors
-/// [`ClientError::Proxy`]
-pub fn with_proxies(
-    builder: reqwest::ClientBuilder,
-    settings: &Settings,
-) -> Result<reqwest::ClientBuilder, ClientError> {
-    // Fails only when another part of the program has installed one already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = builder.no_proxy();
-    let except = NoProxy::from_string(&settings.proxy.no_proxy);
-    for (url, make) in [
-        (
-            &settings.proxy.http_proxy,
-            Proxy::http as fn(String) -> reqwest::Result<Proxy>,
-        ),
-        (&settings.proxy.https_proxy, Proxy::https),
-    ] {
-        if !url.is_empty() {
-            let proxy = make(url.clone()).map_err(|_| ClientError::Proxy(without_password(url)))?;
-            builder = builder.proxy(proxy.no_proxy(except.clone()));
-        }
-    }
-    Ok(builder)
-}
-
-fn without_password(url: &str) -> String {
-    match url.rsplit_once('@') {
-        Some((_, host)) => format!("...@{host}"),
-        None => url.to_owned(),
-    }
-}
-
-/// Sends, with quick retries on 503 and 504, and gives the body of a good answer.
+/// Sends, with quick retries on 503 and 504; gives the body of a successful answer.
 async fn answer(request: RequestBuilder) -> Result<Vec<u8>, Failure> {
     for attempt in 0.. {
         let again = request.try_clone();
@@ -304,25 +230,17 @@ async fn request_once(request: RequestBuilder) -> Result<Response, Failure> {
         .map_err(|error| Failure::Transport(printable(&causes(&error.without_url()))))
 }
 
-async fn read_body(mut response: Response) -> Result<Vec<u8>, Failure> {
-    let mut body = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if body.len() + chunk.len() > LARGEST_ANSWER => {
-                return Err(Failure::Malformed(format!(
-                    "it is larger than {LARGEST_ANSWER} bytes"
-                )));
-            }
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) => return Ok(body),
-            Err(error) => {
-                return Err(Failure::Transport(printable(&causes(&error.without_url()))));
-            }
-        }
-    }
+async fn read_body(response: Response) -> Result<Vec<u8>, Failure> {
+    http::body(response, LARGEST_ANSWER)
+        .await
+        .map_err(|error| match error {
+            BodyError::TooLarge => Failure::Malformed(format!("it is larger than {LARGEST_ANSWER} bytes")),
+            BodyError::Transport(reason) => Failure::Transport(printable(&reason)),
+        })
 }
 
-/// Reads what the agent needs of a registration's answer, and nothing else: services differ in the rest.
+/// Parses the members of a registration's answer that the agent needs, and no others: services differ in the
+/// rest.
 fn parse_registration(body: &[u8], ours: HostId) -> Result<Registration, Failure> {
     #[derive(Deserialize)]
     struct Answer {
@@ -337,7 +255,7 @@ fn parse_registration(body: &[u8], ours: HostId) -> Result<Registration, Failure
     let answer: Answer =
         serde_json::from_slice(body).map_err(|error| Failure::Malformed(printable(&error.to_string())))?;
     let args = answer.next_step_runner_command.and_then(|command| command.args);
-    let told = match args.as_deref() {
+    let arguments = match args.as_deref() {
         None | Some([]) => None,
         Some([text, ..]) => Some(serde_json::from_str::<NextStepRunnerArgs>(text).map_err(|error| {
             Failure::Malformed(format!(
@@ -347,13 +265,13 @@ fn parse_registration(body: &[u8], ours: HostId) -> Result<Registration, Failure
         })?),
     };
     Ok(Registration {
-        host_id: told
+        host_id: arguments
             .as_ref()
-            .map(|told| told.host_id)
+            .map(|arguments| arguments.host_id)
             .or(answer.id)
             .unwrap_or(ours),
-        agent_version: told
-            .map(|told| told.agent_version)
+        agent_version: arguments
+            .map(|arguments| arguments.agent_version)
             .filter(|version| !version.is_empty()),
     })
 }
@@ -372,7 +290,7 @@ fn reason(body: &[u8]) -> String {
     printable(&reason)
 }
 
-/// Fit for a console: one line, no control characters, not endless.
+/// One line without control characters, of bounded length.
 fn printable(text: &str) -> String {
     let clean: String = text
         .chars()
@@ -380,21 +298,6 @@ fn printable(text: &str) -> String {
         .take(LONGEST_REASON)
         .collect();
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// An error with all its causes, without repeating itself.
-pub fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]
@@ -415,16 +318,16 @@ mod tests {
         );
         let text =
             format!(r#"{{"id":"{OURS}","status":null,"next_step_runner_command":{{"args":["{args}"]}}}}"#);
-        let told = parse(&text).unwrap();
-        assert_eq!(told.host_id.to_string(), THEIRS);
-        assert_eq!(told.agent_version.as_deref(), Some("quay.io/a:1"));
+        let arguments = parse(&text).unwrap();
+        assert_eq!(arguments.host_id.to_string(), THEIRS);
+        assert_eq!(arguments.agent_version.as_deref(), Some("quay.io/a:1"));
     }
 
     #[test]
     fn an_answer_without_command_keeps_our_version() {
-        let told = parse(&format!(r#"{{"id":"{THEIRS}"}}"#)).unwrap();
+        let arguments = parse(&format!(r#"{{"id":"{THEIRS}"}}"#)).unwrap();
         assert_eq!(
-            (told.host_id.to_string().as_str(), told.agent_version),
+            (arguments.host_id.to_string().as_str(), arguments.agent_version),
             (THEIRS, None)
         );
         assert_eq!(parse("{}").unwrap().host_id.to_string(), OURS);

@@ -1,68 +1,68 @@
-//! What process 1 knows of devices and the session wants to hear: whether storage has settled after power-on, and
-//! that disks came, went or changed. An ordinary program has a system that settled long ago, and hears nothing.
+//! Carries process 1's device events to the session: whether storage has settled after power-on, and changes
+//! of disks. An ordinary program runs on a settled system, and receives no events.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// Where process 1 says it.
+/// The sender, for process 1.
 #[derive(Debug, Clone)]
-pub struct DeviceNews {
+pub struct DeviceEvents {
     settled: watch::Sender<bool>,
     disks: watch::Sender<u64>,
 }
 
-/// Where the session hears it.
+/// The receiver, for the session.
 #[derive(Debug, Clone)]
 pub struct Devices {
     settled: watch::Receiver<bool>,
     disks: watch::Receiver<u64>,
 }
 
-/// Both ends: nothing has settled yet.
-pub fn news() -> (DeviceNews, Devices) {
+/// Both ends; nothing has settled yet.
+pub fn channel() -> (DeviceEvents, Devices) {
     let (settled, is_settled) = watch::channel(false);
-    let (disks, disks_heard) = watch::channel(0);
+    let (disks, disks_receiver) = watch::channel(0);
     let devices = Devices {
         settled: is_settled,
-        disks: disks_heard,
+        disks: disks_receiver,
     };
-    (DeviceNews { settled, disks }, devices)
+    (DeviceEvents { settled, disks }, devices)
 }
 
-impl DeviceNews {
-    /// Every disk that was there at power-on has been found.
+impl DeviceEvents {
+    /// Reports that every disk present at power-on has been found.
     pub fn storage_settled(&self) {
         self.settled.send_replace(true);
     }
 
-    /// A disk came, went or changed.
+    /// Reports that a disk was added, removed or changed.
     pub fn disks_changed(&self) {
         self.disks.send_modify(|count| *count += 1);
     }
 }
 
 impl Devices {
-    /// Of a system that somebody else started.
+    /// For a system that is running already.
     pub fn of_running_system() -> Self {
-        let (news, devices) = news();
-        news.storage_settled();
+        let (channel, devices) = channel();
+        channel.storage_settled();
         devices
     }
 
-    /// Waits until storage has settled, or nobody is left to say so. Gives false when `at_most` was over before.
+    /// Waits until storage has settled, or the sender is gone. False when `at_most` was over before.
     pub async fn settled(&self, at_most: Duration) -> bool {
         let mut settled = self.settled.clone();
         let waiting = settled.wait_for(|settled| *settled);
         tokio::time::timeout(at_most, waiting).await.is_ok()
     }
 
-    /// How often disks have changed.
+    /// The number of changes of disks so far.
     pub fn changes(&self) -> u64 {
         *self.disks.borrow()
     }
 
-    /// Waits for the next change. Never ends where nobody tells of changes.
+    /// Waits for the next change; for ever without a sender.
     pub async fn changed(&mut self) {
         if self.disks.changed().await.is_err() {
             std::future::pending().await
@@ -76,9 +76,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn storage_that_settles_ends_the_wait_and_storage_that_does_not_is_waited_for_so_long() {
-        let (news, devices) = news();
+        let (channel, devices) = channel();
         assert!(!devices.settled(Duration::from_secs(10)).await);
-        news.storage_settled();
+        channel.storage_settled();
         assert!(devices.settled(Duration::from_secs(10)).await);
     }
 
@@ -92,8 +92,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_change_is_counted_and_heard() {
-        let (news, mut devices) = news();
-        news.disks_changed();
+        let (channel, mut devices) = channel();
+        channel.disks_changed();
         devices.changed().await;
         assert_eq!(devices.changes(), 1);
     }

@@ -1,5 +1,5 @@
-//! Runs steps, each in a task of its own: with a deadline, one of a type at a time, and always with a reply.
-//! A panic in a step is that step's failure and nobody else's.
+//! Runs steps, each in a task of its own, with a deadline, one of a type at a time, and always with a reply.
+//! A panic in a step fails that step only.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,14 +19,14 @@ use super::steps::{EXIT_DEADLINE, Registry, Running, StepOutput, StepType};
 pub struct Finished {
     /// The step's type as the service wrote it.
     pub step_type: String,
-    /// The rest of the reply.
+    /// The type apart, which [`Finished::step_type`] holds.
     pub reply: StepReply,
     /// The request id of the poll that brought the step.
     pub request_id: Uuid,
 }
 
 impl Finished {
-    /// The reply as it goes over the wire, with the type as the service wrote it.
+    /// The reply as sent, with the type as the service wrote it.
     pub fn body(&self) -> serde_json::Value {
         let mut body = serde_json::to_value(&self.reply).unwrap_or_default();
         if let Some(members) = body.as_object_mut() {
@@ -36,7 +36,7 @@ impl Finished {
     }
 }
 
-/// Starts steps and hands their replies on.
+/// Starts steps and queues their replies.
 #[derive(Clone)]
 pub struct Executor {
     registry: Arc<Registry>,
@@ -46,7 +46,7 @@ pub struct Executor {
 
 struct RunningStep {
     deadline: Instant,
-    /// Gone when nothing of the step runs any more, threads included.
+    /// Dead when nothing of the step runs any more, threads included.
     alive: std::sync::Weak<Running>,
 }
 
@@ -66,7 +66,7 @@ impl Executor {
         }
     }
 
-    /// Starts a step and returns. `session` ends it without a reply.
+    /// Starts a step and returns. Cancelling `session` ends it without a reply.
     pub fn start(&self, step: Step, request_id: Uuid, session: CancellationToken) {
         let executor = self.clone();
         tokio::spawn(async move {
@@ -80,7 +80,7 @@ impl Executor {
                 output: output.output,
                 error: output.error,
             };
-            // Nobody listens when the program ends.
+            // The receiver is gone when the program ends.
             let _ = executor.finished.send(Finished {
                 step_type: step.step_type,
                 reply,
@@ -89,18 +89,18 @@ impl Executor {
         });
     }
 
-    /// The types that run now.
+    /// The running types.
     pub fn running(&self) -> Vec<StepType> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running
             .iter()
             .filter(|(_, step)| step.alive.strong_count() > 0)
-            .map(|(name, _)| *name)
+            .map(|(step, _)| *step)
             .collect()
     }
 
     async fn run(&self, step: &Step, session: CancellationToken) -> Option<StepOutput> {
-        let Some((name, handler)) = self.registry.get(&step.step_type) else {
+        let Some((step_type, handler)) = self.registry.get(&step.step_type) else {
             warn!(
                 step = step.step_type,
                 "the service asks for a step that this agent does not have"
@@ -110,12 +110,13 @@ impl Executor {
                 step.step_type
             )));
         };
+        let name = step_type.name();
         let limit = catch_unwind(AssertUnwindSafe(|| handler.deadline_for(&step.args)))
             .unwrap_or_else(|_| handler.deadline());
         let deadline = Instant::now() + limit;
-        let alive = match self.admit(name, deadline) {
+        let alive = match self.admit(step_type, deadline) {
             Admission::Go(alive) => alive,
-            // The one that runs will answer.
+            // The running one will answer.
             Admission::AlreadyRunning => {
                 info!(step = name, id = step.step_id, "runs already");
                 return handler.when_running();
@@ -164,9 +165,9 @@ impl Executor {
         Some(output)
     }
 
-    fn admit(&self, name: StepType, deadline: Instant) -> Admission {
+    fn admit(&self, step_type: StepType, deadline: Instant) -> Admission {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(earlier) = running.get(name)
+        if let Some(earlier) = running.get(&step_type)
             && earlier.alive.strong_count() > 0
         {
             let overdue = Instant::now() >= earlier.deadline;
@@ -178,7 +179,7 @@ impl Executor {
         }
         let alive = Arc::new(Running);
         running.insert(
-            name,
+            step_type,
             RunningStep {
                 deadline,
                 alive: Arc::downgrade(&alive),

@@ -42,7 +42,7 @@ fn step(step_type: &str) -> Step {
 #[tokio::test]
 async fn an_unknown_step_is_answered_with_the_protocols_words() {
     let (executor, mut finished) = executor(Probe {
-        name: "echo",
+        name: StepType::NtpSynchronizer,
         behaviour: |_, _| async { StepOutput::good(String::new()) }.boxed(),
     });
     executor.start(step("execute"), Uuid::nil(), CancellationToken::new());
@@ -57,23 +57,23 @@ async fn an_unknown_step_is_answered_with_the_protocols_words() {
 #[tokio::test]
 async fn a_good_step_replies_its_output_and_leaves_zeros_out() {
     let (executor, mut finished) = executor(Probe {
-        name: "echo",
+        name: StepType::NtpSynchronizer,
         behaviour: |args, _| async move { StepOutput::good(args.join(",")) }.boxed(),
     });
-    executor.start(step("echo"), Uuid::nil(), CancellationToken::new());
+    executor.start(step("ntp-synchronizer"), Uuid::nil(), CancellationToken::new());
     let body = finished.recv().await.unwrap().body();
-    let expected = serde_json::json!({"step_type": "echo", "step_id": "echo-00000001", "output": "a"});
+    let expected = serde_json::json!({"step_type": "ntp-synchronizer", "step_id": "ntp-synchronizer-00000001", "output": "a"});
     assert_eq!(body, expected);
 }
 
 #[tokio::test]
 async fn a_panic_is_a_failed_step_and_the_next_one_runs() {
     let (executor, mut finished) = executor(Probe {
-        name: "echo",
+        name: StepType::NtpSynchronizer,
         behaviour: |_, _| async { panic!("disk on fire") }.boxed(),
     });
     for _ in 0..2 {
-        executor.start(step("echo"), Uuid::nil(), CancellationToken::new());
+        executor.start(step("ntp-synchronizer"), Uuid::nil(), CancellationToken::new());
         let reply = finished.recv().await.unwrap().reply;
         assert_eq!(reply.exit_code, EXIT_INTERNAL);
         assert!(reply.error.contains("disk on fire"), "{}", reply.error);
@@ -83,11 +83,11 @@ async fn a_panic_is_a_failed_step_and_the_next_one_runs() {
 #[tokio::test(start_paused = true)]
 async fn a_step_that_never_ends_is_answered_at_its_deadline() {
     let (executor, mut finished) = executor(Probe {
-        name: "echo",
+        name: StepType::NtpSynchronizer,
         behaviour: |_, _| std::future::pending().boxed(),
     });
     let began = Instant::now();
-    executor.start(step("echo"), Uuid::nil(), CancellationToken::new());
+    executor.start(step("ntp-synchronizer"), Uuid::nil(), CancellationToken::new());
     assert_eq!(finished.recv().await.unwrap().reply.exit_code, EXIT_DEADLINE);
     assert_eq!(began.elapsed(), Duration::from_secs(30));
 }
@@ -95,21 +95,21 @@ async fn a_step_that_never_ends_is_answered_at_its_deadline() {
 #[tokio::test(start_paused = true)]
 async fn one_of_a_type_runs_at_a_time_and_a_stuck_thread_is_told() {
     let (executor, mut finished) = executor(Probe {
-        name: "echo",
-        // Keeps `running` beyond its task, as a thread does that hangs in the kernel.
+        name: StepType::NtpSynchronizer,
+        // Keeps `running` beyond its task, as a thread that hangs in the kernel does.
         behaviour: |_, running| {
             std::mem::forget(running);
             std::future::pending().boxed()
         },
     });
-    executor.start(step("echo"), Uuid::nil(), CancellationToken::new());
+    executor.start(step("ntp-synchronizer"), Uuid::nil(), CancellationToken::new());
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(executor.running(), ["echo"]);
-    executor.start(step("echo"), Uuid::nil(), CancellationToken::new());
+    assert_eq!(executor.running(), [StepType::NtpSynchronizer]);
+    executor.start(step("ntp-synchronizer"), Uuid::nil(), CancellationToken::new());
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(finished.try_recv().is_err(), "the running step will answer");
     assert_eq!(finished.recv().await.unwrap().reply.exit_code, EXIT_DEADLINE);
-    executor.start(step("echo"), Uuid::nil(), CancellationToken::new());
+    executor.start(step("ntp-synchronizer"), Uuid::nil(), CancellationToken::new());
     assert!(
         finished
             .recv()
@@ -124,11 +124,11 @@ async fn one_of_a_type_runs_at_a_time_and_a_stuck_thread_is_told() {
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_session_ends_its_steps_without_a_reply() {
     let (executor, mut finished) = executor(Probe {
-        name: "echo",
+        name: StepType::NtpSynchronizer,
         behaviour: |_, _| std::future::pending().boxed(),
     });
     let session = CancellationToken::new();
-    executor.start(step("echo"), Uuid::nil(), session.clone());
+    executor.start(step("ntp-synchronizer"), Uuid::nil(), session.clone());
     tokio::time::sleep(Duration::from_secs(1)).await;
     session.cancel();
     tokio::time::sleep(Duration::from_secs(60)).await;
@@ -136,12 +136,12 @@ async fn the_end_of_a_session_ends_its_steps_without_a_reply() {
     assert!(executor.running().is_empty());
 }
 
-/// Takes its deadline from its argument, and answers for the one that runs.
+/// Takes its deadline from its argument, and answers while one runs.
 struct Patient;
 
 impl StepHandler for Patient {
     fn step_type(&self) -> StepType {
-        "patient"
+        StepType::TangConnectivityCheck
     }
     fn deadline(&self) -> Duration {
         Duration::from_secs(30)
@@ -166,7 +166,7 @@ async fn a_step_may_have_its_deadline_from_its_arguments_and_answer_when_it_runs
     let (sender, mut finished) = mpsc::unbounded_channel();
     let executor = Executor::new(Arc::new(Registry::new(vec![Arc::new(Patient)])), sender);
     let step = |id: &str| Step {
-        step_type: "patient".into(),
+        step_type: "tang-connectivity-check".into(),
         step_id: id.into(),
         args: vec!["7".into()],
     };
@@ -194,7 +194,7 @@ async fn a_step_may_have_its_deadline_from_its_arguments_and_answer_when_it_runs
 #[tokio::test]
 async fn a_panic_on_a_steps_own_thread_is_a_failed_step_too() {
     let (executor, mut finished) = executor(Probe {
-        name: "echo",
+        name: StepType::NtpSynchronizer,
         behaviour: |_, running| {
             async move {
                 let thread = tokio::task::spawn_blocking(move || {
@@ -206,7 +206,7 @@ async fn a_panic_on_a_steps_own_thread_is_a_failed_step_too() {
             .boxed()
         },
     });
-    executor.start(step("echo"), Uuid::nil(), CancellationToken::new());
+    executor.start(step("ntp-synchronizer"), Uuid::nil(), CancellationToken::new());
     let reply = finished.recv().await.unwrap().reply;
     assert_eq!(reply.exit_code, EXIT_INTERNAL);
     assert!(reply.error.contains("the thread broke"), "{}", reply.error);

@@ -1,7 +1,7 @@
-//! What follows from an answer of the service: pure, so that every case can be tested.
+//! Decides the next request after an answer of the service; does no I/O.
 //!
-//! Waits: an answer that a person must act on (401, 403, 404, 409) slows the agent down, 5 → 10 → 20 → 30 min;
-//! everything else is tried again soon, with growing delays. Nothing ends the loop.
+//! Waits: an answer that an administrator must act on (401, 403, 404, 409) slows the agent down, 5 → 10 → 20
+//! → 30 min; everything else is retried soon, with growing delays. Nothing ends the loop.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use tokio::time::Instant;
 
 use muster_api::steps::{PostStepAction, Step, Steps};
 
-/// First wait after an answer that a person must act on; doubles up to [`SLOW_LAST`].
+/// First wait after an answer that an administrator must act on; doubles up to [`SLOW_LAST`].
 pub const SLOW_FIRST: Duration = Duration::from_secs(5 * 60);
-/// Longest wait after an answer that a person must act on.
+/// Longest wait after an answer that an administrator must act on.
 pub const SLOW_LAST: Duration = Duration::from_secs(30 * 60);
 /// First wait after a failed registration; doubles up to the interval.
 pub const REGISTER_FIRST: Duration = Duration::from_secs(2);
@@ -22,24 +22,24 @@ pub const POLL_LAST: Duration = Duration::from_secs(60);
 /// Polls failing for this long end the session: the host registers again.
 pub const GIVE_UP_POLLING: Duration = Duration::from_secs(15 * 60);
 /// The wait when a service says `continue` without a time, which would otherwise be a tight loop.
-pub const UNSAID_WAIT: Duration = Duration::from_secs(5);
+pub const DEFAULT_WAIT: Duration = Duration::from_secs(5);
 /// The shortest wait between two polls that a service can ask for.
 pub const SHORTEST_WAIT: Duration = Duration::from_secs(1);
-/// The least wait before registering again on `exit`: at once for people, not a tight loop for machines.
+/// The least wait before registering again on `exit`: unnoticeable, and yet no tight loop.
 pub const EXIT_WAIT: Duration = Duration::from_millis(200);
-/// After a poll the next one waits at least this long, whatever the machine does: a flapping link is no flood.
-pub const NEWS_WAIT: Duration = Duration::from_secs(3);
-/// The longest wait that a service can ask for, so that a slip of it does not lose the host.
+/// The least wait after a poll, whatever the machine does: a flapping link must not flood the service.
+pub const CHANGE_WAIT: Duration = Duration::from_secs(3);
+/// The longest wait that a service can ask for, so that a mistake there does not lose the host.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
 
-/// Where the conversation stands.
+/// The state of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Not registered yet, or to be registered anew.
+    /// Not registered yet, or to be registered again.
     Registering {
-        /// Failures in a row.
+        /// Consecutive failures.
         failures: u32,
-        /// Answers in a row that a person must act on.
+        /// Consecutive answers that an administrator must act on.
         refusals: u32,
     },
     /// Registered.
@@ -48,13 +48,12 @@ pub enum State {
         failures: u32,
         /// Answers in a row that a person must act on.
         refusals: u32,
-        /// When the present row of failures began.
+        /// Begin of the present series of failures.
         failing_since: Option<Instant>,
     },
 }
 
 impl State {
-    /// Where everything begins.
     pub const START: Self = Self::Registering {
         failures: 0,
         refusals: 0,
@@ -66,24 +65,24 @@ impl State {
     };
 }
 
-/// Why a request did not give what it should.
+/// A request without a usable answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// The service answered with an error; its reason, made fit for a console.
+    /// The service answered with an error; its reason is printable.
     Status(u16, String),
-    /// No answer: names, routes, connections, TLS, time limits.
+    /// No answer: name resolution, routing, connection, TLS, timeout.
     Transport(String),
-    /// An answer that cannot be understood.
+    /// An answer that cannot be parsed.
     Malformed(String),
 }
 
 impl Failure {
-    /// Whether a person must act before it can go on.
+    /// True when an administrator must act before it can go on.
     pub fn needs_a_person(&self) -> bool {
         matches!(self, Self::Status(401 | 403 | 404 | 409, _))
     }
 
-    /// One line for people.
+    /// One line for the console and the log.
     pub fn text(&self) -> String {
         match self {
             Self::Status(code, reason) if reason.is_empty() => format!("the service answers {code}"),
@@ -93,7 +92,7 @@ impl Failure {
         }
     }
 
-    /// What a person can do about it; empty when waiting is all.
+    /// Advice to the administrator; empty when waiting is enough.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Status(401 | 403, _) => {
@@ -113,16 +112,13 @@ impl Failure {
     }
 }
 
-/// What came of the last request.
+/// The result of the last request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// Of a registration.
     Registration(Result<(), Failure>),
-    /// Of a poll.
     Poll(Result<Steps, Failure>),
 }
 
-/// The next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
     /// `POST hosts`.
@@ -131,43 +127,37 @@ pub enum Request {
     Poll,
 }
 
-/// What to do now.
+/// The decision for now and for the next request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Action {
     /// Steps to start at once.
     pub start: Vec<Step>,
     /// Wait this long, then send [`Action::request`].
     pub wait: Duration,
-    /// What to send after the wait.
+    /// The request after the wait.
     pub request: Request,
-    /// Forget which replies were sent: the service may have lost them, or does not count them any more.
+    /// Forget the sent replies: the service may have lost them, or no longer counts them.
     pub forget_replies: bool,
     /// End the steps that still run, after the wait.
     pub end_steps: bool,
-    /// A change of the machine (network, disks) is a reason to end the wait early, once this much of it has passed: what failed may work
-    /// now, or the service has not heard of an address that came late.
+    /// A change of the machine (network, disks) ends the wait early, once this much of it has passed: the
+    /// failed request may succeed now, or the service lacks an address that came late.
     pub change_may_help: Option<Duration>,
 }
 
-/// What may not be disturbed, and how often to try.
+/// The session's interval, and whether it may be interrupted.
 #[derive(Debug, Clone, Copy)]
-pub struct Circumstances {
+pub struct Context {
     /// Longest wait between two attempts to register.
     pub interval: Duration,
     /// An installation runs: registering again would fail it (docs/protocol/agent-protocol.md#3).
     pub installing: bool,
 }
 
-/// The next state and what to do. `jitter` is uniform in `0.0..1.0`.
-pub fn next(
-    state: &State,
-    outcome: Outcome,
-    now: Instant,
-    jitter: f64,
-    circumstances: Circumstances,
-) -> (State, Action) {
+/// Gives the next state and action. `jitter` is uniform in `0.0..1.0`.
+pub fn next(state: &State, outcome: Outcome, now: Instant, jitter: f64, context: Context) -> (State, Action) {
     match outcome {
-        // In another cluster, or back in the pool, the service begins with nothing.
+        // In another cluster, or unbound again, the service begins with nothing.
         Outcome::Registration(Ok(())) => {
             let action = Action {
                 forget_replies: true,
@@ -175,9 +165,9 @@ pub fn next(
             };
             (State::POLLING, action)
         }
-        Outcome::Registration(Err(failure)) => registration_failed(state, &failure, jitter, circumstances),
+        Outcome::Registration(Err(failure)) => registration_failed(state, &failure, jitter, context),
         Outcome::Poll(Ok(steps)) => instructed(steps),
-        Outcome::Poll(Err(failure)) => poll_failed(state, &failure, now, jitter, circumstances),
+        Outcome::Poll(Err(failure)) => poll_failed(state, &failure, now, jitter, context),
     }
 }
 
@@ -192,12 +182,7 @@ fn go(request: Request, wait: Duration) -> Action {
     }
 }
 
-fn registration_failed(
-    state: &State,
-    failure: &Failure,
-    jitter: f64,
-    circumstances: Circumstances,
-) -> (State, Action) {
+fn registration_failed(state: &State, failure: &Failure, jitter: f64, context: Context) -> (State, Action) {
     let (failures, refusals) = counts(state);
     if failure.needs_a_person() {
         let state = State::Registering {
@@ -205,10 +190,10 @@ fn registration_failed(
             refusals: refusals.saturating_add(1),
         };
         let mut action = go(Request::Register, slow(refusals, jitter));
-        action.change_may_help = Some(NEWS_WAIT);
+        action.change_may_help = Some(CHANGE_WAIT);
         return (state, action);
     }
-    let wait = grown(REGISTER_FIRST, 2.0, failures, circumstances.interval);
+    let wait = grown(REGISTER_FIRST, 2.0, failures, context.interval);
     let state = State::Registering {
         failures: failures.saturating_add(1),
         refusals: 0,
@@ -226,13 +211,13 @@ fn instructed(steps: Steps) -> (State, Action) {
             end_steps: true,
             ..go(Request::Register, asked.max(EXIT_WAIT))
         },
-        PostStepAction::Continue if asked.is_zero() => go(Request::Poll, UNSAID_WAIT),
+        PostStepAction::Continue if asked.is_zero() => go(Request::Poll, DEFAULT_WAIT),
         PostStepAction::Continue => go(Request::Poll, asked.max(SHORTEST_WAIT)),
     };
     let state = match action.request {
         Request::Register => State::START,
         Request::Poll => {
-            action.change_may_help = Some(NEWS_WAIT);
+            action.change_may_help = Some(CHANGE_WAIT);
             State::POLLING
         }
     };
@@ -245,7 +230,7 @@ fn poll_failed(
     failure: &Failure,
     now: Instant,
     jitter: f64,
-    circumstances: Circumstances,
+    context: Context,
 ) -> (State, Action) {
     let (failures, refusals) = counts(state);
     let since = match state {
@@ -257,13 +242,13 @@ fn poll_failed(
     };
     let mut action = go(Request::Poll, Duration::ZERO);
     action.forget_replies = true;
-    let may_register = !circumstances.installing;
+    let may_register = !context.installing;
     if failure.needs_a_person() {
         action.wait = slow(refusals, jitter);
-        // On a machine with several networks the answer may have come from somebody else, by the wrong card.
-        action.change_may_help = Some(NEWS_WAIT);
-        // A host that the service no longer knows can only come back by registering; not at once, so that
-        // deleting a host silences it for a while.
+        // On a machine with several networks another service may have answered, through the wrong card.
+        action.change_may_help = Some(CHANGE_WAIT);
+        // A host that the service no longer knows can only come back by registering; not at once, so that a
+        // deleted host stays silent for a while.
         if may_register && matches!(failure, Failure::Status(404, _)) {
             action.request = Request::Register;
             action.end_steps = true;
@@ -315,7 +300,7 @@ fn grown(first: Duration, factor: f64, times: u32, last: Duration) -> Duration {
     first.mul_f64(factor.powi(times)).min(last)
 }
 
-/// `wait` ± `part`, so that a rack that boots at once does not ask at once.
+/// `wait` ± `part`, so that the machines of a rack do not all send at once.
 fn spread(wait: Duration, part: f64, jitter: f64) -> Duration {
     wait.mul_f64(1.0 - part + 2.0 * part * jitter.clamp(0.0, 1.0))
 }

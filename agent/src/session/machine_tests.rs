@@ -1,6 +1,6 @@
 use super::*;
 
-const CALM: Circumstances = Circumstances {
+const CALM: Context = Context {
     interval: Duration::from_secs(60),
     installing: false,
 };
@@ -98,7 +98,7 @@ async fn failing_polls_back_off_and_register_again_after_a_quarter_of_an_hour() 
 
 #[tokio::test(start_paused = true)]
 async fn an_installing_host_never_registers_again_by_itself() {
-    let installing = Circumstances {
+    let installing = Context {
         installing: true,
         ..CALM
     };
@@ -154,8 +154,8 @@ async fn one_good_answer_forgets_all_failures() {
 #[tokio::test(start_paused = true)]
 async fn a_service_that_names_no_time_or_nonsense_makes_no_tight_loop() {
     for (asked, wait) in [
-        (0, UNSAID_WAIT),
-        (-5, UNSAID_WAIT),
+        (0, DEFAULT_WAIT),
+        (-5, DEFAULT_WAIT),
         (1, Duration::from_secs(1)),
         (i64::MAX, LONGEST_WAIT),
     ] {
@@ -253,5 +253,5 @@ fn an_address_that_comes_late_is_told_before_the_next_poll_is_due() {
         CALM,
     );
     assert_eq!(action.wait, Duration::from_secs(60));
-    assert_eq!(action.change_may_help, Some(NEWS_WAIT));
+    assert_eq!(action.change_may_help, Some(CHANGE_WAIT));
 }

@@ -1,11 +1,12 @@
-//! Carries out what [`super::machine`] decides: requests, waits, steps, replies. Ends only when told to.
+//! Carries out the decisions of [`super::machine`]: requests, waits, steps, replies. Ends only when
+//! cancelled.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::HostId;
-use muster_api::steps::Step;
+use muster_api::steps::{Step, StepType};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -14,48 +15,45 @@ use uuid::Uuid;
 
 use super::client::Client;
 use super::executor::{Executor, Finished};
-use super::machine::{self, Action, Circumstances, Failure, Outcome, Request, State};
+use super::machine::{self, Action, Context, Failure, Outcome, Request, State};
 use super::replies::Sent;
 use super::steps::Registry;
 use super::view::{Phase, SessionView};
 use crate::time::clock;
 
-/// No service asks for more in one answer.
+/// No service sends more in one answer.
 const MOST_STEPS: usize = 64;
 
 /// Computes the host's id; may read files.
 pub type HostIdentity = Arc<dyn Fn() -> HostId + Send + Sync>;
 
-/// Finds out what the host's parts call themselves; may read files.
+/// Computes the host's fingerprint; may read files.
 pub type FingerprintSource = Arc<dyn Fn() -> Fingerprint + Send + Sync>;
 
-/// What the session needs of the rest of the agent.
-pub struct Surroundings {
-    /// Who this host is.
+/// The session's dependencies.
+pub struct Environment {
     pub identity: HostIdentity,
-    /// What tells it from another host with the same id.
     pub fingerprint: FingerprintSource,
-    /// What it can do.
     pub registry: Arc<Registry>,
     /// Longest wait between two attempts to register.
     pub interval: Duration,
-    /// What the agent calls itself before the service tells it otherwise.
+    /// The agent version before the service assigns one.
     pub own_version: String,
-    /// Where people see how it goes.
+    /// Receives the state of the session, for the console.
     pub view: watch::Sender<SessionView>,
-    /// Changes when the machine does in a way that the service should hear of: its network, its disks.
+    /// Changes with the machine's network and disks.
     pub changes: watch::Receiver<u64>,
 }
 
-/// Who we are to the service now.
+/// The host as registered.
 #[derive(Debug, Clone)]
 struct Identity {
     host_id: HostId,
     version: String,
 }
 
-/// Talks to the service until `stop`.
-pub async fn run(client: Client, surroundings: Surroundings, stop: CancellationToken) {
+/// Runs the session until `stop`.
+pub async fn run(client: Client, environment: Environment, stop: CancellationToken) {
     let (sender, finished) = mpsc::unbounded_channel();
     let sent = Arc::new(Mutex::new(Sent::default()));
     let (identity, _) = watch::channel(None);
@@ -66,9 +64,9 @@ pub async fn run(client: Client, surroundings: Surroundings, stop: CancellationT
         Arc::clone(&sent),
     ));
     let mut session = Session {
-        executor: Executor::new(Arc::clone(&surroundings.registry), sender),
+        executor: Executor::new(Arc::clone(&environment.registry), sender),
         client,
-        surroundings,
+        environment,
         identity,
         sent,
         steps: CancellationToken::new(),
@@ -83,7 +81,7 @@ pub async fn run(client: Client, surroundings: Surroundings, stop: CancellationT
 
 struct Session {
     client: Client,
-    surroundings: Surroundings,
+    environment: Environment,
     executor: Executor,
     identity: watch::Sender<Option<Identity>>,
     sent: Arc<Mutex<Sent>>,
@@ -105,12 +103,11 @@ impl Session {
                 Outcome::Registration(Err(failure)) | Outcome::Poll(Err(failure)) => Some(failure.clone()),
                 Outcome::Registration(Ok(())) | Outcome::Poll(Ok(_)) => None,
             };
-            let circumstances = Circumstances {
-                interval: self.surroundings.interval,
-                installing: self.executor.running().contains(&"install"),
+            let context = Context {
+                interval: self.environment.interval,
+                installing: self.executor.running().contains(&StepType::Install),
             };
-            let (following, action) =
-                machine::next(&state, outcome, Instant::now(), rand::random(), circumstances);
+            let (following, action) = machine::next(&state, outcome, Instant::now(), rand::random(), context);
             state = following;
             request = action.request;
             self.act(&state, action, failure, request_id).await;
@@ -118,29 +115,29 @@ impl Session {
     }
 
     async fn register(&mut self, request_id: Uuid) -> Result<(), Failure> {
-        let identity = Arc::clone(&self.surroundings.identity);
-        let fingerprint = Arc::clone(&self.surroundings.fingerprint);
+        let identity = Arc::clone(&self.environment.identity);
+        let fingerprint = Arc::clone(&self.environment.fingerprint);
         let (ours, fingerprint) = tokio::task::spawn_blocking(move || (identity(), fingerprint()))
             .await
             .map_err(|error| Failure::Transport(format!("the host id cannot be computed: {error}")))?;
-        self.surroundings
+        self.environment
             .view
             .send_modify(|view| view.host_id = Some(ours));
         let version = self.identity.borrow().as_ref().map_or_else(
-            || self.surroundings.own_version.clone(),
+            || self.environment.own_version.clone(),
             |identity| identity.version.clone(),
         );
-        let told = self
+        let registration = self
             .client
             .register(ours, &version, &fingerprint, request_id)
             .await?;
-        let version = told.agent_version.unwrap_or(version);
-        info!(host_id = %told.host_id, version, "registered");
-        self.surroundings
+        let version = registration.agent_version.unwrap_or(version);
+        info!(host_id = %registration.host_id, version, "registered");
+        self.environment
             .view
-            .send_modify(|view| view.host_id = Some(told.host_id));
+            .send_modify(|view| view.host_id = Some(registration.host_id));
         self.identity.send_replace(Some(Identity {
-            host_id: told.host_id,
+            host_id: registration.host_id,
             version,
         }));
         self.steps = CancellationToken::new();
@@ -175,23 +172,23 @@ impl Session {
         }
         let registered = matches!(state, State::Polling { .. });
         let due = Instant::now() + action.wait;
-        self.surroundings.view.send_modify(|view| {
+        self.environment.view.send_modify(|view| {
             view.phase = if registered {
                 Phase::Registered
             } else {
                 Phase::Registering
             };
             view.advice = failure.as_ref().map_or("", Failure::advice);
-            view.trouble = failure.as_ref().map(Failure::text);
+            view.problem = failure.as_ref().map(Failure::text);
             view.next_request = Some(due);
         });
-        let changes = &mut self.surroundings.changes;
+        let changes = &mut self.environment.changes;
         changes.mark_unchanged();
-        let news = async {
+        let change = async {
             match action.change_may_help {
                 Some(least) => {
                     tokio::time::sleep(least).await;
-                    // Without anybody to tell of changes there are none.
+                    // Without a sender there are no changes.
                     if changes.changed().await.is_err() {
                         std::future::pending().await
                     }
@@ -201,7 +198,7 @@ impl Session {
         };
         tokio::select! {
             () = tokio::time::sleep_until(due) => {}
-            () = news => debug!("the machine changed: asking at once"),
+            () = change => debug!("the machine changed: asking at once"),
         }
         if action.end_steps {
             self.steps.cancel();
@@ -209,7 +206,7 @@ impl Session {
     }
 }
 
-/// The first of the steps. Each runs in a task of its own: an answer without measure must not use the machine up.
+/// Truncates the steps. Each runs in a task of its own: a huge answer must not exhaust the machine.
 fn at_most(most: usize, mut steps: Vec<Step>) -> Vec<Step> {
     if steps.len() > most {
         warn!(
@@ -221,7 +218,8 @@ fn at_most(most: usize, mut steps: Vec<Step>) -> Vec<Step> {
     steps
 }
 
-/// Posts replies in the order in which steps end. A reply that fails is logged and not repeated: the service asks again.
+/// Posts replies in the order in which steps end. A failed reply is logged and not repeated: the service
+/// sends the step again.
 async fn post_replies(
     client: Client,
     identity: watch::Receiver<Option<Identity>>,
@@ -235,7 +233,7 @@ async fn post_replies(
         let (code, output) = (one.reply.exit_code, one.reply.output.as_str());
         let known = {
             let sent = sent.lock().unwrap_or_else(PoisonError::into_inner);
-            sent.knows(&one.step_type, code, output, Instant::now())
+            sent.has(&one.step_type, code, output, Instant::now())
         };
         if known {
             debug!(step = one.step_type, "the service has this output already");

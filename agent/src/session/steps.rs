@@ -1,5 +1,5 @@
-//! The steps that this agent can do, one file each. A new step is a file here and a line in [`Registry::standard`];
-//! those that Muster's own service never asks for are in [`crate::foreign::steps`].
+//! The steps that this agent can run, one file each. A new step is a file here and a line in
+//! [`Registry::standard`]; those that Muster's own service never sends are in [`crate::foreign::steps`].
 
 pub mod api_vip;
 pub mod boot_artifacts;
@@ -17,6 +17,6 @@ pub mod tang;
 pub mod upgrade;
 
 pub use dependencies::Dependencies;
-pub(crate) use handler::one_argument;
-pub use handler::{EXIT_DEADLINE, EXIT_INTERNAL, Running, StepHandler, StepOutput, StepType};
+pub use handler::{EXIT_DEADLINE, EXIT_INTERNAL, Running, StepError, StepHandler, StepOutput, StepType};
+pub(crate) use handler::{one_argument, reply};
 pub use registry::Registry;

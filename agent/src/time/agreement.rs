@@ -1,14 +1,14 @@
-//! Which time sources to believe: the largest group whose claims overlap, if it is a majority.
-//! States are chrony's, since the protocol speaks them (docs/protocol/agent-protocol.md#6, `ntp-synchronizer`).
+//! Chooses the time sources to trust: the largest group whose intervals overlap, if it is a majority. States
+//! are chrony's, which the protocol uses (docs/protocol/agent-protocol.md#6, `ntp-synchronizer`).
 
 use muster_api::steps::NtpSourceState;
 
-/// Error allowed beyond half of the round trip, seconds: dispersion that a single question does not tell.
+/// Error allowed beyond half of the round trip, seconds: dispersion that a single measurement does not show.
 const ALLOWED: f64 = 0.1;
 /// A source this many times less certain than the best one is not combined with it.
 const COMBINE_LIMIT: f64 = 3.0;
 
-/// What one source said.
+/// The answer of one source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measurement {
     /// Seconds that the local clock is behind the source.
@@ -35,14 +35,15 @@ impl Measurement {
 }
 
 /// The state of each source, in the order given. `None` is a source that did not answer.
-pub fn states(said: &[Option<Measurement>]) -> Vec<NtpSourceState> {
-    let chosen = best(said);
-    said.iter()
+pub fn states(measurements: &[Option<Measurement>]) -> Vec<NtpSourceState> {
+    let chosen = best(measurements);
+    measurements
+        .iter()
         .enumerate()
         .map(|(index, measurement)| match (measurement, chosen) {
             (None, _) => NtpSourceState::Unreachable,
             (Some(_), Some(best)) if best == index => NtpSourceState::Synced,
-            (Some(one), Some(best)) => match said[best] {
+            (Some(one), Some(best)) => match measurements[best] {
                 Some(best) if !agree(one, &best) => NtpSourceState::Error,
                 Some(best) if one.uncertainty() > COMBINE_LIMIT * best.uncertainty() => {
                     NtpSourceState::NotCombined
@@ -54,14 +55,14 @@ pub fn states(said: &[Option<Measurement>]) -> Vec<NtpSourceState> {
         .collect()
 }
 
-/// The source to follow: the best one of a majority that agrees. None when no majority does.
-pub fn best(said: &[Option<Measurement>]) -> Option<usize> {
-    let answered: Vec<(usize, Measurement)> = said
+/// The source to follow: the best one of a majority that agrees; `None` without a majority.
+pub fn best(measurements: &[Option<Measurement>]) -> Option<usize> {
+    let answered: Vec<(usize, Measurement)> = measurements
         .iter()
         .enumerate()
         .filter_map(|(index, one)| one.map(|one| (index, one)))
         .collect();
-    // The point that most claims cover is an edge of one of them.
+    // The point that most intervals cover is an edge of one of them.
     let edges = answered.iter().flat_map(|(_, one)| {
         [
             one.offset - one.uncertainty(),
@@ -107,14 +108,17 @@ mod tests {
 
     #[test]
     fn the_lowest_stratum_of_those_that_agree_is_followed() {
-        let said = [says(1.0, 0.02, 3), says(1.01, 0.05, 2), says(1.0, 0.9, 2), None];
-        assert_eq!(states(&said), [Combined, Synced, NotCombined, Unreachable]);
+        let measurements = [says(1.0, 0.02, 3), says(1.01, 0.05, 2), says(1.0, 0.9, 2), None];
+        assert_eq!(
+            states(&measurements),
+            [Combined, Synced, NotCombined, Unreachable]
+        );
     }
 
     #[test]
     fn one_that_lies_is_an_error() {
-        let said = [says(900.0, 0.01, 1), says(0.0, 0.02, 3), says(0.01, 0.02, 2)];
-        assert_eq!(states(&said), [Error, Combined, Synced]);
+        let measurements = [says(900.0, 0.01, 1), says(0.0, 0.02, 3), says(0.01, 0.02, 2)];
+        assert_eq!(states(&measurements), [Error, Combined, Synced]);
     }
 
     #[test]

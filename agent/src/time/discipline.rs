@@ -1,8 +1,9 @@
-//! Sets the clock of a machine that has nobody else to do so.
+//! Sets the clock of a machine without a time service.
 //!
-//! A clock that was never set would make every certificate look not yet valid. So before the first TLS handshake:
-//! the time sources; if none answers and the clock is plainly unset, the `Date` of the service's own answer, asked
-//! for without token and without trust. That is used only to move an unset clock forward, never again.
+//! A clock that was never set would make every certificate look not yet valid. So before the first TLS
+//! handshake the time sources are asked; without an answer, and with a clock before [`clock::EARLIEST`], the
+//! `Date` of the service's own answer sets it, requested without token and without trust. It is used only to
+//! move an unset clock forward, never again.
 
 use std::time::Duration;
 
@@ -13,11 +14,11 @@ use super::agreement;
 use super::clock;
 use super::sources::TimeSources;
 
-/// Below this the clock is left alone, seconds.
+/// Smaller offsets are not corrected, seconds.
 const CLOSE_ENOUGH: f64 = 0.1;
-/// As long as no source answers.
+/// Interval while no source answers.
 const SOON: Duration = Duration::from_secs(30);
-/// A clock drifts slowly.
+/// Interval after a correction: a clock drifts slowly.
 const LATER: Duration = Duration::from_secs(10 * 60);
 
 /// Keeps the clock right for ever.
@@ -31,14 +32,14 @@ pub async fn keep(sources: &TimeSources) -> anyhow::Result<()> {
     }
 }
 
-/// Asks the sources and sets the clock. Says whether a source could be believed.
+/// Asks the sources and sets the clock. True when a source could be trusted.
 pub async fn once(sources: &TimeSources) -> bool {
     let asked = sources.ask().await;
-    let said: Vec<_> = asked.iter().map(|one| one.said).collect();
-    let Some(best) = agreement::best(&said) else {
+    let measurements: Vec<_> = asked.iter().map(|one| one.measurement).collect();
+    let Some(best) = agreement::best(&measurements) else {
         return false;
     };
-    let Some(measurement) = said[best] else {
+    let Some(measurement) = measurements[best] else {
         return false;
     };
     if measurement.offset.abs() > CLOSE_ENOUGH {
@@ -54,7 +55,7 @@ pub async fn once(sources: &TimeSources) -> bool {
     true
 }
 
-/// Makes sure that the clock is not plainly unset, as far as anybody tells. `http` must not verify certificates.
+/// Makes sure that the clock has been set, as far as any source answers. `http` must not verify certificates.
 pub async fn before_tls(sources: &TimeSources, http: &reqwest::Client, health: &Url) {
     if !clock::is_unset() || once(sources).await && !clock::is_unset() {
         return;

@@ -1,4 +1,4 @@
-//! The time sources that the host has been told of, and what they say when asked (SNTP, RFC 5905).
+//! Keeps the host's time sources, and asks them (SNTP, RFC 5905).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::net::names::Names;
 const NTP_PORT: u16 = 123;
 const PATIENCE: Duration = Duration::from_secs(3);
 const ATTEMPTS: usize = 2;
-/// A source list grows by what the service and DHCP name; this keeps a slip of theirs harmless.
+/// The service and DHCP add sources; the limit keeps a mistake there harmless.
 const MOST_SOURCES: usize = 32;
 
 /// The sources, shared between configuration, DHCP, the service's steps and the clock.
@@ -23,19 +23,16 @@ pub struct TimeSources {
     list: Arc<Mutex<Vec<String>>>,
 }
 
-/// A source and what it said; `None` when it did not answer.
+/// A source and its measurement; `None` when it did not answer.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// As it was told: a name or an address.
+    /// As configured: a name or an address.
     pub source: String,
-    /// Its address, if it has one.
     pub address: Option<IpAddr>,
-    /// Its answer.
-    pub said: Option<Measurement>,
+    pub measurement: Option<Measurement>,
 }
 
 impl TimeSources {
-    /// No source yet.
     pub fn new(names: Names) -> Self {
         Self {
             names,
@@ -50,12 +47,11 @@ impl TimeSources {
         self
     }
 
-    /// The resolver in use.
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// Adds a source unless it is known. Blank ones are ignored. Says whether it was added.
+    /// Adds a source unless it is blank or known. True when it was added.
     pub fn add(&self, source: &str) -> bool {
         let source = source.trim();
         let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +62,7 @@ impl TimeSources {
         true
     }
 
-    /// The sources by the names under which they were told.
+    /// The sources as they were configured.
     pub fn list(&self) -> Vec<String> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -79,14 +75,14 @@ impl TimeSources {
                 Ok(Ok(addresses)) => addresses.first().copied(),
                 Ok(Err(_)) | Err(_) => None,
             };
-            let said = match address {
+            let measurement = match address {
                 Some(address) => measure(SocketAddr::new(address, self.port)).await,
                 None => None,
             };
             Asked {
                 source,
                 address,
-                said,
+                measurement,
             }
         }))
         .await

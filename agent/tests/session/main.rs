@@ -13,8 +13,8 @@ use futures_util::future::BoxFuture;
 use muster_agent::config::{Settings, Token};
 use muster_agent::net::names::Names;
 use muster_agent::session::client::Client;
-use muster_agent::session::runner::{self, Surroundings};
-use muster_agent::session::steps::{Registry, Running, StepHandler, StepOutput};
+use muster_agent::session::runner::{self, Environment};
+use muster_agent::session::steps::{Registry, Running, StepHandler, StepOutput, StepType};
 use muster_agent::session::view::{Phase, SessionView};
 use muster_api::fingerprint::Fingerprint;
 use muster_api::live::LiveProxy;
@@ -27,8 +27,8 @@ use tokio_util::sync::CancellationToken;
 struct Echo;
 
 impl StepHandler for Echo {
-    fn step_type(&self) -> &'static str {
-        "inventory"
+    fn step_type(&self) -> StepType {
+        StepType::Inventory
     }
     fn deadline(&self) -> Duration {
         Duration::from_secs(10)
@@ -64,7 +64,7 @@ impl Agent {
         let (view_sender, view) = watch::channel(SessionView::default());
         let (changes, changes_receiver) = watch::channel(0);
         let stop = CancellationToken::new();
-        let surroundings = Surroundings {
+        let environment = Environment {
             identity: Arc::new(|| HOST.parse().unwrap()),
             fingerprint: Arc::new(|| Fingerprint {
                 board_serial: "B1".into(),
@@ -76,7 +76,7 @@ impl Agent {
             view: view_sender,
             changes: changes_receiver,
         };
-        let done = tokio::spawn(runner::run(client, surroundings, stop.clone()));
+        let done = tokio::spawn(runner::run(client, environment, stop.clone()));
         Self {
             view,
             changes,
@@ -161,7 +161,7 @@ async fn a_host_registers_polls_runs_a_step_and_replies() {
     let view = agent
         .until("registered", |view| view.phase == Phase::Registered)
         .await;
-    assert_eq!(view.trouble, None);
+    assert_eq!(view.problem, None);
     agent.end().await;
 }
 
@@ -209,13 +209,13 @@ async fn a_refusal_slows_down_shows_its_reason_and_does_not_end() {
         let service = FakeService::start().await;
         service.register_with(status, body);
         let mut agent = Agent::start(&service, "the-token");
-        let view = agent.until("trouble", |view| view.trouble.is_some()).await;
-        let trouble = view.trouble.unwrap();
+        let view = agent.until("trouble", |view| view.problem.is_some()).await;
+        let problem = view.problem.unwrap();
         assert!(
-            trouble.contains(&status.to_string()) && trouble.contains(word),
-            "{trouble}"
+            problem.contains(&status.to_string()) && problem.contains(word),
+            "{problem}"
         );
-        assert!(!trouble.contains("the-token"));
+        assert!(!problem.contains("the-token"));
         assert!(!view.advice.is_empty());
         let wait = view.next_request.unwrap() - tokio::time::Instant::now();
         assert!(wait > Duration::from_secs(240), "{status} waits {wait:?}");
@@ -257,7 +257,7 @@ async fn answers_that_make_no_sense_are_survived() {
     service.next_that(|seen| seen.line.starts_with("GET")).await;
     let view = agent
         .until("polling goes well", |view| {
-            view.phase == Phase::Registered && view.trouble.is_none()
+            view.phase == Phase::Registered && view.problem.is_none()
         })
         .await;
     assert_eq!(view.host_id.unwrap().to_string(), HOST);
@@ -307,8 +307,8 @@ async fn a_redirect_is_told_and_the_token_does_not_follow_it() {
     let service = FakeService::start().await;
     service.redirect_to(elsewhere.url("/").as_str());
     let mut agent = Agent::start(&service, "the-token");
-    let view = agent.until("trouble", |view| view.trouble.is_some()).await;
-    assert!(view.trouble.unwrap().contains("use that as the service URL"));
+    let view = agent.until("trouble", |view| view.problem.is_some()).await;
+    assert!(view.problem.unwrap().contains("use that as the service URL"));
     assert!(elsewhere.is_untouched());
     agent.end().await;
 }

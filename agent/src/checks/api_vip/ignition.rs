@@ -1,11 +1,13 @@
-//! What the service needs of an ignition config. Source: docs/protocol/agent-protocol.md#6.
+//! Reduces an ignition config to the parts that the service needs. Source: docs/protocol/agent-protocol.md#6.
 
 use ignition_config::v3_2::Config;
 use serde_json::{Map, Value};
 
-/// As which version it is written.
+use super::error::IgnitionError;
+
+/// The version that the reduced config declares.
 const VERSION: &str = "3.2.0";
-/// Of a version that is not taken, so much is shown.
+/// Longest unsupported version text to quote.
 const LONGEST_VERSION: usize = 20;
 /// The only files that are kept.
 const KEPT: [&str; 3] = [
@@ -17,18 +19,13 @@ const KEPT: [&str; 3] = [
 /// A valid config of version 3.0 to 3.2, written as 3.2 without units and without all files but three.
 ///
 /// # Errors
-/// Why it is none, in words that quote nothing of it but its version: an ignition holds secrets.
-pub fn reduce(body: &[u8]) -> Result<String, String> {
-    let refuse = |why: String| format!("the answer is no ignition config: {why}");
-    // The library's own words quote what they complain about.
-    let misplaced = |error: serde_json::Error| {
-        let (line, column) = (error.line(), error.column());
-        refuse(format!(
-            "what stands at line {line} column {column} is not what it has there"
-        ))
-    };
+/// [`IgnitionError`], which quotes nothing of the config but its version: an ignition holds secrets.
+pub fn reduce(body: &[u8]) -> Result<String, IgnitionError> {
     // 3.1 and 3.2 only added to 3.0. (The library's parser of all versions would be a megabyte of the agent.)
-    let config: Config = serde_json::from_slice(body).map_err(misplaced)?;
+    let config: Config = serde_json::from_slice(body).map_err(|error| IgnitionError::Misplaced {
+        line: error.line(),
+        column: error.column(),
+    })?;
     match config.ignition.version.as_deref() {
         Some("3.0.0" | "3.1.0" | "3.2.0") => {}
         Some(version) => {
@@ -37,14 +34,11 @@ pub fn reduce(body: &[u8]) -> Result<String, String> {
                 .filter(|c| !c.is_control())
                 .take(LONGEST_VERSION)
                 .collect();
-            return Err(refuse(format!(
-                "its version is {version}; 3.0.0 to 3.2.0 are taken"
-            )));
+            return Err(IgnitionError::Version(version));
         }
-        None => return Err(refuse("it has no version".to_owned())),
+        None => return Err(IgnitionError::NoVersion),
     }
-    let written = serde_json::to_value(&config);
-    let mut config = written.map_err(|error| format!("the ignition config cannot be written: {error}"))?;
+    let mut config = serde_json::to_value(&config).map_err(IgnitionError::Write)?;
     drop_nulls(&mut config);
     config["ignition"]["version"] = VERSION.into();
     if let Some(systemd) = member(&mut config, "systemd") {
@@ -62,7 +56,7 @@ fn member<'a>(config: &'a mut Value, name: &str) -> Option<&'a mut Map<String, V
     config.get_mut(name)?.as_object_mut()
 }
 
-/// Members that are absent are left out, as ignition itself writes them.
+/// Ignition itself leaves absent members out.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -129,7 +123,7 @@ mod tests {
                 "no ignition config",
             ),
         ] {
-            let error = reduce(config.to_string().as_bytes()).unwrap_err();
+            let error = reduce(config.to_string().as_bytes()).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
             assert!(!error.contains("s3cret"), "{error}");
         }

@@ -1,4 +1,4 @@
-//! Who answers on the links of this host.
+//! Asks for the neighbours of this host, and for other owners of its own addresses.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use muster_api::steps::AddressConflict;
 use crate::checks::CheckError;
 use crate::checks::icmp_socket::Family;
 use crate::checks::mac::Mac;
-use crate::checks::neighbours::{Heard, Plan, sweep};
+use crate::checks::neighbours::{Answers, Plan, sweep};
 use crate::checks::nics::Nic;
 
 /// A machine that answered for an address.
@@ -22,7 +22,7 @@ pub(super) struct Neighbour {
     pub mac: Mac,
 }
 
-/// What was heard on all links.
+/// The answers from all links.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     pub neighbours: Vec<Neighbour>,
@@ -38,16 +38,16 @@ pub(super) async fn ask(nics: &[Nic], targets: &BTreeSet<IpAddr>) -> Result<Link
         })
     });
     let mut links = Links::default();
-    for (nic, heard) in join_all(sweeps).await {
-        match heard {
-            Ok(heard) => links.add(nic, targets, heard),
+    for (nic, answers) in join_all(sweeps).await {
+        match answers {
+            Ok(answers) => links.add(nic, targets, answers),
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 return Err(CheckError::Socket {
                     what: format!("asking for neighbours on {}", nic.name),
                     source: error,
                 });
             }
-            // A card that is down or not Ethernet reaches nobody this way.
+            // A card that is down or not Ethernet has no neighbours.
             Err(error) => tracing::info!(nic = nic.name, %error, "neighbours cannot be asked for"),
         }
     }
@@ -62,15 +62,15 @@ fn questions(nic: &Nic, family: Family, targets: &BTreeSet<IpAddr>) -> Vec<IpAdd
         .collect();
     match family {
         Family::V4 => asked.extend(nic.v4.iter().map(|net| IpAddr::V4(net.addr()))),
-        // The kernel's own duplicate address detection looks after these.
+        // The kernel's own duplicate address detection covers these.
         Family::V6 => asked.retain(|ip| !nic.has(*ip)),
     }
     asked.into_iter().collect()
 }
 
 impl Links {
-    fn add(&mut self, nic: &Nic, targets: &BTreeSet<IpAddr>, heard: Heard) {
-        for (target, macs) in heard {
+    fn add(&mut self, nic: &Nic, targets: &BTreeSet<IpAddr>, answers: Answers) {
+        for (target, macs) in answers {
             let Some(own) = nic.address_near(target) else {
                 continue;
             };

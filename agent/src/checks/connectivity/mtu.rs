@@ -1,4 +1,4 @@
-//! Whether full-sized packets get through uncut.
+//! Checks that full-sized packets get through without fragmentation.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::checks::echo::{ORDINARY, Pinger, filling};
 use crate::checks::icmp_socket::Family;
 use crate::checks::nics::Nic;
 
-/// The MTU at which other agents do not look.
+/// The MTU at which upstream's agents skip this check.
 const USUAL: usize = 1500;
 /// `ping -c 3`.
 const TRIES: u32 = 3;
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Addresses that are asked at one time.
 const AT_ONCE: usize = 64;
 
-/// What came of one address through one card.
+/// The result for one address through one card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fit {
     pub nic: String,
@@ -52,7 +52,7 @@ pub(super) async fn ask(nics: &[Nic], reached: &Reached) -> Result<Vec<Fit>, Che
         .flat_map(|nic| reached.iter().map(move |(ip, series)| (nic, *ip, series)));
     let questions = pairs.map(|(nic, ip, series)| {
         let pinger = pingers.get(&(nic.name.as_str(), Family::of(ip)));
-        // A card that is not the way to an address says nothing about the path.
+        // A card that is not on the route to an address says nothing about the path.
         let is_way = nic.address_near(ip).is_some() || !on_some_link(ip);
         let answers = !series.answered.is_empty();
         async move {
@@ -76,7 +76,7 @@ pub(super) async fn ask(nics: &[Nic], reached: &Reached) -> Result<Vec<Fit>, Che
     Ok(fits.into_iter().flatten().collect())
 }
 
-/// As the protocol has it: nothing to say of an address that no small packet reaches.
+/// As the protocol has it: no result for an address that no small packet reaches.
 async fn as_others(nic: &Nic, pinger: Option<&Pinger>, ip: IpAddr) -> Option<bool> {
     if !nic.speaks(ip) {
         return Some(true);
@@ -89,8 +89,8 @@ async fn as_others(nic: &Nic, pinger: Option<&Pinger>, ip: IpAddr) -> Option<boo
     Some(pinger.any(ip, payload, TRIES, PATIENCE).await)
 }
 
-/// One full packet is enough to be content. Before a failure is told, small packets must have come through
-/// both before and after full ones that did not.
+/// One answered full-sized packet is a success. A failure is reported only when small packets came through
+/// both before and after full-sized ones that did not.
 async fn failure_only(nic: &Nic, pinger: Option<&Pinger>, ip: IpAddr) -> Option<bool> {
     let pinger = pinger?;
     let payload = filling(nic.mtu, Family::of(ip))?;

@@ -1,4 +1,4 @@
-//! Echo requests to every address, as the routes lead.
+//! Sends echo requests to every address along the normal routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -19,10 +19,11 @@ const PACE: Pace = Pace {
 /// Addresses that are asked at one time.
 const AT_ONCE: usize = 128;
 
-/// What came back, by address.
+/// The answers by address.
 pub(super) type Reached = BTreeMap<IpAddr, Series>;
 
-/// Asks all targets. A machine without a family (IPv6 switched off) reaches nobody of it.
+/// Sends to all targets. A machine without an address family (IPv6 switched off) reaches none of its
+/// addresses.
 pub(super) async fn ask(targets: &BTreeSet<IpAddr>) -> Result<Reached, CheckError> {
     let v4 = open(Family::V4, targets)?;
     let v6 = open(Family::V6, targets)?;
@@ -47,7 +48,7 @@ pub(super) async fn ask(targets: &BTreeSet<IpAddr>) -> Result<Reached, CheckErro
     Ok(stream::iter(series).buffer_unordered(AT_ONCE).collect().await)
 }
 
-/// `None` when nobody is to be asked, or nobody can be.
+/// `None` without targets, or without support for the family.
 fn open(family: Family, targets: &BTreeSet<IpAddr>) -> Result<Option<Pinger>, CheckError> {
     if !targets.iter().any(|ip| Family::of(*ip) == family) {
         return Ok(None);

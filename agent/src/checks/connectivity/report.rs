@@ -1,4 +1,4 @@
-//! What was found, in the shapes and the order of docs/protocol/agent-protocol.md#7.
+//! Builds the report in the shape and order of docs/protocol/agent-protocol.md#7.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -84,7 +84,7 @@ fn remote_host(
     remote
 }
 
-/// Of an address that nothing comes back from there is nothing else to say.
+/// An address that never answered has no other fields.
 fn l3(text: &str, ip: Option<IpAddr>, reached: &Reached) -> L3Connectivity {
     let unreached = L3Connectivity {
         remote_ip_address: text.to_owned(),

@@ -1,4 +1,5 @@
-//! Is a disk blank? Every byte that a check may write, and every place that tells of content, must be zero.
+//! Proves that a disk is blank: every byte that a check may write, and every place with a signature of
+//! content, is zero.
 
 use std::fs::File;
 use std::io;
@@ -20,7 +21,7 @@ const FAR: (u64, u64) = (256 << 30, 64 << 10);
 const SMALLEST: u64 = 128 * MIB;
 const CHUNK: usize = 1 << 20;
 
-/// Why the disk is not blank; `None` if it is. `end` is where the region to be written ends.
+/// The reason that the disk is not blank; `None` if it is. `end` is the end of the region to be written.
 pub(super) fn first_byte_in_the_way(file: &File, size: u64, end: u64) -> io::Result<Option<String>> {
     if size < SMALLEST.max(end) {
         return Ok(Some(format!("{size} bytes are too few to measure on")));
@@ -36,7 +37,7 @@ pub(super) fn first_byte_in_the_way(file: &File, size: u64, end: u64) -> io::Res
     Ok(None)
 }
 
-/// Where the first byte is that is not zero, as the device has it and not as somebody remembers it.
+/// The offset of the first byte that is not zero, read from the device and not from the page cache.
 pub(super) fn first_byte(file: &File, offset: u64, length: u64) -> io::Result<Option<u64>> {
     forget(file, offset, length);
     let mut buffer = vec![0_u8; CHUNK];
@@ -52,7 +53,7 @@ pub(super) fn first_byte(file: &File, offset: u64, length: u64) -> io::Result<Op
     Ok(None)
 }
 
-/// Drops the page cache's clean pages; it is advice, and a failure costs only freshness.
+/// Drops the page cache's clean pages. This is advice to the kernel; a failure costs only freshness.
 fn forget(file: &File, offset: u64, length: u64) {
     if let (Ok(offset), Ok(length)) = (i64::try_from(offset), i64::try_from(length)) {
         let _ = posix_fadvise(file, offset, length, PosixFadviseAdvice::POSIX_FADV_DONTNEED);

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use super::{Load, Outcome, SpeedError, Stop, blank, load, target};
 use crate::root::Root;
 
-/// What part of the given time may be spent writing; the rest is for making the region zero again.
+/// The share of the given time for writing; the rest is for zeroing the region again.
 const WRITING_PART: f64 = 0.8;
 
-/// Measures the disk at `path` (any name of its device), within `limit`, unless `stop` says so earlier. Blocks.
+/// Measures the disk at `path` (any name of its device), within `limit`, unless `stop` ends it earlier.
+/// Blocks.
 ///
 /// # Errors
 /// [`SpeedError`]
@@ -32,14 +33,14 @@ pub fn check(path: &str, limit: Duration, stop: &Stop) -> Result<Outcome, SpeedE
             });
         }
     };
-    // Whatever happened between the first look and the claim.
+    // Again, in case something changed between the first check and the claim.
     if let Some(reason) = target::in_use(&root, &disk) {
         return Ok(Outcome::NotMeasured(reason));
     }
     measure(path, &file, disk.size, &Load::STANDARD, until, stop)
 }
 
-/// The same on an open file or device of `size` bytes that nobody else uses.
+/// Measures an open file or device of `size` bytes that no other program uses.
 ///
 /// # Errors
 /// [`SpeedError`]

@@ -1,4 +1,4 @@
-//! The writes themselves, and making the region zero again.
+//! Writes the load, and zeroes the region again.
 
 use std::fs::File;
 use std::io;
@@ -11,12 +11,12 @@ use super::stop::Writing;
 use super::{Outcome, SpeedError, Stop};
 
 const MIB: u64 = 1 << 20;
-/// Where the first writer's region begins: partition tables and boot sectors are before it.
+/// Start of the first writer's region: partition tables and boot sectors are before it.
 const START: u64 = MIB;
 /// A percentile of fewer writes says little.
 const FEWEST: usize = 200;
 
-/// How much is written, and how.
+/// The amount and shape of the writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Bytes of each writer.
@@ -28,14 +28,15 @@ pub struct Load {
 }
 
 impl Load {
-    /// That of the field's agent: `fio --rw=write --ioengine=sync --size=22m -bs=2300 --fdatasync=1`, twice at once.
+    /// The load of upstream's agent: `fio --rw=write --ioengine=sync --size=22m -bs=2300 --fdatasync=1`,
+    /// twice at once.
     pub const STANDARD: Self = Self {
         bytes: 22 * MIB,
         block: 2300,
         writers: 2,
     };
 
-    /// The first byte behind all regions.
+    /// The first byte after all regions.
     pub fn end(&self) -> u64 {
         START + self.writers * self.stride()
     }
@@ -45,24 +46,24 @@ impl Load {
     }
 }
 
-/// What made a writer end before its load was done.
+/// The reason for which a writer ended before its load was done.
 enum Ended {
     Early,
     NotBlank(u64),
     Failed(io::Error),
 }
 
-/// One writer's part of the disk. Whatever of it was written is made zero when it is dropped, if not before.
+/// One writer's part of the disk. Its written bytes are zeroed when it is dropped, if not before.
 struct Region<'a> {
     file: &'a File,
     start: u64,
-    /// Bytes from `start` that are or may be written.
+    /// Bytes from `start` that have been or may have been written.
     touched: AtomicU64,
     _writing: Writing,
 }
 
 impl Region<'_> {
-    /// Makes zero what was written. A disk that takes no zeros but has them took nothing before either.
+    /// Zeroes the written bytes. A disk that refuses zeros but holds them took no writes before either.
     fn restore(&self) -> io::Result<()> {
         let length = self.touched.load(Ordering::SeqCst);
         if length == 0 {
@@ -94,14 +95,15 @@ impl Region<'_> {
         self.file.sync_data()
     }
 
-    /// Writes until the load is done; gives how long each `fdatasync` took, and what ended it early.
+    /// Writes until the load is done; gives the duration of each `fdatasync`, and the reason for an early
+    /// end.
     fn write(&self, load: &Load, until: Instant, stop: &Stop) -> (Vec<Duration>, Option<Ended>) {
         let blocks = usize::try_from(load.bytes).unwrap_or(usize::MAX) / load.block;
         let mut took = Vec::with_capacity(blocks);
         let mut noise = noise(self.start, load.block);
         let mut present = vec![0_u8; load.block];
         for number in 0..blocks {
-            if stop.is_told() || Instant::now() >= until {
+            if stop.is_requested() || Instant::now() >= until {
                 return (took, Some(Ended::Early));
             }
             let at = self.start + (number * load.block) as u64;
@@ -111,7 +113,7 @@ impl Region<'_> {
                 if let Some(index) = present.iter().position(|byte| *byte != 0) {
                     return Ok(Err(at + index as u64));
                 }
-                // Before the write: one that fails may have written a part.
+                // Set before the write, since a failed one may have written a part.
                 let touched = ((number + 1) * load.block) as u64;
                 self.touched.store(touched, Ordering::SeqCst);
                 self.file.write_all_at(&noise, at)?;
@@ -137,7 +139,7 @@ impl Drop for Region<'_> {
     }
 }
 
-/// Bytes that no device can shrink, the same every time.
+/// Incompressible bytes, the same every time.
 fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed | 1;
     let mut bytes = Vec::with_capacity(length + 8);
@@ -180,7 +182,7 @@ pub(super) fn run(
             })
             .collect()
     });
-    // All are made zero, also when one cannot be.
+    // All are zeroed, even when one fails.
     let restored: Vec<io::Result<()>> = regions.iter().map(Region::restore).collect();
     if let Some(source) = restored.into_iter().find_map(Result::err) {
         return Err(SpeedError::NotRestored {

@@ -1,20 +1,19 @@
-//! Ending checks early, in order: a check that is told to stop makes its region zero again before it ends.
+//! Stops checks early: a stopped check zeroes its region before it ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Tells one check to stop. Clones are the same.
+/// Stops one check. Clones stop the same one.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Soon.
     pub fn now(&self) {
         self.0.store(true, Ordering::SeqCst);
     }
 
-    pub(super) fn is_told(&self) -> bool {
+    pub(super) fn is_requested(&self) -> bool {
         self.0.load(Ordering::SeqCst) || ALL.load(Ordering::SeqCst)
     }
 }
@@ -23,7 +22,7 @@ static ALL: AtomicBool = AtomicBool::new(false);
 static WRITING: Mutex<usize> = Mutex::new(0);
 static DONE: Condvar = Condvar::new();
 
-/// Held while a disk is not as blank as it was.
+/// Held while a disk is not blank.
 pub(super) struct Writing;
 
 impl Writing {
@@ -40,8 +39,8 @@ impl Drop for Writing {
     }
 }
 
-/// Before the program or the machine ends: stops all checks for good and waits until their disks are blank again, or
-/// `at_most` is over. Gives false in the latter case.
+/// Stops all checks for good and waits until their disks are blank again, at most `at_most`. False when that
+/// was too short. For the end of the program or the machine.
 pub fn stop_all(at_most: Duration) -> bool {
     ALL.store(true, Ordering::SeqCst);
     let until = Instant::now() + at_most;

@@ -1,4 +1,4 @@
-//! Which device a path means, and whether anything uses it, as far as the kernel tells.
+//! Finds the device of a path, and checks that nothing uses it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,14 +7,11 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use super::SpeedError;
 use crate::root::Root;
 
-/// A disk that a path means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
     /// Kernel name.
     pub name: String,
-    /// `major:minor`
     pub number: String,
-    /// Bytes.
     pub size: u64,
 }
 
@@ -24,7 +21,7 @@ impl Target {
     }
 }
 
-/// The disk that `path` leads to.
+/// Resolves `path` to its disk.
 pub(super) fn find(root: &Root, path: &str) -> Result<Target, SpeedError> {
     let no_disk = |reason: String| SpeedError::NoDisk {
         path: path.to_owned(),
@@ -57,7 +54,7 @@ pub(super) fn find(root: &Root, path: &str) -> Result<Target, SpeedError> {
     })
 }
 
-/// Why the disk may not be written to; `None` if nothing is known against it.
+/// The reason not to write to the disk; `None` without one.
 pub(super) fn in_use(root: &Root, disk: &Target) -> Option<String> {
     let folder = disk.folder();
     let is_one = |file: &str| {
@@ -93,9 +90,9 @@ pub(super) fn in_use(root: &Root, disk: &Target) -> Option<String> {
 }
 
 fn mounted(root: &Root, disk: &Target) -> Option<String> {
-    // Of process 1 first: in a container, ours are not the host's.
+    // Process 1 first: in a container, our own mounts are not the host's.
     for file in ["/proc/1/mountinfo", "/proc/self/mountinfo"] {
-        // What cannot be read of process 1 is no reason; of our own it is.
+        // The file of process 1 may be unreadable; our own may not.
         let text = match root.text(file) {
             Ok(text) => text,
             Err(_) if file.starts_with("/proc/1/") => continue,
@@ -125,8 +122,8 @@ fn swap(root: &Root, disk: &Target) -> Option<String> {
     used.then(|| "it is swap".to_owned())
 }
 
-/// Opens the disk for writing and claims it: while the file is open nobody can mount it or build upon it, and it cannot
-/// be opened if somebody has. It is the device that was looked at, or an error.
+/// Opens the disk for writing and claims it: while the file is open no other program can mount it or build
+/// upon it, and the open fails if one has. The file is of the device that was checked, or an error.
 pub(super) fn claim(disk: &Target) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)

@@ -1,4 +1,4 @@
-//! Files stand for disks; [`target`] is tried on made-up machines.
+//! Files stand for disks; [`target`] is tested on generated machines.
 
 use std::fs::OpenOptions;
 use std::io::Read;

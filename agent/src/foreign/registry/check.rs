@@ -1,7 +1,7 @@
-//! Can an image be pulled, and how fast? A host that runs no container has nowhere to pull it to, so what a pull needs
-//! is proven instead: the manifest of this platform, that the registry has every blob that it names, and the bytes of
-//! the configuration. The rate is measured on the layers, up to a limit; `size_bytes` and `time` are of what was really
-//! downloaded. Whatever was downloaded whole is compared with its digest.
+//! Proves that an image can be pulled, and measures the rate. A host that runs no container has nowhere to
+//! pull it to, so this checks the manifest of this platform, that the registry has every blob of it, and the
+//! bytes of the configuration. The rate is measured on the layers, up to a limit; `size_bytes` and `time` are
+//! of the real download. A blob read to its end is compared with its digest.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use super::hash::Hash;
 use super::manifest::Descriptor;
 use super::{Reference, Registries, RegistryError};
 
-/// More bytes than this tell nothing more about the rate.
+/// More bytes do not make the rate more exact.
 const MOST_BYTES: u64 = 32 << 20;
 /// Nor does more time.
 const MOST_TIME: Duration = Duration::from_secs(15);
 /// Blobs that are asked for at once.
 const AT_ONCE: usize = 6;
 
-/// What was downloaded, and in what time.
+/// The amount and duration of a download.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Download {
     /// Bytes of blobs.
@@ -44,7 +44,7 @@ impl Download {
 /// Proves that an image can be pulled.
 ///
 /// # Errors
-/// Why it cannot.
+/// [`RegistryError`]
 pub async fn check(registries: &Registries, image: &str) -> Result<Download, RegistryError> {
     let found = registries.find(&Reference::parse(image)?).await?;
     for some in found.blobs.chunks(AT_ONCE) {
@@ -57,7 +57,7 @@ pub async fn check(registries: &Registries, image: &str) -> Result<Download, Reg
 async fn measure(registries: &Registries, found: &Found) -> Result<Download, RegistryError> {
     let began = Instant::now();
     let mut bytes = 0;
-    // The configuration is first, and always read whole; then the largest layers, for they tell most.
+    // The configuration first, always read whole; then the largest layers, which give the best measure.
     let (config, layers) = found.blobs.split_at(found.blobs.len().min(1));
     let mut layers: Vec<&Descriptor> = layers.iter().collect();
     layers.sort_by_key(|blob| std::cmp::Reverse(blob.size));
@@ -74,7 +74,7 @@ async fn measure(registries: &Registries, found: &Found) -> Result<Download, Reg
     })
 }
 
-/// Reads a blob and forgets it; compares it with its digest if it was read to its end.
+/// Reads a blob without keeping it; compares it with its digest if it was read to its end.
 async fn download(
     mut response: Response,
     blob: &Descriptor,
@@ -97,7 +97,7 @@ async fn download(
                 };
             }
             Err(error) => {
-                let why = crate::session::client::causes(&error.without_url());
+                let why = crate::net::http::causes(&error.without_url());
                 return Err(RegistryError::Unreachable(registry, why));
             }
         }

@@ -1,5 +1,5 @@
-//! Requests to a registry: tokens, manifests, blobs. Credentials go to the registry and to the token service that it
-//! names, over TLS alone, unless the configuration calls the registry insecure.
+//! Sends requests to a registry: tokens, manifests, blobs. Credentials go to the registry and to its token
+//! service, over TLS only, unless the configuration calls the registry insecure.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,15 +14,15 @@ use super::manifest::{self, Descriptor, Manifest};
 use super::mirrors::Source;
 use super::{Credentials, Reference, RegistryError, RegistryFiles, hash};
 use crate::config::{SYSTEM_CERTIFICATES, Settings};
+use crate::net::http::{self, BodyError, causes};
 use crate::net::names::Names;
-use crate::session::client::{causes, with_proxies};
-use crate::session::trust;
+use crate::net::trust;
 
-/// Registries refuse manifests that are larger.
+/// Registries refuse larger manifests.
 const LARGEST_MANIFEST: usize = 4 << 20;
 const LARGEST_TOKEN: usize = 64 << 10;
-/// A connection that says nothing for so long is broken; the whole has a limit of its own.
-const SILENCE: Duration = Duration::from_secs(30);
+/// A connection without data for this long is broken; the whole request has a limit of its own.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A client of any registry, with one pull secret.
 pub struct Registries {
@@ -44,7 +44,7 @@ pub(super) struct Found {
 }
 
 impl Registries {
-    /// With the proxies and certificates of `settings`, and those of the files.
+    /// Uses the proxies and certificates of `settings`, and the certificates of `files`.
     ///
     /// # Errors
     /// [`RegistryError::Configuration`]
@@ -54,26 +54,26 @@ impl Registries {
         let wrong = RegistryError::Configuration;
         let build = |builder: reqwest::ClientBuilder| {
             let builder = builder
-                .dns_resolver(names.clone())
                 .redirect(reqwest::redirect::Policy::custom(follow))
                 .connect_timeout(Duration::from_secs(15))
-                .read_timeout(SILENCE)
+                .read_timeout(READ_TIMEOUT)
                 .pool_max_idle_per_host(1);
-            with_proxies(builder, settings)
+            http::with_proxies(builder, settings)
                 .map_err(|error| wrong(error.to_string()))?
                 .build()
                 .map_err(|error| wrong(causes(&error)))
         };
         let verified = match trust::client_config(&system, own.as_bytes()) {
-            Ok(config) => reqwest::Client::builder().tls_backend_preconfigured(config),
-            // Nobody to believe: registries over plain HTTP still work, others are told why not.
+            Ok(config) => http::builder(names).tls_backend_preconfigured(config),
+            // No trust anchors configured: registries over plain HTTP still work, others fail with the
+            // reason.
             Err(error) if system.is_empty() && own.trim().is_empty() => {
                 tracing::info!("registries: {error}");
-                reqwest::Client::builder().tls_certs_only([])
+                http::builder(names).tls_certs_only([])
             }
-            Err(error) => return Err(wrong(error)),
+            Err(error) => return Err(wrong(error.to_string())),
         };
-        let unverified = reqwest::Client::builder()
+        let unverified = http::builder(names)
             .tls_certs_only([])
             .tls_danger_accept_invalid_certs(true);
         Ok(Self {
@@ -85,7 +85,7 @@ impl Registries {
         })
     }
 
-    /// The first place that has the image. With several places the error is the last one's, which is the image's own
+    /// The first place that has the image. With several places the error is that of the last, the image's own
     /// registry; the others' are logged.
     pub(super) async fn find(&self, image: &Reference) -> Result<Found, RegistryError> {
         let mut last = RegistryError::Blocked(image.to_string());
@@ -131,7 +131,7 @@ impl Registries {
                         return Err(RegistryError::Answer(image.registry.clone(), what));
                     }
                 },
-                // TLS that is none: plain HTTP is tried where it is allowed.
+                // No TLS there: plain HTTP is tried where it is allowed.
                 Err(error @ RegistryError::Unreachable(..)) => {
                     first_error.get_or_insert(error);
                     continue;
@@ -154,10 +154,10 @@ impl Registries {
             ));
         }
         manifest::parse(&body, manifest::architecture())
-            .map_err(|error| RegistryError::Answer(of.registry().to_owned(), error))
+            .map_err(|error| RegistryError::Answer(of.registry().to_owned(), error.to_string()))
     }
 
-    /// Whether the registry has a blob.
+    /// Asks for a blob without downloading it.
     pub(super) async fn has_blob(&self, of: &Found, blob: &Descriptor) -> Result<(), RegistryError> {
         let url = of.url(&format!("blobs/{}", blob.digest))?;
         self.request(of, Method::HEAD, url, None).await.map(drop)
@@ -226,7 +226,8 @@ impl Registries {
         }
     }
 
-    /// What to send after a 401: a token of the service that the challenge names, or the credentials themselves.
+    /// The header to send after a 401: a token of the service that the challenge names, or the credentials
+    /// themselves.
     async fn authorize(&self, of: &Found, challenge: Challenge) -> Result<HeaderValue, RegistryError> {
         let registry = of.registry().to_owned();
         let denied = |why: &str| Err(RegistryError::Denied(registry.clone(), why.to_owned()));
@@ -292,7 +293,7 @@ impl Found {
     }
 
     fn url(&self, rest: &str) -> Result<Url, RegistryError> {
-        // `sha256:...` at the beginning would be taken for a scheme: the parts are joined as texts.
+        // A leading `sha256:...` would be parsed as a scheme, so the parts are joined as text.
         Url::parse(&format!("{}{rest}", self.base))
             .map_err(|_| RegistryError::Reference(self.image.to_string(), "it makes no URL"))
     }
@@ -306,7 +307,8 @@ fn basic(user: &str, password: &str) -> HeaderValue {
     value
 }
 
-/// Blobs may be elsewhere; what came by TLS stays on TLS. Credentials do not travel to another host: reqwest drops them.
+/// Blobs may be on another host; a request that began with TLS stays on TLS. reqwest drops credentials on the
+/// way to another host.
 fn follow(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Action {
     let secure = attempt.previous().iter().any(|url| url.scheme() == "https");
     if attempt.previous().len() > 5 {
@@ -318,22 +320,12 @@ fn follow(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Action 
     }
 }
 
-async fn limited(mut response: Response, most: usize, registry: &str) -> Result<Vec<u8>, RegistryError> {
-    let mut body = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if body.len() + chunk.len() > most => {
-                let what = format!("with more than {most} bytes");
-                return Err(RegistryError::Answer(registry.to_owned(), what));
-            }
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) => return Ok(body),
-            Err(error) => {
-                let why = causes(&error.without_url());
-                return Err(RegistryError::Unreachable(registry.to_owned(), why));
-            }
-        }
-    }
+async fn limited(response: Response, most: usize, registry: &str) -> Result<Vec<u8>, RegistryError> {
+    let registry = registry.to_owned();
+    http::body(response, most).await.map_err(|error| match error {
+        BodyError::TooLarge => RegistryError::Answer(registry, format!("with more than {most} bytes")),
+        BodyError::Transport(reason) => RegistryError::Unreachable(registry, reason),
+    })
 }
 
 #[derive(Debug, PartialEq, Eq)]

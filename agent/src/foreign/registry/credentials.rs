@@ -1,4 +1,4 @@
-//! A pull secret: `{"auths": {"registry[/path]": {"auth": base64 of user:password}}}`.
+//! Parses a pull secret: `{"auths": {"registry[/path]": {"auth": base64 of user:password}}}`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +20,7 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Reads a pull secret. Entries without a password (credential helpers) are passed over.
+    /// Parses a pull secret. Entries without a password (credential helpers) are skipped.
     ///
     /// # Errors
     /// [`RegistryError::Configuration`]; never quotes the text.
@@ -37,7 +37,8 @@ impl Credentials {
             password: Option<String>,
         }
         let file: File = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text)
-            // By way of a map: an empty list would do for a structure whose members may all be absent.
+            // Through a map, since serde would take an empty list for a structure whose members are all
+            // optional.
             .and_then(|map| serde_json::from_value(map.into()))
             .map_err(|_| {
                 RegistryError::Configuration("the pull secret is no JSON with `auths`".to_owned())
@@ -58,7 +59,7 @@ impl Credentials {
         Ok(Self(all))
     }
 
-    /// User and password for a repository: the entry for the longest part of its name wins.
+    /// User and password for a repository: the entry for the longest prefix of its name wins.
     pub fn of(&self, registry: &str, repository: &str) -> Option<(&str, &str)> {
         let mut name = format!("{registry}/{repository}");
         loop {
@@ -86,7 +87,7 @@ fn decode(auth: &str) -> Option<(String, String)> {
     Some((user.to_owned(), password.trim_end_matches('\0').to_owned()))
 }
 
-/// Keys may be URLs, and Docker Hub has a name of its own.
+/// Keys may be URLs, and Docker Hub has several names.
 fn key(place: &str) -> String {
     let bare = place
         .trim_start_matches("https://")

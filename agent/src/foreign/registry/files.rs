@@ -1,5 +1,5 @@
-//! Where a host's pull secret, mirrors and certificates stand: in files where podman looks for them, or, on a live image
-//! (which carries no secret), in the discovery ignition that the service hands to this host's token.
+//! Reads a host's pull secret, mirrors and certificates: from the files that podman reads, or, on a live
+//! image (which carries no secret), from the discovery ignition that the service serves to this host's token.
 //! Source: docs/protocol/discovery-ignition.md#5.
 
 use std::io::Read;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::{Credentials, Mirrors, RegistryError};
 
-/// Where a pull secret may stand; the first that is there counts. Source: containers-auth.json(5).
+/// Paths of a pull secret; the first that exists counts. Source: containers-auth.json(5).
 const PULL_SECRETS: [&str; 4] = [
     "run/containers/0/auth.json",
     "root/.config/containers/auth.json",
@@ -26,10 +26,9 @@ const ANCHORS: &str = "etc/pki/ca-trust/source/anchors";
 /// No file of an ignition is larger.
 const LARGEST_FILE: u64 = 4 << 20;
 
-/// What there is to know about registries.
+/// The configuration for access to registries.
 #[derive(Debug, Clone, Default)]
 pub struct RegistryFiles {
-    /// The pull secret, if there is one.
     pub credentials: Option<Credentials>,
     /// `registries.conf`
     pub mirrors: Mirrors,
@@ -37,10 +36,10 @@ pub struct RegistryFiles {
     pub certificates: String,
 }
 
-/// The files of a system whose file system is at `root`.
+/// Reads the files of a system whose file system is at `root`.
 ///
 /// # Errors
-/// A file that is there and makes no sense.
+/// A file that exists and cannot be parsed.
 pub fn from_system(root: &Path) -> Result<RegistryFiles, RegistryError> {
     let mut found = RegistryFiles::default();
     let read = |name: &str| std::fs::read_to_string(root.join(name)).ok();
@@ -63,10 +62,10 @@ pub fn from_system(root: &Path) -> Result<RegistryFiles, RegistryError> {
     Ok(found)
 }
 
-/// The same files out of a discovery ignition.
+/// Reads the same files from a discovery ignition.
 ///
 /// # Errors
-/// An ignition or a file in it that makes no sense. Nothing of it is quoted.
+/// An ignition or a file in it that cannot be parsed. Nothing of it is quoted.
 pub fn from_ignition(body: &[u8]) -> Result<RegistryFiles, RegistryError> {
     #[derive(Deserialize)]
     struct Config {
@@ -133,7 +132,7 @@ fn add_certificates(all: &mut String, text: &str) {
     }
 }
 
-/// The text of a `data:` URL, unpacked.
+/// The text of a `data:` URL, decompressed.
 fn decode(source: &str, compression: Option<&str>) -> Option<String> {
     let (kind, data) = source.strip_prefix("data:")?.split_once(',')?;
     let plain: Vec<u8> = percent_decode_str(data).collect();

@@ -1,8 +1,8 @@
-//! SHA-256 of bytes as they come.
+//! SHA-256 of a stream of bytes.
 
 use sha2::{Digest, Sha256};
 
-/// A digest in the making.
+/// A digest in progress.
 #[derive(Default)]
 pub(super) struct Hash(Sha256);
 

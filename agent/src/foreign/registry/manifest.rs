@@ -1,10 +1,10 @@
-//! Manifests and indexes: OCI image specification 1.1, Docker image manifest version 2, schema 2.
+//! Parses manifests and indexes: OCI image specification 1.1, Docker image manifest version 2, schema 2.
 
 use serde::Deserialize;
 
 use super::reference::is_sha256;
 
-/// What is asked for.
+/// The media types that [`parse`] reads.
 pub(super) const ACCEPT: &str = "application/vnd.oci.image.index.v1+json, \
     application/vnd.docker.distribution.manifest.list.v2+json, \
     application/vnd.oci.image.manifest.v1+json, \
@@ -27,17 +27,32 @@ struct Platform {
     os: String,
 }
 
-/// What a tag or digest stands for.
+/// The meaning of a tag or digest.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Manifest {
-    /// One image for several platforms: the digest of ours.
+    /// An image for several platforms: the digest for this one.
     Index(String),
     /// The blobs of one image: its configuration, then its layers, each once.
     Image(Vec<Descriptor>),
 }
 
-/// Reads either for the architecture `arch`, in Go's word for it.
-pub(super) fn parse(body: &[u8], arch: &str) -> Result<Manifest, String> {
+/// A body that is no manifest of an image for this platform.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ManifestError {
+    #[error("a manifest that is none: {0}")]
+    Json(String),
+    #[error("a manifest of schema {0}, which nothing pulls any more")]
+    Schema(u32),
+    #[error("a manifest with a digest that is no SHA-256")]
+    BlobDigest,
+    #[error("an index with a digest that is no SHA-256")]
+    IndexDigest,
+    #[error("no image for linux/{0}")]
+    Platform(String),
+}
+
+/// Parses either for the architecture `arch`, in Go's spelling.
+pub(super) fn parse(body: &[u8], arch: &str) -> Result<Manifest, ManifestError> {
     #[derive(Deserialize)]
     struct Either {
         #[serde(rename = "schemaVersion")]
@@ -49,12 +64,9 @@ pub(super) fn parse(body: &[u8], arch: &str) -> Result<Manifest, String> {
         layers: Vec<Descriptor>,
     }
     let either: Either =
-        serde_json::from_slice(body).map_err(|error| format!("a manifest that is none: {error}"))?;
+        serde_json::from_slice(body).map_err(|error| ManifestError::Json(error.to_string()))?;
     if either.schema != 2 {
-        return Err(format!(
-            "a manifest of schema {}, which nothing pulls any more",
-            either.schema
-        ));
+        return Err(ManifestError::Schema(either.schema));
     }
     if let Some(config) = either.config {
         let mut blobs: Vec<Descriptor> = vec![config];
@@ -64,7 +76,7 @@ pub(super) fn parse(body: &[u8], arch: &str) -> Result<Manifest, String> {
             }
         }
         return match blobs.iter().find(|blob| !is_sha256(&blob.digest)) {
-            Some(_) => Err("a manifest with a digest that is no SHA-256".to_owned()),
+            Some(_) => Err(ManifestError::BlobDigest),
             None => Ok(Manifest::Image(blobs)),
         };
     }
@@ -75,12 +87,12 @@ pub(super) fn parse(body: &[u8], arch: &str) -> Result<Manifest, String> {
     });
     match ours {
         Some(one) if is_sha256(&one.digest) => Ok(Manifest::Index(one.digest)),
-        Some(_) => Err("an index with a digest that is no SHA-256".to_owned()),
-        None => Err(format!("no image for linux/{arch}")),
+        Some(_) => Err(ManifestError::IndexDigest),
+        None => Err(ManifestError::Platform(arch.to_owned())),
     }
 }
 
-/// The architecture that this program runs on, in Go's word for it.
+/// The architecture of this program, in Go's spelling.
 pub(super) fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -105,7 +117,7 @@ mod tests {
         assert_eq!(parse(body.as_bytes(), "amd64"), Ok(Manifest::Index(digest("b"))));
         assert_eq!(
             parse(body.as_bytes(), "s390x"),
-            Err("no image for linux/s390x".to_owned())
+            Err(ManifestError::Platform("s390x".to_owned()))
         );
         let image = serde_json::json!({"schemaVersion": 2, "config": {"digest": digest("c"), "size": 3},
             "layers": [{"digest": digest("d"), "size": 4}, {"digest": digest("d"), "size": 4}]});
@@ -126,7 +138,7 @@ mod tests {
             ),
             (r#"{"schemaVersion":2}"#, "no image for"),
         ] {
-            let error = parse(text.as_bytes(), "amd64").unwrap_err();
+            let error = parse(text.as_bytes(), "amd64").unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
         }
     }

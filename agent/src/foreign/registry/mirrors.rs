@@ -1,4 +1,4 @@
-//! Where an image is looked for: `registries.conf`, version 2. Source: containers-registries.conf(5).
+//! Finds the mirrors of an image: `registries.conf`, version 2. Source: containers-registries.conf(5).
 
 use serde::Deserialize;
 
@@ -35,17 +35,17 @@ struct Mirror {
     pull_from_mirror: String,
 }
 
-/// A place to ask.
+/// A registry to ask for an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The image as it is called there.
+    /// The image under its name in that registry.
     pub image: Reference,
-    /// Certificates are not verified, and plain HTTP will do.
+    /// Certificates are not verified, and plain HTTP is allowed.
     pub insecure: bool,
 }
 
 impl Mirrors {
-    /// Reads a `registries.conf`.
+    /// Parses a `registries.conf`.
     ///
     /// # Errors
     /// [`RegistryError::Configuration`]
@@ -60,14 +60,14 @@ impl Mirrors {
         Ok(Self(file.registry))
     }
 
-    /// Adds the tables of another file, which win where they say something of the same prefix.
+    /// Adds the tables of another file, which override those with the same prefix.
     pub fn add(&mut self, other: Self) {
         self.0
             .retain(|old| !other.0.iter().any(|new| new.prefix() == old.prefix()));
         self.0.extend(other.0);
     }
 
-    /// Where to ask for an image, in order: its mirrors, then its own registry.
+    /// The places of an image, in order: its mirrors, then its own registry.
     ///
     /// # Errors
     /// [`RegistryError::Blocked`]; a location that makes no reference.
@@ -124,7 +124,7 @@ impl Registry {
         }
     }
 
-    /// How many bytes of the image's text the prefix stands for, if it covers it.
+    /// The length of the part of the image's name that the prefix covers, in bytes.
     fn covers(&self, image: &Reference, full: &str) -> Option<usize> {
         let prefix = self.prefix();
         if prefix.is_empty() {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::RegistryError;
 
-/// Where an image is and which.
+/// A parsed image name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// `quay.io`, `mirror.example:5000`
@@ -18,7 +18,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Reads a reference. One without a registry is Docker Hub's.
+    /// Parses a reference. One without a registry is Docker Hub's.
     ///
     /// # Errors
     /// [`RegistryError::Reference`]
@@ -32,7 +32,7 @@ impl Reference {
             return wrong("its digest is not sha256: and 64 hex digits");
         }
         let (name, tag) = match rest.rsplit_once(':') {
-            // A colon before a slash is a port's.
+            // A colon before a slash belongs to a port.
             Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
             _ => (rest, None),
         };
@@ -63,7 +63,7 @@ impl Reference {
         })
     }
 
-    /// The tag or digest by which it is asked for.
+    /// The tag or digest to request.
     pub fn version(&self) -> &str {
         self.digest.as_deref().or(self.tag.as_deref()).unwrap_or("latest")
     }

@@ -1,26 +1,27 @@
-//! `installation-disk-speed-check`: how long a synchronous write takes. Arguments: [`DiskSpeedCheckRequest`], and the
-//! seconds it may take, as text. Source: docs/protocol/agent-protocol.md#6; what is different here: [`crate::foreign::disk_speed`].
+//! `installation-disk-speed-check`: measures the duration of synchronous writes. Arguments:
+//! [`DiskSpeedCheckRequest`], and the time limit in seconds, as text. Source:
+//! docs/protocol/agent-protocol.md#6; differences: [`crate::foreign::disk_speed`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::{DiskSpeedCheckRequest, DiskSpeedCheckResponse};
 
 use crate::foreign::disk_speed::{self, Outcome, SpeedError, Stop};
-use crate::session::client::causes;
-use crate::session::steps::{EXIT_DEADLINE, EXIT_INTERNAL};
-use crate::session::steps::{Running, StepHandler, StepOutput, StepType, one_argument};
+use crate::net::http::causes;
+use crate::session::steps::{
+    EXIT_DEADLINE, EXIT_INTERNAL, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply,
+};
 
-const NAME: StepType = "installation-disk-speed-check";
-/// When the service does not say.
+const NAME: StepType = StepType::InstallationDiskSpeedCheck;
+/// When the service gives no limit.
 const USUAL: Duration = Duration::from_secs(480);
 const LONGEST: Duration = Duration::from_secs(3600);
-/// Beyond the given time, for an answer of our own: one with the path in it, which the service reads also on failure.
+/// Beyond the given limit, so that the step itself answers: with the path, which the service reads also from
+/// a failure.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Measures a disk.
 pub struct DiskSpeedCheck;
 
 impl StepHandler for DiskSpeedCheck {
@@ -41,32 +42,29 @@ impl StepHandler for DiskSpeedCheck {
     }
 
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
-        async move {
-            let (request, limit) = match (request(&args), limit(&args)) {
-                (Ok(request), Ok(limit)) => (request, limit),
-                (Err(error), _) | (_, Err(error)) => return StepOutput::failed(error),
-            };
+        let in_thread = Arc::clone(&running);
+        reply(running, async move {
+            let (request, limit) = (request(&args)?, limit(&args)?);
             let answer = DiskSpeedCheckResponse {
                 path: request.path.clone(),
                 io_sync_duration: 0,
             };
-            // Dropped with this future: whoever ends the step ends the writing.
+            // Dropped with this future, so that a cancelled step stops writing.
             let stop = StopWhenDropped(Stop::default());
-            let told = stop.0.clone();
+            let stop_check = stop.0.clone();
             let checking = tokio::task::spawn_blocking(move || {
-                let _running = running;
-                disk_speed::check(&request.path, limit, &told)
+                let _running = in_thread;
+                disk_speed::check(&request.path, limit, &stop_check)
             });
-            match tokio::time::timeout(limit, checking).await {
+            Ok(match tokio::time::timeout(limit, checking).await {
                 Ok(Ok(outcome)) => report(answer, outcome),
                 Ok(Err(error)) => StepOutput::json(&answer).ending(EXIT_INTERNAL, error.to_string()),
                 Err(_) => StepOutput::json(&answer).ending(
                     EXIT_DEADLINE,
                     format!("{} did not answer within {} s", answer.path, limit.as_secs_f32()),
                 ),
-            }
-        }
-        .boxed()
+            })
+        })
     }
 }
 
@@ -107,24 +105,27 @@ fn report(mut answer: DiskSpeedCheckResponse, outcome: Result<Outcome, SpeedErro
     }
 }
 
-fn request(args: &[String]) -> Result<DiskSpeedCheckRequest, String> {
+fn request(args: &[String]) -> Result<DiskSpeedCheckRequest, StepError> {
     let request: DiskSpeedCheckRequest = one_argument(NAME, &args[..args.len().min(1)])?;
     if request.path.is_empty() {
-        return Err(format!("{NAME}: the path of a disk is missing"));
+        return Err(StepError::of(NAME, "the path of a disk is missing"));
     }
     Ok(request)
 }
 
-fn limit(args: &[String]) -> Result<Duration, String> {
+fn limit(args: &[String]) -> Result<Duration, StepError> {
     match args {
         [_] => Ok(USUAL),
         [_, text] => match text.trim().parse::<f64>() {
             Ok(seconds) if seconds > 0.0 && seconds.is_finite() => {
                 Ok(Duration::from_secs_f64(seconds.min(LONGEST.as_secs_f64())))
             }
-            _ => Err(format!("{NAME}: `{text}` is no time in seconds")),
+            _ => Err(StepError::of(NAME, format!("`{text}` is no time in seconds"))),
         },
-        _ => Err(format!("{NAME} takes two arguments, not {}", args.len())),
+        _ => {
+            let (name, number) = (NAME.name(), args.len());
+            Err(StepError(format!("{name} takes two arguments, not {number}")))
+        }
     }
 }
 
@@ -149,7 +150,7 @@ mod tests {
         ] {
             let reply = run(args).await;
             assert_eq!(reply.exit_code, EXIT_INTERNAL, "{args:?}");
-            assert!(reply.error.contains(NAME), "{}", reply.error);
+            assert!(reply.error.contains(NAME.name()), "{}", reply.error);
         }
     }
 

@@ -1,22 +1,20 @@
-//! `free-network-addresses`: which addresses nobody uses. The argument is a JSON array of IPv4 networks.
-//! Source: docs/protocol/agent-protocol.md#6.
+//! `free-network-addresses`: lists unused addresses. The argument is a JSON array of IPv4 networks. Source:
+//! docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::checks::nics::Nic;
 use crate::foreign::free_addresses;
-use crate::session::steps::{Running, StepHandler, StepOutput, StepType, one_argument};
+use crate::session::steps::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 
-/// Asks for every address of the networks.
 pub struct FreeNetworkAddresses;
 
 impl StepHandler for FreeNetworkAddresses {
     fn step_type(&self) -> StepType {
-        "free-network-addresses"
+        StepType::FreeNetworkAddresses
     }
 
     /// A /22 takes about 6 s, and 8,000 free addresses are in eight of them.
@@ -24,23 +22,17 @@ impl StepHandler for FreeNetworkAddresses {
         Duration::from_secs(300)
     }
 
-    /// As the protocol has it: an empty answer, for the one that runs will give the addresses.
+    /// As the protocol has it: an empty answer, since the running one will give the addresses.
     fn when_running(&self) -> Option<StepOutput> {
         Some(StepOutput::good(String::new()))
     }
 
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
-        async move {
-            let _running = running;
-            let networks: Vec<String> = match one_argument("free-network-addresses", &args) {
-                Ok(networks) => networks,
-                Err(error) => return StepOutput::failed(error),
-            };
-            match free_addresses::free(&Nic::of_this_host(), &networks).await {
-                Ok(free) => StepOutput::json(&free),
-                Err(error) => StepOutput::failed(format!("free-network-addresses: {error}")),
-            }
-        }
-        .boxed()
+        reply(running, async move {
+            let networks: Vec<String> = one_argument(StepType::FreeNetworkAddresses, &args)?;
+            let free = free_addresses::free(&Nic::of_this_host(), &networks).await;
+            let free = free.map_err(|error| StepError::of(StepType::FreeNetworkAddresses, error))?;
+            Ok(StepOutput::json(&free))
+        })
     }
 }

@@ -1,11 +1,10 @@
-//! `container-image-availability`: whether the registries hand out what an installation needs.
-//! Source: docs/protocol/agent-protocol.md#6; what is checked instead of pulled: [`crate::foreign::registry::check`].
+//! `container-image-availability`: checks that the registries have the images of an installation. Source:
+//! docs/protocol/agent-protocol.md#6; the checks that replace a pull: [`crate::foreign::registry::check`].
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::{
     ContainerImageAvailability, ContainerImageAvailabilityRequest, ContainerImageAvailabilityResponse,
@@ -18,20 +17,21 @@ use crate::foreign::registry::check::{Download, check};
 use crate::foreign::registry::{Registries, RegistryError, RegistryFiles, from_ignition, from_system};
 use crate::net::names::Names;
 use crate::session::client::Client;
-use crate::session::steps::{Dependencies, Running, StepHandler, StepOutput, StepType, one_argument};
+use crate::session::steps::{
+    Dependencies, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply,
+};
 
-const NAME: StepType = "container-image-availability";
-/// When the service does not say. Source: docs/protocol/agent-protocol.md#6.
+const NAME: StepType = StepType::ContainerImageAvailability;
+/// When the service gives no limit. Source: docs/protocol/agent-protocol.md#6.
 const USUAL: Duration = Duration::from_secs(960);
 const LONGEST: Duration = Duration::from_secs(3600);
-/// Beyond the given time, for an answer that names every image.
+/// Beyond the given limit, so that the answer names every image.
 const GRACE: Duration = Duration::from_secs(5);
 /// An image cannot be had.
 const EXIT_ABSENT: i64 = 2;
 /// No installation needs more.
 const MOST_IMAGES: usize = 100;
 
-/// Asks the registries for images.
 pub struct ImageAvailability {
     settings: Arc<Settings>,
     names: Names,
@@ -39,7 +39,7 @@ pub struct ImageAvailability {
 }
 
 impl ImageAvailability {
-    /// With the agent's proxies, certificates and resolver; the service is asked for the pull secret.
+    /// Uses the agent's proxies, certificates and resolver, and gets the pull secret from the service.
     pub fn new(dependencies: &Dependencies) -> Self {
         Self {
             settings: Arc::clone(&dependencies.settings),
@@ -73,14 +73,10 @@ impl StepHandler for ImageAvailability {
             self.names.clone(),
             self.client.clone(),
         );
-        async move {
-            let _running = running;
-            let request: ContainerImageAvailabilityRequest = match one_argument(NAME, &args) {
-                Ok(request) => request,
-                Err(error) => return StepOutput::failed(error),
-            };
+        reply(running, async move {
+            let request: ContainerImageAvailabilityRequest = one_argument(NAME, &args)?;
             if request.images.len() > MOST_IMAGES {
-                return StepOutput::failed(format!("{NAME}: more than {MOST_IMAGES} images"));
+                return Err(StepError::of(NAME, format!("more than {MOST_IMAGES} images")));
             }
             let until = Instant::now() + limit(&request);
             let registries = async {
@@ -108,14 +104,13 @@ impl StepHandler for ImageAvailability {
                 }
                 results.push(result(image, &outcome));
             }
-            let reply = StepOutput::json(&ContainerImageAvailabilityResponse { images: results });
-            if errors.is_empty() {
-                reply
+            let answer = StepOutput::json(&ContainerImageAvailabilityResponse { images: results });
+            Ok(if errors.is_empty() {
+                answer
             } else {
-                reply.ending(EXIT_ABSENT, errors.join("\n"))
-            }
-        }
-        .boxed()
+                answer.ending(EXIT_ABSENT, errors.join("\n"))
+            })
+        })
     }
 }
 
@@ -126,7 +121,7 @@ fn limit(request: &ContainerImageAvailabilityRequest) -> Duration {
     }
 }
 
-/// The system's own files, where somebody put a pull secret; else those that the service has for its hosts.
+/// The system's own files if they hold a pull secret; else those that the service has for its hosts.
 async fn files(client: &Client) -> Result<RegistryFiles, RegistryError> {
     let system = tokio::task::spawn_blocking(|| from_system(Path::new("/")))
         .await
@@ -137,7 +132,7 @@ async fn files(client: &Client) -> Result<RegistryFiles, RegistryError> {
     match client.discovery_ignition().await {
         Ok(body) => from_ignition(&body),
         Err(failure) => {
-            // Public images can be had without.
+            // Public images need no pull secret.
             tracing::warn!("no pull secret: {}", failure.text());
             Ok(system)
         }

@@ -1,23 +1,21 @@
-//! `verify-vips`: whether the addresses that a cluster wants are free. The argument is a JSON array of them.
-//! Source: docs/protocol/agent-protocol.md#6.
+//! `verify-vips`: checks that the addresses that a cluster wants are free. The argument is a JSON array of
+//! them. Source: docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::VerifyVip;
 
 use crate::checks::nics::Nic;
 use crate::foreign::vips;
-use crate::session::steps::{Running, StepHandler, StepOutput, StepType, one_argument};
+use crate::session::steps::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 
-/// Looks for somebody who has them.
 pub struct VerifyVips;
 
 impl StepHandler for VerifyVips {
     fn step_type(&self) -> StepType {
-        "verify-vips"
+        StepType::VerifyVips
     }
 
     fn deadline(&self) -> Duration {
@@ -25,18 +23,14 @@ impl StepHandler for VerifyVips {
     }
 
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
-        async move {
-            let _running = running;
-            let vips: Vec<VerifyVip> = match one_argument("verify-vips", &args) {
-                Ok(vips) => vips,
-                Err(error) => return StepOutput::failed(error),
-            };
-            match vips::verify(&Nic::of_this_host(), &vips).await {
-                // Nothing asked, nothing said: what the protocol's own service expects.
-                Ok(verified) => StepOutput::json(&Some(verified).filter(|verified| !verified.is_empty())),
-                Err(error) => StepOutput::failed(format!("verify-vips: {error}")),
-            }
-        }
-        .boxed()
+        reply(running, async move {
+            let vips: Vec<VerifyVip> = one_argument(StepType::VerifyVips, &args)?;
+            let verified = vips::verify(&Nic::of_this_host(), &vips).await;
+            let verified = verified.map_err(|error| StepError::of(StepType::VerifyVips, error))?;
+            // `null` for an empty request: upstream's service expects it.
+            Ok(StepOutput::json(
+                &Some(verified).filter(|verified| !verified.is_empty()),
+            ))
+        })
     }
 }

@@ -1,9 +1,10 @@
-//! Commands to the BMC through the kernel's `/dev/ipmi0`. Source: `<linux/ipmi.h>`.
+//! Sends commands to the BMC through the kernel's `/dev/ipmi0`. Source: `<linux/ipmi.h>`.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
+use crate::root::Reason;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 const DEVICE: &str = "/dev/ipmi0";
@@ -67,7 +68,7 @@ impl Controller {
     pub(super) fn open() -> io::Result<Option<Self>> {
         match OpenOptions::new().read(true).write(true).open(DEVICE) {
             Ok(device) => Ok(Some(Self { device, sequence: 0 })),
-            // Also a node whose driver found no controller.
+            // The node may exist without a controller.
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound
                     || matches!(error.raw_os_error(), Some(libc::ENXIO | libc::ENODEV)) =>
@@ -84,7 +85,7 @@ impl Controller {
         channel: u8,
         parameter: u8,
         set: u8,
-    ) -> Result<Option<Vec<u8>>, String> {
+    ) -> Result<Option<Vec<u8>>, Reason> {
         let answer = self
             .command(
                 TRANSPORT,
@@ -109,7 +110,7 @@ impl Controller {
         };
         let mut request = Request {
             address: &raw mut address,
-            // Without the room for longer kinds of address.
+            // Without room for longer kinds of address.
             address_length: 8,
             id: self.sequence,
             message: Message {

@@ -1,7 +1,7 @@
 //! Names of arm processors by implementer and part number (MIDR_EL1), spelled as lscpu spells them.
 //! Facts: Arm's MIDR registry and the vendors' manuals.
 
-/// Server parts and the common others; unknown ones have no name.
+/// Server parts and the common others; `None` for the rest.
 pub(super) fn model(implementer: u32, part: u32) -> Option<&'static str> {
     let parts: &[(u32, &str)] = match implementer {
         0x41 => ARM,

@@ -1,8 +1,8 @@
-//! A block device as sysfs shows it, and which ones count as disks.
+//! Reads a block device from sysfs, and lists those that count as disks.
 
 use super::transfer;
-use crate::root::Root;
 use crate::root::sysfs::Device;
+use crate::root::{Reason, Root};
 
 /// One entry of `/sys/block`.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ pub(crate) struct BlockDevice<'a> {
 
 /// The disks: hidden paths of NVMe multipath, loop and zram devices, and device-mapper devices other than
 /// multipath and LVM are none.
-pub(crate) fn list(root: &Root) -> Result<Vec<BlockDevice<'_>>, String> {
+pub(crate) fn list(root: &Root) -> Result<Vec<BlockDevice<'_>>, Reason> {
     let names = root
         .list("/sys/block")
         .map_err(|error| format!("/sys/block: {error}"))?;
@@ -25,7 +25,7 @@ pub(crate) fn list(root: &Root) -> Result<Vec<BlockDevice<'_>>, String> {
 }
 
 impl<'a> BlockDevice<'a> {
-    /// The one of this kernel name, which need not be there.
+    /// The device of this kernel name, which need not exist.
     pub(crate) fn named(root: &'a Root, name: &str) -> Self {
         Self {
             root,
@@ -33,28 +33,26 @@ impl<'a> BlockDevice<'a> {
         }
     }
 
-    /// Kernel name.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The root it was found under.
     pub(crate) fn root(&self) -> &'a Root {
         self.root
     }
 
-    /// The device in sysfs; `None` when its folder cannot be read.
+    /// `None` when its sysfs folder cannot be read.
     pub(crate) fn device(&self) -> Option<Device<'a>> {
         Device::open(self.root, &format!("/sys/block/{}", self.name))
     }
 
     /// A file below `/sys/block/N`, trimmed.
-    pub(crate) fn text(&self, file: &str) -> Result<String, String> {
+    pub(crate) fn text(&self, file: &str) -> Result<String, Reason> {
         let path = format!("/sys/block/{}/{file}", self.name);
         self.root.text(&path).map_err(|error| format!("{path}: {error}"))
     }
 
-    /// Bytes of a file below `/sys/block/N`; `None` when it is not there or empty.
+    /// Bytes of a file below `/sys/block/N`; `None` when it is absent or empty.
     pub(crate) fn bytes(&self, file: &str) -> Option<Vec<u8>> {
         let bytes = self.root.read(&format!("/sys/block/{}/{file}", self.name)).ok()?;
         (!bytes.is_empty()).then_some(bytes)
@@ -67,12 +65,11 @@ impl<'a> BlockDevice<'a> {
             .unwrap_or_default()
     }
 
-    /// `mpath-...`, `LVM-...`, `CRYPT-...`; `None` when it is no device-mapper device.
+    /// `mpath-...`, `LVM-...`, `CRYPT-...`; `None` for another kind of device.
     pub(crate) fn dm_uuid(&self) -> Option<String> {
         self.text("dm/uuid").ok().filter(|_| self.name.starts_with("dm-"))
     }
 
-    /// The name that device-mapper knows it by.
     pub(crate) fn dm_name(&self) -> Option<String> {
         self.text("dm/name").ok().filter(|_| self.name.starts_with("dm-"))
     }
@@ -82,7 +79,6 @@ impl<'a> BlockDevice<'a> {
         self.list("device/scsi_device").into_iter().next()
     }
 
-    /// Names of its partitions.
     pub(crate) fn partitions(&self) -> Vec<String> {
         let names = self.list(".");
         names
@@ -91,12 +87,11 @@ impl<'a> BlockDevice<'a> {
             .collect()
     }
 
-    /// The number of a partition.
     pub(crate) fn partition_number(&self, partition: &str) -> Option<u32> {
         self.text(&format!("{partition}/partition")).ok()?.parse().ok()
     }
 
-    /// `/dev/<name>` is there. A capture that does not say is believed to have it.
+    /// True when `/dev/<name>` exists, or a capture does not record it.
     pub(crate) fn has_node(&self) -> bool {
         let node = format!("/dev/{}", self.name);
         self.root
@@ -106,7 +101,7 @@ impl<'a> BlockDevice<'a> {
             .unwrap_or(true)
     }
 
-    /// The first sector ends in 55 AA: an MBR, also the protective one of a GPT.
+    /// True when the first sector ends in 55 AA: an MBR, also the protective one of a GPT.
     pub(crate) fn has_boot_sector(&self) -> bool {
         self.root
             .probe(&format!("disk.{}.boot_sector", self.name), || {
@@ -116,7 +111,8 @@ impl<'a> BlockDevice<'a> {
             .unwrap_or(false)
     }
 
-    /// It answers SCSI's device identification page (what `sg_inq -p 0x83` asks for; NVMe is translated).
+    /// True when it answers SCSI's device identification page (the one of `sg_inq -p 0x83`; NVMe is
+    /// translated).
     pub(crate) fn answers_identification(&self) -> bool {
         if self.name.starts_with("nvme") {
             let asked = self
@@ -129,7 +125,7 @@ impl<'a> BlockDevice<'a> {
         self.vpd_page(0x83).is_some()
     }
 
-    /// A page of vital product data: the kernel's copy, else asked of the device.
+    /// A page of vital product data: the kernel's copy, else from the device.
     pub(crate) fn vpd_page(&self, page: u8) -> Option<Vec<u8>> {
         self.bytes(&format!("device/vpd_pg{page:02x}")).or_else(|| {
             let key = format!("disk.{}.vpd_{page:02x}", self.name);
@@ -137,7 +133,7 @@ impl<'a> BlockDevice<'a> {
         })
     }
 
-    /// Standard INQUIRY data: the kernel's copy, else asked of the device.
+    /// Standard INQUIRY data: the kernel's copy, else from the device.
     pub(crate) fn inquiry(&self) -> Option<Vec<u8>> {
         self.bytes("device/inquiry").or_else(|| {
             let key = format!("disk.{}.inquiry", self.name);
@@ -173,7 +169,6 @@ impl<'a> BlockDevice<'a> {
             .unwrap_or_default()
     }
 
-    /// It carries a Muster live image.
     pub(crate) fn is_boot_medium(&self) -> bool {
         self.root
             .probe(&format!("disk.{}.live_image", self.name), || {
@@ -184,7 +179,7 @@ impl<'a> BlockDevice<'a> {
             .unwrap_or(false)
     }
 
-    fn asked_bytes(&self, key: &str, ask: impl FnOnce() -> Result<Vec<u8>, String>) -> Option<Vec<u8>> {
+    fn asked_bytes(&self, key: &str, ask: impl FnOnce() -> Result<Vec<u8>, Reason>) -> Option<Vec<u8>> {
         let text = self.root.probe(key, || ask().map(hex::encode)).ok()?;
         hex::decode(text).ok()
     }

@@ -1,8 +1,10 @@
-//! Does a disk carry a Muster live image? Our live system mounts no medium, so no mount tells of a USB stick with the
-//! image on it. Source: ECMA-119, §8.4 and §9.1; the folder is that of docs/live-image.md.
+//! Detects a Muster live image on a disk. Our live system mounts no medium, so no mount shows a USB stick
+//! with the image. Source: ECMA-119, §8.4 and §9.1; the folder is that of docs/live-image.md.
+
+use crate::root::Reason;
 
 const SECTOR: u64 = 2048;
-/// Where the primary volume descriptor is.
+/// Offset of the primary volume descriptor.
 const DESCRIPTOR_AT: u64 = 16 * SECTOR;
 const SIGNATURE: &[u8] = b"\x01CD001\x01";
 /// The root folder's record in the descriptor: its first sector and its length are at 2 and 10 of it.
@@ -13,7 +15,7 @@ const MAX_FOLDER_BYTES: u32 = 32 << 10;
 const FOLDER: &[u8] = b"MUSTER";
 
 /// `read` gives bytes at an offset of the disk.
-pub(super) fn is_live_image(read: impl Fn(u64, usize) -> Result<Vec<u8>, String>) -> Result<bool, String> {
+pub(super) fn is_live_image(read: impl Fn(u64, usize) -> Result<Vec<u8>, Reason>) -> Result<bool, Reason> {
     let descriptor = read(DESCRIPTOR_AT, SECTOR as usize)?;
     if !descriptor.starts_with(SIGNATURE) {
         return Ok(false);
@@ -59,7 +61,7 @@ mod tests {
         bytes
     }
 
-    fn check(bytes: &[u8]) -> Result<bool, String> {
+    fn check(bytes: &[u8]) -> Result<bool, Reason> {
         is_live_image(|offset, length| {
             let start = offset as usize;
             bytes

@@ -12,16 +12,16 @@ use crate::inventory::Problems;
 use crate::inventory::mounts::Mount;
 use crate::root::Root;
 
-/// Sectors of `/sys/block/N/size`, whatever the disk's own are.
+/// Unit of `/sys/block/N/size`, whatever the disk's own sectors are.
 const SECTOR_BYTES: i64 = 512;
 
-/// A disk that does not answer for so long is reported as silent. SCSI commands of ours end after 10 s.
+/// A disk without an answer for this long is reported as silent. SCSI commands end after 10 s.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// In order of name.
+/// The disks in order of name.
 pub(in crate::inventory) fn disks(root: &Root, mounts: &[Mount], problems: &mut Problems) -> Vec<Disk> {
     let listed = problems.take("disks", block::list(root)).unwrap_or_default();
-    // The appliance's own disks: the installer is told of one that always fits.
+    // The appliance's own disks: the installer gets one disk that always fits.
     if listed
         .iter()
         .any(|device| device.dm_name().is_some_and(|name| name.starts_with("agent")))
@@ -40,7 +40,7 @@ pub(in crate::inventory) fn disks(root: &Root, mounts: &[Mount], problems: &mut 
             Examined::new(&BlockDevice::named(&root, name), &shared)
         })
     } else {
-        // Nothing hangs in a captured tree, and what records what is read must read it here.
+        // Nothing hangs in a captured tree, and a recording must read here what it records.
         listed
             .iter()
             .map(|device| Some(Examined::new(device, &context)))
@@ -83,7 +83,7 @@ struct Context {
     mounts: Vec<Mount>,
 }
 
-/// A disk as far as it can be known without the others: its id is missing.
+/// A disk without the part that depends on the other disks, its id.
 struct Examined {
     disk: Disk,
     /// Several disks may have the same.
@@ -102,7 +102,7 @@ impl Examined {
         }
     }
 
-    /// What the kernel knows of a disk that does not answer.
+    /// The kernel's own facts about a disk that does not answer.
     fn silent(device: &BlockDevice<'_>, links: &Links) -> Self {
         let mut problems = Problems::default();
         let reason = format!("The disk did not answer within {} s", PATIENCE.as_secs());
@@ -196,7 +196,7 @@ fn disk(
     }
 }
 
-/// The text, unless it is the word for not knowing.
+/// The text, unless it is "unknown".
 fn known(text: &str) -> String {
     if text == "unknown" {
         String::new()
@@ -205,7 +205,7 @@ fn known(text: &str) -> String {
     }
 }
 
-/// The prefix is that of `wwn-` links only: an `nvme-eui` link stands whole, as the protocol has it.
+/// The prefix is removed from `wwn-` links only: an `nvme-eui` link stays whole, as the protocol has it.
 fn wwn(properties: &Properties, by_id: &str) -> String {
     match properties.first(&["ID_WWN_WITH_EXTENSION", "ID_WWN", "DM_WWN"]) {
         Some(wwn) => wwn.to_owned(),
@@ -228,7 +228,7 @@ fn appliance_disk() -> Disk {
     }
 }
 
-/// The links under `/dev/disk`: those that udev made, or where no udev runs those that process 1 makes.
+/// The links under `/dev/disk`: udev's, or without udev those that process 1 makes.
 struct Links(BTreeMap<String, String>);
 
 impl Links {
@@ -243,7 +243,7 @@ impl Links {
                 }
             }
         }
-        // A tree captured where no udev ran: on the live image process 1 makes the links.
+        // A tree captured without udev: on the live image process 1 makes the links.
         if links.is_empty() && !root.is_live() {
             links.extend(links::plan(root).links);
         }

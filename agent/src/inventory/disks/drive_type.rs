@@ -1,9 +1,9 @@
-//! `drive_type`. Source of the rules: docs/protocol/agent-inventory.md#7.3.
+//! Finds the `drive_type`. Source of the rules: docs/protocol/agent-inventory.md#7.3.
 
 use super::Properties;
 use super::block::BlockDevice;
 
-/// The first rule that fits decides.
+/// The first matching rule decides.
 pub(super) fn of(device: &BlockDevice<'_>, properties: &Properties) -> &'static str {
     let name = device.name();
     let path = properties.get("ID_PATH").unwrap_or_default();
@@ -46,7 +46,7 @@ fn by_name(name: &str, rotates: impl Fn() -> bool) -> &'static str {
     }
 }
 
-/// Two levels above the block folder stands the channel device with its `discipline`.
+/// The channel device two levels above the block folder has the `discipline`.
 fn dasd(device: &BlockDevice<'_>) -> &'static str {
     let folder = device
         .device()

@@ -1,5 +1,6 @@
-//! Whether the agent sees a reason against installing to a disk. Source of the rules: docs/protocol/agent-inventory.md#7.4.
-//! Sizes, types and membership are judged by the service, whose texts these must not look like.
+//! Finds the agent's reasons against installing to a disk. Source of the rules:
+//! docs/protocol/agent-inventory.md#7.4. Sizes, types and membership are validated by the service, whose
+//! texts these must not resemble.
 
 use super::block::BlockDevice;
 use super::{Properties, drive_type};
@@ -88,7 +89,8 @@ fn labels(device: &BlockDevice<'_>) -> Vec<String> {
     device.partitions().into_iter().filter_map(of_partition).collect()
 }
 
-/// What of the disk is mounted, and where: partitions, or the disk as a whole (as hybrid ISOs are).
+/// The mounted parts of the disk with their mount points: partitions, or the disk as a whole (as hybrid ISOs
+/// are).
 fn mounted(device: &BlockDevice<'_>, mounts: &[Mount]) -> Vec<(String, String)> {
     let mut names = device.partitions();
     names.push(device.name().to_owned());
@@ -122,7 +124,7 @@ fn path_part(device: &BlockDevice<'_>, prefix: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The initiator's address; empty when the kernel does not say.
+/// The initiator's address; empty when unknown.
 pub(super) fn iscsi_host_address(device: &BlockDevice<'_>) -> String {
     path_part(device, "host")
         .and_then(|host| {

@@ -1,4 +1,6 @@
-//! Names of partitions in a GUID partition table. Source: UEFI specification, §5.3.
+//! Reads the names of partitions from a GUID partition table. Source: UEFI specification, §5.3.
+
+use crate::root::Reason;
 
 const SIGNATURE: &[u8] = b"EFI PART";
 const MAX_ENTRIES: u32 = 1024;
@@ -8,8 +10,8 @@ const MAX_ENTRY_BYTES: u32 = 4096;
 /// `(partition number, name)` of every partition that has a name. `read` gives bytes at an offset.
 pub(super) fn labels(
     block_bytes: u64,
-    read: impl Fn(u64, usize) -> Result<Vec<u8>, String>,
-) -> Result<Vec<(u32, String)>, String> {
+    read: impl Fn(u64, usize) -> Result<Vec<u8>, Reason>,
+) -> Result<Vec<(u32, String)>, Reason> {
     let header = read(block_bytes, 92)?;
     if !header.starts_with(SIGNATURE) {
         return Ok(Vec::new());
@@ -63,7 +65,7 @@ mod tests {
         bytes
     }
 
-    fn read(bytes: &[u8]) -> impl Fn(u64, usize) -> Result<Vec<u8>, String> {
+    fn read(bytes: &[u8]) -> impl Fn(u64, usize) -> Result<Vec<u8>, Reason> {
         |offset, length| {
             let start = usize::try_from(offset).map_err(|error| error.to_string())?;
             let end = start.checked_add(length).ok_or("overflow")?;

@@ -1,5 +1,5 @@
-//! Serial, model and world-wide name of a disk, as udev's `60-persistent-storage.rules` and its programs
-//! `ata_id`, `scsi_id` and `usb_id` (systemd 252) find them.
+//! Reads serial, model and world-wide name of a disk as udev's `60-persistent-storage.rules` and its programs
+//! `ata_id`, `scsi_id` and `usb_id` (systemd 252) do.
 
 mod ata;
 mod usb;
@@ -10,7 +10,7 @@ use crate::root::sysfs::Device;
 
 /// Type of optical drives in INQUIRY and sysfs.
 const TYPE_OPTICAL: &str = "5";
-/// SCSI levels (sysfs counts one more than INQUIRY) from which optical drives on ATA are asked by `ata_id`.
+/// SCSI levels (sysfs counts one more than INQUIRY) from which `ata_id` asks optical drives on ATA.
 const SPC3_LEVELS: std::ops::RangeInclusive<u64> = 6..=99;
 
 pub(super) fn read(device: &BlockDevice<'_>, properties: &mut Properties) {
@@ -88,7 +88,7 @@ fn scsi_or_ata(device: &BlockDevice<'_>, sysfs: &Device<'_>, properties: &mut Pr
     if properties.get("ID_SERIAL").is_none() {
         scsi::read(device, properties);
     }
-    // sg3_utils' rules, which RHCOS has, know this of every disk; others take it for the serial first as well.
+    // sg3_utils' rules, which RHCOS has, set this for every disk; other systems use it as the serial.
     if properties.get("ID_SCSI_SERIAL").is_none()
         && !on_usb
         && let Some(serial) = device.vpd_page(0x80).and_then(|page| scsi::unit_serial(&page))

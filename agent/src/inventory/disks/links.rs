@@ -1,5 +1,5 @@
-//! The links under `/dev/disk/by-id` and `/dev/disk/by-path` that udev would make. Where no udev runs, process 1
-//! makes them, so that the ids in the inventory can be opened.
+//! Computes the links under `/dev/disk/by-id` and `/dev/disk/by-path` that udev would make. Without udev,
+//! process 1 makes them, so that the ids in the inventory can be opened.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,27 +10,27 @@ use super::udev_text::link_name;
 use super::{Properties, patience};
 use crate::root::Root;
 
-/// A disk that does not answer for so long keeps the links that it has.
+/// A disk without an answer for this long keeps its links.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The links that should be.
+/// The links of all disks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// `(link, target)`, absolute paths, in order of link; disks and their partitions.
     pub links: Vec<(String, String)>,
-    /// Names of disks that do not answer, so that nothing is known of their links.
+    /// Names of disks that do not answer, whose links are unknown.
     pub silent: Vec<String>,
 }
 
 impl Plan {
-    /// Whether the device node is of a disk that does not answer, or of its partition.
+    /// True for the device node of a disk that does not answer, or of its partition.
     pub fn is_silent(&self, node: &str) -> bool {
         let name = node.strip_prefix("/dev/").unwrap_or(node);
         self.silent.iter().any(|silent| name.starts_with(silent.as_str()))
     }
 }
 
-/// What links there should be. Of two disks that want one link, the first by name has it.
+/// Computes all links. Of two disks with the same link, the first by name has it.
 pub fn plan(root: &Root) -> Plan {
     let devices = block::list(root).unwrap_or_default();
     let names: Vec<String> = devices.iter().map(|device| device.name().to_owned()).collect();

@@ -1,6 +1,7 @@
-//! udev's `ID_PATH`: where a disk is plugged in. The rules are those of systemd 252's `path_id`.
+//! Computes udev's `ID_PATH`, the place of a disk in the machine. The rules are those of systemd 252's
+//! `path_id`.
 //!
-//! The walk goes from the disk towards the top and puts a part in front at every bus that it knows.
+//! The walk goes from the disk upwards and prepends a part at every known bus.
 
 mod scsi_path;
 
@@ -30,10 +31,10 @@ impl Walk {
     }
 }
 
-/// Where the walk goes on.
+/// The device at which the walk continues.
 type Next<'a> = Option<Device<'a>>;
 
-/// `None` where the place has no name that would last: virtual devices, unknown buses.
+/// `None` where the place has no stable name: virtual devices, unknown buses.
 pub(super) fn of(disk: &Device<'_>) -> Option<PathId> {
     let mut walk = Walk::default();
     let mut here = Some(disk.clone());
@@ -129,7 +130,8 @@ fn usb<'a>(walk: &mut Walk, device: Device<'a>) -> Next<'a> {
     Some(top_of(device, "usb"))
 }
 
-/// With native multipath the namespace stands under a virtual subsystem; its place is that of the controller in its name.
+/// With native multipath the namespace is under a virtual subsystem; its place is that of the controller in
+/// its name.
 fn nvme_subsystem<'a>(walk: &mut Walk, disk: &Device<'_>, device: Device<'a>) -> Next<'a> {
     let Some(namespace) = disk.attribute("nsid") else {
         return Some(device);

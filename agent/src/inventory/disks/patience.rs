@@ -1,5 +1,5 @@
-//! Asking many devices at once, with patience for each: one that never answers costs a thread and its own answer, and
-//! nothing of the others'. While it still hangs it is not asked again.
+//! Asks many devices at once with a timeout for each: a device that never answers costs one thread and its
+//! own answer, and delays no other. While it hangs it is not asked again.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,12 +7,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// Devices that are asked at once.
 const AT_ONCE: usize = 8;
 /// The kernel's ioctls need little.
 const STACK: usize = 512 << 10;
 
-/// Who hangs: a question's name and a device's, gone when its thread is.
+/// Requests that hang: the question's name and the device's, removed when the thread ends.
 static HANGING: Mutex<Option<Hanging>> = Mutex::new(None);
 type Hanging = HashMap<(&'static str, String), Weak<()>>;
 
@@ -28,7 +27,8 @@ struct Work<T> {
     ask: Box<dyn Fn(&str) -> T + Send + Sync>,
 }
 
-/// The answers in the order of `names`; `None` of a device that did not answer within `patience`, or broke the question.
+/// The answers in the order of `names`; `None` for a device that did not answer within `patience`, or whose
+/// question panicked.
 pub(crate) fn each<T: Send + 'static>(
     question: &'static str,
     names: Vec<String>,
@@ -52,14 +52,14 @@ pub(crate) fn each<T: Send + 'static>(
     let mut asked: HashMap<usize, Instant> = HashMap::new();
     while open > 0 && working > 0 {
         let due = asked.values().min().map(|began| *began + patience);
-        // A worker that has begun nothing yet will do so at once.
+        // An idle worker will begin at once.
         let wait = due.map_or(patience, |due| due.saturating_duration_since(Instant::now()));
         match receiver.recv_timeout(wait) {
             Ok(Word::Began(index)) => {
                 asked.insert(index, Instant::now());
             }
             Ok(Word::Done(index, answer)) => {
-                // One that was given up may still answer, too late.
+                // A device that was given up may still answer, too late.
                 if asked.remove(&index).is_some() {
                     answers[index] = answer;
                     open -= 1;
@@ -71,7 +71,7 @@ pub(crate) fn each<T: Send + 'static>(
                 asked.retain(|_, began| now < *began + patience);
                 let given_up = before - asked.len();
                 open -= given_up;
-                // Others take the place of the threads that hang.
+                // New threads replace those that hang.
                 working -= given_up;
                 working += (0..given_up).filter(|_| start(&work, &sender)).count();
             }

@@ -1,5 +1,5 @@
-//! SCSI INQUIRY data and the pages of vital product data 80h and 83h. Source: SPC-4, §6.6.2 and §7.8; the choice
-//! among designators and the spelling of serials are those of udev's `scsi_id`.
+//! Parses SCSI INQUIRY data and the pages of vital product data 80h and 83h. Source: SPC-4, §6.6.2 and §7.8;
+//! the choice among designators and the spelling of serials are those of udev's `scsi_id`.
 
 use super::Properties;
 use super::block::BlockDevice;
@@ -26,7 +26,7 @@ const PREFERENCE: [(u8, Option<u8>); 7] = [
     (VENDOR_SPECIFIC, None),
 ];
 
-/// A name of a logical unit, out of page 83h.
+/// A name of a logical unit, from page 83h.
 #[derive(Debug, Clone, PartialEq)]
 struct Designator<'a> {
     kind: u8,
@@ -104,7 +104,7 @@ fn from_designators(page: &[u8], vendor: &[u8], model: &[u8], properties: &mut P
     true
 }
 
-/// Those of the logical unit; targets and ports have names of their own there.
+/// Designators of the logical unit; those of targets and ports are left out.
 fn designators(page: &[u8]) -> Vec<Designator<'_>> {
     let mut found = Vec::new();
     if page.len() < 4 || page[1] != 0x83 {

@@ -1,6 +1,7 @@
-//! Questions to a device itself: SCSI and ATA commands by `SG_IO`, an NVMe ioctl, plain reads.
-//! Nothing here writes, and every command has a time limit.
+//! Sends commands to a device: SCSI and ATA by `SG_IO`, an NVMe ioctl, plain reads. Nothing here writes, and
+//! every command has a time limit.
 
+use crate::root::Reason;
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -49,8 +50,8 @@ struct SgIoHeader {
     info: u32,
 }
 
-/// Opened so that a drive without a medium opens too.
-fn open(name: &str) -> Result<File, String> {
+/// With the flags that open a drive without a medium too.
+fn open(name: &str) -> Result<File, Reason> {
     OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
@@ -59,9 +60,9 @@ fn open(name: &str) -> Result<File, String> {
 }
 
 /// Exactly `length` bytes from `offset` on.
-pub(super) fn read_at(name: &str, offset: u64, length: usize) -> Result<Vec<u8>, String> {
+pub(super) fn read_at(name: &str, offset: u64, length: usize) -> Result<Vec<u8>, Reason> {
     let file = open(name)?;
-    // Reading an empty drive costs seconds and fills the kernel's log.
+    // Reading an empty drive takes seconds and fills the kernel's log.
     if name.starts_with("sr") && drive_status(&file) != CDS_DISC_OK {
         return Err(format!("/dev/{name} has no medium"));
     }
@@ -72,7 +73,7 @@ pub(super) fn read_at(name: &str, offset: u64, length: usize) -> Result<Vec<u8>,
 }
 
 /// Standard INQUIRY data, or a page of vital product data.
-pub(super) fn inquiry(name: &str, page: Option<u8>) -> Result<Vec<u8>, String> {
+pub(super) fn inquiry(name: &str, page: Option<u8>) -> Result<Vec<u8>, Reason> {
     let command = [
         INQUIRY,
         u8::from(page.is_some()),
@@ -86,7 +87,7 @@ pub(super) fn inquiry(name: &str, page: Option<u8>) -> Result<Vec<u8>, String> {
         let length = 5 + usize::from(answer[4]);
         return Ok(answer[..length.min(answer.len())].to_vec());
     };
-    // Some old devices answer a page that they do not have with standard data.
+    // Some old devices answer an unknown page with standard data.
     if answer[1] != page {
         return Err(format!("/dev/{name} has no page {page:02x}"));
     }
@@ -95,7 +96,7 @@ pub(super) fn inquiry(name: &str, page: Option<u8>) -> Result<Vec<u8>, String> {
 }
 
 /// ATA IDENTIFY DEVICE, or IDENTIFY PACKET DEVICE of an optical drive.
-pub(super) fn ata_identify(name: &str, packet: bool) -> Result<Vec<u8>, String> {
+pub(super) fn ata_identify(name: &str, packet: bool) -> Result<Vec<u8>, Reason> {
     let command = if packet {
         IDENTIFY_PACKET_DEVICE
     } else {
@@ -116,7 +117,7 @@ pub(super) fn ata_identify(name: &str, packet: bool) -> Result<Vec<u8>, String> 
 }
 
 /// The namespace number of an NVMe block device.
-pub(super) fn nvme_namespace(name: &str) -> Result<u32, String> {
+pub(super) fn nvme_namespace(name: &str) -> Result<u32, Reason> {
     let file = open(name)?;
     let number = nvme_id(&file);
     u32::try_from(number).map_err(|_| format!("/dev/{name}: {}", std::io::Error::last_os_error()))
@@ -134,7 +135,7 @@ fn nvme_id(file: &File) -> libc::c_int {
     unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ID as _) }
 }
 
-fn send(name: &str, command: &[u8], length: usize) -> Result<Vec<u8>, String> {
+fn send(name: &str, command: &[u8], length: usize) -> Result<Vec<u8>, Reason> {
     let file = open(name)?;
     let mut answer = vec![0_u8; length];
     let mut sense = [0_u8; 32];
@@ -165,7 +166,7 @@ fn send(name: &str, command: &[u8], length: usize) -> Result<Vec<u8>, String> {
     if sg_io(&file, &mut header) < 0 {
         return Err(format!("/dev/{name}: {}", std::io::Error::last_os_error()));
     }
-    // ATA pass-through may report its registers as sense data: that is success when the status byte says so.
+    // ATA pass-through may return its registers as sense data: that is success when the status byte is.
     if header.status != 0 || header.host_status != 0 {
         return Err(format!(
             "/dev/{name}: command {:02x} failed, status {:02x}/{:02x}",

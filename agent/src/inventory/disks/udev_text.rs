@@ -1,6 +1,6 @@
-//! How udev makes text from devices fit for properties and file names.
+//! Converts text from devices for properties and file names as udev does.
 
-/// Blanks at the ends go, runs of blanks inside become one `_`. What follows a NUL is no text.
+/// Blanks at the ends are removed, inner runs of blanks become one `_`. Bytes after a NUL are ignored.
 pub(super) fn without_blanks(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     let words: Vec<String> = bytes[..end]
@@ -33,7 +33,7 @@ fn safe(bytes: &[u8]) -> String {
     text
 }
 
-/// As `string_escape=replace` does to a link's name: also blanks and `/` become `_`, one for one.
+/// As `string_escape=replace` does to a link's name: blanks and `/` become `_` too, one for one.
 pub(crate) fn link_name(text: &str) -> String {
     safe(text.as_bytes())
 }

@@ -1,4 +1,4 @@
-//! Links as far as sysfs tells of them, for trees that were captured without netlink's answers.
+//! Reads links from sysfs, for trees that were captured without netlink's answers.
 
 use super::Link;
 use crate::root::Root;
@@ -13,7 +13,7 @@ const FLAGS: [(u32, &str); 6] = [
     (0x40, "running"),
 ];
 
-/// In order of index. Without addresses and routes, which sysfs does not have.
+/// In order of index, without addresses and routes, which sysfs does not have.
 pub(in crate::inventory) fn links_of_sysfs(root: &Root) -> Vec<Link> {
     let names = root.list("/sys/class/net").unwrap_or_default();
     let mut links: Vec<Link> = names.into_iter().filter_map(|name| link(root, name)).collect();
@@ -21,7 +21,7 @@ pub(in crate::inventory) fn links_of_sysfs(root: &Root) -> Vec<Link> {
     links
 }
 
-/// `None` for what is no interface (`bonding_masters`).
+/// `None` for an entry that is no interface (`bonding_masters`).
 fn link(root: &Root, name: String) -> Option<Link> {
     let text = |file: &str| root.text(&format!("/sys/class/net/{name}/{file}")).ok();
     let index = text("ifindex")?.parse().ok()?;
@@ -37,7 +37,7 @@ fn link(root: &Root, name: String) -> Option<Link> {
         mtu: text("mtu").and_then(|mtu| mtu.parse().ok()).unwrap_or(0),
         flags: FLAGS
             .into_iter()
-            // The kernel works "running" out for netlink only; in sysfs the carrier says the same.
+            // The kernel computes "running" for netlink only; in sysfs the carrier is the same.
             .filter(|(bit, name)| bits & bit != 0 || (*name == "running" && bits & 1 != 0 && has_carrier))
             .map(|(_, name)| name)
             .collect(),

@@ -1,13 +1,13 @@
-//! Names from a PCI device: onboard index, hotplug slot, geographic path.
+//! Computes the names of a PCI device: onboard index, hotplug slot, geographic path.
 
 use crate::root::sysfs::Device;
 
-/// Indexes above are firmware rubbish (VMware reports 2^24 - 1).
+/// Larger indexes are firmware errors (VMware reports 2^24 - 1).
 const MAX_ONBOARD_INDEX: u64 = (1 << 16) - 1;
-/// Offset of the header type in PCI configuration space; bit 7 says multi-function.
+/// Offset of the header type in PCI configuration space; bit 7 means multi-function.
 const HEADER_TYPE: usize = 0x0e;
 
-/// What each rule of the policy says, without the `en`.
+/// The name by each rule of the policy, without the `en`.
 #[derive(Debug, Default)]
 pub(super) struct Place {
     pub onboard: Option<String>,
@@ -15,7 +15,7 @@ pub(super) struct Place {
     pub path: Option<String>,
 }
 
-/// Where `device` sits. A virtual function is named by its physical function and `v<number>`.
+/// The names of `device`. A virtual function is named by its physical function and `v<number>`.
 pub(super) fn place(device: &Device<'_>, pci: &Device<'_>, infiniband: bool) -> Place {
     let Some((physical, number)) = physical_function(pci) else {
         return own_place(device, pci, infiniband);
@@ -29,7 +29,7 @@ pub(super) fn place(device: &Device<'_>, pci: &Device<'_>, infiniband: bool) -> 
     }
 }
 
-/// The physical function of an SR-IOV virtual function, and which of its virtual functions this is.
+/// The physical function of an SR-IOV virtual function, and the number of the virtual one.
 fn physical_function<'a>(pci: &Device<'a>) -> Option<(Device<'a>, String)> {
     let root = pci.root();
     let physical = Device::open(root, &format!("{}/physfn", pci.path()))?;

@@ -1,53 +1,37 @@
-//! Telling of logs, and sending them. Source: docs/protocol/agent-protocol.md#8.
+//! Reports the progress of collecting logs, and uploads them. Source: docs/protocol/agent-protocol.md#8.
 
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use muster_api::host::{LogsProgressParams, LogsProgressState};
 use reqwest::Method;
 use uuid::Uuid;
 
 use super::{Client, answer, read_body, reason, request_once};
 use crate::session::machine::Failure;
 
-/// An upload may take so long.
+/// Longest duration of an upload.
 const LOGS_UPLOAD: Duration = Duration::from_secs(600);
 
-/// How far the collection of logs is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogsState {
-    /// The step has come.
-    Requested,
-    /// Being made and sent.
-    Collecting,
-    /// Sent.
-    Completed,
-}
-
-impl LogsState {
-    /// On the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Requested => "requested",
-            Self::Collecting => "collecting",
-            Self::Completed => "completed",
-        }
-    }
-}
-
 impl Client {
-    /// Tells how far the collection of logs is.
+    /// Reports the progress of collecting logs.
     ///
     /// # Errors
     /// [`Failure`]
-    pub async fn logs_progress(&self, pool: Uuid, host: Uuid, state: LogsState) -> Result<(), Failure> {
-        let url = self.api(&format!("infra-envs/{pool}/hosts/{host}/logs-progress"));
+    pub async fn logs_progress(
+        &self,
+        infra_env: Uuid,
+        host: Uuid,
+        state: LogsProgressState,
+    ) -> Result<(), Failure> {
+        let url = self.api(&format!("infra-envs/{infra_env}/hosts/{host}/logs-progress"));
         let request = self
             .request(Method::PUT, url, None, Uuid::new_v4())
-            .json(&serde_json::json!({ "logs_state": state.name() }));
+            .json(&LogsProgressParams { logs_state: state });
         answer(request).await.map(drop)
     }
 
-    /// Uploads an archive of logs as it is made. An error among the pieces ends the upload before its end.
+    /// Uploads an archive of logs as it is made. An error among the pieces aborts the upload.
     ///
     /// # Errors
     /// [`Failure`]
@@ -55,7 +39,7 @@ impl Client {
         &self,
         cluster: Uuid,
         host: Uuid,
-        pool: Uuid,
+        infra_env: Uuid,
         pieces: tokio::sync::mpsc::Receiver<std::io::Result<Vec<u8>>>,
     ) -> Result<(), Failure> {
         let boundary = Uuid::new_v4().simple().to_string();
@@ -73,7 +57,7 @@ impl Client {
         let mut url = self.api(&format!("clusters/{cluster}/logs"));
         url.query_pairs_mut()
             .append_pair("host_id", &host.to_string())
-            .append_pair("infra_env_id", &pool.to_string())
+            .append_pair("infra_env_id", &infra_env.to_string())
             .append_pair("logs_type", "host");
         let request = self
             .request(Method::POST, url, None, Uuid::new_v4())

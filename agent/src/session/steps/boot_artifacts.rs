@@ -1,24 +1,24 @@
-//! `download-boot-artifacts`: prepares an installed node to boot into discovery. Source: docs/protocol/agent-protocol.md#6.1.
+//! `download-boot-artifacts`: prepares an installed node to boot into discovery. Source:
+//! docs/protocol/agent-protocol.md#6.1.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::DownloadBootArtifactsRequest;
 
-use super::{Dependencies, Running, StepHandler, StepOutput, StepType, one_argument};
+use super::{Dependencies, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::boot_artifacts::{ArtifactError, Boot, fetch};
 use crate::config::Settings;
+use crate::net::http::{self, causes};
 use crate::net::names::Names;
-use crate::session::client::{causes, client_builder};
 
-const NAME: StepType = "download-boot-artifacts";
+const NAME: StepType = StepType::DownloadBootArtifacts;
 const TRIES: u32 = 5;
-/// Between two tries; doubles.
+/// Pause between two attempts; doubles.
 const PAUSE: Duration = Duration::from_secs(5);
-/// A server that says nothing for so long is gone.
-const SILENCE: Duration = Duration::from_secs(60);
+/// A server without data for this long is gone.
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
 const DEADLINE: Duration = Duration::from_secs(30 * 60);
 
 /// Downloads kernel and initrd, and makes the boot loader start them.
@@ -28,7 +28,7 @@ pub struct DownloadBootArtifacts {
 }
 
 impl DownloadBootArtifacts {
-    /// By way of the agent's proxies, and believing whom it believes.
+    /// Uses the agent's proxies and trust.
     pub fn new(dependencies: &Dependencies) -> Self {
         Self {
             settings: Arc::clone(&dependencies.settings),
@@ -48,18 +48,13 @@ impl StepHandler for DownloadBootArtifacts {
 
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
         let (settings, names) = (Arc::clone(&self.settings), self.names.clone());
-        async move {
-            let _running = running;
-            let request: DownloadBootArtifactsRequest = match one_argument(NAME, &args) {
-                Ok(request) => request,
-                Err(error) => return StepOutput::failed(error),
-            };
-            match prepare(&settings, &names, &request).await {
-                Ok(text) => StepOutput::good(text),
-                Err(error) => StepOutput::failed(causes(&error)),
-            }
-        }
-        .boxed()
+        reply(running, async move {
+            let request: DownloadBootArtifactsRequest = one_argument(NAME, &args)?;
+            let prepared = prepare(&settings, &names, &request).await;
+            Ok(StepOutput::good(
+                prepared.map_err(|error| StepError(causes(&error)))?,
+            ))
+        })
     }
 }
 
@@ -77,15 +72,15 @@ async fn prepare(
     if boot.is_prepared() {
         return Ok("the boot artifacts are in their places already".to_owned());
     }
-    let http = client_builder(settings, names)
+    let http = http::service_client(settings, names)
         .map_err(|error| ArtifactError::Request(error.to_string()))?
-        // The whole may take as long as the step; the service's own requests may not.
+        // The download may take as long as the step; the service's own requests may not.
         .timeout(DEADLINE)
-        .read_timeout(SILENCE)
+        .read_timeout(READ_TIMEOUT)
         .build()
         .map_err(|error| ArtifactError::Request(causes(&error)))?;
     boot.open()?;
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for (url, path) in [
         (&request.kernel_url, boot.kernel()),
         (&request.initrd_url, boot.initrd()),
@@ -104,7 +99,7 @@ async fn prepare(
                 Err(error) => return Err(error.into()),
             }
         };
-        told.push(format!(
+        lines.push(format!(
             "{}: {} bytes, SHA-256 {}",
             path.display(),
             download.bytes,
@@ -112,5 +107,5 @@ async fn prepare(
         ));
     }
     boot.write_entry(&request.rootfs_url)?;
-    Ok(told.join("\n"))
+    Ok(lines.join("\n"))
 }

@@ -1,9 +1,12 @@
-//! The interface of a step: its name, its deadline, and the parts of a reply that are its own.
+//! The interface of a step: its name, its deadline, and its part of the reply.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+pub use muster_api::steps::StepType;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -12,26 +15,23 @@ pub const EXIT_INTERNAL: i64 = -1;
 /// Exit code of a step that met its deadline.
 pub const EXIT_DEADLINE: i64 = 124;
 
-/// A step's name on the wire.
-pub type StepType = &'static str;
-
-/// Held while anything of a step runs; a thread that outlives its step's task keeps a clone.
+/// Held while any part of a step runs; a thread that outlives its step's task keeps a clone.
 #[derive(Debug)]
 pub struct Running;
 
-/// What a step gives: the parts of a reply that are its own.
+/// A step's part of its reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepOutput {
-    /// 0 when it went well.
+    /// 0 for success.
     pub exit_code: i64,
     /// JSON text.
     pub output: String,
-    /// What went wrong.
+    /// Empty for success.
     pub error: String,
 }
 
 impl StepOutput {
-    /// It went well.
+    /// A success with this output.
     pub fn good(output: String) -> Self {
         Self {
             exit_code: 0,
@@ -40,7 +40,7 @@ impl StepOutput {
         }
     }
 
-    /// It went well, and this is the answer.
+    /// A success with this answer as JSON.
     pub fn json(answer: &impl Serialize) -> Self {
         match serde_json::to_string(answer) {
             Ok(text) => Self::good(text),
@@ -48,7 +48,7 @@ impl StepOutput {
         }
     }
 
-    /// The same answer with another ending.
+    /// The same output with another exit code and error.
     #[must_use]
     pub fn ending(self, exit_code: i64, error: impl Into<String>) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl StepOutput {
         }
     }
 
-    /// It could not be done.
+    /// A failure without output.
     pub fn failed(error: impl Into<String>) -> Self {
         Self {
             exit_code: EXIT_INTERNAL,
@@ -68,31 +68,58 @@ impl StepOutput {
     }
 }
 
-/// One kind of step.
+/// A kind of step.
 pub trait StepHandler: Send + Sync {
-    /// Its name on the wire.
     fn step_type(&self) -> StepType;
-    /// After this long it is answered for.
+    /// The step is answered as failed after this long.
     fn deadline(&self) -> Duration;
-    /// The same for a step whose arguments say how long it may take.
+    /// The deadline of a step whose arguments give one.
     fn deadline_for(&self, _args: &[String]) -> Duration {
         self.deadline()
     }
-    /// What is replied when one of the type runs already: mostly nothing, for that one will answer.
+    /// The reply while one of the type runs already: by default none, since that one will answer.
     fn when_running(&self) -> Option<StepOutput> {
         None
     }
-    /// Does it. Arguments are as the service sent them, not yet checked.
+    /// Runs the step. Arguments are as the service sent them, not validated.
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput>;
 }
 
-/// The one argument of most steps: JSON text.
+/// The error text of a failed reply.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct StepError(pub String);
+
+impl StepError {
+    /// The text `<step>: <reason>`.
+    pub(crate) fn of(step: StepType, reason: impl Display) -> Self {
+        Self(format!("{}: {reason}", step.name()))
+    }
+}
+
+/// Boxes a step's work: holds `running` until its end, and turns its error into a failed reply.
+pub(crate) fn reply(
+    running: Arc<Running>,
+    work: impl Future<Output = Result<StepOutput, StepError>> + Send + 'static,
+) -> BoxFuture<'static, StepOutput> {
+    async move {
+        let _running = running;
+        work.await
+            .unwrap_or_else(|StepError(text)| StepOutput::failed(text))
+    }
+    .boxed()
+}
+
+/// Parses the one argument of most steps, a JSON text.
 ///
 /// # Errors
 /// Another number of arguments, or JSON that is not of this step.
-pub(crate) fn one_argument<T: DeserializeOwned>(step: StepType, args: &[String]) -> Result<T, String> {
+pub(crate) fn one_argument<T: DeserializeOwned>(step: StepType, args: &[String]) -> Result<T, StepError> {
     match args {
-        [text] => serde_json::from_str(text).map_err(|error| format!("{step}: {error}")),
-        _ => Err(format!("{step} takes one argument, not {}", args.len())),
+        [text] => serde_json::from_str(text).map_err(|error| StepError::of(step, error)),
+        _ => {
+            let (name, number) = (step.name(), args.len());
+            Err(StepError(format!("{name} takes one argument, not {number}")))
+        }
     }
 }

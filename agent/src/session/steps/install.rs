@@ -1,67 +1,64 @@
-//! `install` and `stop-installation`. This agent writes no disk yet, and says so; so there is nothing to stop either.
+//! `install` and `stop-installation`. This agent cannot write disks yet and refuses, so there is nothing to
+//! stop either.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::InstallRequest;
 
-use super::{Running, StepHandler, StepOutput, StepType, one_argument};
+use super::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::config::OWN_VERSION;
 
-/// Refuses to install.
 pub struct Install;
 
 impl StepHandler for Install {
     fn step_type(&self) -> StepType {
-        "install"
+        StepType::Install
     }
 
     fn deadline(&self) -> Duration {
         Duration::from_secs(10)
     }
 
-    fn run(&self, args: Vec<String>, _running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
-        async move {
-            let request: InstallRequest = match one_argument("install", &args) {
-                Ok(request) => request,
-                Err(error) => return StepOutput::failed(error),
-            };
-            StepOutput::failed(format!(
+    fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
+        reply(running, async move {
+            let request: InstallRequest = one_argument(StepType::Install, &args)?;
+            Err(StepError(format!(
                 "muster-agent {OWN_VERSION} cannot install yet; {} was not touched. Cancel the installation, and boot this host \
                  from a discovery image whose agent installs",
-                if request.boot_device.is_empty() { "the disk" } else { &request.boot_device },
-            ))
-        }
-        .boxed()
+                if request.boot_device.is_empty() {
+                    "the disk"
+                } else {
+                    &request.boot_device
+                },
+            )))
+        })
     }
 }
 
-/// Succeeds: nothing is being installed.
 pub struct StopInstallation;
 
 impl StepHandler for StopInstallation {
     fn step_type(&self) -> StepType {
-        "stop-installation"
+        StepType::StopInstallation
     }
 
     fn deadline(&self) -> Duration {
         Duration::from_secs(10)
     }
 
-    fn run(&self, args: Vec<String>, _running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
-        async move {
+    fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
+        reply(running, async move {
             if !args.is_empty() {
-                return StepOutput::failed(format!(
+                return Err(StepError(format!(
                     "stop-installation takes no arguments, not {}",
                     args.len()
-                ));
+                )));
             }
-            tracing::info!("told to stop an installation: none runs");
-            StepOutput::good(String::new())
-        }
-        .boxed()
+            tracing::info!("no installation runs that could be stopped");
+            Ok(StepOutput::good(String::new()))
+        })
     }
 }
 

@@ -1,20 +1,19 @@
-//! `inventory`: what the hardware is. Arguments: the host id, then `--name=value` options of newer services.
-//! Source: docs/protocol/agent-protocol.md#6, docs/protocol/agent-inventory.md#13.
+//! `inventory`: collects the hardware inventory. Arguments: the host id, then `--name=value` options of newer
+//! services. Source: docs/protocol/agent-protocol.md#6, docs/protocol/agent-inventory.md#13.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::{Running, StepHandler, StepOutput, StepType};
+use super::{Running, StepError, StepHandler, StepOutput, StepType, reply};
 use crate::inventory::{self, Collected, Options};
 use crate::root::Root;
 use crate::session::devices::Devices;
 
-/// Disks of power-on are waited for so long; one that comes later makes the agent poll again, and report anew.
+/// Longest wait for the disks of power-on; a later one makes the agent poll again and send a new inventory.
 const SETTLING: Duration = Duration::from_secs(10);
-/// Disks that come while they are listed make the list stale; it is made anew this often at most.
+/// Attempts to list disks while disks appear.
 const TRIES: usize = 3;
 
 /// Collects the inventory on a thread of its own: probes read files that may block.
@@ -23,7 +22,7 @@ pub struct InventoryStep {
 }
 
 impl InventoryStep {
-    /// Waits for storage to settle as `devices` say, before it looks at disks.
+    /// Waits for storage to settle according to `devices` before it reads disks.
     pub fn new(devices: Devices) -> Self {
         Self { devices }
     }
@@ -31,7 +30,7 @@ impl InventoryStep {
 
 impl StepHandler for InventoryStep {
     fn step_type(&self) -> StepType {
-        "inventory"
+        StepType::Inventory
     }
 
     fn deadline(&self) -> Duration {
@@ -40,15 +39,20 @@ impl StepHandler for InventoryStep {
 
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
         let devices = self.devices.clone();
-        async move {
+        let in_thread = Arc::clone(&running);
+        reply(running, async move {
             if let Some(strange) = args.iter().skip(1).find(|arg| !arg.starts_with("--")) {
-                return StepOutput::failed(format!("inventory takes a host id and options, not `{strange}`"));
+                return Err(StepError(format!(
+                    "inventory takes a host id and options, not `{strange}`"
+                )));
             }
             if !devices.settled(SETTLING).await {
-                tracing::info!("storage has not settled: the inventory may lack disks, which will be reported when they come");
+                tracing::info!(
+                    "storage has not settled: the inventory may lack disks, which will be reported when they come"
+                );
             }
             let collected = tokio::task::spawn_blocking(move || {
-                let _running = running;
+                let _running = in_thread;
                 let options = Options::from_arguments(args.iter().skip(1).map(String::as_str));
                 let collected = collect_undisturbed(&devices, options);
                 for problem in &collected.problems {
@@ -57,18 +61,17 @@ impl StepHandler for InventoryStep {
                 serde_json::to_string(&collected.inventory)
             });
             match collected.await {
-                Ok(Ok(text)) => StepOutput::good(text),
-                Ok(Err(error)) => {
-                    StepOutput::failed(format!("the inventory cannot be written as JSON: {error}"))
-                }
-                Err(error) => StepOutput::failed(format!("the inventory broke: {error}")),
+                Ok(Ok(text)) => Ok(StepOutput::good(text)),
+                Ok(Err(error)) => Err(StepError(format!(
+                    "the inventory cannot be written as JSON: {error}"
+                ))),
+                Err(error) => Err(StepError(format!("the inventory broke: {error}"))),
             }
-        }
-        .boxed()
+        })
     }
 }
 
-/// An inventory during which no disk came or went, if there is such a time.
+/// An inventory during which no disk was added or removed, if possible.
 fn collect_undisturbed(devices: &Devices, options: Options) -> Collected {
     for _ in 1..TRIES {
         let before = devices.changes();

@@ -1,34 +1,34 @@
-//! `logs-gather`: collects logs and uploads them, telling how far it is. Source: docs/protocol/agent-protocol.md#8.
+//! `logs-gather`: collects logs, uploads them, and reports the progress. Source:
+//! docs/protocol/agent-protocol.md#8.
 
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use muster_api::host::LogsProgressState;
 use muster_api::steps::LogsGatherRequest;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::{Dependencies, Running, StepHandler, StepOutput, StepType, one_argument};
+use super::{Dependencies, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::logs::{Redactor, archive};
-use crate::session::client::{Client, LogsState};
+use crate::session::client::Client;
 use crate::time::clock;
 
-const NAME: StepType = "logs-gather";
-/// Pieces of the archive that wait to be sent.
+const NAME: StepType = StepType::LogsGather;
+/// Pieces of the archive that may wait to be sent.
 const WAITING: usize = 4;
-/// Bytes of a piece.
+/// Size of a piece, bytes.
 const PIECE: usize = 64 << 10;
 
-/// Sends logs to a cluster.
 pub struct LogsGather {
     client: Client,
     redactor: Redactor,
 }
 
 impl LogsGather {
-    /// To the service of `means`, without the secrets in its settings.
+    /// Uses the agent's client, and removes the secrets in its settings.
     pub fn new(dependencies: &Dependencies) -> Self {
         Self {
             client: dependencies.client.clone(),
@@ -48,49 +48,50 @@ impl StepHandler for LogsGather {
 
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
         let (client, redactor) = (self.client.clone(), self.redactor.clone());
-        async move {
-            let whom = match one_argument::<LogsGatherRequest>(NAME, &args).and_then(|request| whom(&request))
-            {
-                Ok(whom) => whom,
-                Err(error) => return StepOutput::failed(error),
-            };
-            match send(&client, whom, redactor, running).await {
-                Ok(()) => StepOutput::good(String::new()),
-                Err(error) => StepOutput::failed(error),
-            }
-        }
-        .boxed()
+        let in_thread = Arc::clone(&running);
+        reply(running, async move {
+            let destination = Destination::of(&one_argument(NAME, &args)?)?;
+            send(&client, destination, redactor, in_thread).await?;
+            Ok(StepOutput::good(String::new()))
+        })
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Whom {
+struct Destination {
     cluster: Uuid,
     host: Uuid,
-    pool: Uuid,
+    infra_env: Uuid,
 }
 
-fn whom(request: &LogsGatherRequest) -> Result<Whom, String> {
-    let id = |name: &str, text: &str| {
-        text.parse::<Uuid>()
-            .map_err(|_| format!("{NAME}: {name} is no UUID: `{text}`"))
-    };
-    Ok(Whom {
-        cluster: id("cluster_id", &request.cluster_id)?,
-        host: id("host_id", &request.host_id)?,
-        pool: id("infra_env_id", &request.infra_env_id)?,
-    })
+impl Destination {
+    fn of(request: &LogsGatherRequest) -> Result<Self, StepError> {
+        let id = |name: &str, text: &str| {
+            text.parse::<Uuid>()
+                .map_err(|_| StepError::of(NAME, format!("{name} is no UUID: `{text}`")))
+        };
+        Ok(Self {
+            cluster: id("cluster_id", &request.cluster_id)?,
+            host: id("host_id", &request.host_id)?,
+            infra_env: id("infra_env_id", &request.infra_env_id)?,
+        })
+    }
 }
 
-async fn send(client: &Client, whom: Whom, redactor: Redactor, running: Arc<Running>) -> Result<(), String> {
-    let progress = async |state: LogsState| {
+async fn send(
+    client: &Client,
+    to: Destination,
+    redactor: Redactor,
+    running: Arc<Running>,
+) -> Result<(), StepError> {
+    let progress = async |state: LogsProgressState| {
         // A service that does not take this may take the logs all the same.
-        if let Err(failure) = client.logs_progress(whom.pool, whom.host, state).await {
+        if let Err(failure) = client.logs_progress(to.infra_env, to.host, state).await {
             tracing::warn!(state = state.name(), "logs: {}", failure.text());
         }
     };
-    progress(LogsState::Requested).await;
-    progress(LogsState::Collecting).await;
+    progress(LogsProgressState::Requested).await;
+    progress(LogsProgressState::Collecting).await;
     let (sender, receiver) = mpsc::channel(WAITING);
     let collecting = tokio::task::spawn_blocking(move || {
         let _running = running;
@@ -98,24 +99,24 @@ async fn send(client: &Client, whom: Whom, redactor: Redactor, running: Arc<Runn
             piece: Vec::with_capacity(PIECE),
             to: sender.clone(),
         };
-        let written = archive::write(&mut pieces, &whom.host.to_string(), &redactor, clock::now());
+        let written = archive::write(&mut pieces, &to.host.to_string(), &redactor, clock::now());
         if let Err(error) = written {
-            // Ends the upload in the middle, so that nobody takes it for whole.
+            // Aborts the upload, so that a partial archive is not taken for whole.
             let _ = sender.blocking_send(Err(error));
         }
     });
     client
-        .upload_logs(whom.cluster, whom.host, whom.pool, receiver)
+        .upload_logs(to.cluster, to.host, to.infra_env, receiver)
         .await
-        .map_err(|failure| format!("the logs were not taken: {}", failure.text()))?;
+        .map_err(|failure| StepError(format!("the logs were not taken: {}", failure.text())))?;
     collecting
         .await
-        .map_err(|error| format!("collecting logs broke: {error}"))?;
-    progress(LogsState::Completed).await;
+        .map_err(|error| StepError(format!("collecting logs broke: {error}")))?;
+    progress(LogsProgressState::Completed).await;
     Ok(())
 }
 
-/// Hands on what is written in pieces of a fair size.
+/// Collects writes into larger pieces and sends them.
 struct Pieces {
     piece: Vec<u8>,
     to: mpsc::Sender<io::Result<Vec<u8>>>,

@@ -1,24 +1,22 @@
-//! `ntp-synchronizer`: add the sources that the service names, ask all, say how each stands.
-//! Source: docs/protocol/agent-protocol.md#6.
+//! `ntp-synchronizer`: adds the service's time sources, asks all, and reports the state of each. Source:
+//! docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
 use muster_api::steps::{NtpSource, NtpSynchronizationRequest, NtpSynchronizationResponse};
 
-use super::{Running, StepHandler, StepOutput, StepType};
+use super::{Running, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::time::agreement::states;
 use crate::time::sources::{Asked, TimeSources};
 
-/// Asks the host's time sources.
 pub struct NtpSynchronizer {
     sources: TimeSources,
 }
 
 impl NtpSynchronizer {
-    /// Over the sources that the host shares.
+    /// Uses the host's shared sources.
     pub fn new(sources: TimeSources) -> Self {
         Self { sources }
     }
@@ -26,7 +24,7 @@ impl NtpSynchronizer {
 
 impl StepHandler for NtpSynchronizer {
     fn step_type(&self) -> StepType {
-        "ntp-synchronizer"
+        StepType::NtpSynchronizer
     }
 
     fn deadline(&self) -> Duration {
@@ -35,17 +33,13 @@ impl StepHandler for NtpSynchronizer {
 
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
         let sources = self.sources.clone();
-        async move {
-            let _running = running;
-            let request = match parse(&args) {
-                Ok(request) => request,
-                Err(error) => return StepOutput::failed(error),
-            };
+        reply(running, async move {
+            let request: NtpSynchronizationRequest = one_argument(StepType::NtpSynchronizer, &args)?;
             for source in request.ntp_source.split(',') {
                 sources.add(source);
             }
             let asked = sources.ask().await;
-            let measurements: Vec<_> = asked.iter().map(|one| one.said).collect();
+            let measurements: Vec<_> = asked.iter().map(|one| one.measurement).collect();
             let states = states(&measurements);
             let named = join_all(asked.iter().map(|one| shown(&sources, one))).await;
             let ntp_sources = named
@@ -56,23 +50,12 @@ impl StepHandler for NtpSynchronizer {
                     source_state: Some(state),
                 })
                 .collect();
-            match serde_json::to_string(&NtpSynchronizationResponse { ntp_sources }) {
-                Ok(text) => StepOutput::good(text),
-                Err(error) => StepOutput::failed(error.to_string()),
-            }
-        }
-        .boxed()
+            Ok(StepOutput::json(&NtpSynchronizationResponse { ntp_sources }))
+        })
     }
 }
 
-fn parse(args: &[String]) -> Result<NtpSynchronizationRequest, String> {
-    match args {
-        [text] => serde_json::from_str(text).map_err(|error| format!("ntp-synchronizer: {error}")),
-        _ => Err(format!("ntp-synchronizer takes one argument, not {}", args.len())),
-    }
-}
-
-/// The name that people know: as told, or the reverse name of an address.
+/// The name to display: as configured, or the reverse name of an address.
 async fn shown(sources: &TimeSources, asked: &Asked) -> String {
     match asked.source.parse() {
         Ok(address) => {
@@ -90,7 +73,7 @@ mod tests {
     use super::*;
     use crate::net::names::Names;
 
-    /// A server on a thread that answers one kind of reply until the test ends; gives its port.
+    /// A server on a thread that sends one kind of reply until the test ends; gives its port.
     fn server(stratum: u8) -> u16 {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let port = socket.local_addr().unwrap().port();

@@ -1,25 +1,23 @@
-//! `reboot-for-reclaim`: starts the machine anew, into what `download-boot-artifacts` has prepared.
-//! Source: docs/protocol/agent-protocol.md#6, §6.1.
+//! `reboot-for-reclaim`: restarts the machine into the artifacts of `download-boot-artifacts`. Source:
+//! docs/protocol/agent-protocol.md#6 and #6.1.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::RebootForReclaimRequest;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::{Running, StepHandler, StepOutput, StepType, one_argument};
+use super::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::boot_artifacts::Boot;
 
-const NAME: StepType = "reboot-for-reclaim";
-/// The reply goes out first.
+const NAME: StepType = StepType::RebootForReclaim;
+/// Time for the reply to be sent.
 const REPLY_FIRST: Duration = Duration::from_secs(2);
 /// `SIGRTMIN+5` to systemd starts `reboot.target`. Source: systemd(1), SIGNALS.
 const SYSTEMD_REBOOT: i32 = 5;
 
-/// Reboots.
 pub struct RebootForReclaim;
 
 impl StepHandler for RebootForReclaim {
@@ -32,37 +30,29 @@ impl StepHandler for RebootForReclaim {
     }
 
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
-        async move {
-            let request: RebootForReclaimRequest = match one_argument(NAME, &args) {
-                Ok(request) => request,
-                Err(error) => return StepOutput::failed(error),
-            };
+        let until_reboot = Arc::clone(&running);
+        reply(running, async move {
+            let request: RebootForReclaimRequest = one_argument(NAME, &args)?;
             let comm = std::fs::read_to_string("/proc/1/comm").unwrap_or_default();
-            match plan(&request, std::process::id() == 1, comm.trim()) {
-                Ok(way) => {
-                    tracing::warn!(?way, "the service asks for a reboot");
-                    tokio::spawn(async move {
-                        let _running = running;
-                        tokio::time::sleep(REPLY_FIRST).await;
-                        if let Err(error) = way.go() {
-                            tracing::error!("the reboot cannot be started: {error}");
-                        }
-                    });
-                    StepOutput::good(String::new())
+            let way = plan(&request, std::process::id() == 1, comm.trim())?;
+            tracing::warn!(?way, "the service asks for a reboot");
+            tokio::spawn(async move {
+                let _running = until_reboot;
+                tokio::time::sleep(REPLY_FIRST).await;
+                if let Err(error) = way.go() {
+                    tracing::error!("the reboot cannot be started: {error}");
                 }
-                Err(error) => StepOutput::failed(error),
-            }
-        }
-        .boxed()
+            });
+            Ok(StepOutput::good(String::new()))
+        })
     }
 }
 
-/// How the machine is made to start anew.
+/// The way to restart the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// We are process 1, and SIGTERM tells it to reboot.
+    /// This program is process 1, and SIGTERM reboots.
     Ourselves,
-    /// systemd is.
     Systemd,
 }
 
@@ -81,21 +71,25 @@ fn send_real_time(to: Pid, above_first: i32) -> nix::Result<()> {
     nix::errno::Errno::result(unsafe { libc::kill(to.as_raw(), libc::SIGRTMIN() + above_first) }).map(drop)
 }
 
-fn plan(request: &RebootForReclaimRequest, process_one: bool, comm: &str) -> Result<Way, String> {
+fn plan(request: &RebootForReclaimRequest, process_one: bool, comm: &str) -> Result<Way, StepError> {
     if process_one {
         return Ok(Way::Ourselves);
     }
-    let boot = Boot::of(&request.host_fs_mount_dir).map_err(|error| error.to_string())?;
+    let boot = Boot::of(&request.host_fs_mount_dir).map_err(|error| StepError(error.to_string()))?;
     if !boot.is_prepared() {
-        return Err(format!(
-            "{NAME}: no boot artifacts are in place, so a reboot would start the installed system again; \
-             let download-boot-artifacts succeed first"
+        return Err(StepError::of(
+            NAME,
+            "no boot artifacts are in place, so a reboot would start the installed system again; \
+             let download-boot-artifacts succeed first",
         ));
     }
     match comm {
         "systemd" => Ok(Way::Systemd),
-        other => Err(format!(
-            "{NAME}: process 1 is `{other}` and not systemd; run the agent in the host's process namespace (hostPID)"
+        other => Err(StepError::of(
+            NAME,
+            format!(
+                "process 1 is `{other}` and not systemd; run the agent in the host's process namespace (hostPID)"
+            ),
         )),
     }
 }
@@ -121,7 +115,7 @@ mod tests {
         let place = root.path().to_str().unwrap();
         assert!(plan(&request(place), false, "systemd").is_err());
         std::fs::create_dir(root.path().join("boot")).unwrap();
-        let error = plan(&request(place), false, "systemd").unwrap_err();
+        let error = plan(&request(place), false, "systemd").unwrap_err().to_string();
         assert!(error.contains("download-boot-artifacts"), "{error}");
         let boot = Boot::of(place).unwrap();
         boot.open().unwrap();
@@ -129,7 +123,7 @@ mod tests {
         std::fs::write(boot.initrd(), "i").unwrap();
         boot.write_entry("").unwrap();
         assert_eq!(plan(&request(place), false, "systemd"), Ok(Way::Systemd));
-        let error = plan(&request(place), false, "pause").unwrap_err();
+        let error = plan(&request(place), false, "pause").unwrap_err().to_string();
         assert!(error.contains("hostPID"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The steps that this agent can do, by name.
+//! The registry of steps by name.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,13 +9,11 @@ use super::{
 };
 use crate::foreign::steps::{disk_speed, free_addresses, images, vips};
 
-/// The steps by name.
 pub struct Registry {
     handlers: HashMap<StepType, Arc<dyn StepHandler>>,
 }
 
 impl Registry {
-    /// A registry of these.
     pub fn new(handlers: Vec<Arc<dyn StepHandler>>) -> Self {
         Self {
             handlers: handlers
@@ -25,7 +23,7 @@ impl Registry {
         }
     }
 
-    /// Every step that this agent can do.
+    /// Every step that this agent can run.
     pub fn standard(dependencies: &Dependencies) -> Self {
         Self::new(vec![
             Arc::new(inventory::InventoryStep::new(dependencies.devices.clone())),
@@ -47,10 +45,10 @@ impl Registry {
         ])
     }
 
-    /// The step of that name.
     pub fn get(&self, name: &str) -> Option<(StepType, Arc<dyn StepHandler>)> {
         self.handlers
-            .get_key_value(name)
-            .map(|(name, handler)| (*name, Arc::clone(handler)))
+            .iter()
+            .find(|(step, _)| step.name() == name)
+            .map(|(step, handler)| (*step, Arc::clone(handler)))
     }
 }

@@ -1,9 +1,9 @@
-//! `tang-connectivity-check`: whether the servers of disk keys answer. Source: docs/protocol/agent-protocol.md#6.
+//! `tang-connectivity-check`: asks the servers of disk keys for their advertisements. Source:
+//! docs/protocol/agent-protocol.md#6.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, try_join_all};
 use muster_api::steps::{
     TangConnectivityRequest, TangConnectivityResponse, TangServer, TangServerResponse, TangSignature,
@@ -12,27 +12,27 @@ use reqwest::Client;
 use serde::Deserialize;
 use url::Url;
 
-use super::{Dependencies, Running, StepHandler, StepOutput, StepType, one_argument};
+use super::{
+    Dependencies, EXIT_INTERNAL, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply,
+};
 use crate::config::Settings;
+use crate::net::http::{self, BodyError, causes};
 use crate::net::names::Names;
-use crate::session::client::{causes, client_builder};
-use crate::session::steps::EXIT_INTERNAL;
 
-const NAME: StepType = "tang-connectivity-check";
+const NAME: StepType = StepType::TangConnectivityCheck;
 const MOST_SERVERS: usize = 64;
 /// For one server.
 const LIMIT: Duration = Duration::from_secs(20);
-/// An advertisement is some hundred bytes a key.
+/// An advertisement has some hundred bytes per key.
 const LARGEST: usize = 1 << 20;
 
-/// Asks tang servers for their keys.
 pub struct TangConnectivity {
     settings: Arc<Settings>,
     names: Names,
 }
 
 impl TangConnectivity {
-    /// By way of the agent's proxies, and believing whom it believes.
+    /// Uses the agent's proxies and trust.
     pub fn new(dependencies: &Dependencies) -> Self {
         Self {
             settings: Arc::clone(&dependencies.settings),
@@ -52,39 +52,39 @@ impl StepHandler for TangConnectivity {
 
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
         let (settings, names) = (Arc::clone(&self.settings), self.names.clone());
-        async move {
-            let _running = running;
-            let servers = match one_argument(NAME, &args).and_then(|request| servers(&request)) {
-                Ok(servers) => servers,
-                Err(error) => return StepOutput::failed(error),
-            };
-            // Tang is asked over plain HTTP as a rule; its answer is signed.
-            let http = match client_builder(&settings, &names).map(|builder| builder.timeout(LIMIT).build()) {
-                Ok(Ok(http)) => http,
-                Ok(Err(error)) => return StepOutput::failed(causes(&error)),
-                Err(error) => return StepOutput::failed(error.to_string()),
-            };
-            match try_join_all(servers.iter().map(|server| ask(&http, server))).await {
-                Ok(answers) => StepOutput::json(&TangConnectivityResponse {
-                    is_success: true,
-                    tang_server_response: Some(answers),
-                }),
-                Err(error) => {
-                    StepOutput::json(&TangConnectivityResponse::default()).ending(EXIT_INTERNAL, error)
-                }
-            }
-        }
-        .boxed()
+        reply(running, async move {
+            let servers = servers(&one_argument(NAME, &args)?)?;
+            // Tang usually runs on plain HTTP; its answers are signed.
+            let client = http::service_client(&settings, &names)
+                .map_err(|error| StepError(error.to_string()))?
+                .timeout(LIMIT)
+                .build()
+                .map_err(|error| StepError(causes(&error)))?;
+            Ok(
+                match try_join_all(servers.iter().map(|server| ask(&client, server))).await {
+                    Ok(answers) => StepOutput::json(&TangConnectivityResponse {
+                        is_success: true,
+                        tang_server_response: Some(answers),
+                    }),
+                    Err(StepError(error)) => {
+                        StepOutput::json(&TangConnectivityResponse::default()).ending(EXIT_INTERNAL, error)
+                    }
+                },
+            )
+        })
     }
 }
 
-fn servers(request: &TangConnectivityRequest) -> Result<Vec<TangServer>, String> {
+fn servers(request: &TangConnectivityRequest) -> Result<Vec<TangServer>, StepError> {
     let servers: Vec<TangServer> = serde_json::from_str(&request.tang_servers)
-        .map_err(|error| format!("{NAME}: tang_servers: {error}"))?;
+        .map_err(|error| StepError::of(NAME, format!("tang_servers: {error}")))?;
     match servers.len() {
-        0 => Err(format!("{NAME}: tang_servers names no server")),
+        0 => Err(StepError::of(NAME, "tang_servers names no server")),
         1..=MOST_SERVERS => Ok(servers),
-        more => Err(format!("{NAME}: {more} servers are more than {MOST_SERVERS}")),
+        more => Err(StepError::of(
+            NAME,
+            format!("{more} servers are more than {MOST_SERVERS}"),
+        )),
     }
 }
 
@@ -106,15 +106,15 @@ struct Signature {
     signature: String,
 }
 
-async fn ask(http: &Client, server: &TangServer) -> Result<TangServerResponse, String> {
-    let failed = |why: String| format!("tang server {}: {why}", server.url);
+async fn ask(client: &Client, server: &TangServer) -> Result<TangServerResponse, StepError> {
+    let failed = |why: String| StepError(format!("tang server {}: {why}", server.url));
     let mut url = Url::parse(&server.url).map_err(|error| failed(format!("no URL: {error}")))?;
     if server.thumbprint.is_empty() || !is_thumbprint(&server.thumbprint) {
         return Err(failed(format!("`{}` is no thumbprint", server.thumbprint)));
     }
     let base = url.path().trim_end_matches('/').to_owned();
     url.set_path(&format!("{base}/adv/{}", server.thumbprint));
-    let mut response = http
+    let response = client
         .get(url)
         .send()
         .await
@@ -126,29 +126,22 @@ async fn ask(http: &Client, server: &TangServer) -> Result<TangServerResponse, S
             server.thumbprint
         )));
     }
-    let mut body = Vec::new();
-    while let Some(chunk) = response
-        .chunk()
-        .await
-        .map_err(|error| failed(causes(&error.without_url())))?
-    {
-        body.extend_from_slice(&chunk);
-        if body.len() > LARGEST {
-            return Err(failed(format!("its answer is larger than {LARGEST} bytes")));
-        }
-    }
-    let told: Advertisement =
+    let body = http::body(response, LARGEST).await.map_err(|error| match error {
+        BodyError::TooLarge => failed(format!("its answer is larger than {LARGEST} bytes")),
+        BodyError::Transport(reason) => failed(reason),
+    })?;
+    let advertisement: Advertisement =
         serde_json::from_slice(&body).map_err(|error| failed(format!("no advertisement: {error}")))?;
-    let mut signatures = told.signatures;
-    if let (Some(protected), Some(signature)) = (told.protected, told.signature) {
+    let mut signatures = advertisement.signatures;
+    if let (Some(protected), Some(signature)) = (advertisement.protected, advertisement.signature) {
         signatures.push(Signature { protected, signature });
     }
-    if told.payload.is_empty() || signatures.is_empty() {
+    if advertisement.payload.is_empty() || signatures.is_empty() {
         return Err(failed("its advertisement is not signed".to_owned()));
     }
     Ok(TangServerResponse {
         tang_url: server.url.clone(),
-        payload: told.payload,
+        payload: advertisement.payload,
         signatures: signatures
             .into_iter()
             .map(|one| TangSignature {

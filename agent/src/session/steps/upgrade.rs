@@ -1,19 +1,17 @@
-//! `upgrade-agent`: become another version. This agent is a program of the live image and no container: there is nothing
-//! that it could pull and become, and it says so. Source: docs/protocol/agent-protocol.md#6: the exit code is always 0.
+//! `upgrade-agent`: declined, since this agent is a program of the live image and no container that could be
+//! replaced. Source: docs/protocol/agent-protocol.md#6: the exit code is always 0.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_api::steps::{UpgradeAgentRequest, UpgradeAgentResponse, UpgradeAgentResult};
 
-use super::{Running, StepHandler, StepOutput, StepType, one_argument};
+use super::{Running, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::config::OWN_VERSION;
 
-const NAME: StepType = "upgrade-agent";
+const NAME: StepType = StepType::UpgradeAgent;
 
-/// Declines.
 pub struct UpgradeAgent;
 
 impl StepHandler for UpgradeAgent {
@@ -25,24 +23,20 @@ impl StepHandler for UpgradeAgent {
         Duration::from_secs(10)
     }
 
-    fn run(&self, args: Vec<String>, _running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
-        async move {
-            let request: UpgradeAgentRequest = match one_argument(NAME, &args) {
-                Ok(request) => request,
-                Err(error) => return StepOutput::failed(error),
-            };
+    fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
+        reply(running, async move {
+            let request: UpgradeAgentRequest = one_argument(NAME, &args)?;
             let reason = format!(
                 "muster-agent {OWN_VERSION} runs no containers and cannot become `{}`; boot the host from a newer image",
                 request.agent_image
             );
             tracing::warn!("{reason}");
-            StepOutput::json(&UpgradeAgentResponse {
+            let answer = StepOutput::json(&UpgradeAgentResponse {
                 agent_image: request.agent_image,
                 result: Some(UpgradeAgentResult::Failure),
-            })
-            .ending(0, reason)
-        }
-        .boxed()
+            });
+            Ok(answer.ending(0, reason))
+        })
     }
 }
 

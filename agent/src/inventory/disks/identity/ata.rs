@@ -1,4 +1,5 @@
-//! ATA IDENTIFY data. Source: ATA Command Set, IDENTIFY DEVICE; property names as udev's `ata_id` gives them.
+//! Parses ATA IDENTIFY data. Source: ATA Command Set, IDENTIFY DEVICE; property names are those of udev's
+//! `ata_id`.
 
 use crate::inventory::disks::Properties;
 use crate::inventory::disks::udev_text::without_blanks;

@@ -1,4 +1,4 @@
-//! USB mass storage, as udev's `usb_id` names it.
+//! Reads the identifiers of USB mass storage as udev's `usb_id` does.
 
 use crate::inventory::disks::Properties;
 use crate::inventory::disks::udev_text::without_blanks;
@@ -46,7 +46,7 @@ pub(super) fn read(disk: &Device<'_>, properties: &mut Properties) {
     } else {
         format!("{vendor}_{model}_{short}{instance}")
     };
-    // What ata_id found inside an enclosure stays; links by the USB serial are made beside.
+    // A bus that `ata_id` found inside an enclosure stays; links by the USB serial are added.
     if properties.get("ID_BUS").is_none() {
         properties.set("ID_BUS", "usb");
         properties.set("ID_MODEL", model);
@@ -65,7 +65,7 @@ fn first_text(device: &Device<'_>, names: &[&str]) -> String {
     texts.find(|text| !text.is_empty()).unwrap_or_default()
 }
 
-/// Serials with characters outside printable ASCII, or with a comma, are rubbish.
+/// Serials with a comma or characters outside printable ASCII are invalid.
 fn serial(usb: &Device<'_>) -> String {
     let raw = usb.attribute("serial").unwrap_or_default();
     let sane = raw.chars().all(|c| (' '..='~').contains(&c) && c != ',');

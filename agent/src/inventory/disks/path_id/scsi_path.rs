@@ -1,4 +1,5 @@
-//! The parts of `ID_PATH` for SCSI devices, by transport: Fibre Channel, SAS, iSCSI, ATA, Hyper-V, others.
+//! Computes the parts of `ID_PATH` for SCSI devices, by transport: Fibre Channel, SAS, iSCSI, ATA, Hyper-V,
+//! others.
 
 use super::{Next, Walk, top_of};
 use crate::root::sysfs::Device;
@@ -48,7 +49,7 @@ fn address(device: &Device<'_>) -> Option<[u64; 4]> {
     numbers.try_into().ok()
 }
 
-/// `lun-0`; above 255 in the long form of SAM, first two levels.
+/// `lun-0`; above 255 in SAM's long form, first two levels.
 fn lun(device: &Device<'_>) -> Option<String> {
     let number = device.number()?;
     Some(if number < 256 {
@@ -125,7 +126,7 @@ fn hyperv(device: &Device<'_>) -> Option<String> {
     Some(format!("vmbus-{guid}-{}", lun(device)?))
 }
 
-/// The host's number is counted from the lowest of its controller: kernel-wide numbers do not last.
+/// The host's number is counted from the lowest of its controller: kernel-wide numbers are not stable.
 fn other<'a>(walk: &mut Walk, device: &Device<'a>) -> Next<'a> {
     let host = device.parent_of("scsi", Some("scsi_host"))?;
     let [number, channel, target, lun] = address(device)?;

@@ -1,38 +1,51 @@
-//! Whom to believe over TLS: the system's authorities, the configured ones, and a certificate that is itself among
-//! the configured ones. The last is what `openssl req -x509` makes: it calls itself an authority and serves with the
-//! same certificate, which the usual verifier refuses although it was named as trusted.
+//! The trust in TLS servers: the system's authorities, the configured ones, and a certificate that is itself
+//! configured. The last is the result of `openssl req -x509`: it declares itself an authority and serves with
+//! the same certificate, which the usual verifier refuses although it was configured as trusted.
 
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{WebPkiServerVerifier, verify_server_name};
-use rustls::pki_types::pem::PemObject;
+use rustls::client::{VerifierBuilderError, WebPkiServerVerifier, verify_server_name};
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// A TLS client that believes the authorities in `system` and `configured` (PEM texts).
+/// Certificates that give no TLS client.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    #[error("the configured certificates: {0}")]
+    Configured(pem::Error),
+    #[error("a configured certificate cannot be used: {0}")]
+    Unusable(Error),
+    #[error("the system's certificates: {0}")]
+    System(pem::Error),
+    #[error("no certificate is trusted, so no https service can be: {0}")]
+    NothingTrusted(VerifierBuilderError),
+    #[error(transparent)]
+    Protocol(Error),
+}
+
+/// A TLS client that trusts the authorities in `system` and `configured` (PEM texts).
 ///
 /// # Errors
-/// In words: a text that holds no readable certificate, or nobody to believe.
-pub fn client_config(system: &[u8], configured: &[u8]) -> Result<ClientConfig, String> {
-    let own = certificates(configured).map_err(|error| format!("the configured certificates: {error}"))?;
+/// [`TrustError`]: a text without a readable certificate, or no trust anchors.
+pub fn client_config(system: &[u8], configured: &[u8]) -> Result<ClientConfig, TrustError> {
+    let own = certificates(configured).map_err(TrustError::Configured)?;
     let mut roots = RootCertStore::empty();
     for certificate in &own {
-        roots
-            .add(certificate.clone())
-            .map_err(|error| format!("a configured certificate cannot be used: {error}"))?;
+        roots.add(certificate.clone()).map_err(TrustError::Unusable)?;
     }
-    let public = certificates(system).map_err(|error| format!("the system's certificates: {error}"))?;
-    // Old authorities that this library cannot read are passed over, as elsewhere.
+    let public = certificates(system).map_err(TrustError::System)?;
+    // Old authorities that this library cannot parse are skipped, as in other programs.
     roots.add_parsable_certificates(public);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
         .build()
-        .map_err(|error| format!("no certificate is trusted, so no https service can be: {error}"))?;
+        .map_err(TrustError::NothingTrusted)?;
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
+        .map_err(TrustError::Protocol)?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Trust { chain, own }))
         .with_no_client_auth();
@@ -40,7 +53,7 @@ pub fn client_config(system: &[u8], configured: &[u8]) -> Result<ClientConfig, S
     Ok(config)
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, rustls::pki_types::pem::Error> {
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
     CertificateDer::pem_slice_iter(pem).collect()
 }
 
@@ -63,7 +76,7 @@ impl ServerCertVerifier for Trust {
             .chain
             .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match usual {
-            // Its dates were looked at before this complaint, its name was not.
+            // Its dates were checked before this error was found, its name was not.
             Err(error) if is_authority_that_serves(&error) && self.own.contains(end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
@@ -140,10 +153,16 @@ mod tests {
         assert!(
             client_config(b"", b"")
                 .unwrap_err()
+                .to_string()
                 .contains("no certificate is trusted")
         );
         let broken = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-        assert!(client_config(b"", broken).unwrap_err().contains("configured"));
+        assert!(
+            client_config(b"", broken)
+                .unwrap_err()
+                .to_string()
+                .contains("configured")
+        );
         assert!(client_config(b"", SELF_SIGNED).is_ok());
     }
 }
