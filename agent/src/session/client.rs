@@ -1,4 +1,4 @@
-//! The service's HTTP API. Source: docs/protocol/agent-protocol.md#2-4.
+//! The service's HTTP API. Source: docs/protocol/agent-protocol.md#2 to #4.
 
 mod logs;
 
