@@ -13,7 +13,6 @@ endif
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEBUG := $(TARGET)/debug
 LIVE_IMAGE := muster-live-x86_64.iso
-say = @echo 'make: $(1)'
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,33 +32,33 @@ image: build ## Make the released live image dist/muster-live-x86_64.iso, unless
 
 try-programs:
 	@.ci/deps rust build
-	$(call say,1 of 2: compiling the service, the agent and muster-image (minutes, the first time))
+	@echo "make: 1 of 2: compiling the service, the agent and muster-image (the first time: some 5 minutes on two cores)"
 	cargo build --bins -p muster -p muster-agent -p muster-image-author
 
 # A quick compression: the image is a few MB larger than the released one. The agent without its symbols: it boots from memory.
 try-image:
 	@.ci/deps image
-	$(call say,2 of 2: the live image (the first time this downloads 200 MB of Debian's packages))
+	@echo "make: 2 of 2: the live image (the first time: a download of 200 MB of Debian packages, a minute of work)"
 	@strip -o $(DEBUG)/muster-agent.stripped $(DEBUG)/muster-agent
 	$(DEBUG)/muster-image live build --compression-level 9 --output $(DEBUG)/$(LIVE_IMAGE) --agent $(DEBUG)/muster-agent.stripped
 
 # In one go, so that each dependency is compiled once, with the features that all of them ask for.
 release-programs:
 	@.ci/deps rust build
-	$(call say,1 of 2: compiling the service, muster-image and muster-fleet, optimised)
+	@echo "make: 1 of 2: compiling the service, muster-image and muster-fleet, optimised (the first time: 10 to 20 minutes on two cores)"
 	cargo build --release -p muster -p muster-image-author -p muster-fleet
 	@for program in muster muster-image muster-fleet; do install -D $(TARGET)/release/$$program dist/$$program; done
 
 released-agent:
 	@.ci/deps rust build
-	$(call say,2 of 2: compiling the agent for size)
+	@echo "make: 2 of 2: compiling the agent for size (the first time: some 5 minutes)"
 	cargo build --profile agent -p muster-agent
 	@install -D $(TARGET)/agent/muster-agent dist/muster-agent
 
 # Programs and tests in one go, so that every dependency is compiled with one set of features.
 programs-under-test:
 	@.ci/deps rust build
-	$(call say,compiling programs and tests)
+	@echo "make: compiling programs and tests (the first time: some 8 minutes on two cores)"
 	cargo build --workspace --bins --tests
 
 test: programs-under-test try-image ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
