@@ -1,7 +1,8 @@
-//! Measures writes, lists and watches: `cargo run --release -p muster-kube-api --example rates -- sqlite:///tmp/rates.db [OBJECTS]`
+//! Measures writes, lists and watches: `cargo run --release -p muster-kube-api --example rates --
+//! sqlite:///tmp/rates.db [OBJECTS]`
 //!
-//! Objects are Agents of a server with six disks and four cards, 25 to 30 kB each, with the CRD of Agents, and each gets the three
-//! writes of a discovery: made, its status, its labels and annotations.
+//! Objects are Agents of a server with six disks and four cards, 25 to 30 kB each, with the CRD of Agents,
+//! and each gets the three writes of a discovery: made, its status, its labels and annotations.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

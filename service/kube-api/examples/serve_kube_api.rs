@@ -1,5 +1,5 @@
-//! Serves the API on a loopback port over plain HTTP, for trying things by hand:
-//! `cargo run -p muster-kube-api --example serve_kube_api -- sqlite:///tmp/kube.db 127.0.0.1:18080 CRD.yaml...`
+//! Serves the API on a loopback port over plain HTTP, for trying things by hand: `cargo run -p
+//! muster-kube-api --example serve_kube_api -- sqlite:///tmp/kube.db 127.0.0.1:18080 CRD.yaml...`
 
 use anyhow::Context as _;
 use muster_kube_api::{Database, KubeApi, SqlStorage};

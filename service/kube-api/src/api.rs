@@ -28,8 +28,9 @@ pub struct KubeApi {
 }
 
 impl KubeApi {
-    /// Opens the API in a storage: creates or updates the given CustomResourceDefinition objects (v1, as JSON), creates the
-    /// namespaces `default` and `kube-system`, and starts the background tasks on the current tokio runtime.
+    /// Opens the API in a storage: creates or updates the given CustomResourceDefinition objects (v1, as
+    /// JSON), creates the namespaces `default` and `kube-system`, and starts the background tasks on the
+    /// current tokio runtime.
     ///
     /// # Errors
     /// If the database does not answer, or a CRD is invalid (the message names the rule).
@@ -60,7 +61,8 @@ impl KubeApi {
         })
     }
 
-    /// The API as an HTTP service for other programs. A [`Caller`](crate::Caller) in a request's extensions is the user.
+    /// The API as an HTTP service for other programs. A [`Caller`](crate::Caller) in a request's extensions
+    /// is the user.
     pub fn router(&self) -> Router {
         let server = self.server.clone();
         Router::new().fallback(move |request: Request<Body>| handle(server.clone(), request))
@@ -73,8 +75,8 @@ impl KubeApi {
         }
     }
 
-    /// Deletes all versions that were replaced until now: watches and lists of older revisions are answered 410. A background
-    /// task compacts versions older than five minutes.
+    /// Deletes all versions that were replaced until now: watches and lists of older revisions are answered
+    /// 410. A background task compacts versions older than five minutes.
     ///
     /// # Errors
     /// If the database does not answer.

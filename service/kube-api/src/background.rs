@@ -7,7 +7,8 @@ use crate::crd;
 use crate::server::Server;
 use crate::storage::StorageError;
 
-/// Replaced versions are kept this long: watches and paged lists reach back so far. Source: `--etcd-compaction-interval`.
+/// Replaced versions are kept this long: watches and paged lists reach back so far. Source:
+/// `--etcd-compaction-interval`.
 const HISTORY: Duration = Duration::from_secs(300);
 /// Interval at which a shared database is polled for changes of other replicas.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);

@@ -1,4 +1,5 @@
-//! The built-in kinds, which every client of Kubernetes expects. They are stored data: nothing runs on a node, no account is checked.
+//! The built-in kinds, which every client of Kubernetes expects. They are stored data: nothing runs on a
+//! node, no account is checked.
 
 mod columns;
 mod definitions;

@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: from the object to the resources that it declares, and what is filled into it.
+//! Turns CustomResourceDefinition objects into the resources they declare, and completes and validates them.
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,19 +13,19 @@ use crate::schema::Schema;
 use crate::strategy::Strategy;
 use crate::table::{Column, Columns};
 
-/// Holds a CRD until its objects are gone.
+/// The finalizer of a CRD while objects of it exist.
 pub const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// Where CRDs are kept.
+/// [`Key::resource`](crate::storage::Key::resource) of CRDs.
 pub const STORAGE_NAME: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
 static METADATA: LazyLock<Arc<Schema>> =
     LazyLock::new(|| builtin::schema("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
 
-/// The resources of a CRD, one a served version.
+/// The resources of a CRD: one for each served version.
 ///
 /// # Errors
-/// What is wrong with it, in the words of a validation error.
+/// The first violation.
 pub fn resources(definition: &Value) -> Result<Vec<Resource>, FieldError> {
     let spec = &definition["spec"];
     let versions = spec["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -157,7 +157,7 @@ fn resource(
     })
 }
 
-/// The schema for clients: with typed metadata, and saying which kind it is.
+/// The schema for clients: with the schema of metadata and the group, version and kind.
 fn open_api(document: &Value, group: &str, version: &str, kind: &str) -> Value {
     let mut document = document.clone();
     object::set_member(
@@ -180,7 +180,7 @@ fn open_api(document: &Value, group: &str, version: &str, kind: &str) -> Value {
     document
 }
 
-/// Fills in what a server fills in, and says in `status` that the resource is served.
+/// Fills in default names and the status conditions that say that the resource is served.
 pub fn complete(definition: &mut Value) {
     let kind = definition["spec"]["names"]["kind"]
         .as_str()
@@ -227,7 +227,6 @@ pub fn complete(definition: &mut Value) {
     }
 }
 
-/// What is wrong with a CRD.
 pub fn validate(definition: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = &definition["spec"];

@@ -1,32 +1,32 @@
-//! What is answered when a request cannot be carried out: a `Status` with the code and reason that a Kubernetes API server gives.
+//! The errors that clients see: a `Status` with the code and reason of a Kubernetes API server.
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
-/// A refusal. Message, reason and code are those of a Kubernetes API server, because clients decide by them.
+/// An error answer. Message, reason and code are those of a Kubernetes API server, because clients decide by
+/// them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiError(Box<Inner>);
 
 #[derive(Debug, Clone, PartialEq)]
 struct Inner {
     code: u16,
-    /// `metav1.StatusReason`; empty when a server gives none.
+    /// `metav1.StatusReason`; empty when an API server gives none.
     reason: &'static str,
     message: String,
     details: Map<String, Value>,
 }
 
-/// The result of everything that a request does.
 pub type Result<T, E = ApiError> = std::result::Result<T, E>;
 
-/// What an error is about: a resource with its group, or a kind with its group.
+/// The resource or kind that an error names.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
-    /// API group, empty for the core group.
+    /// API group; empty for the core group.
     pub group: &'a str,
-    /// Plural of the resource (or the kind, in errors about content).
+    /// Plural of the resource; the kind in errors about content.
     pub word: &'a str,
 }
 
@@ -50,7 +50,7 @@ impl Subject<'_> {
     }
 }
 
-/// One thing that is wrong with an object.
+/// One invalid field of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldError {
     /// Path such as `spec.conditions[0].type`.
@@ -62,7 +62,7 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    /// A member that must be there is not.
+    /// A required member is missing.
     pub fn required(field: impl Into<String>, detail: &str) -> Self {
         let message = if detail.is_empty() {
             "Required value".to_owned()
@@ -76,7 +76,7 @@ impl FieldError {
         }
     }
 
-    /// A value that breaks a rule.
+    /// A value breaks a rule.
     pub fn invalid(field: impl Into<String>, value: &Value, detail: impl std::fmt::Display) -> Self {
         Self {
             field: field.into(),
@@ -85,7 +85,7 @@ impl FieldError {
         }
     }
 
-    /// A value of another JSON type.
+    /// A value has the wrong JSON type.
     pub fn wrong_type(field: impl Into<String>, value: &Value, detail: impl std::fmt::Display) -> Self {
         Self {
             field: field.into(),
@@ -97,7 +97,7 @@ impl FieldError {
         }
     }
 
-    /// A value that is not in the list of allowed ones.
+    /// A value is not in the list of supported ones.
     pub fn unsupported(field: impl Into<String>, value: &Value, supported: &[Value]) -> Self {
         let supported: Vec<String> = supported.iter().map(shown).collect();
         Self {
@@ -111,7 +111,7 @@ impl FieldError {
         }
     }
 
-    /// A value that may not stand here.
+    /// A value is not allowed here.
     pub fn forbidden(field: impl Into<String>, detail: impl std::fmt::Display) -> Self {
         Self {
             field: field.into(),
@@ -120,7 +120,7 @@ impl FieldError {
         }
     }
 
-    /// An element that the list has already.
+    /// An element occurs twice.
     pub fn duplicate(field: impl Into<String>, value: &Value) -> Self {
         Self {
             field: field.into(),
@@ -129,7 +129,7 @@ impl FieldError {
         }
     }
 
-    /// A list with more elements than allowed.
+    /// A list has too many elements.
     pub fn too_many(field: impl Into<String>, actual: usize, most: usize) -> Self {
         Self {
             field: field.into(),
@@ -138,7 +138,7 @@ impl FieldError {
         }
     }
 
-    /// A text with more bytes than allowed.
+    /// A text has too many bytes.
     pub fn too_long(field: impl Into<String>, most: usize) -> Self {
         Self {
             field: field.into(),
@@ -167,7 +167,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The JSON type's name.
+/// The name of a JSON type.
 pub fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -195,17 +195,17 @@ impl ApiError {
         self
     }
 
-    /// 400: the request cannot be understood.
+    /// 400: the request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
 
-    /// 401: the caller is not known.
+    /// 401: authentication failed.
     pub fn unauthorized() -> Self {
         Self::new(401, "Unauthorized", "Unauthorized")
     }
 
-    /// 403: the caller may not do it.
+    /// 403: the user is not authorized.
     pub fn not_allowed(user: &str, method: &str, path: &str) -> Self {
         let verb = method.to_lowercase();
         Self::new(
@@ -215,7 +215,7 @@ impl ApiError {
         )
     }
 
-    /// 403: it may not be done now.
+    /// 403: the operation is forbidden in the current state.
     pub fn forbidden(subject: Subject<'_>, name: &str, why: impl std::fmt::Display) -> Self {
         let message = format!("{} {name:?} is forbidden: {why}", subject.qualified());
         Self::new(403, "Forbidden", message).about(subject.details(name))
@@ -245,7 +245,7 @@ impl ApiError {
         )
     }
 
-    /// 406: none of the forms that the client takes is offered.
+    /// 406: none of the accepted media types is offered.
     pub fn not_acceptable() -> Self {
         Self::new(
             406,
@@ -261,7 +261,7 @@ impl ApiError {
         Self::new(409, "AlreadyExists", message).about(subject.details(name))
     }
 
-    /// 409: the object is not what the caller believes.
+    /// 409: a precondition does not hold.
     pub fn conflict(subject: Subject<'_>, name: &str, why: impl std::fmt::Display) -> Self {
         let message = format!(
             "Operation cannot be fulfilled on {} {name:?}: {why}",
@@ -270,14 +270,14 @@ impl ApiError {
         Self::new(409, "Conflict", message).about(subject.details(name))
     }
 
-    /// 409: somebody wrote in between.
+    /// 409: another client wrote the object in between.
     pub fn modified_meanwhile(subject: Subject<'_>, name: &str) -> Self {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
         Self::conflict(subject, name, why)
     }
 
-    /// 409: other managers own what is applied. `conflicts` are pairs of manager and field.
+    /// 409: other managers own applied fields. `conflicts` are pairs of manager and field.
     pub fn apply_conflict(conflicts: &[(String, String)]) -> Self {
         let causes = conflicts.iter().map(|(manager, field)| {
             json!({"reason": "FieldManagerConflict", "message": format!("conflict with {manager}"), "field": field})
@@ -305,12 +305,12 @@ impl ApiError {
         Self::new(409, "Conflict", message).about(details)
     }
 
-    /// 410: the version that was asked for is gone.
+    /// 410: the requested revision was compacted.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)
     }
 
-    /// 410 for a watch that starts before what is remembered.
+    /// 410 for a watch that starts before the compacted revision.
     pub fn too_old(asked: u64, oldest: u64) -> Self {
         Self::expired(format!("too old resource version: {asked} ({oldest})"))
     }
@@ -328,18 +328,19 @@ impl ApiError {
         Self::new(504, "Timeout", message).about(details)
     }
 
-    /// 413: the body is larger than is read.
+    /// 413: the body is too large.
     pub fn too_large(limit: usize) -> Self {
         let message = format!("Request entity too large: limit is {limit}");
         Self::new(413, "RequestEntityTooLarge", message)
     }
 
-    /// 500 without a reason: the object is larger than is stored. A server in front of etcd answers the same.
+    /// 500 without a reason: the object is too large to be stored. A server in front of etcd answers the
+    /// same.
     pub fn object_too_large() -> Self {
         Self::new(500, "", "etcdserver: request is too large")
     }
 
-    /// 500 without a reason: `metadata.resourceVersion` stands in an object that shall be created.
+    /// 500 without a reason: `metadata.resourceVersion` is set in an object to be created.
     pub fn revision_on_create() -> Self {
         Self::new(
             500,
@@ -348,7 +349,8 @@ impl ApiError {
         )
     }
 
-    /// 500 without a reason: an applied configuration has members that the schema does not declare. So does a Kubernetes server.
+    /// 500 without a reason: an applied configuration has undeclared fields. A Kubernetes API server answers
+    /// the same.
     pub fn not_declared(name: &str, api_version: &str, kind: &str, fields: &[String]) -> Self {
         let fields: Vec<String> = fields
             .iter()
@@ -360,7 +362,7 @@ impl ApiError {
         Self::new(500, "", message)
     }
 
-    /// 422 without details: a JSON patch that does not fit the object.
+    /// 422 without details: a JSON patch does not apply to the object.
     pub fn unfitting_patch() -> Self {
         Self::new(
             422,
@@ -369,7 +371,7 @@ impl ApiError {
         )
     }
 
-    /// 415: a body of a form that is not understood.
+    /// 415: the media type of the body is not supported.
     pub fn unsupported_media_type(accepted: &str) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {accepted}"
@@ -377,7 +379,7 @@ impl ApiError {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// 422: the content breaks rules. `subject.word` is the kind.
+    /// 422: the content is invalid. `subject.word` is the kind.
     pub fn invalid(subject: Subject<'_>, name: &str, errors: &[FieldError]) -> Self {
         let texts: Vec<String> = errors.iter().map(FieldError::to_string).collect();
         let all = match texts.as_slice() {
@@ -393,13 +395,13 @@ impl ApiError {
         Self::new(422, "Invalid", message).about(details)
     }
 
-    /// 500: something that the caller can do nothing about. The cause is logged, not told.
+    /// 500: an error of the server. The cause is logged and not shown to the client.
     pub fn internal(what: &str, cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(%cause, "{what}");
         Self::new(500, "InternalError", format!("Internal error occurred: {what}"))
     }
 
-    /// 503: the database does not answer; try again.
+    /// 503: the database does not answer.
     pub fn unavailable() -> Self {
         Self::new(
             503,
@@ -408,17 +410,16 @@ impl ApiError {
         )
     }
 
-    /// The HTTP status.
+    /// The HTTP status code.
     pub fn code(&self) -> u16 {
         self.0.code
     }
 
-    /// The reason, as in `metav1.StatusReason`.
+    /// `metav1.StatusReason`.
     pub fn reason(&self) -> &'static str {
         self.0.reason
     }
 
-    /// The words.
     pub fn message(&self) -> &str {
         &self.0.message
     }

@@ -1,8 +1,9 @@
-//! Events are kept as the core group has them; `events.k8s.io` shows the same objects under other names.
+//! Converts events between the core group, in whose form they are stored, and `events.k8s.io`, which names
+//! members differently.
 
 use serde_json::{Map, Value};
 
-/// Names in the core group and in `events.k8s.io`.
+/// Member names in the core group and in `events.k8s.io`.
 const NAMES: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -13,7 +14,7 @@ const NAMES: [(&str, &str); 7] = [
     ("reportingComponent", "reportingController"),
 ];
 
-/// A core event as `events.k8s.io/v1` shows it.
+/// Converts a core event to `events.k8s.io/v1`.
 pub fn grouped(event: Value) -> Value {
     renamed(event, "events.k8s.io/v1", |name| {
         NAMES
@@ -23,7 +24,7 @@ pub fn grouped(event: Value) -> Value {
     })
 }
 
-/// An event of `events.k8s.io/v1` as the core group has it.
+/// Converts an event of `events.k8s.io/v1` to the core group.
 pub fn ungrouped(event: Value) -> Value {
     renamed(event, "v1", |name| {
         NAMES

@@ -1,4 +1,4 @@
-//! Field selectors.
+//! Parses and evaluates field selectors.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::error::{ApiError, Result};
 use crate::object;
 use crate::resource::Resource;
 
-/// What fields of an object must be; all of it.
+/// Conditions on fields, all of which must hold.
 #[derive(Debug, Clone, Default)]
 pub struct FieldSelector(Vec<Term>);
 
@@ -18,10 +18,10 @@ struct Term {
 }
 
 impl FieldSelector {
-    /// Reads `metadata.name=a,spec.b!=c`; only fields that the resource offers.
+    /// Parses `metadata.name=a,spec.b!=c`; only fields that the resource offers.
     ///
     /// # Errors
-    /// 400 for something else.
+    /// 400 for anything else.
     pub fn parse(text: &str, resource: &Resource) -> Result<Self> {
         let mut terms = Vec::new();
         for part in split_unescaped(text).into_iter().filter(|part| !part.is_empty()) {
@@ -49,7 +49,6 @@ impl FieldSelector {
         Ok(Self(terms))
     }
 
-    /// Whether an object fulfils it.
     pub fn matches(&self, object: &Value, resource: &Resource) -> bool {
         self.0.iter().all(|term| {
             let value = match term.field.as_str() {
@@ -61,7 +60,7 @@ impl FieldSelector {
         })
     }
 
-    /// The name that it asks for, if it asks for one.
+    /// The name that it requires, if it requires one.
     pub fn name(&self) -> Option<&str> {
         let term = self
             .0
@@ -70,20 +69,20 @@ impl FieldSelector {
         Some(&term.value)
     }
 
-    /// Whether it asks for more than name and namespace.
+    /// True when it refers to more than name and namespace.
     pub fn needs_content(&self) -> bool {
         self.0
             .iter()
             .any(|term| !matches!(term.field.as_str(), "metadata.name" | "metadata.namespace"))
     }
 
-    /// Whether everything fulfils it.
+    /// True when it matches everything.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// At commas without a backslash before them.
+/// Splits at commas that no backslash precedes.
 fn split_unescaped(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut escaped) = (Vec::new(), 0, false);
     for (index, character) in text.char_indices() {

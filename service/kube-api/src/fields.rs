@@ -1,7 +1,8 @@
-//! Who set which field: sets of fields, how objects are compared and merged by their schema, and `metadata.managedFields`.
+//! Tracks field ownership for `metadata.managedFields` and server-side apply.
 //!
-//! The rules are those of `sigs.k8s.io/structured-merge-diff`: maps are merged by member unless atomic, lists only where the schema
-//! says `set` or `map`, and what the schema does not describe is merged by member with lists as a whole.
+//! The rules are those of `sigs.k8s.io/structured-merge-diff`: maps are merged by member unless atomic, lists
+//! only where the schema says `set` or `map`, and what the schema does not describe is merged by member with
+//! lists as a whole.
 
 pub mod managers;
 mod set;

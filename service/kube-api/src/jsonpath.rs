@@ -1,23 +1,23 @@
-//! JSONPath as printer columns, scale paths and selectable fields write it (`.status.conditions[?(@.type=="Ready")].status`).
+//! JSONPath in the dialect of printer columns, scale paths and selectable fields
+//! (`.status.conditions[?(@.type=="Ready")].status`).
 
 use jsonpath_rust::parser::model::JpQuery;
 use jsonpath_rust::parser::parse_json_path;
 use jsonpath_rust::query::js_path_process;
 use serde_json::Value;
 
-/// A compiled path.
 #[derive(Debug, Clone)]
 pub struct Path {
-    /// As it was written.
+    /// The text of the path.
     pub source: String,
-    /// Member names, where the path is nothing else.
+    /// Member names, if the path has nothing else.
     names: Option<Vec<String>>,
-    /// Member names from the root, as far as there is nothing else.
+    /// The leading member names.
     beginning: Vec<String>,
     query: JpQuery,
 }
 
-/// A path that cannot be read.
+/// A path that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("JSON path {path:?} cannot be read: {reason}")]
 pub struct PathError {
@@ -26,11 +26,11 @@ pub struct PathError {
 }
 
 impl Path {
-    /// Reads a path. Kubernetes leaves `$` out, escapes dots in names (`a\.b`) and takes dashes in names: such names are
-    /// written in brackets for the library, which reads RFC 9535.
+    /// Parses a path. Kubernetes leaves `$` out, escapes dots in names (`a\.b`) and allows dashes in names:
+    /// such names are written in brackets for the library, which reads RFC 9535.
     ///
     /// # Errors
-    /// If it is no path.
+    /// If it is not a path.
     pub fn parse(source: &str) -> Result<Self, PathError> {
         let fail = |reason: String| PathError {
             path: source.to_owned(),
@@ -77,7 +77,7 @@ impl Path {
         })
     }
 
-    /// What it finds.
+    /// All values at the path.
     pub fn find<'a>(&self, object: &'a Value) -> Vec<&'a Value> {
         if let Some(names) = &self.names {
             return names
@@ -90,17 +90,17 @@ impl Path {
         found.into_iter().map(|found| found.val()).collect()
     }
 
-    /// The first thing it finds.
+    /// The first value at the path.
     pub fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         self.find(object).into_iter().next()
     }
 
-    /// Everything that it may find is below these members.
+    /// The leading member names: all values are below them.
     pub fn beginning(&self) -> &[String] {
         &self.beginning
     }
 
-    /// Member names from the root, where the path is nothing else: such a path can also be written to.
+    /// Member names, if the path has nothing else: such a path can also be written to.
     pub fn names(&self) -> Option<&[String]> {
         self.names.as_deref()
     }
@@ -110,7 +110,7 @@ enum Segment {
     Name(String),
     /// `..`, before a name.
     Descendants,
-    /// Brackets that are no name.
+    /// Brackets that are not a name.
     Other(String),
 }
 
@@ -160,7 +160,7 @@ fn segments(path: &str) -> Result<Vec<Segment>, String> {
     Ok(segments)
 }
 
-/// Up to the next dot or bracket that is not escaped.
+/// A name up to the next dot or bracket that is not escaped.
 fn dotted_name(text: &str) -> (String, &str) {
     let mut name = String::new();
     let mut characters = text.char_indices();
@@ -174,7 +174,7 @@ fn dotted_name(text: &str) -> (String, &str) {
     (name, "")
 }
 
-/// Where the bracket closes that `text` begins with; quoted ones do not count.
+/// The index of the bracket that closes the one at the start; quoted ones do not count.
 fn closing_bracket(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0, None);
     for (index, character) in text.char_indices() {

@@ -1,13 +1,15 @@
 //! A Kubernetes API server as a library.
 //!
-//! It serves any resource that a CustomResourceDefinition declares, and the built-in kinds that clients expect (namespaces,
-//! secrets, config maps, events, leases, nodes, signing requests), from the database of the program around it.
-//! It knows no rule of that program.
+//! It serves any resource that a CustomResourceDefinition declares, and the built-in kinds that clients
+//! expect (namespaces, secrets, config maps, events, leases, nodes, signing requests), from the database of
+//! the program around it. It knows no rule of that program.
 //!
-//! [`KubeApi::router`] is for `kubectl` and other programs, [`KubeApi::service`] for `kube::Client` in the same process.
+//! [`KubeApi::router`] is for `kubectl` and other programs, [`KubeApi::service`] for `kube::Client` in the
+//! same process.
 //!
-//! The path of a write: body → [`write`] (place, pruning, defaults, validation, managed fields, generation) → one transaction of
-//! [`storage`], which gives it a revision → [`watch_cache`] → watches, and [`garbage_collector`] after deletions.
+//! The path of a write: body → [`write`] (place, pruning, defaults, validation, managed fields, generation) →
+//! one transaction of [`storage`], which gives it a revision → [`watch_cache`] → watches, and
+//! [`garbage_collector`] after deletions.
 
 // JSON objects and the errors that clients see.
 mod error;

@@ -1,4 +1,4 @@
-//! Rules for `metadata`: names, labels, annotations, owners, finalizers.
+//! Validates `metadata`: names, labels, annotations, owners, finalizers.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::error::FieldError;
 use crate::object;
 
-/// How names of a resource are formed.
+/// The form of object names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameRule {
     /// RFC 1123 subdomain: most resources.
@@ -28,7 +28,7 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
      alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
      '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-/// All annotations of an object together, bytes.
+/// Maximum size of all annotations of an object together, bytes.
 const MOST_ANNOTATIONS: usize = 256 << 10;
 
 fn regex(source: &str) -> Regex {
@@ -40,10 +40,10 @@ static SUBDOMAIN_FORM: LazyLock<Regex> =
 static QUALIFIED_FORM: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"));
 
-/// Whether a text is an RFC 1123 subdomain.
+/// Checks that a text is an RFC 1123 subdomain.
 ///
 /// # Errors
-/// Says what one looks like.
+/// The rule, as a message.
 pub fn check_subdomain(text: &str) -> Result<(), &'static str> {
     if text.len() > 253 {
         return Err("must be no more than 253 bytes");
@@ -66,10 +66,10 @@ fn check_label(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Whether a text can be the name of a label or annotation.
+/// Checks the name of a label or annotation.
 ///
 /// # Errors
-/// Says what one looks like.
+/// The rule, as a message.
 pub fn check_label_name(text: &str) -> Result<(), &'static str> {
     let (prefix, name) = match text.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
@@ -91,10 +91,10 @@ pub fn check_label_name(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Whether a text can be the value of a label.
+/// Checks the value of a label.
 ///
 /// # Errors
-/// Says what one looks like.
+/// The rule, as a message.
 pub fn check_label_value(text: &str) -> Result<(), &'static str> {
     if text.len() > 63 {
         return Err("must be no more than 63 bytes");
@@ -106,7 +106,7 @@ pub fn check_label_value(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// What is wrong with an object's metadata, on its own.
+/// Validates an object's metadata on its own.
 pub fn validate(object: &Value, rule: NameRule) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = object::name(object);
@@ -139,7 +139,7 @@ pub fn validate(object: &Value, rule: NameRule) -> Vec<FieldError> {
     let mut size = 0;
     for (annotation, value) in annotations.into_iter().flatten() {
         size += annotation.len() + value.as_str().map_or(0, str::len);
-        // Prefixes may be written in capitals.
+        // Prefixes of annotations may have capital letters.
         if let Err(why) = check_label_name(&annotation.to_lowercase()) {
             errors.push(FieldError::invalid(
                 "metadata.annotations",
@@ -181,7 +181,7 @@ fn validate_owners(object: &Value, errors: &mut Vec<FieldError>) {
             let why = if value.is_empty() {
                 format!("{member} must not be empty")
             } else if value.chars().any(char::is_control) {
-                // The database takes no NUL, and writes share transactions.
+                // The database accepts no NUL, and a failed write would fail the others of its transaction.
                 format!("{member} must not contain control characters")
             } else {
                 continue;
@@ -206,7 +206,7 @@ fn validate_owners(object: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// What an update may not do to metadata.
+/// Validates changes of metadata.
 pub fn validate_update(object: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if object::is_terminating(old) {
@@ -230,7 +230,7 @@ pub fn validate_update(object: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A name from `generateName`: five characters that make no words.
+/// A name for `generateName`: five random characters without vowels are appended.
 pub fn generated_name(base: &str) -> String {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     // 63 is the longest label; the suffix must fit in.

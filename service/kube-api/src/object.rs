@@ -1,4 +1,4 @@
-//! Members that every Kubernetes object has, read from and written to its JSON.
+//! Reads and writes the members that every Kubernetes object has.
 
 use chrono::{SecondsFormat, Utc};
 use serde_json::{Map, Value};
@@ -8,18 +8,18 @@ pub fn metadata(object: &Value) -> Option<&Map<String, Value>> {
     object.get("metadata")?.as_object()
 }
 
-/// `metadata`, made if it is missing or something else.
+/// `metadata`, created if it is missing or not an object.
 pub fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     member_mut(object, "metadata")
 }
 
-/// `metadata` as a value, made if it is missing.
+/// `metadata` as a value, created if it is missing.
 pub fn metadata_value(object: &mut Value) -> &mut Value {
     metadata_mut(object);
     &mut object["metadata"]
 }
 
-/// A member that is an object, made if it is missing or something else.
+/// A member that is an object, created if it is missing or not an object.
 pub fn member_mut<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !object.is_object() {
         *object = Value::Object(Map::new());
@@ -32,39 +32,39 @@ pub fn member_mut<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, 
     member.as_object_mut().expect("it was made an object")
 }
 
-/// A text of `metadata`; empty when it is not there.
+/// A text of `metadata`; empty when it is missing.
 pub fn metadata_text<'a>(object: &'a Value, member: &str) -> &'a str {
     metadata(object)
         .and_then(|metadata| metadata.get(member)?.as_str())
         .unwrap_or_default()
 }
 
-/// `metadata.name`, or nothing.
+/// `metadata.name`; empty when it is missing.
 pub fn name(object: &Value) -> &str {
     metadata_text(object, "name")
 }
 
-/// `metadata.namespace`, or nothing.
+/// `metadata.namespace`; empty when it is missing.
 pub fn namespace(object: &Value) -> &str {
     metadata_text(object, "namespace")
 }
 
-/// `metadata.uid`, or nothing.
+/// `metadata.uid`; empty when it is missing.
 pub fn uid(object: &Value) -> &str {
     metadata_text(object, "uid")
 }
 
-/// `metadata.resourceVersion`, or nothing.
+/// `metadata.resourceVersion`; empty when it is missing.
 pub fn resource_version(object: &Value) -> &str {
     metadata_text(object, "resourceVersion")
 }
 
-/// Writes `metadata.resourceVersion`.
+/// Sets `metadata.resourceVersion`.
 pub fn set_resource_version(object: &mut Value, revision: u64) {
     metadata_mut(object).insert("resourceVersion".into(), revision.to_string().into());
 }
 
-/// Whether its deletion has been asked for.
+/// True when its deletion was requested.
 pub fn is_terminating(object: &Value) -> bool {
     metadata(object).is_some_and(|metadata| metadata.get("deletionTimestamp").is_some_and(|at| !at.is_null()))
 }
@@ -90,7 +90,7 @@ pub fn labels(object: &Value) -> Option<&Map<String, Value>> {
     metadata(object)?.get("labels")?.as_object()
 }
 
-/// `metadata.generation`; 0 when it has none.
+/// `metadata.generation`; 0 when it is missing.
 pub fn generation(object: &Value) -> i64 {
     metadata(object)
         .and_then(|metadata| metadata.get("generation")?.as_i64())
@@ -113,17 +113,17 @@ pub fn set_member(object: &mut Value, name: &str, value: Option<Value>) {
     };
 }
 
-/// Now, as Kubernetes writes it: UTC, whole seconds.
+/// The current time as Kubernetes writes it: UTC, whole seconds.
 pub fn now() -> String {
     Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// Group and version of an `apiVersion`.
+/// Splits an `apiVersion` into group and version.
 pub fn split_api_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
-/// The reverse of [`split_api_version`].
+/// Joins group and version.
 pub fn api_version(group: &str, version: &str) -> String {
     match group {
         "" => version.to_owned(),

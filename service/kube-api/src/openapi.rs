@@ -1,4 +1,5 @@
-//! Describes the schemas of all resources for clients: `kubectl explain`, and the checks before `kubectl apply`.
+//! Describes the schemas of all resources for clients: `kubectl explain`, and the checks before `kubectl
+//! apply`.
 
 mod documents;
 pub mod protobuf;

@@ -1,4 +1,4 @@
-//! Reading only parts of a document: who shows a table of a thousand large objects does not parse all of each.
+//! Parses only parts of a document, so that a table of a thousand large objects does not parse all of each.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Members of an object that are read, with what is read of each. As long as nothing is added it is all of it.
+/// The members of an object to parse, with the parts of each. Empty means the whole value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts(BTreeMap<String, Parts>);
 
 impl Parts {
-    /// What says which object it is, and its metadata.
+    /// `apiVersion`, `kind` and `metadata`.
     pub fn metadata() -> Self {
         let mut parts = Self::default();
         for member in ["apiVersion", "kind", "metadata"] {
@@ -20,7 +20,7 @@ impl Parts {
         parts
     }
 
-    /// One part more: a path of member names. All of the object for an empty path.
+    /// Adds a path of member names; an empty path means the whole object.
     pub fn add(&mut self, path: &[String]) {
         match path {
             [] => self.0.clear(),
@@ -37,10 +37,10 @@ impl Parts {
         }
     }
 
-    /// Reads these parts of a document.
+    /// Parses these parts of a document.
     ///
     /// # Errors
-    /// If it is no JSON.
+    /// If it is not JSON.
     pub fn read(&self, document: &str) -> serde_json::Result<Value> {
         let mut reader = serde_json::Deserializer::from_str(document);
         let value = self.deserialize(&mut reader)?;
@@ -83,7 +83,7 @@ impl<'de> Visitor<'de> for &Parts {
         Ok(object.into())
     }
 
-    // Anything else has no members, so all of it is read.
+    // Other values have no members and are parsed as a whole.
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();

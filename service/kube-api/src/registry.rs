@@ -1,4 +1,4 @@
-//! What is served: the built-in resources and those of the CRDs.
+//! The resources that are served: the built-in ones and those of CRDs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::builtin;
 use crate::crd;
 use crate::resource::Resource;
 
-/// All resources at one moment.
+/// All resources that are served at a point in time.
 #[derive(Debug, Default)]
 pub struct Registry {
     /// By group, version and plural.
@@ -19,8 +19,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The built-in resources, and those of the given CustomResourceDefinition objects. One that cannot be served is left out;
-    /// its conditions say so.
+    /// The built-in resources and those of the given CustomResourceDefinition objects. A CRD that cannot be
+    /// served is skipped; its conditions say so.
     pub fn new(definitions: &[Value]) -> Self {
         let mut registry = Self::default();
         for resource in builtin::resources() {
@@ -52,7 +52,7 @@ impl Registry {
             resource.version.clone(),
             resource.plural.clone(),
         );
-        // What is built in is not replaced.
+        // Built-in resources are not replaced.
         self.resources.entry(key).or_insert(resource);
     }
 
@@ -62,7 +62,7 @@ impl Registry {
             .get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
     }
 
-    /// The resource of a kind, as owner references name it. Another version of the same kind will do.
+    /// The resource of a kind, as owner references name it; another version if that one is not served.
     pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
         let (group, version) = crate::object::split_api_version(api_version);
         let mut of_kind: Vec<&Arc<Resource>> = self
@@ -74,7 +74,7 @@ impl Registry {
         of_kind.first().copied()
     }
 
-    /// The resource that is kept under a name, in its preferred version.
+    /// The resource with a [`Resource::storage_name`], in its storage version if that is served.
     pub fn stored_as(&self, storage_name: &str) -> Option<&Arc<Resource>> {
         let mut found: Vec<&Arc<Resource>> = self
             .resources
@@ -95,7 +95,7 @@ impl Registry {
         &self.groups
     }
 
-    /// The resources of a group's version, by name.
+    /// The resources of a group's version, sorted by name.
     pub fn resources(&self, group: &str, version: &str) -> Vec<&Arc<Resource>> {
         let here = |resource: &&Arc<Resource>| resource.group == group && resource.version == version;
         let mut found: Vec<&Arc<Resource>> = self.resources.values().filter(here).collect();

@@ -1,4 +1,4 @@
-//! One resource in one version, as it is served.
+//! A resource in one version, as it is served.
 
 use std::sync::Arc;
 
@@ -12,59 +12,49 @@ use crate::storage::Key;
 use crate::strategy::Strategy;
 use crate::table::Columns;
 
-/// What is served under `/apis/GROUP/VERSION/PLURAL` (or `/api/v1/PLURAL`).
+/// A resource under `/apis/GROUP/VERSION/PLURAL` (or `/api/v1/PLURAL`).
 #[derive(Debug)]
 pub struct Resource {
-    /// API group; empty for the core group.
+    /// Empty for the core group.
     pub group: String,
-    /// Version within the group.
     pub version: String,
-    /// Name in paths.
     pub plural: String,
-    /// Name of one.
     pub singular: String,
-    /// Name in objects.
     pub kind: String,
-    /// Name in lists.
     pub list_kind: String,
-    /// Names for the command line.
     pub short_names: Vec<String>,
-    /// Such as `all`.
+    /// Groups of resources for `kubectl get`, such as `all`.
     pub categories: Vec<String>,
-    /// Whether its objects are in namespaces.
     pub namespaced: bool,
-    /// [`Key::resource`] of its objects, of all versions.
+    /// [`Key::resource`] of its objects, the same for all versions.
     pub storage_name: Arc<str>,
-    /// The `apiVersion` that is stored.
+    /// The `apiVersion` of stored documents.
     pub storage_api_version: String,
-    /// Whether stored documents can be sent as they are.
+    /// True when stored documents can be sent unchanged.
     pub is_stored_as_served: bool,
-    /// What is special about it.
     pub strategy: Strategy,
-    /// What objects must look like, `metadata` included.
+    /// The schema of objects, `metadata` included.
     pub schema: Arc<Schema>,
     /// The schema for clients.
     pub open_api: Value,
-    /// What `kubectl get` shows.
+    /// The columns of `kubectl get`.
     pub columns: Columns,
-    /// Whether `/status` is apart.
+    /// True when `/status` is a subresource.
     pub has_status: bool,
-    /// Where `/scale` looks.
+    /// The paths of `/scale`, if it is a subresource.
     pub scale: Option<Scale>,
-    /// Fields besides name and namespace that field selectors may ask for.
+    /// Fields besides name and namespace that field selectors may use.
     pub selectable: Vec<Path>,
-    /// What clients of a deprecated version are told.
+    /// The warning for clients of a deprecated version.
     pub deprecation: Option<String>,
 }
 
 /// Paths of the scale subresource.
 #[derive(Debug, Clone)]
 pub struct Scale {
-    /// Wished number.
     pub spec_replicas: Path,
-    /// Present number.
     pub status_replicas: Path,
-    /// Label selector as text.
+    /// Path of a label selector as text.
     pub label_selector: Option<Path>,
 }
 
@@ -90,7 +80,7 @@ impl Resource {
         object::api_version(&self.group, &self.version)
     }
 
-    /// Where an object is kept.
+    /// The key of an object.
     pub fn key(&self, namespace: &str, name: &str) -> Key {
         Key {
             resource: self.storage_name.clone(),
@@ -99,7 +89,7 @@ impl Resource {
         }
     }
 
-    /// A stored object in this version.
+    /// Converts a stored object to this version.
     pub fn served(&self, mut stored: Value) -> Value {
         if self.strategy == Strategy::GroupedEvent {
             return crate::event::grouped(stored);
@@ -108,7 +98,7 @@ impl Resource {
         stored
     }
 
-    /// An object of this version as it is stored.
+    /// Converts an object of this version to the storage version.
     pub fn as_stored(&self, mut served: Value) -> Value {
         if self.strategy == Strategy::GroupedEvent {
             return crate::event::ungrouped(served);
@@ -121,12 +111,12 @@ impl Resource {
         served
     }
 
-    /// Whether `generation` counts changes of its content.
+    /// True when `metadata.generation` counts changes of the content.
     pub fn has_generation(&self) -> bool {
         matches!(self.strategy, Strategy::Custom | Strategy::Definition)
     }
 
-    /// Whether field selectors may ask for a field.
+    /// True when field selectors may use a field.
     pub fn selects_by(&self, field: &str) -> bool {
         matches!(field, "metadata.name" | "metadata.namespace")
             || self.strategy.selectable_fields().contains(&field)
@@ -136,7 +126,7 @@ impl Resource {
                 .any(|path| path.source.trim_start_matches('.') == field)
     }
 
-    /// A field's value as field selectors compare it; empty when it is not there.
+    /// The value that field selectors compare; empty when the field is missing.
     pub fn selectable_value(&self, field: &str, object: &Value) -> String {
         let own = self
             .selectable
@@ -159,7 +149,7 @@ impl Resource {
         }
     }
 
-    /// What discovery says can be done.
+    /// The verbs for discovery.
     pub fn verbs(&self) -> &'static [&'static str] {
         if !self.strategy.is_stored() {
             return &["create"];
@@ -176,7 +166,7 @@ impl Resource {
         ]
     }
 
-    /// The subresources besides the object itself: name and kind with its group and version.
+    /// Subresources: name, apiVersion and kind of the answer, verbs.
     pub fn subresources(&self) -> Vec<(&'static str, String, String, &'static [&'static str])> {
         let mut found: Vec<(&'static str, String, String, &'static [&'static str])> = Vec::new();
         let own = |name| {

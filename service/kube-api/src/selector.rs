@@ -1,8 +1,8 @@
-//! Label selectors.
+//! Parses and evaluates label selectors.
 
 use serde_json::{Map, Value};
 
-/// What an object's labels must fulfil; all of it.
+/// Requirements on labels, all of which must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelSelector(Vec<Requirement>);
 
@@ -23,10 +23,10 @@ enum Test {
 }
 
 impl LabelSelector {
-    /// Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k`.
+    /// Parses `a=b,c!=d,e in (f,g),h notin (i),j,!k`.
     ///
     /// # Errors
-    /// Says which requirement cannot be read.
+    /// The requirement that is invalid, as a message.
     pub fn parse(text: &str) -> Result<Self, String> {
         split_outside_parentheses(text)
             .into_iter()
@@ -37,7 +37,6 @@ impl LabelSelector {
             .map(Self)
     }
 
-    /// Whether labels fulfil it.
     pub fn matches(&self, labels: Option<&Map<String, Value>>) -> bool {
         let value = |label: &str| labels.and_then(|labels| labels.get(label)?.as_str());
         self.0.iter().all(|requirement| {
@@ -53,7 +52,7 @@ impl LabelSelector {
         })
     }
 
-    /// Whether everything fulfils it.
+    /// True when it matches everything.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

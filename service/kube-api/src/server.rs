@@ -93,7 +93,8 @@ impl Server {
             .transpose()
     }
 
-    /// A request of the server itself, for an object of a resource that is served in version `v1`; the collection if `name` is empty.
+    /// A request of the server itself, for an object of a resource that is served in version `v1`; the
+    /// collection if `name` is empty.
     pub(crate) fn internal_request(&self, group: &str, plural: &str, name: &str) -> Result<RequestInfo> {
         let registry = self.registry();
         let resource = registry.find(group, "v1", plural);

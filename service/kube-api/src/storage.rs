@@ -1,4 +1,5 @@
-//! Stores objects in SQLite or PostgreSQL: each write is one revision, and replaced versions stay readable until compaction.
+//! Stores objects in SQLite or PostgreSQL: each write is one revision, and replaced versions stay readable
+//! until compaction.
 
 mod change;
 mod commit;

@@ -96,7 +96,8 @@ impl Strategy {
         !matches!(self, Self::Identity | Self::Access)
     }
 
-    /// True when an API server decodes it into a Go type, so that a value of a wrong JSON type is a 400 instead of a 422.
+    /// True when an API server decodes it into a Go type, so that a value of a wrong JSON type is a 400
+    /// instead of a 422.
     pub fn is_typed(self) -> bool {
         self != Self::Custom
     }

@@ -1,4 +1,4 @@
-//! Tables: what `kubectl get` prints, computed here so that any client can show any resource.
+//! Computes the tables that `kubectl get` prints, so that any client can show any resource.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
@@ -10,40 +10,33 @@ use crate::peek::Parts;
 /// A column of a CRD (`additionalPrinterColumns`).
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// Heading.
     pub name: String,
     /// `string`, `integer`, `number`, `boolean` or `date`.
     pub kind: String,
-    /// OpenAPI format.
     pub format: String,
-    /// For `kubectl explain`.
     pub description: String,
-    /// 0 is always shown, more in wide tables.
+    /// 0 is always shown, others only in wide tables.
     pub priority: i64,
-    /// Where its value is.
     pub path: Path,
 }
 
-/// The columns of a built-in kind.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltInColumns {
-    /// Heading and priority.
+    /// Name and priority.
     pub columns: &'static [(&'static str, i64)],
-    /// A row.
+    /// Computes a row.
     pub cells: fn(&Value) -> Vec<Value>,
 }
 
-/// What a table shows of a resource.
 #[derive(Debug, Clone)]
 pub enum Columns {
-    /// Of a CRD; after the name.
+    /// Columns of a CRD; the name precedes them.
     Declared(Vec<Column>),
-    /// Of a built-in kind.
     BuiltIn(BuiltInColumns),
 }
 
 impl Columns {
-    /// Columns of a CRD; without any it is the age.
+    /// Columns of a CRD; without any, the age.
     pub fn declared(columns: Vec<Column>) -> Self {
         if !columns.is_empty() {
             return Self::Declared(columns);
@@ -61,7 +54,7 @@ impl Columns {
         }])
     }
 
-    /// What of an object is looked at; all of it for built-in kinds.
+    /// The parts of an object that the cells need; the whole object for built-in kinds.
     pub fn parts(&self) -> Parts {
         let Self::Declared(columns) = self else {
             return Parts::default();
@@ -146,19 +139,16 @@ fn cell(column: &Column, object: &Value) -> Value {
     }
 }
 
-/// How much of each object a row carries along (`includeObject`).
+/// The part of each object that a row carries (`includeObject`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IncludeObject {
-    /// Nothing.
     None,
-    /// Its metadata.
     #[default]
     Metadata,
-    /// All.
     Object,
 }
 
-/// A table of these objects. `metadata` is that of the list.
+/// A table of objects. `metadata` is that of the list.
 pub fn table(
     columns: &Columns,
     objects: &[Value],
@@ -190,18 +180,17 @@ pub fn table(
     })
 }
 
-/// Only the metadata of an object.
+/// The metadata of an object as `PartialObjectMetadata`.
 pub fn partial_object(object: &Value) -> Value {
     let metadata = object::metadata(object).cloned().unwrap_or_else(Map::new);
     json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
 }
 
-/// How old an object is.
 pub fn age(object: &Value) -> Value {
     age_since(object::metadata_text(object, "creationTimestamp"))
 }
 
-/// How long ago a moment was.
+/// The time since a timestamp.
 pub fn age_since(moment: &str) -> Value {
     if moment.is_empty() {
         return "<unknown>".into();
@@ -212,7 +201,8 @@ pub fn age_since(moment: &str) -> Value {
     }
 }
 
-/// A duration with two or three digits of meaning. Source: `k8s.io/apimachinery/pkg/util/duration.HumanDuration`.
+/// A duration with two or three significant digits. Source:
+/// `k8s.io/apimachinery/pkg/util/duration.HumanDuration`.
 pub fn human_duration(duration: TimeDelta) -> String {
     let (seconds, minutes, hours) = (
         duration.num_seconds(),

@@ -1,4 +1,4 @@
-//! Watches: what is there, if asked for, then every change.
+//! Streams changes of objects to clients, after the current objects if they are requested.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,21 +19,21 @@ use crate::server::Server;
 use crate::storage::{Change, ChangeKind, Revision};
 use crate::table::{self, IncludeObject};
 
-/// How often a quiet watch is told how far it is.
+/// Interval of bookmarks on a quiet watch.
 const BOOKMARKS: Duration = Duration::from_secs(60);
-/// A watch without `timeoutSeconds` ends after this and up to as much again. Source: `--min-request-timeout`.
+/// Minimum duration in seconds of a watch without `timeoutSeconds`; up to as much is added. Source:
+/// `--min-request-timeout`.
 const SHORTEST: u64 = 1_800;
-/// Changes that are read from the database at once for a watch that is behind.
+/// Changes read from the database at once for a watch that is behind.
 const CHUNK: usize = 500;
 
-/// An open watch.
 struct Watch {
     server: Arc<Server>,
     request: RequestInfo,
     selection: Selection,
     view: View,
     growth: tokio::sync::watch::Receiver<Revision>,
-    /// Everything up to here has been told.
+    /// The revision up to which all changes were sent.
     cursor: Revision,
     bookmark_due: Interval,
     has_headings: bool,
@@ -42,7 +42,7 @@ struct Watch {
 }
 
 impl Server {
-    /// Begins a watch; the body goes on until the time is over, the server stops or the client goes.
+    /// Starts a watch; the body ends at its timeout, or when the server stops or the client disconnects.
     ///
     /// # Errors
     /// 400 and 422 for the query, 504 for a revision that does not exist yet.
@@ -50,7 +50,7 @@ impl Server {
         let selection = Selection::of(&request)?;
         let options = &request.options;
         check_options(&request)?;
-        // Before anything is read, so that nothing is missed.
+        // Subscribed before anything is read, so that no change is missed.
         let growth = self.watch_cache.subscribe();
         let revision = match options.resource_version.as_str() {
             "" | "0" => None,
@@ -112,7 +112,7 @@ fn check_options(request: &RequestInfo) -> Result<()> {
 }
 
 impl Watch {
-    /// What is there now.
+    /// The current objects as `ADDED` events.
     async fn initial(&mut self) -> Result<Bytes> {
         let projection = Projection::of(&self.request, self.view);
         let found = self.server.selected(&self.request, &projection).await?;
@@ -132,7 +132,7 @@ impl Watch {
         Ok(lines.into())
     }
 
-    /// The next lines; nothing at the end.
+    /// The next lines; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.is_over {
@@ -168,7 +168,7 @@ impl Watch {
         }
     }
 
-    /// The changes that have not been told, at least some of them.
+    /// Some or all changes after the cursor.
     async fn next_changes(&self) -> Result<Vec<Arc<Change>>> {
         if let Some(changes) = self.server.watch_cache.after(self.cursor) {
             return Ok(changes);

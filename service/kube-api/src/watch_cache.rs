@@ -47,7 +47,7 @@ impl WatchCache {
     }
 
     fn recent(&self) -> MutexGuard<'_, Recent> {
-        // Nothing in this file can panic while it holds the lock.
+        // No code in this file can panic while it holds the lock.
         self.recent
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -86,8 +86,8 @@ impl WatchCache {
         }
     }
 
-    /// Adds changes read from the database, in their order. Revisions missing between them were compacted: the cache then begins
-    /// after them.
+    /// Adds changes read from the database, in their order. Revisions missing between them were compacted:
+    /// the cache then begins after them.
     pub fn add_stored(&self, changes: Vec<Arc<Change>>) {
         for change in changes {
             let mut recent = self.recent();

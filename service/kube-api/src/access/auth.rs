@@ -1,4 +1,5 @@
-//! Authenticates requests from outside the process by token or client certificate, and lets administrators pass.
+//! Authenticates requests from outside the process by token or client certificate, and lets administrators
+//! pass.
 
 use std::sync::Arc;
 
@@ -44,8 +45,8 @@ impl Tokens {
     }
 }
 
-/// Lets only administrators pass. An `Option<Caller>` in the extensions, which the listener takes from a certificate, counts
-/// before a token.
+/// Lets only administrators pass. An `Option<Caller>` in the extensions, which the listener takes from a
+/// certificate, counts before a token.
 pub fn guarded(router: Router, tokens: Tokens) -> Router {
     router.layer(middleware::from_fn_with_state(Arc::new(tokens), guard))
 }

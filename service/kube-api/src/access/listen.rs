@@ -1,4 +1,4 @@
-//! The listener for programs outside: TLS, who asks, until told to stop.
+//! Serves the API over TLS until it is told to stop.
 
 use std::future::Future;
 use std::io;
@@ -22,14 +22,14 @@ use super::auth::{Tokens, guarded};
 use crate::api::KubeApi;
 use crate::request::Caller;
 
-/// What running requests get when the server stops.
+/// Time for running requests to finish when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
-/// A client that has not sent the head of a request by then is given up.
+/// Time for a client to send the head of a request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 
 impl KubeApi {
-    /// Serves the API with TLS on a bound listener until `stop`. Callers show a token or a certificate of the authority that made
-    /// `tls`.
+    /// Serves the API with TLS on a bound listener until `stop`. Clients authenticate by token, or by a
+    /// certificate of the authority that made `tls`.
     ///
     /// # Errors
     /// If the listener fails.
@@ -46,7 +46,7 @@ impl KubeApi {
         let api = self.clone();
         let stopper = tokio::spawn(async move {
             stop.cancelled().await;
-            // Watches would last as long as they may.
+            // Watches would otherwise last until their timeout.
             api.stop();
             stopping.graceful_shutdown(Some(DRAIN));
         });
@@ -65,7 +65,7 @@ impl KubeApi {
     }
 }
 
-/// Finds out whose certificate a client shows.
+/// Reads the user from the certificate of a client.
 #[derive(Debug, Clone)]
 struct CallerAcceptor(RustlsAcceptor);
 
@@ -88,7 +88,7 @@ impl<S: Send + 'static> Accept<TcpStream, S> for CallerAcceptor {
     }
 }
 
-/// The name is the user's, organizations are groups.
+/// The common name is the user, organizations are its groups.
 fn caller(certificate: &[u8]) -> Option<Caller> {
     let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
     let subject = certificate.subject();

@@ -1,4 +1,4 @@
-//! A certificate authority of its own, what it signs, and the kubeconfig that makes clients trust it.
+//! Issues certificates from the API's own authority, and writes kubeconfigs that trust it.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -21,31 +21,23 @@ use serde_json::{Value, json};
 
 use crate::request::Caller;
 
-/// How the authority is called. It must stay so: what it signs names it.
+/// Common name of the authority. Issued certificates name it, so it must not change.
 const NAME: &str = "muster-kube-api-ca";
-/// Years that certificates are good for.
+/// Validity of certificates in years.
 const YEARS: i32 = 10;
 
-/// Something about certificates cannot be done.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file.
     #[error("{path}: {source}")]
-    File {
-        /// Which.
-        path: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// A certificate cannot be made.
+    File { path: String, source: io::Error },
     #[error("a certificate cannot be made")]
     Make(#[from] rcgen::Error),
-    /// What is in the files is no certificate and key.
+    /// The files hold no usable certificate and key.
     #[error("{0}")]
     Unusable(String),
 }
 
-/// The authority: signs the server's certificate at each start, and those of clients.
+/// The certificate authority: signs the server's certificate at each start, and those of clients.
 pub struct Authority {
     certificate_pem: String,
     key: KeyPair,
@@ -59,9 +51,8 @@ impl std::fmt::Debug for Authority {
 
 /// A certificate with its key, in PEM.
 pub struct Identity {
-    /// The certificate.
     pub certificate_pem: String,
-    /// Its key: a secret.
+    /// Secret.
     pub key_pem: String,
 }
 
@@ -72,7 +63,8 @@ impl std::fmt::Debug for Identity {
 }
 
 impl Authority {
-    /// The authority of a folder: `kube-ca.crt` and `kube-ca.key` (readable to the owner only), made if they are not there.
+    /// Opens the authority in a folder: `kube-ca.crt` and `kube-ca.key`, readable to the owner only, created
+    /// if they are missing.
     ///
     /// # Errors
     /// If the files cannot be read, written or used.
@@ -94,18 +86,17 @@ impl Authority {
         Ok(Self { certificate_pem, key })
     }
 
-    /// What clients must trust.
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
     }
 
-    /// A client certificate: the name is the user's, the organization its group.
+    /// Issues a client certificate: the user is the common name, its group the organization.
     ///
     /// # Errors
-    /// If it cannot be made, and for more than one group besides `system:authenticated`.
+    /// If signing fails, and for more than one group besides `system:authenticated`.
     pub fn client(&self, caller: &Caller) -> Result<Identity, TlsError> {
         let mut parameters = leaf_parameters(Vec::new(), &caller.name)?;
-        // Everybody with a certificate is in this one.
+        // The API adds this group to every user with a certificate.
         let groups: Vec<&String> = caller
             .groups
             .iter()
@@ -126,11 +117,11 @@ impl Authority {
         self.sign(parameters)
     }
 
-    /// How the server listens under these names and addresses (besides those of loopback); clients may show a certificate of this
-    /// authority.
+    /// TLS for a server with these names and addresses, besides those of loopback. Clients may show a
+    /// certificate of this authority.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If a certificate cannot be made or used.
     pub fn server_config(&self, names: &[String]) -> Result<ServerConfig, TlsError> {
         let mut all: Vec<String> = [
             "localhost",
@@ -221,16 +212,15 @@ fn set_validity(parameters: &mut CertificateParams) {
     parameters.not_after = rcgen::date_time_ymd(year + YEARS, 12, 31);
 }
 
-/// How a client proves who it is.
+/// The credentials in a kubeconfig.
 #[derive(Debug)]
 pub enum Credentials<'a> {
-    /// By a token.
     Token(&'a str),
-    /// By a certificate.
     Certificate(&'a Identity),
 }
 
-/// A kubeconfig for a server (`https://HOST:PORT`) whose certificate this authority signed. It holds a secret.
+/// A kubeconfig for a server (`https://HOST:PORT`) whose certificate this authority signed. It holds a
+/// secret.
 pub fn kubeconfig(server: &str, authority_pem: &str, credentials: &Credentials<'_>) -> String {
     let encoded = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
     let user: Value = match credentials {
@@ -249,14 +239,14 @@ pub fn kubeconfig(server: &str, authority_pem: &str, credentials: &Credentials<'
         "contexts": [{"name": name, "context": {"cluster": name, "user": name, "namespace": "default"}}],
         "current-context": name,
     });
-    // JSON is YAML; the YAML form is nicer to read.
+    // JSON is YAML, but less readable.
     serde_saphyr::to_string(&config).unwrap_or_else(|_| config.to_string())
 }
 
-/// Writes a file that only its owner can read, all of it or nothing.
+/// Writes a file that only its owner can read, atomically.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the file cannot be written.
 pub fn write_private(path: &Path, content: &[u8]) -> Result<(), TlsError> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(format!(".{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! What `kubectl get` shows of built-in kinds. Names and order as a Kubernetes API server prints them.
+//! Computes the table columns of built-in kinds, with the names and the order that an API server prints.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,6 @@ use crate::object;
 use crate::strategy::Strategy;
 use crate::table::{BuiltInColumns, age, age_since};
 
-/// The columns of a kind.
 pub fn of(strategy: Strategy) -> BuiltInColumns {
     match strategy {
         Strategy::Namespace => BuiltInColumns {
@@ -120,7 +119,7 @@ fn count(object: &Value, path: &[&str]) -> usize {
 }
 
 fn event(object: &Value) -> Vec<Value> {
-    // `events.k8s.io` has the same under other names.
+    // `events.k8s.io` has the same members under other names.
     let core = if object.get("involvedObject").is_some() {
         object.clone()
     } else {

@@ -19,7 +19,7 @@ pub fn schema(definition: &str) -> Arc<Schema> {
     Arc::new(schema.unwrap_or_else(|error| unreachable!("the definitions are a file of this crate: {error}")))
 }
 
-/// A definition and all that it refers to.
+/// A definition and all definitions it refers to.
 pub fn definitions_below(name: &str) -> Map<String, Value> {
     let mut found = Map::new();
     let mut desired = vec![name.to_owned()];

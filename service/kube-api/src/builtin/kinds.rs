@@ -14,7 +14,6 @@ use crate::table::Columns;
 static RESOURCES: LazyLock<Vec<Arc<Resource>>> =
     LazyLock::new(|| KINDS.iter().map(|kind| Arc::new(kind.resource())).collect());
 
-/// The built-in resources.
 pub fn resources() -> &'static [Arc<Resource>] {
     &RESOURCES
 }

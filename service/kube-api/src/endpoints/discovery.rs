@@ -1,4 +1,4 @@
-//! What clients ask before they ask for anything: groups, resources, versions, schemas, health.
+//! Answers discovery requests: groups, resources, versions, schemas, health.
 
 use axum::body::Body;
 use axum::response::IntoResponse as _;
@@ -14,13 +14,13 @@ use crate::request::negotiate::{self, Form, View};
 use crate::resource::Resource;
 use crate::server::Server;
 
-/// The release of Kubernetes whose behaviour this server follows.
+/// The release of Kubernetes whose behaviour this server follows: major, minor, git version.
 const RELEASE: (&str, &str, &str) = ("1", "34", "v1.34.4");
 
-/// The answer for a path of discovery; nothing for other paths.
+/// The answer for a path of discovery; `None` for other paths.
 ///
 /// # Errors
-/// 406 for forms that are not offered.
+/// 406 for media types that are not offered.
 pub fn answer(server: &Server, path: &str, headers: &HeaderMap) -> Result<Option<Response<Body>>> {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let registry = server.registry();
@@ -195,7 +195,7 @@ fn resources(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     )
 }
 
-/// Changes when the stored version does; nobody reads more into it.
+/// Differs between storage versions; clients only compare it.
 fn storage_version_hash(resource: &Resource) -> String {
     use base64::Engine as _;
     use std::hash::{DefaultHasher, Hash, Hasher};

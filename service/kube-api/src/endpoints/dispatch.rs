@@ -16,7 +16,6 @@ use crate::request::{Caller, Options, RequestInfo, Target, body, field_manager};
 use crate::server::Server;
 use crate::write::{Deletion, Form as PatchForm, Outcome};
 
-/// Answers a request.
 pub async fn handle(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
@@ -162,7 +161,6 @@ async fn read_object(headers: &HeaderMap, body: Body) -> Result<Value> {
     body::object(negotiate::content_type(headers), &bytes)
 }
 
-/// The answer to a write, with its warnings.
 fn finished(request: &RequestInfo, form: Form, outcome: Outcome) -> Result<Response<Body>> {
     let status = match outcome.created {
         true => StatusCode::CREATED,

@@ -1,4 +1,4 @@
-//! Questions that are answered and not kept: who am I, may I?
+//! Answers reviews ("who am I", "may I"), which are not stored.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::object;
 use crate::request::RequestInfo;
 use crate::strategy::Strategy;
 
-/// The question with its answer in `status`. Whoever gets here may do everything: others are refused before.
+/// The review with its `status`. Authentication lets only administrators pass, so everything is allowed.
 pub fn answered(request: &RequestInfo, mut question: Value) -> Value {
     let resource = &request.resource;
     object::set_member(&mut question, "apiVersion", Some(resource.api_version().into()));

@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: who set which field, kept up to date with every write, and what that means for an apply.
+//! Keeps `metadata.managedFields` up to date with every write, and resolves applies by it.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,12 @@ use super::structure::{Comparison, compare, fields_of, merged, without};
 use crate::object;
 use crate::schema::Schema;
 
-/// How a manager writes.
+/// The operation of a managed fields entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// By server-side apply: says all that it wants.
+    /// Server-side apply, which states everything its manager wants.
     Apply,
-    /// By anything else: says what shall be different.
+    /// Any other write.
     Update,
 }
 
@@ -25,16 +25,14 @@ impl Operation {
     }
 }
 
-/// Who writes, and through what.
+/// The writer of fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manager {
-    /// Name.
     pub name: String,
-    /// How.
     pub operation: Operation,
-    /// `apiVersion` of what is written.
+    /// `apiVersion` of the written object.
     pub api_version: String,
-    /// Subresource, or nothing.
+    /// Empty for the main resource.
     pub subresource: String,
 }
 
@@ -45,7 +43,7 @@ struct Entry {
     fields: FieldSet,
 }
 
-/// Members of `metadata` that nobody owns.
+/// Members of `metadata` that are not tracked.
 const UNOWNED: [&str; 9] = [
     "f:name",
     "f:namespace",
@@ -143,7 +141,7 @@ fn difference(schema: &Schema, old: &Value, new: &Value) -> Comparison {
     }
 }
 
-/// Whether a client asks for the removal of all entries, by a list with one empty entry.
+/// True when a client asks to remove all entries, by a list with one empty entry.
 fn is_reset(object: &Value) -> bool {
     let entries = object::metadata(object).and_then(|metadata| metadata.get("managedFields")?.as_array());
     entries.is_some_and(|entries| {
@@ -151,7 +149,8 @@ fn is_reset(object: &Value) -> bool {
     })
 }
 
-/// Writes the entries of `new`, which replaces `old` (or is created): the manager owns what it changed, and nobody else does.
+/// Writes the entries of `new`, which replaces `old` or is created: the manager becomes the only owner of the
+/// fields it changed.
 pub fn on_update(schema: &Schema, old: Option<&Value>, new: &mut Value, manager: &Manager) {
     if is_reset(new) {
         object::metadata_mut(new).remove("managedFields");
@@ -187,10 +186,10 @@ pub fn on_update(schema: &Schema, old: Option<&Value>, new: &mut Value, manager:
     encode(entries, new);
 }
 
-/// The object after an apply of `applied` by `manager`.
+/// Applies `applied` for `manager` and returns the resulting object.
 ///
 /// # Errors
-/// Pairs of manager and field that somebody else owns with another value, unless `force`.
+/// Pairs of manager and field that others own with another value, unless `force`.
 pub fn on_apply(
     schema: &Schema,
     live: Option<&Value>,
@@ -209,7 +208,7 @@ pub fn on_apply(
         .map(|entry| entry.fields.clone())
         .unwrap_or_default();
 
-    // What this manager had and wants no more goes, unless somebody else wants it.
+    // Fields that this manager applied before and now leaves out go, unless another manager owns them.
     let managed = entries
         .iter()
         .fold(desired.clone(), |all, entry| all.union(&entry.fields));

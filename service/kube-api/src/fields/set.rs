@@ -1,4 +1,4 @@
-//! Sets of fields, and their JSON form `fieldsV1`.
+//! Sets of fields and their JSON form `fieldsV1`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,22 +52,20 @@ impl FieldSet {
         Value::Object(json)
     }
 
-    /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty() && self.children.values().all(Self::is_empty)
     }
 
-    /// Whether the field that one step leads to is in it.
+    /// True when the set has the field one step away.
     pub fn contains(&self, step: &str) -> bool {
         self.members.contains(step)
     }
 
-    /// What is below a step.
+    /// The fields below a step.
     pub fn below(&self, step: &str) -> Option<&Self> {
         self.children.get(step)
     }
 
-    /// Adds the field at a path.
     pub fn insert(&mut self, path: &[Step]) {
         match path {
             [] => {}
@@ -78,7 +76,7 @@ impl FieldSet {
         }
     }
 
-    /// Removes a field with all that is below it.
+    /// Removes a field and all fields below it.
     pub fn remove(&mut self, path: &[&str]) {
         match path {
             [] => {}
@@ -97,12 +95,11 @@ impl FieldSet {
         }
     }
 
-    /// Removes a field but nothing that is below it.
+    /// Removes a field and keeps the fields below it.
     pub fn remove_itself(&mut self, step: &str) {
         self.members.remove(step);
     }
 
-    /// All fields of both.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut set = self.clone();
@@ -117,7 +114,7 @@ impl FieldSet {
         set
     }
 
-    /// The fields that are not in the other.
+    /// The fields that are not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         let children = self.children.iter().map(|(step, child)| {
@@ -133,7 +130,6 @@ impl FieldSet {
         }
     }
 
-    /// The fields that are in both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let children = self.children.iter().filter_map(|(step, child)| {
@@ -146,7 +142,7 @@ impl FieldSet {
         }
     }
 
-    /// With the fields that lead to its fields: who owns a member needs the object around it.
+    /// Adds all parents of its fields: the owner of a member needs the object around it.
     #[must_use]
     pub fn with_parents(&self) -> Self {
         let mut set = self.clone();

@@ -1,4 +1,4 @@
-//! Objects seen through their schema: which fields they have, in what two differ, and how one is merged into the other.
+//! Compares and merges objects by their schema.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,13 +9,12 @@ use crate::schema::{ListType, Schema};
 
 static ANYTHING: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::anything()));
 
-/// How a value is taken apart.
+/// The parts into which the schema divides a value.
 enum Parts<'a> {
-    /// As a whole.
+    /// Indivisible (atomic).
     Whole,
-    /// By member.
     Members(&'a Map<String, Value>),
-    /// By element, each with its step.
+    /// Elements, each with its step.
     Elements(Vec<(Step, &'a Value)>),
 }
 
@@ -39,7 +38,7 @@ fn step_of(schema: &Schema, element: &Value) -> Step {
                 let default = || schema.items.as_ref()?.properties.get(key)?.default.clone();
                 Some((key.clone(), element.get(key).cloned().or_else(default)?))
             };
-            // Sorted by name, as everybody writes them.
+            // Sorted by name, as in every `fieldsV1`.
             let members: std::collections::BTreeMap<String, Value> = keys.iter().filter_map(key_of).collect();
             format!("k:{}", serde_json::to_string(&members).unwrap_or_default())
         }
@@ -55,7 +54,6 @@ fn element_schema(schema: &Schema) -> &Arc<Schema> {
     schema.items.as_ref().unwrap_or(&ANYTHING)
 }
 
-/// The fields of an object.
 pub fn fields_of(schema: &Schema, object: &Value) -> FieldSet {
     let mut set = FieldSet::default();
     collect(schema, object, &mut Vec::new(), &mut set);
@@ -87,25 +85,21 @@ fn collect(schema: &Schema, value: &Value, path: &mut Vec<Step>, set: &mut Field
     }
 }
 
-/// In what two objects differ.
+/// The fields in which two objects differ.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// Only in the new one.
     pub added: FieldSet,
-    /// In both, with other values.
     pub modified: FieldSet,
-    /// Only in the old one.
     pub removed: FieldSet,
 }
 
 impl Comparison {
-    /// Whether they do not differ.
     pub fn is_same(&self) -> bool {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
 }
 
-/// Compares an object with its new form.
+/// Compares an object with its new version.
 pub fn compare(schema: &Schema, old: &Value, new: &Value) -> Comparison {
     let mut comparison = Comparison::default();
     compare_values(schema, Some(old), Some(new), &mut Vec::new(), &mut comparison);
@@ -198,7 +192,7 @@ fn container_itself(old: Option<&Value>, new: Option<&Value>, path: &[Step], out
     }
 }
 
-/// The object with what is applied to it.
+/// Merges an applied configuration into an object.
 pub fn merged(schema: &Schema, live: &Value, applied: &Value) -> Value {
     match (parts(schema, live), parts(schema, applied)) {
         (Parts::Members(live), Parts::Members(applied)) => {
@@ -230,7 +224,7 @@ pub fn merged(schema: &Schema, live: &Value, applied: &Value) -> Value {
     }
 }
 
-/// The object without these fields. An object or list among them goes only with all that is in it; what becomes empty goes, too.
+/// Removes fields. An object or list goes only with all that is in it; objects that become empty go, too.
 pub fn without(schema: &Schema, object: &Value, fields: &FieldSet) -> Value {
     match parts(schema, object) {
         Parts::Whole => object.clone(),
@@ -255,7 +249,8 @@ pub fn without(schema: &Schema, object: &Value, fields: &FieldSet) -> Value {
     }
 }
 
-/// What is left of a value. `keys`: the members that tell it apart, if it is an element of a list; they go with it or stay.
+/// Removes fields of a value; `None` when nothing is left of it. `keys` are the members that identify an
+/// element of a list: they are kept as long as the element is.
 fn keep(schema: &Schema, step: &str, value: &Value, fields: &FieldSet, keys: &[String]) -> Option<Value> {
     let is_named = fields.contains(step);
     let is_whole = matches!(parts(schema, value), Parts::Whole);

@@ -1,4 +1,5 @@
-//! Owner references: dependents are deleted after their owners, before them (foreground), or released (orphan).
+//! Owner references: dependents are deleted after their owners, before them (foreground), or released
+//! (orphan).
 
 use serde_json::{Value, json};
 
@@ -91,7 +92,8 @@ async fn drop_owners(server: &Server, request: &RequestInfo, uids: &[String]) ->
     ignoring_absence(outcome.await)
 }
 
-/// Deletes or orphans the dependents of an owner that is being deleted, as its finalizer says, and removes that finalizer.
+/// Deletes or orphans the dependents of an owner that is being deleted, as its finalizer says, and removes
+/// that finalizer.
 pub async fn release_owner(server: &Server, key: &Key) -> Result<()> {
     let Some(request) = request_for(server, key) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The OpenAPI documents, v3 for each group and version and v2 for all, made when they are first asked for.
+//! Builds the OpenAPI documents, v3 for each group and version and v2 for all, when they are first requested.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -11,7 +11,7 @@ use crate::object;
 use crate::registry::Registry;
 use crate::resource::Resource;
 
-/// Documents that were made, by path.
+/// The documents built so far, by path.
 #[derive(Debug, Default)]
 pub struct OpenApi {
     documents: Mutex<HashMap<String, Value>>,
@@ -27,7 +27,7 @@ impl OpenApi {
         self.documents().clear();
     }
 
-    /// `/openapi/v3` and what is below it; nothing for paths without a document.
+    /// `/openapi/v3` and the paths below it; `None` for paths without a document.
     pub fn v3(&self, registry: &Registry, path: &str) -> Option<Value> {
         if path.is_empty() {
             return Some(self.index(registry));
@@ -153,7 +153,7 @@ fn add_schemas(resource: &Resource, schemas: &mut Map<String, Value>) {
     schemas.insert(name, wrapped(resource.open_api.clone()));
 }
 
-/// A reference stands alone in OpenAPI: what is beside it goes around it.
+/// OpenAPI allows no members beside `$ref`: the reference moves into `allOf`.
 fn wrapped(schema: Value) -> Value {
     match schema {
         Value::Object(members) => {

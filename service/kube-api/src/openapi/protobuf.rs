@@ -1,14 +1,15 @@
-//! The definitions of `/openapi/v2` as protobuf, the only form that kubectl takes them in. It asks for them when an object's kind is in
-//! no document of v3, as `List` is: `kubectl apply` of a list is checked by them.
+//! Encodes the definitions of `/openapi/v2` as protobuf, the only form in which kubectl reads them. It needs
+//! them for kinds that no document of v3 has: `kubectl apply` of a `List` is validated by them.
 //!
-//! Messages and field numbers: `OpenAPIv2.proto` of gnostic-models. What a check of fields does not look at is left out.
+//! Messages and field numbers: `OpenAPIv2.proto` of gnostic-models. Members that the validation does not use
+//! are left out.
 
 use prost::Message;
 use serde_json::{Map, Value};
 
-/// As it is asked for. Older clients write `@v1.0`.
+/// The media type in `Accept`. Older clients append `@v1.0`.
 pub const ACCEPTED: &str = "application/com.github.proto-openapi.spec.v2";
-/// As it is answered.
+/// The media type of the answer.
 pub const MEDIA_TYPE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 #[derive(Clone, PartialEq, Message)]
@@ -31,7 +32,7 @@ struct Info {
     version: String,
 }
 
-/// Left empty: v3 tells them.
+/// Empty: clients read paths from v3.
 #[derive(Clone, PartialEq, Message)]
 struct Paths {}
 
@@ -104,7 +105,7 @@ struct AnyValue {
     yaml: String,
 }
 
-/// A document of version 2, as [`OpenApi::v2`](super::OpenApi::v2) makes it.
+/// Encodes a document of version 2, as [`OpenApi::v2`](super::OpenApi::v2) builds it.
 pub fn encode(document: &Value) -> Vec<u8> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let document = Document {
@@ -137,7 +138,7 @@ fn converted(schema: &Value) -> Schema {
         extensions: extensions(schema),
         ..Schema::default()
     };
-    // What stands beside a reference was put around it (`wrapped`); here it stands alone.
+    // Version 3 wraps a reference with siblings in `allOf`; here it stands alone.
     let reference = schema["$ref"]
         .as_str()
         .or_else(|| schema["allOf"][0]["$ref"].as_str());
@@ -145,7 +146,7 @@ fn converted(schema: &Value) -> Schema {
         made.reference = reference.to_owned();
         return made;
     }
-    // Anything goes: version 2 has no word for it but silence.
+    // Version 2 expresses "any value" by saying nothing.
     if is_set("x-kubernetes-preserve-unknown-fields") || is_set("x-kubernetes-int-or-string") {
         return made;
     }

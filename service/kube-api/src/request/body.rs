@@ -1,4 +1,4 @@
-//! Bodies of requests: JSON, YAML, or the protobuf form of built-in kinds.
+//! Reads request bodies: JSON, YAML, or protobuf for built-in kinds.
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
@@ -8,16 +8,14 @@ use serde_json::Value;
 use super::protobuf;
 use crate::error::{ApiError, Result};
 
-/// Bytes of a body. Source: `MaxRequestBodyBytes` of the generic API server.
+/// Maximum size of a body. Source: `MaxRequestBodyBytes` of the generic API server.
 pub const MOST_BYTES: usize = 3 << 20;
 
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
-/// So much of a body that is too large is still taken, so that the client gets to read the answer.
+/// Bytes read of a body that is too large, so that the client gets to read the answer.
 const MOST_DRAINED: usize = 64 << 20;
 
-/// Reads a body.
-///
 /// # Errors
 /// 413 when it is too large, 400 when the connection breaks.
 pub async fn read(body: Body) -> Result<Bytes> {
@@ -41,10 +39,10 @@ pub async fn read(body: Body) -> Result<Bytes> {
     Ok(bytes.freeze())
 }
 
-/// An object in one of the forms.
+/// Parses an object in one of the accepted media types.
 ///
 /// # Errors
-/// 415 for another form, 400 for what cannot be read.
+/// 415 for other media types, 400 for invalid content.
 pub fn object(media_type: &str, bytes: &[u8]) -> Result<Value> {
     let object = match media_type {
         "application/json" => json(bytes)?,
@@ -59,10 +57,10 @@ pub fn object(media_type: &str, bytes: &[u8]) -> Result<Value> {
     Ok(object)
 }
 
-/// JSON.
+/// Parses JSON.
 ///
 /// # Errors
-/// 400 for what cannot be read.
+/// 400 for invalid content.
 pub fn json(bytes: &[u8]) -> Result<Value> {
     serde_json::from_slice(bytes).map_err(|error| {
         ApiError::bad_request(format!(
@@ -71,10 +69,10 @@ pub fn json(bytes: &[u8]) -> Result<Value> {
     })
 }
 
-/// YAML, which JSON is a form of.
+/// Parses YAML or JSON.
 ///
 /// # Errors
-/// 400 for what cannot be read.
+/// 400 for invalid content.
 pub fn yaml(bytes: &[u8]) -> Result<Value> {
     if let Ok(value) = serde_json::from_slice(bytes) {
         return Ok(value);

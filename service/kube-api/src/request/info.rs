@@ -10,7 +10,8 @@ use crate::error::ApiError;
 use crate::fields::{Manager, Operation};
 use crate::resource::Resource;
 
-/// The object or collection that a request reads or writes, as `RequestInfo` and the `RequestScope` of an API server.
+/// The object or collection that a request reads or writes, as `RequestInfo` and the `RequestScope` of an API
+/// server.
 #[derive(Debug, Clone)]
 pub struct RequestInfo {
     pub resource: Arc<Resource>,

@@ -1,13 +1,13 @@
-//! Which form of answer a client takes, and which form its body has.
+//! Negotiates the media type of answers, and reads that of bodies.
 
 use http::{HeaderMap, header};
 
 use crate::error::{ApiError, Result};
 
-/// What is answered: the object, or a view of it.
+/// The form of an answer: the object, or a view of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// As it is.
+    /// The object itself.
     Whole,
     /// `as=Table`
     Table,
@@ -17,19 +17,18 @@ pub enum View {
     Discovery(&'static str),
 }
 
-/// How it is written.
+/// The media type of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
-    /// What.
     pub view: View,
-    /// YAML instead of JSON.
+    /// True for YAML, false for JSON.
     pub yaml: bool,
 }
 
-/// The form that a client likes best of those that are offered.
+/// The first accepted media type that is offered.
 ///
 /// # Errors
-/// 406 when it takes none of them.
+/// 406 when none is offered.
 pub fn form(headers: &HeaderMap) -> Result<Form> {
     let accepted: Vec<&str> = headers
         .get_all(header::ACCEPT)
@@ -77,7 +76,7 @@ fn offered(range: &str) -> Option<Form> {
     Some(Form { view, yaml })
 }
 
-/// The media type of the body, without parameters; JSON if nothing is said.
+/// The media type of the body, without parameters; JSON if the header is missing.
 pub fn content_type(headers: &HeaderMap) -> &str {
     let text = headers
         .get(header::CONTENT_TYPE)

@@ -7,35 +7,35 @@ use url::form_urlencoded;
 use crate::error::{ApiError, FieldError, Result, Subject};
 use crate::table::IncludeObject;
 
-/// How strictly unknown members are taken (`fieldValidation`).
+/// The treatment of unknown fields (`fieldValidation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FieldValidation {
-    /// Dropped in silence.
+    /// Drop silently.
     Ignore,
-    /// Dropped with a warning.
+    /// Drop with a warning.
     #[default]
     Warn,
-    /// Refused.
+    /// Refuse.
     Strict,
 }
 
-/// What happens to objects that the deleted one owns.
+/// The treatment of dependents when their owner is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Propagation {
-    /// Deleted afterwards.
+    /// Delete them afterwards.
     #[default]
     Background,
-    /// Deleted first.
+    /// Delete them first.
     Foreground,
-    /// Kept.
+    /// Keep them.
     Orphan,
 }
 
 impl Propagation {
-    /// Reads `propagationPolicy`.
+    /// Parses `propagationPolicy`.
     ///
     /// # Errors
-    /// 422 for another word.
+    /// 422 for other values.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "Background" => Ok(Self::Background),
@@ -50,7 +50,7 @@ impl Propagation {
     }
 }
 
-/// How the options of a request are called.
+/// The kind of the options of a request, for errors.
 fn options_kind(method: &Method) -> &'static str {
     match *method {
         Method::POST => "CreateOptions",
@@ -61,7 +61,7 @@ fn options_kind(method: &Method) -> &'static str {
     }
 }
 
-/// 422 for an option that cannot be.
+/// 422 for an invalid option.
 pub fn invalid_options(kind: &str, error: &FieldError) -> ApiError {
     let subject = Subject {
         group: "meta.k8s.io",
@@ -70,48 +70,37 @@ pub fn invalid_options(kind: &str, error: &FieldError) -> ApiError {
     ApiError::invalid(subject, "", std::slice::from_ref(error))
 }
 
-/// The query of a request.
+/// The options in the query of a request.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// `labelSelector`
     pub label_selector: String,
-    /// `fieldSelector`
     pub field_selector: String,
-    /// `limit`; 0 is none.
+    /// 0 for none.
     pub limit: usize,
     /// `continue`
     pub continue_token: String,
-    /// `resourceVersion`
     pub resource_version: String,
-    /// `resourceVersionMatch`
     pub resource_version_match: String,
-    /// `watch`
     pub watch: bool,
     /// `allowWatchBookmarks`
     pub allow_bookmarks: bool,
-    /// `sendInitialEvents`
     pub send_initial_events: Option<bool>,
-    /// `timeoutSeconds`
     pub timeout_seconds: Option<u64>,
     /// `dryRun=All`
     pub dry_run: bool,
-    /// `fieldManager`
     pub field_manager: String,
-    /// `fieldValidation`
     pub field_validation: FieldValidation,
-    /// `force`
     pub force: bool,
     /// `propagationPolicy`
     pub propagation: Option<Propagation>,
-    /// `includeObject`
     pub include_object: IncludeObject,
 }
 
 impl Options {
-    /// Reads a query.
+    /// Parses a query.
     ///
     /// # Errors
-    /// 400 for values that cannot be read, 422 for such that are not offered.
+    /// 400 for malformed values, 422 for unsupported ones.
     pub fn parse(query: &str, method: &Method) -> Result<Self> {
         let mut options = Self::default();
         let kind = options_kind(method);

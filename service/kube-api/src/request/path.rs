@@ -2,28 +2,24 @@
 
 use url::form_urlencoded;
 
-/// The object or objects that a path names.
+/// The object or collection that a path names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Target {
-    /// API group; empty for the core group.
+    /// Empty for the core group.
     pub group: String,
-    /// Version.
     pub version: String,
-    /// Namespace, if the path has one.
     pub namespace: Option<String>,
-    /// Resource.
     pub plural: String,
-    /// Object, if the path has one.
     pub name: Option<String>,
     /// `status`, `scale`, ...
     pub subresource: Option<String>,
 }
 
 impl Target {
-    /// Reads a path below `/api/v1` or `/apis/GROUP/VERSION`; nothing if it names no resource.
+    /// Parses a path below `/api/v1` or `/apis/GROUP/VERSION`; `None` if it names no resource.
     pub fn parse(path: &str) -> Option<Self> {
         let decode = |part: &str| -> String {
-            // A plus is itself in paths.
+            // In paths a plus is not a space.
             let escaped = part.replace('+', "%2B");
             let pair = format!("p={escaped}");
             form_urlencoded::parse(pair.as_bytes())
@@ -45,7 +41,7 @@ impl Target {
         };
         let rest: Vec<String> = parts.collect();
         let mut rest = rest.as_slice();
-        // Subresources of the namespace itself.
+        // `/api/v1/namespaces/NAME/status` is a subresource of the namespace, not a resource in it.
         let of_namespace = rest.len() == 3 && matches!(rest[2].as_str(), "status" | "finalize");
         if rest.len() > 2 && rest[0] == "namespaces" && !(target.group.is_empty() && of_namespace) {
             target.namespace = Some(rest[1].clone());

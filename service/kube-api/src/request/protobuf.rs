@@ -1,6 +1,8 @@
-//! The protobuf form of built-in kinds: what typed Go clients send. Read by a table of field numbers (`facts/extract.py`).
+//! Decodes the protobuf form of built-in kinds, which typed Go clients send, by a table of field numbers
+//! (`facts/extract.py`). The table stays: the `k8s-pb` crate has neither descriptors for `prost-reflect` nor
+//! the JSON names, and Kubernetes' JSON of times, quantities and managed fields is not that of protobuf.
 //!
-//! The form: the bytes `k8s\0`, then a message `runtime.Unknown` whose `raw` is the object's message.
+//! A body is the bytes `k8s\0` and a message `runtime.Unknown`, whose `raw` is the message of the object.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,12 +12,11 @@ use chrono::{DateTime, SecondsFormat};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// As clients name it.
 pub const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
 const MAGIC: &[u8] = b"k8s\0";
 const META: &str = "k8s.io.apimachinery.pkg.apis.meta.v1.";
-/// So deep do messages nest at most; deeper ones are hostile.
+/// Maximum nesting depth accepted.
 const MOST_LEVELS: usize = 32;
 
 type Table = HashMap<String, HashMap<String, Field>>;
@@ -46,10 +47,10 @@ impl From<Vec<String>> for Field {
     }
 }
 
-/// Reads an object.
+/// Decodes an object.
 ///
 /// # Errors
-/// Says what cannot be read.
+/// The reason, as a message.
 pub fn decode(bytes: &[u8]) -> Result<Value, String> {
     let bytes = bytes
         .strip_prefix(MAGIC)
@@ -137,7 +138,7 @@ fn decode_message(message: &str, bytes: &[u8], level: usize) -> Result<Value, St
             }
         }
     }
-    // Go writes texts that are not set as empty ones, which JSON leaves out; the same for empty moments.
+    // Go writes unset texts and times as empty ones, which JSON leaves out.
     if message.starts_with(META) {
         object.retain(|_, value| !value.is_null() && *value != "" && *value != json!(0));
     } else {
@@ -146,7 +147,7 @@ fn decode_message(message: &str, bytes: &[u8], level: usize) -> Result<Value, St
     Ok(Value::Object(object))
 }
 
-/// Messages whose JSON is no object.
+/// Decodes messages whose JSON is not an object.
 fn decode_special(message: &str, bytes: &[u8]) -> Option<Result<Value, String>> {
     let last = message.rsplit('.').next()?;
     let is_meta = message.starts_with(META);
@@ -222,7 +223,7 @@ enum Wire<'a> {
     Bytes(&'a [u8]),
 }
 
-/// Fields of a message: number and content.
+/// Iterates over the fields of a message: number and content.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -344,7 +345,7 @@ mod tests {
         assert!(decode(b"{}").is_err());
     }
 
-    /// Whether they say the same: Go leaves out what is empty in JSON, and writes it in protobuf.
+    /// Compares without empty values: Go leaves them out in JSON and writes them in protobuf.
     fn same(one: &Value, other: &Value) -> bool {
         let is_empty = |value: &Value| match value {
             Value::Null => true,
@@ -372,7 +373,7 @@ mod tests {
         }
     }
 
-    /// Written by the library that typed Go clients use: see `facts/protobuf/main.go`.
+    /// The files were written by the library that typed Go clients use: see `facts/protobuf/main.go`.
     #[test]
     fn every_built_in_kind_is_read_as_go_writes_it() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/facts/protobuf");

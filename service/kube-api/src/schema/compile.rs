@@ -1,4 +1,4 @@
-//! From JSON to [`Schema`].
+//! Compiles the JSON of a schema.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,13 +12,12 @@ use super::structural::{ListType, Rules, Schema, Type};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct SchemaError {
-    /// Where, as `spec.versions[0].schema...` below the schema's own root.
+    /// Path below the root of the schema.
     pub path: String,
-    /// Why.
     pub reason: String,
 }
 
-/// Named schemas that `$ref` points to (last part of the reference); CRDs have none.
+/// Named schemas that `$ref` points to by the last part of the reference; CRDs have none.
 pub type Definitions = Map<String, Value>;
 
 impl Schema {
@@ -128,7 +127,7 @@ impl<'a> Compiler<'a> {
             None | Some(Value::Bool(false) | Value::Null) => {}
             Some(child) => schema.additional = Some(Arc::new(self.compile(child, &joined(path, "*"))?)),
         }
-        // Among definitions an object of which nothing is said is anything (`FieldsV1`); in CRDs it is empty.
+        // In published definitions an object without members is open (`FieldsV1`); in CRDs it is empty.
         let is_open =
             schema.kind == Some(Type::Object) && schema.properties.is_empty() && schema.additional.is_none();
         schema.preserve_unknown |= is_open && !self.definitions.is_empty();

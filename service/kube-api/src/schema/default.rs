@@ -1,10 +1,11 @@
-//! Defaulting: members that are absent, or null where null is not allowed, get the schema's default.
+//! Fills in defaults of the schema for members that are absent, or null where null is not allowed.
 
 use serde_json::Value;
 
 use super::structural::Schema;
 
-/// Fills in defaults below `value`. A null that the schema does not allow is replaced by the default, or dropped if there is none.
+/// Fills in defaults below `value`. A null that the schema does not allow is replaced by the default, or
+/// dropped without one.
 pub fn apply_defaults(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {

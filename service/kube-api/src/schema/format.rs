@@ -1,11 +1,10 @@
-//! `format`: those that Kubernetes checks. An unknown format says nothing.
+//! Checks the values of `format` that Kubernetes checks; others are ignored.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use base64::Engine as _;
 use chrono::{DateTime, NaiveDate};
 
-/// Whether a text has the format.
 pub fn fits(format: &str, text: &str) -> bool {
     match format {
         "date-time" | "datetime" => DateTime::parse_from_rfc3339(text).is_ok(),

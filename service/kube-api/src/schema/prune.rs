@@ -1,11 +1,11 @@
-//! Pruning: members that the schema does not know are dropped.
+//! Drops members that the schema does not declare.
 
 use serde_json::Value;
 
 use super::structural::Schema;
 
-/// Drops unknown members below `value` and returns their paths. At the root of an object, and of embedded ones,
-/// `apiVersion`, `kind` and `metadata` are known whatever the schema says.
+/// Drops unknown members below `value` and returns their paths. At the root of an object, and of embedded
+/// ones, `apiVersion`, `kind` and `metadata` are always kept.
 pub fn prune(schema: &Schema, value: &mut Value, is_object_root: bool) -> Vec<String> {
     let mut unknown = Vec::new();
     walk(schema, value, is_object_root, &mut Vec::new(), &mut unknown);

@@ -7,7 +7,6 @@ use kube_cel::CompiledSchema;
 use regex::Regex;
 use serde_json::Value;
 
-/// The JSON type that a value must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
     /// `object`
@@ -25,7 +24,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// As schemas write it.
+    /// The name in schemas.
     pub fn name(self) -> &'static str {
         match self {
             Self::Object => "object",
@@ -38,24 +37,23 @@ impl Type {
     }
 }
 
-/// How lists are merged by server-side apply (`x-kubernetes-list-type`).
+/// The list type for server-side apply (`x-kubernetes-list-type`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ListType {
-    /// As a whole.
+    /// Replaced as a whole.
     #[default]
     Atomic,
     /// Values that occur once.
     Set,
-    /// Objects told apart by these members.
+    /// Objects identified by these members.
     Map(Vec<String>),
 }
 
-/// One node of a schema.
+/// A node of a schema.
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
-    /// The type, unless anything goes.
+    /// `None` for any type.
     pub kind: Option<Type>,
-    /// `null` is allowed.
     pub nullable: bool,
     /// `x-kubernetes-int-or-string`
     pub int_or_string: bool,
@@ -63,71 +61,52 @@ pub struct Schema {
     pub preserve_unknown: bool,
     /// `x-kubernetes-embedded-resource`
     pub embedded_resource: bool,
-    /// Members.
     pub properties: BTreeMap<String, Arc<Schema>>,
-    /// Members besides.
+    /// `additionalProperties`
     pub additional: Option<Arc<Schema>>,
-    /// Elements.
     pub items: Option<Arc<Schema>>,
-    /// Members that must be there.
     pub required: Vec<String>,
-    /// Filled in when absent.
     pub default: Option<Value>,
-    /// How lists are merged.
     pub list_type: ListType,
     /// `x-kubernetes-map-type: atomic`
     pub atomic_map: bool,
     /// `x-kubernetes-patch-merge-key`, for strategic merge patches of built-in kinds.
     pub patch_merge_key: Option<String>,
-    /// `x-kubernetes-patch-strategy` names merging.
+    /// True when `x-kubernetes-patch-strategy` names `merge`.
     pub patch_merges: bool,
-    /// What values must fulfil.
     pub rules: Rules,
     /// CEL rules of the whole tree, at its root only.
     pub cel: Option<Arc<CompiledSchema>>,
 }
 
-/// Keywords that restrict values.
+/// The keywords that restrict values.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
     /// `enum`
     pub allowed: Vec<Value>,
     /// `pattern`, with its source.
     pub pattern: Option<(String, Regex)>,
-    /// `format`
     pub format: Option<String>,
-    /// `minimum`, and whether it is exclusive.
+    /// `minimum`; true when it is exclusive.
     pub minimum: Option<(f64, bool)>,
-    /// `maximum`, and whether it is exclusive.
+    /// `maximum`; true when it is exclusive.
     pub maximum: Option<(f64, bool)>,
-    /// `multipleOf`
     pub multiple_of: Option<f64>,
-    /// `minLength`
     pub min_length: Option<usize>,
-    /// `maxLength`
     pub max_length: Option<usize>,
-    /// `minItems`
     pub min_items: Option<usize>,
-    /// `maxItems`
     pub max_items: Option<usize>,
-    /// `uniqueItems`
     pub unique_items: bool,
-    /// `minProperties`
     pub min_properties: Option<usize>,
-    /// `maxProperties`
     pub max_properties: Option<usize>,
-    /// `allOf`
     pub all_of: Vec<Schema>,
-    /// `anyOf`
     pub any_of: Vec<Schema>,
-    /// `oneOf`
     pub one_of: Vec<Schema>,
-    /// `not`
     pub not: Option<Box<Schema>>,
 }
 
 impl Schema {
-    /// Anything goes, and is kept.
+    /// Accepts and keeps any value.
     pub fn anything() -> Self {
         Self {
             preserve_unknown: true,
@@ -135,7 +114,7 @@ impl Schema {
         }
     }
 
-    /// The schema of a member, if the schema says something of it.
+    /// The schema of a member, if it is declared.
     pub fn member(&self, name: &str) -> Option<&Arc<Schema>> {
         self.properties.get(name).or(self.additional.as_ref())
     }

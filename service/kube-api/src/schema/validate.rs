@@ -1,4 +1,4 @@
-//! Validation: what an object breaks, in the words of a Kubernetes API server.
+//! Validates objects, with the messages of a Kubernetes API server.
 
 use std::sync::OnceLock;
 
@@ -9,8 +9,8 @@ use super::format;
 use super::structural::{ListType, Schema, Type};
 use crate::error::{FieldError, type_name};
 
-/// What is wrong with an object. With `old` (an update), what was wrong already and has not been touched is let pass, and CEL
-/// rules may compare with it.
+/// Validates an object. In an update (`old`) violations that existed before and were not touched are ignored,
+/// and CEL transition rules compare with `old`.
 pub fn validate(schema: &Schema, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk(schema, object, "", &mut errors);
@@ -25,7 +25,7 @@ pub fn validate(schema: &Schema, object: &Value, old: Option<&Value>) -> Vec<Fie
         if errors.is_empty() {
             errors = cel_errors(rules, object, old);
         } else {
-            // Rules count on values of the right types.
+            // CEL rules rely on values of the declared types.
             errors.push(FieldError {
                 field: "<nil>".into(),
                 reason: "FieldValueInvalid",

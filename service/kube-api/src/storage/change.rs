@@ -48,8 +48,8 @@ pub struct Change {
     previous_summary: OnceLock<Option<Value>>,
 }
 
-/// The metadata of an object without managed fields: all that label selectors and the garbage collector need, and small
-/// enough to be kept parsed.
+/// The metadata of an object without managed fields: all that label selectors and the garbage collector need,
+/// and small enough to be kept parsed.
 fn summary(object: &Value) -> Value {
     let metadata = object::metadata(object)
         .into_iter()

@@ -1,5 +1,5 @@
-//! Carries out writes one after the other; those that wait together share a transaction. A commit costs the same for one write
-//! as for many, and no client is answered before its write is committed.
+//! Carries out writes one after the other; those that wait together share a transaction. A commit costs the
+//! same for one write as for many, and no client is answered before its write is committed.
 
 use std::sync::Arc;
 

@@ -28,8 +28,8 @@ type Result<T> = std::result::Result<T, StorageError>;
 const SELECT_REVISIONS: &str = "SELECT revision, compacted FROM kube_revision WHERE id = 1";
 
 impl SqlStorage {
-    /// Uses these connection pools; on PostgreSQL they may be the same. A task on the current tokio runtime carries out the
-    /// writes; it ends when the last clone is dropped.
+    /// Uses these connection pools; on PostgreSQL they may be the same. A task on the current tokio runtime
+    /// carries out the writes; it ends when the last clone is dropped.
     pub fn new(database: Database, readers: AnyPool, writers: AnyPool) -> Self {
         Self {
             database,
@@ -57,7 +57,8 @@ impl SqlStorage {
         found.transpose().map_err(StorageError::unavailable(attempted))
     }
 
-    /// Reads objects of one revision. The page is empty when the revision asked for was compacted or does not exist yet.
+    /// Reads objects of one revision. The page is empty when the revision asked for was compacted or does not
+    /// exist yet.
     pub(crate) async fn list(&self, query: ListQuery) -> Result<Page> {
         let failed = StorageError::unavailable("listing objects");
         let mut connection = self.readers.acquire().await.map_err(&failed)?;

@@ -1,4 +1,4 @@
-//! Server-side apply: the caller says all that it wants of an object.
+//! Server-side apply: the client sends all fields that it wants to own.
 
 use serde_json::{Value, json};
 
@@ -14,10 +14,10 @@ use crate::schema;
 use crate::server::Server;
 
 impl Server {
-    /// Applies a configuration; the object is created if it is not there.
+    /// Applies a configuration; creates the object if it does not exist.
     ///
     /// # Errors
-    /// 409 for fields that others own with other values, unless forced; and as an update.
+    /// 409 for fields that other managers own with other values, unless forced; and those of an update.
     pub async fn apply(&self, request: &RequestInfo, configuration: Value) -> Result<Outcome> {
         let applied = configured(request, configuration)?;
         let manager = request.manager(Operation::Apply);
@@ -71,7 +71,7 @@ impl Server {
     }
 }
 
-/// The configuration without what the caller cannot own through this resource.
+/// The configuration without the fields that cannot be owned through this subresource.
 fn configured(request: &RequestInfo, mut configuration: Value) -> Result<Value> {
     if request.options.field_manager.is_empty() {
         let error = FieldError::required("fieldManager", "is required for apply patch");

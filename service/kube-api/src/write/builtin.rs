@@ -1,4 +1,4 @@
-//! What is filled into built-in objects, what updates may not change, and what is wrong with them.
+//! Completes and validates objects of built-in kinds.
 
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::object;
 use crate::request::Caller;
 use crate::strategy::Strategy;
 
-/// Fills in what a server fills in, when the object is created (`old` is nothing) and when it is changed.
+/// Sets the fields that a server sets, on creation (`old` is `None`) and on update.
 pub fn complete(strategy: Strategy, object: &mut Value, old: Option<&Value>, caller: &Caller) {
     match strategy {
         Strategy::Namespace => complete_namespace(object, old),
@@ -82,14 +82,14 @@ fn complete_secret(object: &mut Value) {
     }
 }
 
-/// Members of the main resource that an update leaves as they are (status is dealt with apart).
+/// Restores fields of the main resource that an update may not change. The status is restored elsewhere.
 pub fn keep_immutable(strategy: Strategy, object: &mut Value, old: &Value) {
     if strategy == Strategy::SigningRequest {
         object::set_member(object, "spec", old.get("spec").cloned());
     }
 }
 
-/// What is wrong with a built-in object.
+/// Validates an object of a built-in kind.
 pub fn validate(strategy: Strategy, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     match strategy {
@@ -160,7 +160,7 @@ fn check_keys(object: &Value, member: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Types whose content is known. Source: `ValidateSecret`.
+/// Secret types with required keys. Source: `ValidateSecret`.
 fn check_secret_type(object: &Value, errors: &mut Vec<FieldError>) {
     let desired: &[&str] = match object["type"].as_str().unwrap_or_default() {
         "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],

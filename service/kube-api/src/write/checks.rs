@@ -73,7 +73,8 @@ fn check_kind(request: &RequestInfo, object: &Value) -> Result<()> {
     }
 }
 
-/// Drops fields that the schema does not declare; returns warnings or refuses them, as `fieldValidation` says.
+/// Drops fields that the schema does not declare; returns warnings or refuses them, as `fieldValidation`
+/// says.
 pub fn prune(request: &RequestInfo, object: &mut Value) -> Result<Vec<String>> {
     let unknown = schema::prune(&request.resource.schema, object, true);
     let unknown: Vec<String> = unknown

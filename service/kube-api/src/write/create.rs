@@ -1,4 +1,4 @@
-//! POST: a new object.
+//! POST: creates objects.
 
 use serde_json::Value;
 
@@ -12,14 +12,14 @@ use crate::request::RequestInfo;
 use crate::server::Server;
 use crate::strategy::Strategy;
 
-/// How many names are tried for `generateName`. Source: `maxNameGenerationCreateAttempts`.
+/// Names tried for `generateName`. Source: `maxNameGenerationCreateAttempts`.
 const NAME_ATTEMPTS: usize = 8;
 
 impl Server {
     /// Creates an object.
     ///
     /// # Errors
-    /// 400 and 422 for what breaks rules, 404 for a missing namespace, 409 for a name that is taken.
+    /// 400 and 422 for invalid content, 404 for a missing namespace, 409 for a name that is taken.
     pub async fn create(&self, request: &RequestInfo, object: Value) -> Result<Outcome> {
         let mut attempts = NAME_ATTEMPTS;
         loop {
@@ -42,7 +42,7 @@ impl Server {
         }
     }
 
-    /// Stores an object that [`prepare`] made, or one that an apply made.
+    /// Stores a new object, made by [`prepare_create`] or by an apply.
     pub(super) async fn store_new(&self, request: &RequestInfo, mut object: Value) -> Result<Value> {
         if object::metadata(&object).is_none_or(|metadata| !metadata.contains_key("managedFields")) {
             managers::on_update(
@@ -66,7 +66,7 @@ impl Server {
         written.ok_or_else(|| ApiError::already_exists(request.resource.subject(), &name))
     }
 
-    /// Objects are created in namespaces that are there to stay.
+    /// Refuses namespaces that do not exist or are being deleted.
     async fn check_namespace(&self, request: &RequestInfo) -> Result<()> {
         if !request.resource.namespaced {
             return Ok(());
@@ -90,7 +90,7 @@ impl Server {
     }
 }
 
-/// Gives an object a name if it wants one; says whether it did.
+/// Sets the name if `generateName` asks for it; true when it did.
 fn name_it(object: &mut Value) -> bool {
     if !object::name(object).is_empty() {
         return false;
@@ -104,7 +104,7 @@ fn name_it(object: &mut Value) -> bool {
     true
 }
 
-/// The object as it begins.
+/// The object with the metadata and defaults of a new one.
 pub(super) fn prepare_create(request: &RequestInfo, mut object: Value) -> Result<Value> {
     if revision_of(&object)?.is_some() {
         return Err(ApiError::revision_on_create());

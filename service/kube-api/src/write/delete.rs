@@ -1,4 +1,4 @@
-//! DELETE: one object, or a collection. Finalizers hold an object until those who set them are done.
+//! DELETE: deletes an object or a collection. Finalizers keep an object until their owners remove them.
 
 use serde_json::{Value, json};
 
@@ -11,29 +11,27 @@ use crate::request::{Propagation, RequestInfo};
 use crate::server::Server;
 use crate::strategy::Strategy;
 
-/// Holds an owner until what it owns is gone.
+/// The finalizer of an owner while it has dependents that block its deletion.
 pub const FOREGROUND: &str = "foregroundDeletion";
-/// Holds an owner until what it owned is let go.
+/// The finalizer of an owner until its dependents are released.
 pub const ORPHAN: &str = "orphan";
 
 /// `DeleteOptions`
 #[derive(Debug, Clone, Default)]
 pub struct Deletion {
-    /// What becomes of what it owns.
     pub propagation: Option<Propagation>,
-    /// Only the object with this uid.
+    /// Precondition.
     pub uid: Option<String>,
-    /// Only this version.
+    /// Precondition.
     pub resource_version: Option<String>,
-    /// Change nothing.
     pub dry_run: bool,
 }
 
 impl Deletion {
-    /// From the body of a request (or nothing) and its query, of which the body counts more.
+    /// Parses the body and the query of a request; the body takes precedence.
     ///
     /// # Errors
-    /// 400 for values that cannot be read.
+    /// 400 for malformed values, 422 for unsupported ones.
     pub fn parse(body: &Value, request: &RequestInfo) -> Result<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let dry_run = body["dryRun"]
@@ -54,21 +52,21 @@ impl Deletion {
     }
 }
 
-/// What a deletion does now.
+/// The next step of a deletion.
 enum Step {
-    /// It is gone.
+    /// Delete the object.
     Remove(Value),
-    /// It waits for finalizers.
+    /// Set the deletion timestamp and wait for finalizers.
     Mark(Value),
-    /// It waits already.
+    /// The object waits for finalizers already.
     Nothing,
 }
 
 impl Server {
-    /// Deletes an object, or marks it for deletion while finalizers hold it.
+    /// Deletes an object, or marks it for deletion while it has finalizers.
     ///
     /// # Errors
-    /// 404, and 409 for another uid or version than asked for.
+    /// 404; 409 for another uid or version than the preconditions name.
     pub async fn delete(&self, request: &RequestInfo, deletion: &Deletion) -> Result<Outcome> {
         for _ in 0..ATTEMPTS {
             let existing = self.existing(request).await?.ok_or_else(|| request.not_found())?;
@@ -100,10 +98,10 @@ impl Server {
         Err(request.modified_meanwhile())
     }
 
-    /// Deletes what is selected; answers the list of it.
+    /// Deletes all selected objects and returns them as a list.
     ///
     /// # Errors
-    /// As of lists and deletions.
+    /// Those of lists and deletions.
     pub async fn delete_collection(&self, request: &RequestInfo, deletion: &Deletion) -> Result<Outcome> {
         let found = self.selected(request, &Projection::Objects).await?;
         for object in &found.objects {

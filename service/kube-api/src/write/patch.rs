@@ -1,4 +1,4 @@
-//! PATCH: JSON patch, merge patch, strategic merge patch. Apply is in its own file.
+//! PATCH: JSON patch, merge patch, strategic merge patch. Server-side apply is in `apply.rs`.
 
 use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
@@ -12,24 +12,24 @@ use crate::request::body;
 use crate::server::Server;
 use crate::strategy::Strategy;
 
-/// How a patch is written.
+/// The form of a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// RFC 6902
     Json,
     /// RFC 7386
     Merge,
-    /// Kubernetes' own, for built-in kinds
+    /// Kubernetes' own, for built-in kinds.
     Strategic,
-    /// Server-side apply
+    /// Server-side apply.
     Apply,
 }
 
 impl Form {
-    /// By media type.
+    /// The form with this media type.
     ///
     /// # Errors
-    /// 415 for another one, and for strategic patches of custom resources.
+    /// 415 for others, and for strategic patches of custom resources.
     pub fn of(media_type: &str, request: &RequestInfo) -> Result<Self> {
         let is_custom = request.resource.strategy == Strategy::Custom;
         match media_type {
@@ -52,7 +52,7 @@ impl Server {
     /// Patches an object.
     ///
     /// # Errors
-    /// As an update, and 400 or 422 for patches that cannot be read or do not fit.
+    /// Those of an update; 400 or 422 for patches that are malformed or do not apply.
     pub async fn patch(&self, request: &RequestInfo, form: Form, bytes: &[u8]) -> Result<Outcome> {
         match form {
             Form::Apply => self.apply(request, body::yaml(bytes)?).await,
@@ -101,7 +101,7 @@ fn patched(request: &RequestInfo, existing: &Value, patch: &Patch) -> Result<Val
         if is_test_of_absence(&object, operation) {
             continue;
         }
-        // A Kubernetes server does not say which operation it was, either.
+        // A Kubernetes API server does not name the failed operation, either.
         json_patch::patch(&mut object, std::slice::from_ref(operation)).map_err(|error| {
             tracing::debug!(%error, "a JSON patch does not fit");
             ApiError::unfitting_patch()
@@ -110,7 +110,8 @@ fn patched(request: &RequestInfo, existing: &Value, patch: &Patch) -> Result<Val
     unmanaged(request, object, existing)
 }
 
-/// To test a member for null means that it is null or not there: so Kubernetes reads RFC 6902, and so clients add a first finalizer.
+/// To test a member for null means that it is null or missing: Kubernetes reads RFC 6902 so, and clients add
+/// a first finalizer so.
 fn is_test_of_absence(object: &Value, operation: &PatchOperation) -> bool {
     let PatchOperation::Test(test) = operation else {
         return false;
@@ -125,7 +126,7 @@ fn is_test_of_absence(object: &Value, operation: &PatchOperation) -> bool {
             .is_some_and(Value::is_object)
 }
 
-/// A patch may leave out what an update must say, and may not change who the object is.
+/// A patch may leave out `resourceVersion`, and may not change the uid.
 fn unmanaged(request: &RequestInfo, mut object: Value, existing: &Value) -> Result<Value> {
     if object::resource_version(&object).is_empty() {
         let revision = object::resource_version(existing).to_owned();

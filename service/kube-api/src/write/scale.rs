@@ -1,4 +1,4 @@
-//! The scale subresource: a number of replicas, seen as `autoscaling/v1 Scale`.
+//! The scale subresource: reads and writes a number of replicas as `autoscaling/v1 Scale`.
 
 use json_patch::Patch;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ impl Server {
     /// Replaces the scale of an object.
     ///
     /// # Errors
-    /// As an update.
+    /// Those of an update.
     pub async fn replace_scale(&self, request: &RequestInfo, desired: Value) -> Result<Outcome> {
         self.change_scale(request, |_| Ok(desired.clone())).await
     }
@@ -35,7 +35,7 @@ impl Server {
     /// Patches the scale of an object.
     ///
     /// # Errors
-    /// As a patch.
+    /// Those of a patch.
     pub async fn patch_scale(&self, request: &RequestInfo, form: Form, bytes: &[u8]) -> Result<Outcome> {
         let patch = body::yaml(bytes)?;
         self.change_scale(request, |existing| {

@@ -1,13 +1,14 @@
-//! Strategic merge patches: lists of built-in kinds are merged by key. Source: `k8s.io/apimachinery/pkg/util/strategicpatch`.
+//! Strategic merge patches: lists of built-in kinds are merged by key. Source:
+//! `k8s.io/apimachinery/pkg/util/strategicpatch`.
 
 use serde_json::{Map, Value};
 
 use crate::schema::Schema;
 
-/// The object with the patch applied.
+/// Applies a patch to an object.
 ///
 /// # Errors
-/// Says which directive cannot be followed.
+/// The directive that is not supported, as a message.
 pub fn merged(schema: &Schema, object: &Value, patch: &Value) -> Result<Value, String> {
     let (Value::Object(object), Value::Object(patch)) = (object, patch) else {
         return Ok(patch.clone());

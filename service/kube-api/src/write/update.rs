@@ -1,4 +1,4 @@
-//! PUT, and what all changes of an existing object have in common.
+//! PUT, and the steps that all changes of an existing object share.
 
 use serde_json::{Value, json};
 
@@ -13,19 +13,20 @@ use crate::server::Server;
 use crate::strategy::Strategy;
 
 impl Server {
-    /// Replaces an object, or the part of it that a subresource is.
+    /// Replaces an object or the part of it that a subresource covers.
     ///
     /// # Errors
-    /// 404, 409 for another version than the body's, 400 and 422 for what breaks rules.
+    /// 404; 409 for another version than the body's; 400 and 422 for invalid content.
     pub async fn replace(&self, request: &RequestInfo, mut body: Value) -> Result<Outcome> {
         check_place(request, &mut body)?;
         self.change(request, |_| Ok(body.clone())).await
     }
 
-    /// Changes an object: `new` is called with the present one, again when somebody else writes meanwhile.
+    /// Changes an object. `new` is called with the existing object, and again when another client writes in
+    /// between.
     ///
     /// # Errors
-    /// As [`Server::replace`], and those of `new`.
+    /// Those of [`Server::replace`] and of `new`.
     pub async fn change(
         &self,
         request: &RequestInfo,
@@ -54,7 +55,8 @@ impl Server {
         Err(request.modified_meanwhile())
     }
 
-    /// Stores what [`settle`] made, if it is different at all. Nothing if somebody else wrote meanwhile.
+    /// Stores the result of [`prepare_update`], unless nothing changed. `None` if another client wrote in
+    /// between.
     pub(super) async fn finish(
         &self,
         request: &RequestInfo,
@@ -70,7 +72,7 @@ impl Server {
             object::metadata_mut(&mut new).insert("generation".into(), generation.into());
         }
         check(request, &new, Some(old))?;
-        // The last finalizer of an object that shall go is gone.
+        // The last finalizer of an object that is being deleted is gone.
         let deletes =
             object::is_terminating(old) && object::finalizers(&new).is_empty() && !is_held(request, &new);
         if request.options.dry_run {
@@ -80,14 +82,14 @@ impl Server {
     }
 }
 
-/// Namespaces have finalizers of their own.
+/// True while a namespace has finalizers in its spec.
 pub(super) fn is_held(request: &RequestInfo, object: &Value) -> bool {
     let finalizers = object::at(object, &["spec", "finalizers"]).and_then(Value::as_array);
     request.resource.strategy == Strategy::Namespace
         && finalizers.is_some_and(|finalizers| !finalizers.is_empty())
 }
 
-/// Whether anything but metadata (and a status that is apart) differs.
+/// True when anything but metadata (and a status that is a subresource) differs.
 fn content_differs(request: &RequestInfo, old: &Value, new: &Value) -> bool {
     let is_content = |name: &str| name != "metadata" && !(request.resource.has_status && name == "status");
     let differs = |one: &Value, other: &Value| {
@@ -99,7 +101,8 @@ fn content_differs(request: &RequestInfo, old: &Value, new: &Value) -> bool {
     differs(old, new) || differs(new, old)
 }
 
-/// The object that results when `wanted` is written over `old`: what the caller may not change is as it was.
+/// The object that results when `desired` is written over `old`: fields that the client may not change are as
+/// in `old`.
 pub(super) fn prepare_update(request: &RequestInfo, old: &Value, mut desired: Value) -> Result<Value> {
     let resource = &request.resource;
     let uid = object::uid(&desired);
@@ -139,7 +142,7 @@ pub(super) fn prepare_update(request: &RequestInfo, old: &Value, mut desired: Va
             let mut new = old.clone();
             object::set_member(&mut new, "status", desired.get("status").cloned());
             if resource.strategy == Strategy::Node {
-                // Kubelets annotate their node while they report its status.
+                // Kubelets annotate their node when they report its status.
                 object::set_member(&mut new, "metadata", desired.get("metadata").cloned());
                 keep_metadata(&mut new, old);
             }
@@ -169,7 +172,7 @@ pub(super) fn prepare_update(request: &RequestInfo, old: &Value, mut desired: Va
     Ok(new)
 }
 
-/// Metadata that only the server sets.
+/// Restores metadata that only the server sets.
 fn keep_metadata(new: &mut Value, old: &Value) {
     let kept = [
         "name",

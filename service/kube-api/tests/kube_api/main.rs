@@ -1,5 +1,5 @@
-//! The API as clients see it. Nearly every test here runs on SQLite and on PostgreSQL, with `kube::Client` in the
-//! same process; `parity` and `runtime` do the same on a real Kubernetes API server.
+//! The API as clients see it. Nearly every test here runs on SQLite and on PostgreSQL, with `kube::Client` in
+//! the same process; `parity` and `runtime` do the same on a real Kubernetes API server.
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests")]
 

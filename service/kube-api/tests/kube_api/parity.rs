@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use crate::peers::Peer;
 use crate::world::a_book;
 
-/// 119 questions, one after the other on each server: schema violations, oversize objects, conflicts, malformed requests.
+/// 119 questions, one after the other on each server: schema violations, oversize objects, conflicts,
+/// malformed requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_questions_get_the_same_answers() {
     let (real, ours) = (Peer::real().await, Peer::built_in(Database::Sqlite).await);
@@ -109,8 +110,8 @@ async fn first_of_watch(peer: &Peer, path: &str) -> Value {
     ])
 }
 
-/// A watcher that stops reading while 45 MB of changes pile up. A real server ends such a watch; whoever goes on from the last version seen
-/// misses nothing. Here the watch waits.
+/// A watcher that stops reading while 45 MB of changes pile up. A real server ends such a watch; whoever goes
+/// on from the last version seen misses nothing. Here the watch waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_falls_behind_misses_nothing() {
     for peer in [Peer::real().await, Peer::built_in(Database::Sqlite).await] {

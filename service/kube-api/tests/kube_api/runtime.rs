@@ -1,4 +1,5 @@
-//! kube-rs' own runtime (watcher, reflector, controller, finalizers, events), and Python's client, on this API and on a real one.
+//! kube-rs' own runtime (watcher, reflector, controller, finalizers, events), and Python's client, on this
+//! API and on a real one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
