@@ -13,7 +13,7 @@ const HISTORY: Duration = Duration::from_secs(300);
 /// Interval at which a shared database is polled for changes of other replicas.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Wait for a missing change of this process before it is read from the database.
-const GAP_PATIENCE: Duration = Duration::from_millis(20);
+const GAP_WAIT: Duration = Duration::from_millis(20);
 /// Changes read at once.
 const CHUNK: usize = 1_000;
 
@@ -25,7 +25,7 @@ pub async fn follow_changes(server: Arc<Server>) {
             () = server.stop.cancelled() => return,
             () = server.watch_cache.gap() => {
                 // Mostly another task of this process has committed and is about to add its change.
-                tokio::time::sleep(GAP_PATIENCE).await;
+                tokio::time::sleep(GAP_WAIT).await;
                 if !server.watch_cache.has_gap() {
                     continue;
                 }

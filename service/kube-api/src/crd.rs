@@ -9,7 +9,7 @@ use crate::error::FieldError;
 use crate::jsonpath::Path;
 use crate::object;
 use crate::resource::{Resource, Scale};
-use crate::schema::Schema;
+use crate::schema::{Schema, Type};
 use crate::strategy::Strategy;
 use crate::table::{Column, Columns};
 
@@ -56,96 +56,36 @@ fn resource(
     is_only: bool,
 ) -> Result<Resource, FieldError> {
     let path = format!("spec.versions[{index}]");
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let texts = |value: &Value| -> Vec<String> { value.as_array().into_iter().flatten().map(text).collect() };
     let names = &spec["names"];
-    let group = text(&spec["group"]);
-    let document = &version["schema"]["openAPIV3Schema"];
-    if !document.is_object() {
-        return Err(FieldError::required(
-            format!("{path}.schema.openAPIV3Schema"),
-            "schemas are required",
-        ));
-    }
-    let mut schema = Schema::of_crd(document).map_err(|error| {
-        let field = format!("{path}.schema.openAPIV3Schema.{}", error.path);
-        FieldError::invalid(field, &"".into(), error.reason)
-    })?;
-    let string = Arc::new(Schema {
-        kind: Some(crate::schema::Type::String),
-        ..Schema::default()
-    });
-    schema.properties.insert("metadata".into(), METADATA.clone());
-    schema
-        .properties
-        .entry("apiVersion".into())
-        .or_insert_with(|| string.clone());
-    schema.properties.entry("kind".into()).or_insert(string);
-    let path_of = |value: &Value, field: &str| {
-        Path::parse(value.as_str().unwrap_or_default())
-            .map_err(|error| FieldError::invalid(format!("{path}.{field}"), value, error))
-    };
-    let columns = version["additionalPrinterColumns"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let columns = columns.iter().map(|column| {
-        Ok(Column {
-            name: text(&column["name"]),
-            kind: text(&column["type"]),
-            format: text(&column["format"]),
-            description: text(&column["description"]),
-            priority: column["priority"].as_i64().unwrap_or(0),
-            path: path_of(&column["jsonPath"], "additionalPrinterColumns.jsonPath")?,
-        })
-    });
-    let selectable = version["selectableFields"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let selectable = selectable
-        .iter()
-        .map(|field| path_of(&field["jsonPath"], "selectableFields.jsonPath"));
-    let scale = &version["subresources"]["scale"];
-    let scale = if scale.is_object() {
-        let selector = &scale["labelSelectorPath"];
-        Some(Scale {
-            spec_replicas: path_of(&scale["specReplicasPath"], "subresources.scale.specReplicasPath")?,
-            status_replicas: path_of(
-                &scale["statusReplicasPath"],
-                "subresources.scale.statusReplicasPath",
-            )?,
-            label_selector: selector
-                .is_string()
-                .then(|| path_of(selector, "subresources.scale.labelSelectorPath"))
-                .transpose()?,
-        })
-    } else {
-        None
-    };
-    let kind = text(&names["kind"]);
-    let or = |value: &Value, default: String| value.as_str().map_or(default, str::to_owned);
+    let (group, plural, kind) = (text(&spec["group"]), text(&names["plural"]), text(&names["kind"]));
     let name = text(&version["name"]);
+    let document = &version["schema"]["openAPIV3Schema"];
+    let or = |value: &Value, default: String| value.as_str().map_or(default, str::to_owned);
     let deprecation = (version["deprecated"] == true).then(|| {
         or(
             &version["deprecationWarning"],
             format!("{group}/{name} {kind} is deprecated"),
         )
     });
-    let plural = text(&names["plural"]);
+    let schema = schema(document, &path)?;
+    let columns = elements(&version["additionalPrinterColumns"]).map(|declared| column(declared, &path));
+    let columns = columns.collect::<Result<_, _>>()?;
+    let scale = scale(&version["subresources"]["scale"], &path)?;
+    let selectable = elements(&version["selectableFields"])
+        .map(|field| path_of(&field["jsonPath"], &path, "selectableFields.jsonPath"));
     Ok(Resource {
         storage_name: format!("{plural}.{group}").into(),
         storage_api_version: object::api_version(&group, storage),
         is_stored_as_served: is_only,
         singular: or(&names["singular"], kind.to_lowercase()),
         list_kind: or(&names["listKind"], format!("{kind}List")),
-        short_names: texts(&names["shortNames"]),
-        categories: texts(&names["categories"]),
+        short_names: elements(&names["shortNames"]).map(text).collect(),
+        categories: elements(&names["categories"]).map(text).collect(),
         namespaced: spec["scope"] == "Namespaced",
         strategy: Strategy::Custom,
         schema: Arc::new(schema),
         open_api: open_api(document, &group, &name, &kind),
-        columns: Columns::declared(columns.collect::<Result<_, FieldError>>()?),
+        columns: Columns::declared(columns),
         has_status: version["subresources"]["status"].is_object(),
         scale,
         selectable: selectable.collect::<Result<_, _>>()?,
@@ -155,6 +95,74 @@ fn resource(
         plural,
         kind,
     })
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The elements of an array; none if it is missing.
+fn elements(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn path_of(value: &Value, version: &str, field: &str) -> Result<Path, FieldError> {
+    Path::parse(value.as_str().unwrap_or_default())
+        .map_err(|error| FieldError::invalid(format!("{version}.{field}"), value, error))
+}
+
+/// Compiles the schema of a version, with typed metadata.
+fn schema(document: &Value, version: &str) -> Result<Schema, FieldError> {
+    let path = format!("{version}.schema.openAPIV3Schema");
+    if !document.is_object() {
+        return Err(FieldError::required(path, "schemas are required"));
+    }
+    let mut schema = Schema::of_crd(document)
+        .map_err(|error| FieldError::invalid(format!("{path}.{}", error.path), &"".into(), error.reason))?;
+    let string = Arc::new(Schema {
+        kind: Some(Type::String),
+        ..Schema::default()
+    });
+    let properties = &mut schema.properties;
+    properties.insert("metadata".into(), METADATA.clone());
+    for member in ["apiVersion", "kind"] {
+        properties.entry(member.into()).or_insert_with(|| string.clone());
+    }
+    Ok(schema)
+}
+
+fn column(declared: &Value, version: &str) -> Result<Column, FieldError> {
+    Ok(Column {
+        name: text(&declared["name"]),
+        kind: text(&declared["type"]),
+        format: text(&declared["format"]),
+        description: text(&declared["description"]),
+        priority: declared["priority"].as_i64().unwrap_or(0),
+        path: path_of(
+            &declared["jsonPath"],
+            version,
+            "additionalPrinterColumns.jsonPath",
+        )?,
+    })
+}
+
+fn scale(declared: &Value, version: &str) -> Result<Option<Scale>, FieldError> {
+    if !declared.is_object() {
+        return Ok(None);
+    }
+    let path = |member: &str| {
+        path_of(
+            &declared[member],
+            version,
+            &format!("subresources.scale.{member}"),
+        )
+    };
+    let has_selector = declared["labelSelectorPath"].is_string();
+    Ok(Some(Scale {
+        spec_replicas: path("specReplicasPath")?,
+        status_replicas: path("statusReplicasPath")?,
+        label_selector: has_selector.then(|| path("labelSelectorPath")).transpose()?,
+    }))
 }
 
 /// The schema for clients: with the schema of metadata and the group, version and kind.
@@ -230,7 +238,6 @@ pub fn complete(definition: &mut Value) {
 pub fn validate(definition: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = &definition["spec"];
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let expected = format!("{}.{}", text(&spec["names"]["plural"]), text(&spec["group"]));
     if object::name(definition) != expected {
         let detail = "must be spec.names.plural+\".\"+spec.group";

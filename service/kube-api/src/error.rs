@@ -363,7 +363,7 @@ impl ApiError {
     }
 
     /// 422 without details: a JSON patch does not apply to the object.
-    pub fn unfitting_patch() -> Self {
+    pub fn inapplicable_patch() -> Self {
         Self::new(
             422,
             "Invalid",

@@ -29,7 +29,7 @@ const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-',
      alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
      '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 /// Maximum size of all annotations of an object together, bytes.
-const MOST_ANNOTATIONS: usize = 256 << 10;
+const MAX_ANNOTATIONS: usize = 256 << 10;
 
 fn regex(source: &str) -> Regex {
     Regex::new(source).expect("the expression is a constant that tests run")
@@ -148,8 +148,8 @@ pub fn validate(object: &Value, rule: NameRule) -> Vec<FieldError> {
             ));
         }
     }
-    if size > MOST_ANNOTATIONS {
-        errors.push(FieldError::too_long("metadata.annotations", MOST_ANNOTATIONS));
+    if size > MAX_ANNOTATIONS {
+        errors.push(FieldError::too_long("metadata.annotations", MAX_ANNOTATIONS));
     }
     validate_owners(object, &mut errors);
     for (index, finalizer) in object::finalizers(object).into_iter().enumerate() {

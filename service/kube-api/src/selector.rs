@@ -94,8 +94,8 @@ fn requirement(text: &str) -> Result<Requirement, String> {
     } else if let Some((before, values)) = text.split_once('(') {
         let values = values.trim_end().strip_suffix(')').ok_or_else(fail)?;
         let values = values.split(',').map(|value| value.trim().to_owned()).collect();
-        let mut words = before.split_whitespace();
-        match (words.next(), words.next(), words.next()) {
+        let mut parts = before.split_whitespace();
+        match (parts.next(), parts.next(), parts.next()) {
             (Some(label), Some("in"), None) => (label, Test::In(values)),
             (Some(label), Some("notin"), None) => (label, Test::NotIn(values)),
             _ => return Err(fail()),

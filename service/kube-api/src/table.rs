@@ -134,13 +134,13 @@ fn cell(column: &Column, object: &Value) -> Value {
             .as_f64()
             .map_or(Value::Null, |number| (number as i64).into()),
         ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => (*first).clone(),
-        ("date", Value::String(moment)) => age_since(moment),
+        ("date", Value::String(timestamp)) => age_since(timestamp),
         _ => Value::Null,
     }
 }
 
 /// The part of each object that a row carries (`includeObject`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, strum::EnumString)]
 pub enum IncludeObject {
     None,
     #[default]
@@ -191,12 +191,12 @@ pub fn age(object: &Value) -> Value {
 }
 
 /// The time since a timestamp.
-pub fn age_since(moment: &str) -> Value {
-    if moment.is_empty() {
+pub fn age_since(timestamp: &str) -> Value {
+    if timestamp.is_empty() {
         return "<unknown>".into();
     }
-    match DateTime::parse_from_rfc3339(moment) {
-        Ok(moment) => human_duration(Utc::now().signed_duration_since(moment)).into(),
+    match DateTime::parse_from_rfc3339(timestamp) {
+        Ok(time) => human_duration(Utc::now().signed_duration_since(time)).into(),
         Err(_) => "<invalid>".into(),
     }
 }

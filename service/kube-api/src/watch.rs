@@ -20,10 +20,10 @@ use crate::storage::{Change, ChangeKind, Revision};
 use crate::table::{self, IncludeObject};
 
 /// Interval of bookmarks on a quiet watch.
-const BOOKMARKS: Duration = Duration::from_secs(60);
+const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
 /// Minimum duration in seconds of a watch without `timeoutSeconds`; up to as much is added. Source:
 /// `--min-request-timeout`.
-const SHORTEST: u64 = 1_800;
+const MIN_TIMEOUT_SECONDS: u64 = 1_800;
 /// Changes read from the database at once for a watch that is behind.
 const CHUNK: usize = 500;
 
@@ -58,10 +58,11 @@ impl Server {
         };
         let sends_initial = options.send_initial_events.unwrap_or(revision.is_none());
         let seconds = options.timeout_seconds.unwrap_or_else(|| {
-            let jitter = uuid::Uuid::new_v4().as_u128() % u128::from(SHORTEST);
-            SHORTEST + u64::try_from(jitter).unwrap_or(0)
+            let jitter = uuid::Uuid::new_v4().as_u128() % u128::from(MIN_TIMEOUT_SECONDS);
+            MIN_TIMEOUT_SECONDS + u64::try_from(jitter).unwrap_or(0)
         });
-        let mut bookmark_due = tokio::time::interval_at(Instant::now() + BOOKMARKS, BOOKMARKS);
+        let mut bookmark_due =
+            tokio::time::interval_at(Instant::now() + BOOKMARK_INTERVAL, BOOKMARK_INTERVAL);
         bookmark_due.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut watch = Watch {
             server: self.clone(),
@@ -142,7 +143,7 @@ impl Watch {
             match self.next_changes().await {
                 Ok(changes) => {
                     for change in changes {
-                        self.tell(&change, &mut lines);
+                        self.push_change(&change, &mut lines);
                         self.cursor = change.revision;
                     }
                 }
@@ -181,7 +182,7 @@ impl Watch {
         Ok(changes)
     }
 
-    fn tell(&mut self, change: &Arc<Change>, lines: &mut String) {
+    fn push_change(&mut self, change: &Arc<Change>, lines: &mut String) {
         let resource = &self.request.resource;
         if change.key.resource != resource.storage_name {
             return;

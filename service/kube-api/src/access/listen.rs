@@ -1,4 +1,4 @@
-//! Serves the API over TLS until it is told to stop.
+//! Serves the API over TLS until it is stopped.
 
 use std::future::Future;
 use std::io;
@@ -25,7 +25,7 @@ use crate::request::Caller;
 /// Time for running requests to finish when the server stops.
 const DRAIN: Duration = Duration::from_secs(5);
 /// Time for a client to send the head of a request.
-const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl KubeApi {
     /// Serves the API with TLS on a bound listener until `stop`. Clients authenticate by token, or by a
@@ -56,7 +56,7 @@ impl KubeApi {
             .http_builder()
             .http1()
             .timer(hyper_util::rt::TokioTimer::new())
-            .header_read_timeout(HEAD_PATIENCE);
+            .header_read_timeout(HEAD_TIMEOUT);
         let served = server
             .serve(guarded(self.router(), tokens).into_make_service())
             .await;

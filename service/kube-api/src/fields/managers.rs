@@ -8,21 +8,12 @@ use crate::object;
 use crate::schema::Schema;
 
 /// The operation of a managed fields entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 pub enum Operation {
     /// Server-side apply, which states everything its manager wants.
     Apply,
     /// Any other write.
     Update,
-}
-
-impl Operation {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Apply => "Apply",
-            Self::Update => "Update",
-        }
-    }
 }
 
 /// The writer of fields.
@@ -107,7 +98,7 @@ fn encode(mut entries: Vec<Entry>, object: &mut Value) {
          }| {
             let mut entry = json!({
                 "manager": manager.name,
-                "operation": manager.operation.name(),
+                "operation": <&str>::from(manager.operation),
                 "apiVersion": manager.api_version,
                 "time": time,
                 "fieldsType": "FieldsV1",

@@ -9,12 +9,12 @@ use super::protobuf;
 use crate::error::{ApiError, Result};
 
 /// Maximum size of a body. Source: `MaxRequestBodyBytes` of the generic API server.
-pub const MOST_BYTES: usize = 3 << 20;
+pub const MAX_BYTES: usize = 3 << 20;
 
 const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// Bytes read of a body that is too large, so that the client gets to read the answer.
-const MOST_DRAINED: usize = 64 << 20;
+const MAX_DRAINED: usize = 64 << 20;
 
 /// # Errors
 /// 413 when it is too large, 400 when the connection breaks.
@@ -24,17 +24,17 @@ pub async fn read(body: Body) -> Result<Bytes> {
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|_| ApiError::bad_request("the body did not arrive completely"))?;
         size += chunk.len();
-        if size <= MOST_BYTES {
+        if size <= MAX_BYTES {
             bytes.extend_from_slice(&chunk);
         } else {
             bytes = BytesMut::new();
         }
-        if size > MOST_DRAINED {
+        if size > MAX_DRAINED {
             break;
         }
     }
-    if size > MOST_BYTES {
-        return Err(ApiError::too_large(MOST_BYTES));
+    if size > MAX_BYTES {
+        return Err(ApiError::too_large(MAX_BYTES));
     }
     Ok(bytes.freeze())
 }

@@ -8,7 +8,7 @@ use crate::error::{ApiError, FieldError, Result, Subject};
 use crate::table::IncludeObject;
 
 /// The treatment of unknown fields (`fieldValidation`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, strum::EnumString)]
 pub enum FieldValidation {
     /// Drop silently.
     Ignore,
@@ -20,7 +20,7 @@ pub enum FieldValidation {
 }
 
 /// The treatment of dependents when their owner is deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, strum::EnumString)]
 pub enum Propagation {
     /// Delete them afterwards.
     #[default]
@@ -37,16 +37,11 @@ impl Propagation {
     /// # Errors
     /// 422 for other values.
     pub fn parse(text: &str) -> Result<Self> {
-        match text {
-            "Background" => Ok(Self::Background),
-            "Foreground" => Ok(Self::Foreground),
-            "Orphan" => Ok(Self::Orphan),
-            other => {
-                let supported = ["Foreground", "Background", "Orphan", "nil"].map(Value::from);
-                let error = FieldError::unsupported("propagationPolicy", &other.into(), &supported);
-                Err(invalid_options("DeleteOptions", &error))
-            }
-        }
+        text.parse().map_err(|_| {
+            let supported = ["Foreground", "Background", "Orphan", "nil"].map(Value::from);
+            let error = FieldError::unsupported("propagationPolicy", &text.into(), &supported);
+            invalid_options("DeleteOptions", &error)
+        })
     }
 }
 
@@ -137,31 +132,17 @@ impl Options {
                     _ => return Err(unsupported("dryRun", vec![value].into(), &["All"])),
                 },
                 "fieldManager" => options.field_manager = value.to_owned(),
-                "fieldValidation" => {
-                    options.field_validation = match value {
-                        "Ignore" => FieldValidation::Ignore,
-                        "Warn" | "" => FieldValidation::Warn,
-                        "Strict" => FieldValidation::Strict,
-                        _ => {
-                            return Err(unsupported(
-                                "fieldValidation",
-                                value.into(),
-                                &["", "Ignore", "Strict", "Warn"],
-                            ));
-                        }
-                    }
+                "fieldValidation" if !value.is_empty() => {
+                    let supported = ["", "Ignore", "Strict", "Warn"];
+                    options.field_validation = value
+                        .parse()
+                        .map_err(|_| unsupported("fieldValidation", value.into(), &supported))?;
                 }
                 "force" => options.force = flag(value),
                 "propagationPolicy" if !value.is_empty() => {
                     options.propagation = Some(Propagation::parse(value)?)
                 }
-                "includeObject" => {
-                    options.include_object = match value {
-                        "None" => IncludeObject::None,
-                        "Object" => IncludeObject::Object,
-                        _ => IncludeObject::Metadata,
-                    }
-                }
+                "includeObject" => options.include_object = value.parse().unwrap_or_default(),
                 _ => {}
             }
         }

@@ -17,7 +17,7 @@ pub const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 const MAGIC: &[u8] = b"k8s\0";
 const META: &str = "k8s.io.apimachinery.pkg.apis.meta.v1.";
 /// Maximum nesting depth accepted.
-const MOST_LEVELS: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 type Table = HashMap<String, HashMap<String, Field>>;
 
@@ -93,8 +93,8 @@ fn message_of(api_version: &str, kind: &str) -> Option<&'static str> {
         .map(|(name, _)| name.as_str())
 }
 
-fn decode_message(message: &str, bytes: &[u8], level: usize) -> Result<Value, String> {
-    if level > MOST_LEVELS {
+fn decode_message(message: &str, bytes: &[u8], depth: usize) -> Result<Value, String> {
+    if depth > MAX_DEPTH {
         return Err("messages nest too deep".into());
     }
     if let Some(special) = decode_special(message, bytes) {
@@ -115,7 +115,7 @@ fn decode_message(message: &str, bytes: &[u8], level: usize) -> Result<Value, St
                 for field in Reader(entry) {
                     match field? {
                         (1, Wire::Bytes(text)) => key = String::from_utf8_lossy(text).into_owned(),
-                        (2, wire) => value = Some(decode_value(kind, wire, level)?),
+                        (2, wire) => value = Some(decode_value(kind, wire, depth)?),
                         _ => {}
                     }
                 }
@@ -126,14 +126,14 @@ fn decode_message(message: &str, bytes: &[u8], level: usize) -> Result<Value, St
                 }
             }
             ("repeated", wire) => {
-                let value = decode_value(kind, wire, level)?;
+                let value = decode_value(kind, wire, depth)?;
                 let elements = object.entry(name.clone()).or_insert_with(|| json!([]));
                 if let Some(elements) = elements.as_array_mut() {
                     elements.push(value);
                 }
             }
             (_, wire) => {
-                let value = decode_value(kind, wire, level)?;
+                let value = decode_value(kind, wire, depth)?;
                 object.insert(name.clone(), value);
             }
         }
@@ -191,16 +191,16 @@ fn decode_time(bytes: &[u8], micro: bool) -> Result<Value, String> {
     let Some(seconds) = seconds else {
         return Ok(Value::Null);
     };
-    let moment = DateTime::from_timestamp(seconds, nanos).ok_or("a moment is out of range")?;
+    let time = DateTime::from_timestamp(seconds, nanos).ok_or("a time is out of range")?;
     let digits = if micro {
         SecondsFormat::Micros
     } else {
         SecondsFormat::Secs
     };
-    Ok(moment.to_rfc3339_opts(digits, true).into())
+    Ok(time.to_rfc3339_opts(digits, true).into())
 }
 
-fn decode_value(kind: &str, wire: Wire<'_>, level: usize) -> Result<Value, String> {
+fn decode_value(kind: &str, wire: Wire<'_>, depth: usize) -> Result<Value, String> {
     match (kind, wire) {
         ("string", Wire::Bytes(text)) => match std::str::from_utf8(text) {
             Ok(text) => Ok(text.into()),
@@ -212,7 +212,7 @@ fn decode_value(kind: &str, wire: Wire<'_>, level: usize) -> Result<Value, Strin
         ("int64", Wire::Number(number)) => Ok((number as i64).into()),
         ("uint32" | "uint64", Wire::Number(number)) => Ok(number.into()),
         ("double", Wire::Fixed(bits)) => Ok(f64::from_bits(bits).into()),
-        (message, Wire::Bytes(bytes)) => decode_message(message, bytes, level + 1),
+        (message, Wire::Bytes(bytes)) => decode_message(message, bytes, depth + 1),
         (kind, _) => Err(format!("a value of type {kind} is written in another form")),
     }
 }

@@ -94,7 +94,7 @@ impl<'a> Compiler<'a> {
         let text = |name: &str| node.get(name).and_then(Value::as_str);
         let mut schema = Schema {
             kind: text("type")
-                .map(|name| kind(name).ok_or_else(|| fail(format!("unknown type {name:?}"))))
+                .map(|name| name.parse().map_err(|_| fail(format!("unknown type {name:?}"))))
                 .transpose()?,
             nullable: flag("nullable"),
             int_or_string: flag("x-kubernetes-int-or-string") || text("format") == Some("int-or-string"),
@@ -237,18 +237,6 @@ fn texts(value: Option<&Value>) -> Vec<String> {
         .flatten()
         .filter_map(Value::as_str);
     texts.map(str::to_owned).collect()
-}
-
-fn kind(name: &str) -> Option<Type> {
-    let kinds = [
-        Type::Object,
-        Type::Array,
-        Type::String,
-        Type::Integer,
-        Type::Number,
-        Type::Boolean,
-    ];
-    kinds.into_iter().find(|kind| kind.name() == name)
 }
 
 fn list_type(node: &Map<String, Value>) -> ListType {

@@ -7,33 +7,22 @@ use kube_cel::CompiledSchema;
 use regex::Regex;
 use serde_json::Value;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The JSON type of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Type {
-    /// `object`
     Object,
-    /// `array`
     Array,
-    /// `string`
     String,
-    /// `integer`
     Integer,
-    /// `number`
     Number,
-    /// `boolean`
     Boolean,
 }
 
 impl Type {
     /// The name in schemas.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Object => "object",
-            Self::Array => "array",
-            Self::String => "string",
-            Self::Integer => "integer",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-        }
+        self.into()
     }
 }
 

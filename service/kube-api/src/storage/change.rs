@@ -8,7 +8,8 @@ use super::records::{Key, Revision};
 use crate::object;
 
 /// The type of a watch event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "UPPERCASE")]
 pub enum ChangeKind {
     Added,
     Modified,
@@ -18,20 +19,7 @@ pub enum ChangeKind {
 impl ChangeKind {
     /// `type` in watch events, and the column `change` of the database.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Added => "ADDED",
-            Self::Modified => "MODIFIED",
-            Self::Deleted => "DELETED",
-        }
-    }
-
-    /// The reverse of [`ChangeKind::name`]; unknown names count as modifications.
-    pub fn named(name: &str) -> Self {
-        match name {
-            "ADDED" => Self::Added,
-            "DELETED" => Self::Deleted,
-            _ => Self::Modified,
-        }
+        self.into()
     }
 }
 

@@ -39,7 +39,10 @@ pub fn change(row: &AnyRow) -> Result<Change, sqlx::Error> {
         revision,
         document,
     } = stored(row, &resource)?;
-    let kind = ChangeKind::named(&row.try_get::<String, _>(5)?);
+    let kind = row
+        .try_get::<String, _>(5)?
+        .parse()
+        .unwrap_or(ChangeKind::Modified);
     let previous = row.try_get::<Option<String>, _>(6)?.map(Into::into);
     Ok(Change::new(revision, kind, key, document, previous))
 }

@@ -59,7 +59,8 @@ impl Server {
             Form::Json => {
                 let patch: Value = serde_json::from_slice(bytes)
                     .map_err(|error| ApiError::bad_request(format!("error decoding patch: {error}")))?;
-                let patch: Patch = serde_json::from_value(patch).map_err(|_| ApiError::unfitting_patch())?;
+                let patch: Patch =
+                    serde_json::from_value(patch).map_err(|_| ApiError::inapplicable_patch())?;
                 self.change(request, |existing| patched(request, existing, &patch))
                     .await
             }
@@ -68,7 +69,7 @@ impl Server {
                 self.change(request, |existing| {
                     let mut object = existing.clone();
                     json_patch::merge(&mut object, &patch);
-                    unmanaged(request, object, existing)
+                    kept_identity(request, object, existing)
                 })
                 .await
             }
@@ -77,7 +78,7 @@ impl Server {
                 self.change(request, |existing| {
                     let object = strategic::merged(&request.resource.schema, existing, &patch)
                         .map_err(ApiError::bad_request)?;
-                    unmanaged(request, object, existing)
+                    kept_identity(request, object, existing)
                 })
                 .await
             }
@@ -104,10 +105,10 @@ fn patched(request: &RequestInfo, existing: &Value, patch: &Patch) -> Result<Val
         // A Kubernetes API server does not name the failed operation, either.
         json_patch::patch(&mut object, std::slice::from_ref(operation)).map_err(|error| {
             tracing::debug!(%error, "a JSON patch does not fit");
-            ApiError::unfitting_patch()
+            ApiError::inapplicable_patch()
         })?;
     }
-    unmanaged(request, object, existing)
+    kept_identity(request, object, existing)
 }
 
 /// To test a member for null means that it is null or missing: Kubernetes reads RFC 6902 so, and clients add
@@ -127,7 +128,7 @@ fn is_test_of_absence(object: &Value, operation: &PatchOperation) -> bool {
 }
 
 /// A patch may leave out `resourceVersion`, and may not change the uid.
-fn unmanaged(request: &RequestInfo, mut object: Value, existing: &Value) -> Result<Value> {
+fn kept_identity(request: &RequestInfo, mut object: Value, existing: &Value) -> Result<Value> {
     if object::resource_version(&object).is_empty() {
         let revision = object::resource_version(existing).to_owned();
         object::metadata_mut(&mut object).insert("resourceVersion".into(), revision.into());
