@@ -95,14 +95,14 @@ mod cases {
         world.post(BOOKS, a_book("a", 10)).await;
         let books = world.books();
         let status = json!({"apiVersion": "library.example.com/v1", "kind": "Book", "metadata": {"name": "a"}, "status": {"readers": 2}});
-        books
-            .patch_status(
-                "a",
-                &PatchParams::apply("controller").force(),
-                &Patch::Apply(&status),
-            )
-            .await
-            .unwrap();
+        let parameters = PatchParams::apply("controller").force();
+        let apply = async || {
+            books
+                .patch_status("a", &parameters, &Patch::Apply(&status))
+                .await
+                .unwrap()
+        };
+        apply().await;
         let object = world.get(&format!("{BOOKS}/a")).await;
         assert_eq!(
             (&object["status"], &object["spec"]["pages"]),
@@ -113,14 +113,7 @@ mod cases {
             (&entry["subresource"], &entry["fieldsV1"]),
             (&json!("status"), &json!({"f:status": {"f:readers": {}}}))
         );
-        books
-            .patch_status(
-                "a",
-                &PatchParams::apply("controller").force(),
-                &Patch::Apply(&status),
-            )
-            .await
-            .unwrap();
+        apply().await;
         assert_eq!(world.get(&format!("{BOOKS}/a")).await, object);
     }
 }

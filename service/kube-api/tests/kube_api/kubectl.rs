@@ -1,4 +1,4 @@
-//! What people type, by the real `kubectl`, on this API and on a real server.
+//! Commands of the real `kubectl`, on this API and on a real server.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -16,7 +16,7 @@ on_each_server! {
     kubectl_does_what_people_type,
 }
 
-/// Where these tests put their objects.
+/// The namespace of these tests' objects.
 const NAMESPACE: &str = "typed";
 
 /// `kubectl` for one server.
@@ -126,20 +126,13 @@ async fn creates_and_gets(kubectl: &Kubectl) {
             .await,
         "10"
     );
-    assert_eq!(
-        kubectl
-            .run(&["get", "books", "-l", "size=small", "-o", "name"])
-            .await
-            .trim(),
-        "book.library.example.com/a"
-    );
-    assert_eq!(
-        kubectl
-            .run(&["get", "books", "-l", "size=large", "-o", "name"])
-            .await
-            .trim(),
-        ""
-    );
+    for (size, expected) in [("small", "book.library.example.com/a"), ("large", "")] {
+        let selector = format!("size={size}");
+        let names = kubectl
+            .run(&["get", "books", "-l", &selector, "-o", "name"])
+            .await;
+        assert_eq!(names.trim(), expected);
+    }
     assert!(
         kubectl
             .run(&["get", "books", "--field-selector", "metadata.name=a"])

@@ -1,15 +1,14 @@
-//! What a real server answers to wrong and late questions, this one answers too.
+//! Compares answers to wrong and late requests with those of a real server.
 
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use http::Request;
-use http_body_util::BodyExt as _;
 use muster_kube_api::Database;
 use muster_tests::process::output_within;
 use serde_json::{Value, json};
 
+use crate::http::Events;
 use crate::peers::Peer;
 use crate::world::a_book;
 
@@ -35,9 +34,9 @@ async fn wrong_questions_get_the_same_answers() {
     );
 }
 
-/// The same questions about versions that are forgotten: code, reason, and how a watch is told.
+/// Requests for compacted revisions: code, reason, and the event of a watch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forgotten_versions_are_told_alike() {
+async fn compacted_revisions_are_answered_alike() {
     let real = about_the_past(&Peer::forgetful().await).await;
     for database in [Database::Sqlite, Database::Postgres] {
         assert_eq!(
@@ -95,30 +94,27 @@ async fn about_the_past(peer: &Peer) -> Value {
     })
 }
 
-/// Status, type of the first event, and what it says when it is an error.
+/// Status, type of the first event, and its code and reason when it is an error.
 async fn first_of_watch(peer: &Peer, path: &str) -> Value {
-    let request = Request::get(path).body(Vec::new().into()).unwrap();
-    let answer = peer.client.send(request).await.unwrap();
-    let status = answer.status().as_u16();
-    let mut lines = Lines::of(answer.into_body());
-    let event = lines.next().await.unwrap_or_default();
+    let mut events = Events::open(&peer.client, path).await;
+    let event = events.next().await.unwrap_or_default();
     json!([
-        status,
+        events.status.as_u16(),
         event["type"],
         event["object"]["code"],
         event["object"]["reason"]
     ])
 }
 
-/// A watcher that stops reading while 45 MB of changes pile up. A real server ends such a watch; whoever goes
-/// on from the last version seen misses nothing. Here the watch waits.
+/// A watcher that stops reading while 45 MB of changes pile up. A real server ends such a watch; a client
+/// that goes on from the last version seen misses nothing. Here the watch waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_falls_behind_misses_nothing() {
+async fn a_slow_watcher_misses_nothing() {
     for peer in [Peer::real().await, Peer::built_in(Database::Sqlite).await] {
         let books = peer.shelf("behind").await;
         let (_, list) = peer.ask("GET", &books, &Value::Null).await;
         let start = text(&list["metadata"]["resourceVersion"]);
-        let mut watch = Lines::open(&peer, &books, &start).await;
+        let mut events = watch(&peer, &books, &start).await;
         const COUNT: usize = 150;
         let long = "x".repeat(300 << 10);
         for index in 0..COUNT {
@@ -129,7 +125,7 @@ async fn who_falls_behind_misses_nothing() {
         }
         let (mut names, mut last, mut watches) = (Vec::new(), start, 1);
         while names.len() < COUNT {
-            let next = tokio::time::timeout(Duration::from_secs(60), watch.next());
+            let next = tokio::time::timeout(Duration::from_secs(60), events.next());
             match next.await.expect("something in time") {
                 Some(event) => {
                     assert_eq!(event["type"], "ADDED", "{}: {event}", peer.name);
@@ -138,8 +134,8 @@ async fn who_falls_behind_misses_nothing() {
                 }
                 None => {
                     watches += 1;
-                    assert!(watches <= COUNT, "{}: watches end and tell nothing", peer.name);
-                    watch = Lines::open(&peer, &books, &last).await;
+                    assert!(watches <= COUNT, "{}: watches end without an event", peer.name);
+                    events = watch(&peer, &books, &last).await;
                 }
             }
         }
@@ -149,41 +145,11 @@ async fn who_falls_behind_misses_nothing() {
     }
 }
 
-/// The events of a watch, read when asked for.
-struct Lines {
-    body: kube::client::Body,
-    rest: Vec<u8>,
-}
-
-impl Lines {
-    fn of(body: kube::client::Body) -> Self {
-        Self {
-            body,
-            rest: Vec::new(),
-        }
-    }
-
-    async fn open(peer: &Peer, books: &str, revision: &str) -> Self {
-        let path = format!("{books}?watch=true&resourceVersion={revision}");
-        let request = Request::get(path).body(Vec::new().into()).unwrap();
-        let answer = peer.client.send(request).await.unwrap();
-        assert_eq!(answer.status(), 200, "{}", peer.name);
-        Self::of(answer.into_body())
-    }
-
-    /// The next event; nothing at the end, also when the connection breaks in the middle of a line.
-    async fn next(&mut self) -> Option<Value> {
-        loop {
-            if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.rest.drain(..=end).collect();
-                return Some(serde_json::from_slice(&line).unwrap());
-            }
-            let frame = self.body.frame().await?.ok()?;
-            if let Ok(data) = frame.into_data() {
-                self.rest.extend_from_slice(&data);
-            }
-        }
-    }
+async fn watch(peer: &Peer, books: &str, revision: &str) -> Events {
+    let path = format!("{books}?watch=true&resourceVersion={revision}");
+    let events = Events::open(&peer.client, &path).await;
+    assert_eq!(events.status, 200, "{}", peer.name);
+    events
 }
 
 fn text(value: &Value) -> String {

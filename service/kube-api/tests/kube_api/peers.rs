@@ -4,16 +4,17 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use http::{Request, StatusCode};
-use http_body_util::BodyExt as _;
+use http::StatusCode;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use muster_kube_api::{Authority, Caller, Credentials, Database, Tokens, kubeconfig, write_private};
+use muster_kube_api::{Authority, Caller, Credentials, Database, KubeApi, Tokens, kubeconfig, write_private};
 use muster_tests::kube::{ControlPlane, Settings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::http::send;
 use crate::world::{World, crd};
 
 const TOKEN: &str = "token-of-the-administrator";
@@ -46,16 +47,7 @@ impl Peer {
         let world = World::new(database).await;
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::open(folder.path()).unwrap();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("https://{}", listener.local_addr().unwrap());
-        let stop = CancellationToken::new();
-        let (api, tls, stopping) = (
-            world.api.clone(),
-            authority.server_config(&[]).unwrap(),
-            stop.clone(),
-        );
-        let tokens = Tokens::default().with(TOKEN, Caller::administrator());
-        tokio::spawn(async move { api.listen(listener, tls, tokens, stopping).await });
+        let (url, stop, _) = listen(&world.api, &authority, TOKEN);
         let identity = authority.client(&Caller::administrator()).unwrap();
         let path = folder.path().join("kubeconfig");
         let text = kubeconfig(
@@ -84,7 +76,7 @@ impl Peer {
         Self::of(tokio::task::block_in_place(ControlPlane::shared)).await
     }
 
-    /// A real server of one's own that forgets replaced versions after a second or two.
+    /// A real server that compacts replaced versions after a second or two.
     pub async fn forgetful() -> Self {
         let settings = Settings::default().without_controllers();
         let settings = settings.server_argument("--etcd-compaction-interval=1s");
@@ -127,7 +119,7 @@ impl Peer {
             .await;
         assert!([201, 409].contains(&status.as_u16()), "{body}");
         let books = format!("/apis/library.example.com/v1/namespaces/{namespace}/books");
-        // A real server serves a new resource a moment after it says so.
+        // A real server serves a new resource shortly after it is established.
         self.await_that("the namespace's books", async || {
             let (status, _) = self.ask("GET", &books, &Value::Null).await;
             status.is_success().then_some(())
@@ -146,21 +138,11 @@ impl Peer {
             Value::Null => Vec::new(),
             body => body.to_string().into_bytes(),
         };
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", form);
-        let answer = self
-            .client
-            .send(request.body(bytes.into()).unwrap())
-            .await
-            .unwrap();
-        let status = answer.status();
-        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
-        (status, serde_json::from_slice(&bytes).unwrap_or_default())
+        let answer = send(&self.client, method, path, &[("content-type", form)], bytes).await;
+        (answer.status, answer.body)
     }
 
-    /// Lets the server forget what was replaced: now, or (a real one) in a moment.
+    /// Compacts replaced versions. A real server does it by itself within seconds.
     pub async fn forget(&self) {
         if let Server::BuiltIn { world, .. } = &self.server {
             world.api.compact().await.unwrap();
@@ -168,10 +150,10 @@ impl Peer {
     }
 
     /// Asks until there is an answer.
-    pub async fn await_that<T>(&self, what: &str, look: impl AsyncFn() -> Option<T>) -> T {
+    pub async fn await_that<T>(&self, what: &str, check: impl AsyncFn() -> Option<T>) -> T {
         let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(60);
         loop {
-            if let Some(seen) = look().await {
+            if let Some(seen) = check().await {
                 return seen;
             }
             assert!(
@@ -189,6 +171,24 @@ impl Peer {
         fs::copy(&self.kubeconfig, &path).unwrap();
         path
     }
+}
+
+/// Serves an API over TLS, with a token of the administrator. Returns the URL, and how to stop.
+pub fn listen(
+    api: &KubeApi,
+    authority: &Authority,
+    token: &str,
+) -> (String, CancellationToken, JoinHandle<std::io::Result<()>>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    let stop = CancellationToken::new();
+    let (api, tls) = (api.clone(), authority.server_config(&[]).unwrap());
+    let (tokens, stopping) = (
+        Tokens::default().with(token, Caller::administrator()),
+        stop.clone(),
+    );
+    let serving = tokio::spawn(async move { api.listen(listener, tls, tokens, stopping).await });
+    (url, stop, serving)
 }
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

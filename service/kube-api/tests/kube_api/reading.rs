@@ -2,7 +2,7 @@
 
 on_both! {
     lists_are_selected_by_labels_and_fields,
-    a_paged_list_is_of_one_moment,
+    a_paged_list_is_of_one_revision,
     a_continued_list_expires_with_its_revision,
     tables_have_the_columns_of_the_crd,
     discovery_names_every_resource,
@@ -11,10 +11,10 @@ on_both! {
 }
 
 mod cases {
-    use http::{Request, StatusCode};
+    use http::StatusCode;
     use serde_json::{Value, json};
-    use tower::ServiceExt as _;
 
+    use crate::http::send;
     use crate::world::{BOOKS, World, a_book};
 
     fn names(list: &Value) -> Vec<&str> {
@@ -27,16 +27,8 @@ mod cases {
     }
 
     async fn accepting(world: &World, path: &str, accept: &str) -> (StatusCode, Value) {
-        let request = Request::get(path)
-            .header("accept", accept)
-            .body(axum::body::Body::empty())
-            .unwrap();
-        let response = world.api.service().oneshot(request).await.unwrap();
-        let status = response.status();
-        let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
-            .await
-            .unwrap();
-        (status, serde_json::from_slice(&bytes).unwrap())
+        let answer = send(&world.client, "GET", path, &[("accept", accept)], "").await;
+        (answer.status, answer.body)
     }
 
     pub async fn lists_are_selected_by_labels_and_fields(world: World) {
@@ -99,7 +91,7 @@ mod cases {
         );
     }
 
-    pub async fn a_paged_list_is_of_one_moment(world: World) {
+    pub async fn a_paged_list_is_of_one_revision(world: World) {
         for index in 0..7 {
             world
                 .post(

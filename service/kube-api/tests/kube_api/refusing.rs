@@ -1,4 +1,4 @@
-//! What is refused, with the code and reason of a Kubernetes API server.
+//! Requests that are refused, with the code and reason of a Kubernetes API server.
 
 on_both! {
     requests_that_break_rules_are_refused,
@@ -9,10 +9,10 @@ on_both! {
 }
 
 mod cases {
-    use http::{Request, StatusCode};
+    use http::StatusCode;
     use serde_json::{Value, json};
-    use tower::ServiceExt as _;
 
+    use crate::http::send;
     use crate::world::{BOOKS, World, a_book};
 
     pub async fn requests_that_break_rules_are_refused(world: World) {
@@ -205,26 +205,21 @@ mod cases {
              the latest version and try again"
         );
         // The same inside a patch.
-        let patch = json!({"metadata": {"resourceVersion": old["metadata"]["resourceVersion"]}, "spec": {"pages": 4}});
-        let (status, _) = world
-            .send(
-                "PATCH",
-                &format!("{BOOKS}/a"),
-                "application/merge-patch+json",
-                patch.to_string(),
-            )
-            .await;
-        assert_eq!(status, StatusCode::CONFLICT);
-        let patch = json!({"metadata": {"uid": "other"}, "spec": {"pages": 4}});
-        let (status, _) = world
-            .send(
-                "PATCH",
-                &format!("{BOOKS}/a"),
-                "application/merge-patch+json",
-                patch.to_string(),
-            )
-            .await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+        let metadata = [
+            (
+                json!({"resourceVersion": old["metadata"]["resourceVersion"]}),
+                StatusCode::CONFLICT,
+            ),
+            (json!({"uid": "other"}), StatusCode::UNPROCESSABLE_ENTITY),
+        ];
+        for (metadata, expected) in metadata {
+            let patch = json!({"metadata": metadata, "spec": {"pages": 4}}).to_string();
+            let path = format!("{BOOKS}/a");
+            let (status, _) = world
+                .send("PATCH", &path, "application/merge-patch+json", patch)
+                .await;
+            assert_eq!(status, expected);
+        }
     }
 
     pub async fn unknown_fields_are_refused_warned_of_or_dropped(world: World) {
@@ -247,11 +242,10 @@ mod cases {
             code == 400 && message.ends_with(r#"unknown field "metadata.colour""#),
             "{message}"
         );
-        let request = Request::post(BOOKS).header("content-type", "application/json");
-        let request = request.body(axum::body::Body::from(object.to_string())).unwrap();
-        let response = world.api.service().oneshot(request).await.unwrap();
+        let headers = [("content-type", "application/json")];
+        let answer = send(&world.client, "POST", BOOKS, &headers, object.to_string()).await;
         assert_eq!(
-            response.headers()["warning"],
+            answer.headers["warning"],
             r#"299 - "unknown field \"spec.weight\"""#
         );
         assert_eq!(world.get(&format!("{BOOKS}/a")).await["spec"].get("weight"), None);

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use muster_kube_api::{Authority, Caller, Credentials, Database, Tokens, kubeconfig, write_private};
-use tokio_util::sync::CancellationToken;
+use muster_kube_api::{Authority, Caller, Credentials, Database, kubeconfig, write_private};
 
 use crate::kubectl::Kubectl;
+use crate::peers::listen;
 use crate::world::World;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -17,12 +17,7 @@ async fn a_kubeconfig_with_a_certificate_or_a_token_opens_the_api_and_nothing_el
     // The same after a restart.
     let again = Authority::open(folder.path()).unwrap();
     assert_eq!(authority.certificate_pem(), again.certificate_pem());
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let server = format!("https://{}", listener.local_addr().unwrap());
-    let stop = CancellationToken::new();
-    let (api, tls, stopping) = (world.api.clone(), again.server_config(&[]).unwrap(), stop.clone());
-    let tokens = Tokens::default().with("a-token", Caller::administrator());
-    let serving = tokio::spawn(async move { api.listen(listener, tls, tokens, stopping).await });
+    let (server, stop, serving) = listen(&world.api, &again, "a-token");
     let identity = authority.client(&Caller::administrator()).unwrap();
     let stranger = authority
         .client(&Caller {

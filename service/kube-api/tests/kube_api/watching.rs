@@ -4,52 +4,38 @@ on_both! {
     a_watcher_sees_what_is_there_and_what_changes,
     a_selected_watch_sees_objects_come_and_go,
     a_streaming_list_ends_with_a_bookmark,
-    an_expired_version_is_told_in_the_stream,
+    an_expired_version_is_reported_in_the_stream,
     a_watch_that_is_far_behind_reads_on_from_the_database,
     a_watch_ends_after_its_time,
     changes_of_another_replica_are_seen,
 }
 
 mod cases {
-    use std::pin::Pin;
     use std::time::Duration;
 
-    use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
-    use http::Request;
+    use futures_util::TryStreamExt as _;
     use kube::runtime::{WatchStreamExt as _, reflector, watcher};
     use muster_kube_api::KubeApi;
     use serde_json::{Value, json};
-    use tower::ServiceExt as _;
 
-    use crate::world::{BOOKS, World, a_book, book};
+    use crate::http::Events;
+    use crate::world::{BOOKS, World, a_book, book, client};
 
-    type Lines = Pin<Box<dyn Stream<Item = Value> + Send>>;
-
-    /// The events of a watch.
-    async fn watch(api: &KubeApi, path: &str) -> Lines {
-        let request = Request::get(path).body(axum::body::Body::empty()).unwrap();
-        let response = api.service().oneshot(request).await.unwrap();
-        assert_eq!(response.status(), 200);
-        let chunks = response.into_body().into_data_stream();
-        let lines = chunks.flat_map(|chunk| {
-            let text = String::from_utf8(chunk.unwrap().to_vec()).unwrap();
-            let lines: Vec<Value> = text
-                .lines()
-                .map(|line| serde_json::from_str(line).unwrap())
-                .collect();
-            futures_util::stream::iter(lines)
-        });
-        Box::pin(lines)
+    /// Opens a watch.
+    async fn watch(api: &KubeApi, path: &str) -> Events {
+        let events = Events::open(&client(api), path).await;
+        assert_eq!(events.status, 200);
+        events
     }
 
     /// The next event: its type and the object's name.
-    async fn next(lines: &mut Lines) -> (String, String) {
-        let event = tokio::time::timeout(Duration::from_secs(20), lines.next())
+    async fn next(events: &mut Events) -> (String, String) {
+        let found = tokio::time::timeout(Duration::from_secs(20), events.next())
             .await
             .expect("an event in time")
             .expect("an event");
-        let name = event["object"]["metadata"]["name"].as_str().unwrap_or_default();
-        (event["type"].as_str().unwrap().to_owned(), name.to_owned())
+        let name = found["object"]["metadata"]["name"].as_str().unwrap_or_default();
+        (found["type"].as_str().unwrap().to_owned(), name.to_owned())
     }
 
     fn event(kind: &str, name: &str) -> (String, String) {
@@ -98,29 +84,29 @@ mod cases {
 
     pub async fn a_selected_watch_sees_objects_come_and_go(world: World) {
         world.post(BOOKS, a_book("a", 1)).await;
-        let mut lines = watch(
+        let mut events = watch(
             &world.api,
             &format!("{BOOKS}?watch=true&labelSelector=size%3Dlarge"),
         )
         .await;
         let relabel = |size: &'static str| json!({"metadata": {"labels": {"size": size}}});
         world.merge(&format!("{BOOKS}/a"), relabel("large")).await;
-        assert_eq!(next(&mut lines).await, event("ADDED", "a"));
+        assert_eq!(next(&mut events).await, event("ADDED", "a"));
         world
             .merge(&format!("{BOOKS}/a"), json!({"spec": {"pages": 7}}))
             .await;
-        assert_eq!(next(&mut lines).await, event("MODIFIED", "a"));
+        assert_eq!(next(&mut events).await, event("MODIFIED", "a"));
         world.merge(&format!("{BOOKS}/a"), relabel("small")).await;
-        assert_eq!(next(&mut lines).await, event("DELETED", "a"));
+        assert_eq!(next(&mut events).await, event("DELETED", "a"));
         world
             .merge(&format!("{BOOKS}/a"), json!({"spec": {"pages": 8}}))
             .await;
         world.post(BOOKS, a_book("b", 200)).await;
-        assert_eq!(next(&mut lines).await, event("ADDED", "b"));
+        assert_eq!(next(&mut events).await, event("ADDED", "b"));
         world
             .send("DELETE", &format!("{BOOKS}/b"), "application/json", "")
             .await;
-        assert_eq!(next(&mut lines).await, event("DELETED", "b"));
+        assert_eq!(next(&mut events).await, event("DELETED", "b"));
     }
 
     pub async fn a_streaming_list_ends_with_a_bookmark(world: World) {
@@ -129,19 +115,19 @@ mod cases {
         }
         let query =
             "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
-        let mut lines = watch(&world.api, &format!("{BOOKS}?{query}")).await;
+        let mut events = watch(&world.api, &format!("{BOOKS}?{query}")).await;
         assert_eq!(
-            (next(&mut lines).await, next(&mut lines).await),
+            (next(&mut events).await, next(&mut events).await),
             (event("ADDED", "a"), event("ADDED", "b"))
         );
-        let bookmark = lines.next().await.unwrap();
+        let bookmark = events.next().await.unwrap();
         assert_eq!(bookmark["type"], "BOOKMARK");
         assert_eq!(
             bookmark["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"],
             "true"
         );
         world.post(BOOKS, a_book("c", 1)).await;
-        assert_eq!(next(&mut lines).await, event("ADDED", "c"));
+        assert_eq!(next(&mut events).await, event("ADDED", "c"));
         let (code, reason, _) = world
             .refused(
                 "GET",
@@ -152,7 +138,7 @@ mod cases {
         assert_eq!((code, reason.as_str()), (422, "Invalid"));
     }
 
-    pub async fn an_expired_version_is_told_in_the_stream(world: World) {
+    pub async fn an_expired_version_is_reported_in_the_stream(world: World) {
         let old = world.post(BOOKS, a_book("a", 1)).await["metadata"]["resourceVersion"]
             .as_str()
             .unwrap()
@@ -166,14 +152,18 @@ mod cases {
         let compacted = world.api.compact().await.unwrap();
         // This replica has none of it in memory.
         let fresh = world.another().await;
-        let mut lines = watch(&fresh, &format!("{BOOKS}?watch=true&resourceVersion={old}")).await;
-        let told = lines.next().await.unwrap();
+        let mut events = watch(&fresh, &format!("{BOOKS}?watch=true&resourceVersion={old}")).await;
+        let found = events.next().await.unwrap();
         assert_eq!(
-            (&told["type"], &told["object"]["code"], &told["object"]["reason"]),
+            (
+                &found["type"],
+                &found["object"]["code"],
+                &found["object"]["reason"]
+            ),
             (&json!("ERROR"), &json!(410), &json!("Expired"))
         );
-        assert!(lines.next().await.is_none());
-        let mut lines = watch(&fresh, &format!("{BOOKS}?watch=true&resourceVersion={compacted}")).await;
+        assert!(events.next().await.is_none());
+        let mut events = watch(&fresh, &format!("{BOOKS}?watch=true&resourceVersion={compacted}")).await;
         let (status, body) = crate::world::send(
             &fresh,
             "POST",
@@ -183,7 +173,7 @@ mod cases {
         )
         .await;
         assert_eq!(status, 201, "{body}");
-        assert_eq!(next(&mut lines).await, event("ADDED", "b"));
+        assert_eq!(next(&mut events).await, event("ADDED", "b"));
     }
 
     pub async fn a_watch_that_is_far_behind_reads_on_from_the_database(world: World) {
@@ -197,28 +187,28 @@ mod cases {
                 .await;
         }
         let fresh = world.another().await;
-        let mut lines = watch(&fresh, &format!("{BOOKS}?watch=true&resourceVersion={start}")).await;
+        let mut events = watch(&fresh, &format!("{BOOKS}?watch=true&resourceVersion={start}")).await;
         for pages in 2..6 {
-            let told = tokio::time::timeout(Duration::from_secs(20), lines.next())
+            let found = tokio::time::timeout(Duration::from_secs(20), events.next())
                 .await
                 .unwrap()
                 .unwrap();
             assert_eq!(
-                (&told["type"], &told["object"]["spec"]["pages"]),
+                (&found["type"], &found["object"]["spec"]["pages"]),
                 (&json!("MODIFIED"), &json!(pages))
             );
         }
     }
 
     pub async fn a_watch_ends_after_its_time(world: World) {
-        let mut lines = watch(&world.api, &format!("{BOOKS}?watch=true&timeoutSeconds=1")).await;
-        let end = tokio::time::timeout(Duration::from_secs(20), lines.next())
+        let mut events = watch(&world.api, &format!("{BOOKS}?watch=true&timeoutSeconds=1")).await;
+        let end = tokio::time::timeout(Duration::from_secs(20), events.next())
             .await
             .expect("the watch ends");
         assert!(end.is_none());
-        let mut lines = watch(&world.api, &format!("{BOOKS}?watch=true")).await;
+        let mut events = watch(&world.api, &format!("{BOOKS}?watch=true")).await;
         world.api.stop();
-        let end = tokio::time::timeout(Duration::from_secs(20), lines.next())
+        let end = tokio::time::timeout(Duration::from_secs(20), events.next())
             .await
             .expect("the watch ends");
         assert!(end.is_none());
@@ -230,7 +220,7 @@ mod cases {
             return;
         }
         let other = world.another().await;
-        let mut lines = watch(&world.api, &format!("{BOOKS}?watch=true")).await;
+        let mut events = watch(&world.api, &format!("{BOOKS}?watch=true")).await;
         let (status, body) = crate::world::send(
             &other,
             "POST",
@@ -240,10 +230,10 @@ mod cases {
         )
         .await;
         assert_eq!(status, 201, "{body}");
-        assert_eq!(next(&mut lines).await, event("ADDED", "a"));
+        assert_eq!(next(&mut events).await, event("ADDED", "a"));
         world
             .merge(&format!("{BOOKS}/a"), json!({"spec": {"pages": 3}}))
             .await;
-        assert_eq!(next(&mut lines).await, event("MODIFIED", "a"));
+        assert_eq!(next(&mut events).await, event("MODIFIED", "a"));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, StatusCode};
+use ::http::StatusCode;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use muster_kube_api::{Database, KubeApi, SqlStorage};
@@ -11,7 +11,8 @@ use muster_store::Store;
 use muster_tests::postgres::Postgres;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tower::ServiceExt as _;
+
+use crate::http;
 
 /// The API and what keeps it alive.
 pub struct World {
@@ -23,7 +24,7 @@ pub struct World {
     _cluster: Option<Arc<Postgres>>,
 }
 
-/// Where tests put their objects.
+/// The namespace of the tests' objects.
 pub const NAMESPACE: &str = "shelf";
 
 impl World {
@@ -44,7 +45,7 @@ impl World {
         };
         let store = Store::open(&url).await.unwrap();
         let api = open(&store, database).await;
-        let client = Client::new(api.service(), "default");
+        let client = client(&api);
         let world = Self {
             api,
             client,
@@ -110,7 +111,7 @@ impl World {
         body
     }
 
-    /// What a refused request is answered: code, reason, message.
+    /// Sends a request that must fail; returns code, reason and message.
     pub async fn refused(&self, method: &str, path: &str, body: Value) -> (u16, String, String) {
         let (status, body) = self
             .send(method, path, "application/json", body.to_string())
@@ -151,20 +152,13 @@ pub async fn send(
     media_type: &str,
     body: Vec<u8>,
 ) -> (StatusCode, Value) {
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("content-type", media_type)
-        .header("user-agent", "tests/1")
-        .body(axum::body::Body::from(body))
-        .unwrap();
-    let response = api.service().oneshot(request).await.unwrap();
-    let status = response.status();
-    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
-        .await
-        .unwrap();
-    let body = serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into());
-    (status, body)
+    let answer = http::send(&client(api), method, path, &[("content-type", media_type)], body).await;
+    (answer.status, answer.body)
+}
+
+/// A client of an API in this process.
+pub fn client(api: &KubeApi) -> Client {
+    Client::new(api.service(), "default")
 }
 
 pub const BOOKS: &str = "/apis/library.example.com/v1/namespaces/shelf/books";
