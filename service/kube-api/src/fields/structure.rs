@@ -125,54 +125,22 @@ fn compare_values(
     if old == new {
         return;
     }
-    let both_empty = is_empty(old) && is_empty(new);
+    let has_content = !is_empty(old) || !is_empty(new);
     let old_parts = old.map(|old| parts(schema, old));
     let new_parts = new.map(|new| parts(schema, new));
     match (old_parts, new_parts) {
-        (Some(Parts::Members(_)) | None, Some(Parts::Members(_)) | None) if !both_empty => {
-            let empty = Map::new();
-            let old_members = old.and_then(Value::as_object).unwrap_or(&empty);
-            let new_members = new.and_then(Value::as_object).unwrap_or(&empty);
-            for name in old_members
-                .keys()
-                .chain(new_members.keys().filter(|name| !old_members.contains_key(*name)))
-            {
-                path.push(format!("f:{name}"));
-                compare_values(
-                    member_schema(schema, name),
-                    old_members.get(name),
-                    new_members.get(name),
-                    path,
-                    out,
-                );
-                path.pop();
-            }
+        (Some(Parts::Members(_)) | None, Some(Parts::Members(_)) | None) if has_content => {
+            compare_members(schema, old, new, path, out);
             container_itself(old, new, path, out);
         }
         (old_parts @ (Some(Parts::Elements(_)) | None), new_parts @ (Some(Parts::Elements(_)) | None))
-            if !both_empty =>
+            if has_content =>
         {
             let elements = |parts| match parts {
                 Some(Parts::Elements(elements)) => elements,
                 _ => Vec::new(),
             };
-            let (old_elements, new_elements) = (elements(old_parts), elements(new_parts));
-            let find = |elements: &[(Step, &'_ Value)], step: &str| {
-                elements.iter().position(|(each, _)| each == step)
-            };
-            for (step, element) in &old_elements {
-                let counterpart = find(&new_elements, step).map(|index| new_elements[index].1);
-                path.push(step.clone());
-                compare_values(element_schema(schema), Some(element), counterpart, path, out);
-                path.pop();
-            }
-            for (step, element) in &new_elements {
-                if find(&old_elements, step).is_none() {
-                    path.push(step.clone());
-                    compare_values(element_schema(schema), None, Some(element), path, out);
-                    path.pop();
-                }
-            }
+            compare_elements(schema, &elements(old_parts), &elements(new_parts), path, out);
             container_itself(old, new, path, out);
         }
         _ => match (old, new) {
@@ -180,6 +148,53 @@ fn compare_values(
             (_, None) => out.removed.insert(path),
             _ => out.modified.insert(path),
         },
+    }
+}
+
+fn compare_members(
+    schema: &Schema,
+    old: Option<&Value>,
+    new: Option<&Value>,
+    path: &mut Vec<Step>,
+    out: &mut Comparison,
+) {
+    let empty = Map::new();
+    let old = old.and_then(Value::as_object).unwrap_or(&empty);
+    let new = new.and_then(Value::as_object).unwrap_or(&empty);
+    let only_new = new.keys().filter(|name| !old.contains_key(*name));
+    for name in old.keys().chain(only_new) {
+        path.push(format!("f:{name}"));
+        compare_values(
+            member_schema(schema, name),
+            old.get(name),
+            new.get(name),
+            path,
+            out,
+        );
+        path.pop();
+    }
+}
+
+fn compare_elements(
+    schema: &Schema,
+    old: &[(Step, &Value)],
+    new: &[(Step, &Value)],
+    path: &mut Vec<Step>,
+    out: &mut Comparison,
+) {
+    let find = |elements: &[(Step, &Value)], step: &str| elements.iter().position(|(each, _)| each == step);
+    for (step, element) in old {
+        let counterpart = find(new, step).map(|index| new[index].1);
+        path.push(step.clone());
+        compare_values(element_schema(schema), Some(element), counterpart, path, out);
+        path.pop();
+    }
+    for (step, element) in new {
+        if find(old, step).is_none() {
+            path.push(step.clone());
+            compare_values(element_schema(schema), None, Some(element), path, out);
+            path.pop();
+        }
     }
 }
 

@@ -129,14 +129,32 @@ async fn write_rows(
         deletes,
     } = write;
     object::set_resource_version(&mut object, revision);
-    let uid = object::uid(&object).to_owned();
-    let document: Arc<str> = object.to_string().into();
     let kind = match (deletes, expected) {
         (true, _) => ChangeKind::Deleted,
         (false, Expected::Absent) => ChangeKind::Added,
         (false, Expected::At(_)) => ChangeKind::Modified,
     };
-    let before = match expected {
+    let (previous, previous_object) = previous.unzip();
+    let previous = previous.map(|stored| stored.document);
+    let change = Change::new(revision, kind, key, object.to_string().into(), previous)
+        .with_parsed(&object, previous_object.as_ref());
+    insert_version(transaction, &change, expected, object::uid(&object)).await?;
+    set_current(transaction, &change, object::uid(&object)).await?;
+    let old_owners = previous_object.as_ref().map(owner_uids).unwrap_or_default();
+    let new_owners = if deletes { Vec::new() } else { owner_uids(&object) };
+    if old_owners != new_owners {
+        write_owners(transaction, &change.key, &new_owners).await?;
+    }
+    Ok((change, object))
+}
+
+async fn insert_version(
+    transaction: &mut Transaction<'static, Any>,
+    change: &Change,
+    expected: Expected,
+    uid: &str,
+) -> Result<(), sqlx::Error> {
+    let previous = match expected {
         Expected::Absent => 0,
         Expected::At(revision) => revision,
     };
@@ -144,40 +162,43 @@ async fn write_rows(
         "INSERT INTO kube_versions (revision, resource, namespace, name, uid, change, previous, document) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )
-    .bind(revision as i64)
-    .bind(key.resource.to_string())
-    .bind(key.namespace.clone())
-    .bind(key.name.clone())
-    .bind(uid.clone())
-    .bind(kind.name())
-    .bind(before as i64)
-    .bind(document.to_string())
+    .bind(change.revision as i64)
+    .bind(change.key.resource.to_string())
+    .bind(change.key.namespace.clone())
+    .bind(change.key.name.clone())
+    .bind(uid.to_owned())
+    .bind(change.kind.name())
+    .bind(previous as i64)
+    .bind(change.document.to_string())
     .execute(&mut **transaction)
     .await?;
-    let statement = if deletes {
-        "DELETE FROM kube_objects WHERE resource = $1 AND namespace = $2 AND name = $3 AND revision < $4 AND uid = $5"
-    } else {
-        "INSERT INTO kube_objects (resource, namespace, name, revision, uid) VALUES ($1, $2, $3, $4, $5) \
+    Ok(())
+}
+
+/// Points the object's row to its new version, or deletes the row.
+async fn set_current(
+    transaction: &mut Transaction<'static, Any>,
+    change: &Change,
+    uid: &str,
+) -> Result<(), sqlx::Error> {
+    let statement = match change.kind {
+        ChangeKind::Deleted => {
+            "DELETE FROM kube_objects WHERE resource = $1 AND namespace = $2 AND name = $3 AND revision < $4 AND uid = $5"
+        }
+        ChangeKind::Added | ChangeKind::Modified => {
+            "INSERT INTO kube_objects (resource, namespace, name, revision, uid) VALUES ($1, $2, $3, $4, $5) \
              ON CONFLICT (resource, namespace, name) DO UPDATE SET revision = excluded.revision, uid = excluded.uid"
+        }
     };
     sqlx::query(statement)
-        .bind(key.resource.to_string())
-        .bind(key.namespace.clone())
-        .bind(key.name.clone())
-        .bind(revision as i64)
-        .bind(uid)
+        .bind(change.key.resource.to_string())
+        .bind(change.key.namespace.clone())
+        .bind(change.key.name.clone())
+        .bind(change.revision as i64)
+        .bind(uid.to_owned())
         .execute(&mut **transaction)
         .await?;
-    let (previous, previous_object) = previous.unzip();
-    let old_owners = previous_object.as_ref().map(owner_uids).unwrap_or_default();
-    let new_owners = if deletes { Vec::new() } else { owner_uids(&object) };
-    if old_owners != new_owners {
-        write_owners(transaction, &key, &new_owners).await?;
-    }
-    let previous = previous.map(|stored| stored.document);
-    let change =
-        Change::new(revision, kind, key, document, previous).with_parsed(&object, previous_object.as_ref());
-    Ok((change, object))
+    Ok(())
 }
 
 async fn write_owners(

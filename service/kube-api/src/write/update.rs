@@ -9,6 +9,7 @@ use crate::error::{ApiError, FieldError, Result};
 use crate::fields::{Operation, managers};
 use crate::object;
 use crate::request::RequestInfo;
+use crate::schema::apply_defaults;
 use crate::server::Server;
 use crate::strategy::Strategy;
 
@@ -101,11 +102,23 @@ fn content_differs(request: &RequestInfo, old: &Value, new: &Value) -> bool {
     differs(old, new) || differs(new, old)
 }
 
-/// The object that results when `desired` is written over `old`: fields that the client may not change are as
-/// in `old`.
-pub(super) fn prepare_update(request: &RequestInfo, old: &Value, mut desired: Value) -> Result<Value> {
+/// The object that results when `desired` is written over `old`: fields that the client may not change are as in
+/// `old`.
+pub(super) fn prepare_update(request: &RequestInfo, old: &Value, desired: Value) -> Result<Value> {
+    check_preconditions(request, old, &desired)?;
+    match request.subresource.as_str() {
+        "" => Ok(updated_main(request, old, desired)),
+        "status" => Ok(updated_status(request, old, &desired)),
+        "approval" => Ok(with_list(old, &desired, "status", "conditions")),
+        "finalize" => Ok(with_list(old, &desired, "spec", "finalizers")),
+        _ => Err(ApiError::no_such_resource()),
+    }
+}
+
+/// Checks the uid and the resource version of a body.
+fn check_preconditions(request: &RequestInfo, old: &Value, desired: &Value) -> Result<()> {
     let resource = &request.resource;
-    let uid = object::uid(&desired);
+    let uid = object::uid(desired);
     if !uid.is_empty() && uid != object::uid(old) {
         let why = format!(
             "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
@@ -113,9 +126,9 @@ pub(super) fn prepare_update(request: &RequestInfo, old: &Value, mut desired: Va
         );
         return Err(ApiError::conflict(resource.subject(), &request.name, why));
     }
-    match revision_of(&desired)? {
+    match revision_of(desired)? {
         Some(revision) if revision.to_string() != object::resource_version(old) => {
-            return Err(request.modified_meanwhile());
+            Err(request.modified_meanwhile())
         }
         None if !resource.strategy.allows_unconditional_update() => {
             let error = FieldError::invalid(
@@ -123,53 +136,45 @@ pub(super) fn prepare_update(request: &RequestInfo, old: &Value, mut desired: Va
                 &json!(0),
                 "must be specified for an update",
             );
-            return Err(ApiError::invalid(resource.subject(), &request.name, &[error]));
+            Err(ApiError::invalid(resource.subject(), &request.name, &[error]))
         }
-        _ => {}
+        _ => Ok(()),
     }
-    let new = match request.subresource.as_str() {
-        "" => {
-            if resource.has_status {
-                object::set_member(&mut desired, "status", old.get("status").cloned());
-            }
-            builtin::keep_immutable(resource.strategy, &mut desired, old);
-            keep_metadata(&mut desired, old);
-            tidy_metadata(&mut desired);
-            complete(request, &mut desired, Some(old));
-            desired
-        }
-        "status" => {
-            let mut new = old.clone();
-            object::set_member(&mut new, "status", desired.get("status").cloned());
-            if resource.strategy == Strategy::Node {
-                // Kubelets annotate their node when they report its status.
-                object::set_member(&mut new, "metadata", desired.get("metadata").cloned());
-                keep_metadata(&mut new, old);
-            }
-            if resource.strategy == Strategy::Custom {
-                crate::schema::apply_defaults(&resource.schema, &mut new);
-            }
-            new
-        }
-        "approval" => {
-            let mut new = old.clone();
-            let conditions = object::at(&desired, &["status", "conditions"])
-                .cloned()
-                .unwrap_or_else(|| json!([]));
-            object::member_mut(&mut new, "status").insert("conditions".into(), conditions);
-            new
-        }
-        "finalize" => {
-            let mut new = old.clone();
-            let finalizers = object::at(&desired, &["spec", "finalizers"])
-                .cloned()
-                .unwrap_or_else(|| json!([]));
-            object::member_mut(&mut new, "spec").insert("finalizers".into(), finalizers);
-            new
-        }
-        _ => return Err(ApiError::no_such_resource()),
-    };
-    Ok(new)
+}
+
+fn updated_main(request: &RequestInfo, old: &Value, mut desired: Value) -> Value {
+    let resource = &request.resource;
+    if resource.has_status {
+        object::set_member(&mut desired, "status", old.get("status").cloned());
+    }
+    builtin::keep_immutable(resource.strategy, &mut desired, old);
+    keep_metadata(&mut desired, old);
+    tidy_metadata(&mut desired);
+    complete(request, &mut desired, Some(old));
+    desired
+}
+
+fn updated_status(request: &RequestInfo, old: &Value, desired: &Value) -> Value {
+    let resource = &request.resource;
+    let mut new = old.clone();
+    object::set_member(&mut new, "status", desired.get("status").cloned());
+    if resource.strategy == Strategy::Node {
+        // Kubelets annotate their node when they report its status.
+        object::set_member(&mut new, "metadata", desired.get("metadata").cloned());
+        keep_metadata(&mut new, old);
+    }
+    if resource.strategy == Strategy::Custom {
+        apply_defaults(&resource.schema, &mut new);
+    }
+    new
+}
+
+/// `old` with one list of `desired`; empty if it is missing there.
+fn with_list(old: &Value, desired: &Value, member: &str, list: &str) -> Value {
+    let elements = object::at(desired, &[member, list]).cloned();
+    let mut new = old.clone();
+    object::member_mut(&mut new, member).insert(list.into(), elements.unwrap_or_else(|| json!([])));
+    new
 }
 
 /// Restores metadata that only the server sets.
