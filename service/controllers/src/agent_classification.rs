@@ -1,38 +1,42 @@
-//! AgentClassifications: how many Agents each of them labels. Source: docs/protocol/kube-controllers.md#5.
+//! Counts the Agents that each AgentClassification labels. Source: docs/protocol/kube-controllers.md#5.
 //!
-//! The labels themselves are set while Agents are looked at ([`agent_labels`](super::agent_labels)). Here they are counted, for all
-//! classifications in one pass, and not more often than [`REST`] allows: a thousand Agents that come are a few writes.
+//! The labels themselves are set while Agents are reconciled ([`agent_labels`](super::agent_labels)). Here they are counted, for all
+//! classifications in one pass, and not more often than [`COUNT_INTERVAL`] allows: a thousand Agents that come are a few writes.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kube::api::Patch;
-use kube::runtime::reflector::Store;
-use kube::{Api, Client, ResourceExt};
+use futures_util::{Stream, StreamExt, future, stream};
+use kube::runtime::Controller;
+use kube::runtime::controller::Action;
+use kube::runtime::events::EventType;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::{Api, ResourceExt};
 use muster_api::time::Timestamp;
 use muster_resources::names::{finalizer, label};
-use muster_resources::{AgentClassification, AgentClassificationStatus};
-use serde_json::json;
+use muster_resources::{AgentClassification, AgentClassificationStatus, Condition};
+use strum::{EnumString, IntoStaticStr};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
-use super::agent::known::Agents;
-use super::agent::patch_params;
+use super::agent::cache::AgentCache;
 use super::agent_labels::{Labels, error_value, key, unusable};
-use super::conditions::{condition, set};
-use super::{Error, finalizers};
+use super::conditions::{self, ConditionReason, ConditionStatus, DesiredCondition, Status};
+use super::context::Context;
+use super::drive::{CONCURRENCY, drive};
+use super::error::Error;
+use super::finalizers;
 use muster_operations::now;
 
-/// From one count to the next.
-const REST: Duration = Duration::from_millis(400);
-
-/// Before what failed is tried again.
-const AGAIN: Duration = Duration::from_secs(5);
+/// Between two counts.
+const COUNT_INTERVAL: Duration = Duration::from_millis(400);
 
 /// Namespace, key and value of a label, and on how many Agents it is.
 type Counts = HashMap<(String, String, String), i64>;
 
-/// What a classification's status says.
+/// Counts of one classification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Agents with the label.
@@ -41,6 +45,37 @@ pub struct Found {
     pub failed: i64,
     /// Why, if it did or cannot be asked at all.
     pub why: Option<String>,
+}
+
+/// The type of the only condition.
+#[derive(Debug, Clone, Copy, IntoStaticStr)]
+enum Type {
+    QueryErrors,
+}
+
+/// Reasons of the condition.
+#[derive(Debug, Clone, Copy, IntoStaticStr, EnumString)]
+pub enum Reason {
+    HasQueryErrors,
+    NoQueryErrors,
+}
+
+impl ConditionReason for Reason {
+    fn event_type(self, is_new: bool) -> Option<EventType> {
+        match self {
+            Self::HasQueryErrors => Some(EventType::Warning),
+            Self::NoQueryErrors => (!is_new).then_some(EventType::Normal),
+        }
+    }
+}
+
+impl Status for AgentClassificationStatus {
+    type Condition = Condition;
+    type Reason = Reason;
+
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
 }
 
 /// The status that follows `before`.
@@ -58,21 +93,19 @@ pub fn status(
             .as_deref()
             .unwrap_or("the reason is told when they are looked at next");
         (
-            "True",
-            "HasQueryErrors",
+            ConditionStatus::True,
+            Reason::HasQueryErrors,
             format!("{count} Agents could not be classified: {why}"),
         )
     } else {
         (
-            "False",
-            "NoQueryErrors",
+            ConditionStatus::False,
+            Reason::NoQueryErrors,
             "The query could be asked of every Agent".to_owned(),
         )
     };
-    set(
-        &mut conditions,
-        condition("QueryErrors", status, reason, message, now),
-    );
+    let desired = DesiredCondition::new(Type::QueryErrors, status, reason, message);
+    conditions::set(&mut conditions, desired, now);
     AgentClassificationStatus {
         matched_count: Some(found.matched).filter(|count| *count != 0),
         error_count: Some(found.failed).filter(|count| *count != 0),
@@ -80,49 +113,61 @@ pub fn status(
     }
 }
 
-/// Keeps the statuses right for as long as it is polled.
-pub(super) async fn follow(
-    client: Client,
-    agents: Arc<Agents>,
+/// Runs the controller until `stop`. `changes`: classifications that changed, of the watch that fills `classifications`.
+pub(super) async fn run(
+    context: Arc<Context>,
+    agents: Arc<AgentCache>,
     classifications: Store<AgentClassification>,
+    mut changes: UnboundedReceiver<ObjectRef<AgentClassification>>,
     labels: Arc<Labels>,
+    stop: CancellationToken,
 ) {
-    loop {
-        let all = classifications.state();
-        let queries: Vec<&str> = all.iter().map(|one| one.spec.query.as_str()).collect();
-        labels.forget_failures_but(&queries);
-        let counts = if all.is_empty() {
-            Counts::new()
-        } else {
-            count(&agents)
-        };
-        let mut failed = false;
-        for classification in &all {
-            let found = found(classification, &counts, &labels);
-            if let Err(error) = write(&client, classification, &found).await
-                && !error.is_absent()
-            {
-                failed = true;
-                tracing::debug!(name = %classification.name_any(), %error, "an AgentClassification could not be written; trying again");
-            }
+    let counts = Arc::new(Mutex::new(Arc::new(Counts::new())));
+    let recounted = {
+        let (classifications, labels, counts) = (classifications.clone(), labels.clone(), counts.clone());
+        stream::once(future::ready(())).chain(changed(agents.clone())).inspect(move |()| {
+            let all = classifications.state();
+            let queries: Vec<&str> = all.iter().map(|one| one.spec.query.as_str()).collect();
+            labels.forget_failures_but(&queries);
+            let new = if all.is_empty() { Counts::new() } else { count(&agents) };
+            *counts.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
+        })
+    };
+    let changes = stream::poll_fn(move |context| changes.poll_recv(context));
+    let controller = Controller::for_stream(stream::pending(), classifications)
+        .reconcile_on(changes)
+        .reconcile_all_on(recounted);
+    let reconcile = move |classification: Arc<AgentClassification>, context: Arc<Context>| {
+        let counts = counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let found = found(&classification, &counts, &labels);
+        async move {
+            write(&context, &classification, &found).await?;
+            Ok(Action::await_change())
         }
-        sleep(REST).await;
-        tokio::select! {
-            () = agents.relabelled.notified() => {}
-            () = sleep(AGAIN), if failed => {}
-        }
-    }
+    };
+    let name = "agent_classification";
+    drive(name, CONCURRENCY, controller, context, stop, reconcile).await;
 }
 
-fn count(agents: &Agents) -> Counts {
+/// An item whenever Agents changed, at most one each [`COUNT_INTERVAL`].
+fn changed(agents: Arc<AgentCache>) -> impl Stream<Item = ()> + Send {
+    stream::unfold(agents, |agents| async move {
+        sleep(COUNT_INTERVAL).await;
+        agents.changed.notified().await;
+        Some(((), agents))
+    })
+}
+
+fn count(agents: &AgentCache) -> Counts {
     let mut counts = Counts::new();
-    agents.each(|agent, known| {
-        let labels = known.agent.labels().iter();
+    for agent in agents.all() {
+        let namespace = agent.namespace().unwrap_or_default();
+        let labels = agent.labels().iter();
         for (key, value) in labels.filter(|(key, _)| key.starts_with(label::CLASSIFICATION_PREFIX)) {
-            let place = (agent.namespace.clone(), key.clone(), value.clone());
+            let place = (namespace.clone(), key.clone(), value.clone());
             *counts.entry(place).or_default() += 1;
         }
-    });
+    }
     counts
 }
 
@@ -144,9 +189,9 @@ fn found(classification: &AgentClassification, counts: &Counts, labels: &Labels)
     }
 }
 
-async fn write(client: &Client, classification: &AgentClassification, found: &Found) -> Result<(), Error> {
+async fn write(context: &Context, classification: &AgentClassification, found: &Found) -> Result<(), Error> {
     let namespace = classification.namespace().unwrap_or_default();
-    let api = Api::<AgentClassification>::namespaced(client.clone(), &namespace);
+    let api = Api::<AgentClassification>::namespaced(context.client.clone(), &namespace);
     let is_leaving = classification.metadata.deletion_timestamp.is_some();
     if is_leaving && found.matched == 0 && found.failed == 0 {
         return finalizers::remove(&api, classification, finalizer::AGENT_CLASSIFICATION).await;
@@ -154,20 +199,9 @@ async fn write(client: &Client, classification: &AgentClassification, found: &Fo
     if !is_leaving {
         finalizers::set(&api, classification, finalizer::AGENT_CLASSIFICATION).await?;
     }
-    let before = classification.status.clone().unwrap_or_default();
-    let next = status(&before, found, now());
-    if classification.status.as_ref() == Some(&next) {
-        return Ok(());
-    }
-    // Counts of zero are taken away by name.
-    let patch = json!({"status": {
-        "matchedCount": next.matched_count,
-        "errorCount": next.error_count,
-        "conditions": next.conditions,
-    }});
-    api.patch_status(&classification.name_any(), &patch_params(), &Patch::Merge(patch))
-        .await?;
-    Ok(())
+    let before = classification.status.as_ref();
+    let next = status(&before.cloned().unwrap_or_default(), found, now());
+    super::status::write(context, classification, before, &next).await
 }
 
 #[cfg(test)]

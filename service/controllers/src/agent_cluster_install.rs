@@ -1,6 +1,6 @@
-//! AgentClusterInstalls without a ClusterDeployment. Source: docs/protocol/kube-controllers.md#6.1.
+//! Reconciles AgentClusterInstalls without a ClusterDeployment. Source: docs/protocol/kube-controllers.md#6.1.
 //!
-//! The others are the business of [`super::cluster_deployment`], which tells their status from here as well.
+//! [`super::cluster_deployment`] reconciles the others, and writes their status with the function here.
 
 pub mod platform;
 pub mod status;
@@ -9,11 +9,9 @@ mod tests;
 
 use std::sync::Arc;
 
-use kube::api::PostParams;
-use kube::core::PartialObjectMeta;
 use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
-use kube::runtime::{Controller, watcher};
+use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
 use muster_core::cluster::Cluster;
 use muster_core::kube::KubeRef;
@@ -21,35 +19,30 @@ use muster_resources::{AgentClusterInstall, ClusterDeployment};
 use tokio_util::sync::CancellationToken;
 
 use super::cluster_deployment::{delete, install_ref};
-use super::{Context, Error, drive, kube_ref};
+use super::conditions::Synced;
+use super::context::Context;
+use super::drive::{CONCURRENCY, drive};
+use super::error::Error;
+use super::references::kube_ref;
+use super::watch;
 use muster_operations::now;
-use status::{Known, Synced, status};
+use status::{StoredCluster, status};
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
-    let client = &context.client;
-    let controller = Controller::new(
-        Api::<AgentClusterInstall>::all(client.clone()),
-        watcher::Config::default(),
-    );
+    let controller = watch::controller::<AgentClusterInstall>(&context);
     let store = controller.store();
-    let controller = controller.watches(
-        Api::<PartialObjectMeta<ClusterDeployment>>::all(client.clone()),
-        watcher::Config::default(),
-        move |deployment| {
-            let deployment = kube_ref(&deployment);
-            let state = store.state();
-            let installs = state
-                .iter()
-                .filter(|install| deployment_ref(install) == deployment);
-            let refs: Vec<_> = installs.map(|install| ObjectRef::from_obj(&**install)).collect();
-            refs
-        },
-    );
-    drive("agent_cluster_install", controller, context, stop, reconcile).await;
+    let deployments = watch::metadata::<ClusterDeployment>(&context, watcher::Config::default());
+    let controller = controller.watches_stream(deployments, move |deployment| {
+        let deployment = kube_ref(&deployment);
+        let installs = store.state_filter(|install| deployment_ref(install) == deployment);
+        installs.into_iter().map(|install| ObjectRef::from_obj(&*install))
+    });
+    let name = "agent_cluster_install";
+    drive(name, CONCURRENCY, controller, context, stop, reconcile).await;
 }
 
-/// Tells of a missing ClusterDeployment, and lets go what has lost its own.
+/// Reports a missing ClusterDeployment, and releases an AgentClusterInstall that has lost its own.
 async fn reconcile(install: Arc<AgentClusterInstall>, context: Arc<Context>) -> Result<Action, Error> {
     let deployment = deployment_ref(&install);
     let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &deployment.namespace);
@@ -67,7 +60,7 @@ async fn reconcile(install: Arc<AgentClusterInstall>, context: Arc<Context>) -> 
         let why = format!(
             "spec.clusterDeploymentRef: there is no ClusterDeployment {deployment}; create it, with spec.clusterInstallRef naming {name}"
         );
-        tell(&install, &context, &Synced::InputError(why), None).await?;
+        write_status(&install, &context, &Synced::Input(why), None).await?;
     }
     Ok(Action::await_change())
 }
@@ -80,16 +73,16 @@ pub(super) fn deployment_ref(install: &AgentClusterInstall) -> KubeRef {
     )
 }
 
-/// Writes the status, if it differs from the one that was seen.
-pub(super) async fn tell(
+/// Writes the status, if it differs from the one that was read.
+pub(super) async fn write_status(
     install: &AgentClusterInstall,
     context: &Context,
     synced: &Synced,
     cluster: Option<&Cluster>,
 ) -> Result<(), Error> {
-    let known = cluster.map(|cluster| {
+    let stored = cluster.map(|cluster| {
         let token = context.app.auth.cluster_token(cluster.id);
-        Known {
+        StoredCluster {
             cluster,
             events_url: context
                 .app
@@ -98,17 +91,8 @@ pub(super) async fn tell(
         }
     });
     let before = install.status.as_ref();
-    let next = status(&install.spec, before, synced, known.as_ref(), now());
-    if before == Some(&next) {
-        return Ok(());
-    }
-    let mut written = install.clone();
-    written.status = Some(next);
-    written.metadata.managed_fields = None;
-    api(context, install)
-        .replace_status(&install.name_any(), &PostParams::default(), &written)
-        .await?;
-    Ok(())
+    let next = status(&install.spec, before, synced, stored.as_ref(), now());
+    super::status::write(context, install, before, &next).await
 }
 
 pub(super) fn api(context: &Context, install: &AgentClusterInstall) -> Api<AgentClusterInstall> {

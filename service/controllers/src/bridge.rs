@@ -1,4 +1,4 @@
-//! The bridge from start to end: a client, the kinds that it needs, the lease, the controllers.
+//! Runs the bridge: waits for the kinds that it needs, holds the lease, runs the controllers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,20 +7,22 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::error::words;
+use super::events::Events;
 use super::lead::{Lead, alone};
 use super::lease::Terms;
-use super::{Context, kinds};
+use super::context::Context;
+use super::{kinds, run};
 use muster_operations::bridge::BridgeStatus;
 use muster_operations::{Operations, now};
 
-/// How often it is looked whether kinds that are missing have come.
-const LOOKING: Duration = Duration::from_secs(5);
+/// Between two checks for kinds that the API server lacks.
+const KINDS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How the bridge reaches its Kubernetes API.
 pub struct Bridge {
     /// To the API server.
     pub client: Client,
-    /// Where the lease is and how this replica is called in it; `None` where no other replica can be.
+    /// Namespace of the lease and name of this replica; `None` where no other replica can be.
     pub lease: Option<(String, String)>,
 }
 
@@ -32,8 +34,9 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
         () = stop.cancelled() => return,
     }
     let work = |stop| {
-        let context = Arc::new(Context::new(client.clone(), app.clone()));
-        super::run(context, stop)
+        let (events, queued) = Events::new();
+        let context = Arc::new(Context::new(&client, app.clone(), events));
+        run::run(context, queued, stop)
     };
     match lease {
         None => alone(&app.bridge, stop, work).await,
@@ -54,10 +57,10 @@ async fn kinds_known(app: &Operations, client: &Client) {
             Ok(Some(what)) => app.bridge.set(BridgeStatus::LacksKinds(what)),
             Err(error) => app.bridge.unreachable(now(), words(&error)),
         }
-        let standing = app.bridge.status();
-        if std::mem::discriminant(&before) != std::mem::discriminant(&standing) {
-            tracing::warn!("custom resources wait: {standing}");
+        let status = app.bridge.status();
+        if std::mem::discriminant(&before) != std::mem::discriminant(&status) {
+            tracing::warn!("custom resources wait: {status}");
         }
-        tokio::time::sleep(LOOKING).await;
+        tokio::time::sleep(KINDS_INTERVAL).await;
     }
 }

@@ -1,6 +1,7 @@
-//! ClusterDeployments with their AgentClusterInstalls: clusters that hosts are added to. Source: docs/protocol/kube-controllers.md#6.2.
+//! Reconciles ClusterDeployments with their AgentClusterInstalls: clusters that hosts are added to.
+//! Source: docs/protocol/kube-controllers.md#6.2.
 //!
-//! Clusters are imported: they exist before this service hears of them. Making one is refused by a condition that says so.
+//! Clusters are imported: they exist before this service knows them. To create one is refused by a condition that says so.
 
 pub mod delete;
 pub mod desired;
@@ -13,69 +14,50 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::Secret;
-use kube::core::PartialObjectMeta;
+use kube::ResourceExt;
 use kube::runtime::reflector::{self, ObjectRef};
-use kube::runtime::{Controller, WatchStreamExt, watcher};
-use kube::{Api, ResourceExt};
+use kube::runtime::{WatchStreamExt, watcher};
 use muster_api::ids::ClusterId;
 use muster_core::kube::KubeRef;
 use muster_resources::{AgentClusterInstall, ClusterDeployment, names};
 use tokio_util::sync::CancellationToken;
 
 use super::agent_cluster_install::deployment_ref;
-use super::{Context, drive, kube_ref, secrets};
+use super::context::Context;
+use super::drive::{CONCURRENCY, drive};
+use super::references::{kube_ref, object_ref};
+use super::{secrets, watch};
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
-    let client = &context.client;
     let (installs, writer) = reflector::store::<AgentClusterInstall>();
-    let installs_changed = watcher(
-        Api::<AgentClusterInstall>::all(client.clone()),
-        watcher::Config::default(),
-    )
-    .default_backoff()
-    .reflect(writer)
-    .touched_objects();
-    let controller = Controller::new(
-        Api::<ClusterDeployment>::all(client.clone()),
-        watcher::Config::default(),
-    );
+    let installs_changed = watch::watch(&context, watcher::Config::default(), installs.clone())
+        .map(Ok)
+        .reflect(writer)
+        .touched_objects();
+    let controller = watch::controller::<ClusterDeployment>(&context);
     let deployments = controller.store();
+    let secrets = watch::metadata::<Secret>(&context, secrets::watched());
     let controller = controller
         .watches_stream(installs_changed, |install| {
             Some(object_ref(&deployment_ref(&install)))
         })
-        .watches(
-            Api::<PartialObjectMeta<Secret>>::all(client.clone()),
-            secrets::watched(),
-            move |secret| {
-                let secret = kube_ref(&secret);
-                let with_pull_secret = deployments
-                    .state()
-                    .into_iter()
-                    .filter(|deployment| uses_pull_secret(deployment, &secret))
-                    .map(|deployment| ObjectRef::from_obj(&*deployment));
-                let with_certificate = installs
-                    .state()
-                    .into_iter()
-                    .filter(|install| uses_certificate(install, &secret))
-                    .map(|install| object_ref(&deployment_ref(&install)));
-                with_pull_secret.chain(with_certificate).collect::<Vec<_>>()
-            },
-        )
-        .reconcile_on(pushed(&context));
-    drive(
-        "cluster_deployment",
-        controller,
-        context,
-        stop,
-        reconcile::reconcile,
-    )
-    .await;
+        .watches_stream(secrets, move |secret| {
+            let secret = kube_ref(&secret);
+            let with_pull_secret = deployments.state_filter(|one| uses_pull_secret(one, &secret));
+            let with_certificate = installs.state_filter(|one| uses_certificate(one, &secret));
+            let with_pull_secret = with_pull_secret.iter().map(|one| kube_ref(&**one));
+            let with_certificate = with_certificate.iter().map(|one| deployment_ref(one));
+            let users: Vec<KubeRef> = with_pull_secret.chain(with_certificate).collect();
+            users.into_iter().map(|user| object_ref(&user))
+        })
+        .reconcile_on(changed(&context));
+    let name = "cluster_deployment";
+    drive(name, CONCURRENCY, controller, context, stop, reconcile::reconcile).await;
 }
 
-/// ClusterDeployments whose own records changed. Those of their hosts change much more often, and nothing is told of them here.
-fn pushed(context: &Context) -> impl Stream<Item = ObjectRef<ClusterDeployment>> + Send + use<> {
+/// ClusterDeployments whose own records changed. Those of their hosts change much more often, and trigger nothing here.
+fn changed(context: &Context) -> impl Stream<Item = ObjectRef<ClusterDeployment>> + Send + use<> {
     let app = context.app.clone();
     let seen: Arc<Mutex<HashMap<ClusterId, i64>>> = Arc::default();
     context.changes.subscribe_clusters().filter_map(move |id| {
@@ -93,10 +75,6 @@ fn pushed(context: &Context) -> impl Stream<Item = ObjectRef<ClusterDeployment>>
             found.cluster.kube.as_ref().map(object_ref)
         }
     })
-}
-
-fn object_ref(kube: &KubeRef) -> ObjectRef<ClusterDeployment> {
-    ObjectRef::new(&kube.name).within(&kube.namespace)
 }
 
 fn uses_pull_secret(deployment: &ClusterDeployment, secret: &KubeRef) -> bool {

@@ -1,39 +1,92 @@
-//! Lists of conditions, one of a type.
+//! Conditions of all kinds: one type for a condition that an object should have, and one way to put it into its status.
 
+use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
 use muster_resources::{Condition, HiveCondition, Time};
+use serde::Serialize;
+use strum::IntoStaticStr;
 
-/// What a list of conditions needs to know of one.
-pub trait Listed {
-    /// Whether both are of the same type.
-    fn is_type_of(&self, other: &Self) -> bool;
-    /// Whether both have the same status.
-    fn has_status_of(&self, other: &Self) -> bool;
-    /// Takes the moment of the last transition from the one before.
+/// `status` of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+pub enum ConditionStatus {
+    True,
+    False,
+    Unknown,
+}
+
+/// Reasons of one kind's conditions. Their names on the wire are those that strum derives.
+pub trait ConditionReason: Copy + Into<&'static str> + std::str::FromStr {
+    /// The type of the Kubernetes Event to publish when a condition takes this reason; `None`: no Event. `is_new`: the object had no
+    /// condition of this type before.
+    fn event_type(self, is_new: bool) -> Option<EventType>;
+}
+
+/// A condition that an object should have, without its times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DesiredCondition<T, R> {
+    pub type_: T,
+    pub status: ConditionStatus,
+    /// For programs.
+    pub reason: R,
+    /// For users: why, and what to do.
+    pub message: String,
+}
+
+impl<T, R> DesiredCondition<T, R> {
+    pub fn new(type_: T, status: ConditionStatus, reason: R, message: impl Into<String>) -> Self {
+        Self {
+            type_,
+            status,
+            reason,
+            message: message.into(),
+        }
+    }
+}
+
+/// How far the database is what an object's spec asks for; the condition `SpecSynced` of several kinds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Synced {
+    /// Completely. With a notice for users, if there is something to know.
+    Ok(Option<String>),
+    /// The spec asks for what cannot be: what is wrong, and what to do.
+    Input(String),
+    /// It could not be done now, and is tried again: why.
+    Backend(String),
+}
+
+/// A condition as the API has it.
+pub trait ListedCondition: Sized {
+    /// A condition that is so since `now`.
+    fn new(type_: &str, status: &str, reason: &str, message: String, now: Timestamp) -> Self;
+    fn type_(&self) -> &str;
+    fn status(&self) -> &str;
+    fn reason(&self) -> &str;
+    fn message(&self) -> &str;
+    /// Takes over the time of the last transition.
     fn keep_transition_of(&mut self, before: &Self);
 }
 
-/// Puts `condition` where the one of its type is, or at the end. The moment of its last transition stays unless its status is another.
-pub fn set<C: Listed>(list: &mut Vec<C>, mut condition: C) {
-    let Some(before) = list.iter_mut().find(|before| before.is_type_of(&condition)) else {
-        list.push(condition);
-        return;
-    };
-    if before.has_status_of(&condition) {
-        condition.keep_transition_of(before);
-    }
-    *before = condition;
-}
-
-macro_rules! listed {
-    ($condition:ty) => {
-        impl Listed for $condition {
-            fn is_type_of(&self, other: &Self) -> bool {
-                self.type_ == other.type_
+macro_rules! listed_condition {
+    ($condition:ty, $new:expr) => {
+        impl ListedCondition for $condition {
+            fn new(type_: &str, status: &str, reason: &str, message: String, now: Timestamp) -> Self {
+                $new(type_, status, reason, message, now)
             }
 
-            fn has_status_of(&self, other: &Self) -> bool {
-                self.status == other.status
+            fn type_(&self) -> &str {
+                &self.type_
+            }
+
+            fn status(&self) -> &str {
+                &self.status
+            }
+
+            fn reason(&self) -> &str {
+                self.reason.as_deref().unwrap_or_default()
+            }
+
+            fn message(&self) -> &str {
+                self.message.as_deref().unwrap_or_default()
             }
 
             fn keep_transition_of(&mut self, before: &Self) {
@@ -43,22 +96,70 @@ macro_rules! listed {
     };
 }
 
-listed!(Condition);
-listed!(HiveCondition);
+listed_condition!(Condition, |type_: &str,
+                              status: &str,
+                              reason: &str,
+                              message,
+                              now| Condition {
+    type_: type_.to_owned(),
+    status: status.to_owned(),
+    reason: Some(reason.to_owned()),
+    message: Some(message),
+    last_transition_time: Some(time(now)),
+    last_heartbeat_time: None,
+});
 
-/// A condition that is so from `now` on.
-pub fn condition(type_: &str, status: &str, reason: &str, message: String, now: Timestamp) -> Condition {
-    Condition {
-        type_: type_.to_owned(),
-        status: status.to_owned(),
-        reason: Some(reason.to_owned()),
-        message: Some(message),
-        last_transition_time: Some(time(now)),
-        last_heartbeat_time: None,
-    }
+listed_condition!(HiveCondition, |type_: &str,
+                                  status: &str,
+                                  reason: &str,
+                                  message: String,
+                                  now| HiveCondition {
+    type_: type_.to_owned(),
+    status: status.to_owned(),
+    reason: Some(reason.to_owned()),
+    message: Some(message).filter(|message| !message.is_empty()),
+    last_probe_time: Some(time(now)),
+    last_transition_time: Some(time(now)),
+});
+
+/// A status with a list of conditions.
+pub trait Status: Serialize + PartialEq {
+    type Condition: ListedCondition;
+    type Reason: ConditionReason;
+    fn conditions(&self) -> &[Self::Condition];
 }
 
-/// A moment as Kubernetes writes it: to the second.
+/// Puts `desired` where the condition of its type is, or at the end. One that says what it said before keeps its times; the time of the
+/// last transition changes with the status only.
+pub fn set<C, T, R>(list: &mut Vec<C>, desired: DesiredCondition<T, R>, now: Timestamp)
+where
+    C: ListedCondition,
+    T: Into<&'static str>,
+    R: Into<&'static str>,
+{
+    let (type_, status, reason): (&str, &str, &str) =
+        (desired.type_.into(), desired.status.into(), desired.reason.into());
+    let mut condition = C::new(type_, status, reason, desired.message, now);
+    let Some(before) = list.iter_mut().find(|before| before.type_() == type_) else {
+        list.push(condition);
+        return;
+    };
+    if before.status() == status {
+        if before.reason() == reason && before.message() == condition.message() {
+            return;
+        }
+        condition.keep_transition_of(before);
+    }
+    *before = condition;
+}
+
+/// Removes the condition of this type.
+pub fn remove<C: ListedCondition>(list: &mut Vec<C>, type_: impl Into<&'static str>) {
+    let type_ = type_.into();
+    list.retain(|condition| condition.type_() != type_);
+}
+
+/// A time as Kubernetes writes it: to the second.
 pub fn time(at: Timestamp) -> Time {
     let at = k8s_openapi::jiff::Timestamp::from_second(at.timestamp());
     Time(at.expect("the service's time is within ten thousand years"))
@@ -68,36 +169,50 @@ pub fn time(at: Timestamp) -> Time {
 mod tests {
     use super::*;
 
-    fn at(seconds: i64) -> Time {
-        time(Timestamp::from_timestamp(1_795_000_000 + seconds, 999_000_000).unwrap())
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_timestamp(1_795_000_000 + seconds, 999_000_000).unwrap()
     }
 
-    fn seen(type_: &str, status: &str, seconds: i64) -> Condition {
-        Condition {
-            type_: type_.into(),
-            status: status.into(),
-            last_transition_time: Some(at(seconds)),
-            ..Condition::default()
-        }
+    fn desired(type_: &'static str, status: ConditionStatus) -> DesiredCondition<&'static str, &'static str> {
+        DesiredCondition::new(type_, status, "Reason", "")
     }
 
     #[test]
-    fn the_moment_of_the_last_transition_stays_unless_the_status_changes() {
-        let mut list = vec![seen("A", "True", 0), seen("B", "True", 0)];
-        set(&mut list, seen("A", "True", 5));
-        set(&mut list, seen("B", "False", 5));
-        set(&mut list, seen("C", "Unknown", 5));
+    fn the_time_of_the_last_transition_stays_unless_the_status_changes() {
+        use ConditionStatus::{False, True, Unknown};
+        let mut list: Vec<Condition> = Vec::new();
+        set(&mut list, desired("A", True), at(0));
+        set(&mut list, desired("B", True), at(0));
+        set(
+            &mut list,
+            DesiredCondition::new("A", True, "Another", ""),
+            at(5),
+        );
+        set(&mut list, desired("B", False), at(5));
+        set(&mut list, desired("C", Unknown), at(5));
         let times: Vec<_> = list
             .iter()
             .map(|one| (one.type_.as_str(), one.last_transition_time.clone().unwrap()))
             .collect();
-        assert_eq!(times, [("A", at(0)), ("B", at(5)), ("C", at(5))]);
+        assert_eq!(times, [("A", time(at(0))), ("B", time(at(5))), ("C", time(at(5)))]);
+        assert_eq!(list[0].reason.as_deref(), Some("Another"));
+        remove(&mut list, "A");
+        assert_eq!(list.len(), 2);
+    }
+
+    #[test]
+    fn a_condition_that_says_the_same_keeps_its_probe_time() {
+        let mut list: Vec<HiveCondition> = Vec::new();
+        set(&mut list, desired("A", ConditionStatus::True), at(0));
+        let before = list.clone();
+        set(&mut list, desired("A", ConditionStatus::True), at(5));
+        assert_eq!(list, before);
     }
 
     #[test]
     fn times_have_no_parts_of_seconds() {
         assert_eq!(
-            serde_json::to_value(at(0)).unwrap(),
+            serde_json::to_value(time(at(0))).unwrap(),
             serde_json::json!("2026-11-18T11:06:40Z")
         );
     }

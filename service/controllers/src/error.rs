@@ -1,8 +1,12 @@
-//! Why a reconcile failed, sorted by what follows. Source: docs/protocol/kube-controllers.md#0 (error classification).
+//! Errors of reconciles, sorted by what follows. Source: docs/protocol/kube-controllers.md#0 (error classification).
+
+use std::time::Duration;
 
 use muster_core::infra_env::Invalid;
 use muster_store::StoreError;
 
+use super::retry::RETRY_INTERVAL;
+use super::secrets::ReferenceError;
 use muster_operations::OperationError;
 use muster_operations::chain;
 
@@ -21,34 +25,37 @@ pub enum Error {
     /// Something that should not happen, and may pass.
     #[error("{0}")]
     Internal(String),
+    /// The reconcile took longer than this.
+    #[error("not done within {} s", .0.as_secs())]
+    Deadline(Duration),
 }
 
 impl Error {
-    /// Whether the object asks for what cannot be done: its conditions say so, and nothing is tried again until something changes.
+    /// True when the object asks for what cannot be done: its conditions say so, and nothing is tried again until something changes.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Input(_) => true,
             Self::Operation(error) => error.is_input(),
-            Self::Kube(_) | Self::Internal(_) => false,
+            Self::Kube(_) | Self::Internal(_) | Self::Deadline(_) => false,
         }
     }
 
-    /// Whether the object was written by another since it was read: look again at once.
+    /// True when another wrote the object since it was read.
     pub fn is_conflict(&self) -> bool {
         match self {
             Self::Kube(kube::Error::Api(status)) => status.code == 409,
             Self::Operation(error) => error.is_conflict(),
-            Self::Kube(_) | Self::Input(_) | Self::Internal(_) => false,
+            Self::Kube(_) | Self::Input(_) | Self::Internal(_) | Self::Deadline(_) => false,
         }
     }
 
-    /// Whether the Kubernetes API says that there is no such object.
+    /// True when the Kubernetes API has no such object.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Kube(kube::Error::Api(status)) if status.code == 404)
     }
 }
 
-/// What the Kubernetes API answered; `None`: there is no such object (any more), which is no failure.
+/// The answer of the Kubernetes API; `None`: there is no such object (any more), which is no failure.
 ///
 /// # Errors
 /// Any other than 404.
@@ -60,7 +67,7 @@ pub fn unless_absent<T>(answered: kube::Result<T>) -> Result<Option<T>, Error> {
     }
 }
 
-/// What the API server said, or why it cannot be reached, on one line.
+/// An error of the Kubernetes API on one line.
 pub fn words(error: &kube::Error) -> String {
     match error {
         // Its own text prints the whole answer twice.
@@ -78,6 +85,65 @@ impl From<StoreError> for Error {
 impl From<Invalid> for Error {
     fn from(invalid: Invalid) -> Self {
         Self::Input(invalid.to_string())
+    }
+}
+
+/// Why the database is not what a resource asks for.
+pub enum Refusal {
+    /// A user can correct it. With `retry` the resource is reconciled again without a change of its own.
+    Input {
+        why: String,
+        retry: Option<Duration>,
+    },
+    /// It may pass.
+    Later(Error),
+}
+
+impl Refusal {
+    /// A value of the resource's own is not acceptable. `field_name` translates core's names to those of the resource.
+    pub fn invalid(invalid: &Invalid, field_name: fn(&str) -> String) -> Self {
+        Self::Input {
+            why: format!("{}: {}", field_name(&invalid.field), invalid.reason),
+            retry: None,
+        }
+    }
+
+    /// What `field` refers to is missing or wrong.
+    pub fn of_reference(field: &str, error: ReferenceError) -> Self {
+        match error {
+            ReferenceError::Api { source, .. } => Self::Later((*source).into()),
+            error @ (ReferenceError::Missing { .. }
+            | ReferenceError::Nameless(_)
+            | ReferenceError::NoKey { .. }
+            | ReferenceError::NotText { .. }) => Self::Input {
+                why: format!("{field}: {error}"),
+                retry: Some(RETRY_INTERVAL),
+            },
+        }
+    }
+}
+
+impl From<OperationError> for Refusal {
+    fn from(error: OperationError) -> Self {
+        if error.is_input() {
+            return Self::Input {
+                why: error.to_string(),
+                retry: None,
+            };
+        }
+        Self::Later(error.into())
+    }
+}
+
+impl From<kube::Error> for Refusal {
+    fn from(error: kube::Error) -> Self {
+        Self::Later(error.into())
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::Later(error.into())
     }
 }
 

@@ -1,14 +1,17 @@
-//! Finalizers, each set and taken away in one write. Who wrote in between is not overwritten.
+//! Finalizers of all kinds, each set and removed in one write that fails with a conflict when somebody else wrote in between.
+//!
+//! kube's `runtime::finalizer` removes a finalizer as soon as its clean-up returns, and adds it in a write of its own. Ours wait in a
+//! clean-up for other objects to go, and an Agent is created with its finalizer.
 
 use std::fmt::Debug;
 
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use kube::{Api, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::Error;
-use super::error::unless_absent;
+use super::error::{Error, unless_absent};
+use super::writes::patch_params;
 
 /// A merge patch of metadata that fails with a conflict when the object is no longer the one that was seen.
 pub fn metadata_patch<K: Resource>(object: &K, mut metadata: Value) -> Patch<Value> {
@@ -16,7 +19,7 @@ pub fn metadata_patch<K: Resource>(object: &K, mut metadata: Value) -> Patch<Val
     Patch::Merge(json!({ "metadata": metadata }))
 }
 
-/// Whether `finalizer` is among those of the object.
+/// True when `finalizer` is among those of the object.
 pub fn has<K: Resource>(object: &K, finalizer: &str) -> bool {
     object.finalizers().iter().any(|one| one == finalizer)
 }
@@ -29,6 +32,12 @@ pub fn with<K: Resource>(object: &K, finalizer: &str) -> Option<Vec<String>> {
     let mut list = object.finalizers().to_vec();
     list.push(finalizer.to_owned());
     Some(list)
+}
+
+/// The object's finalizers without `finalizer`.
+pub fn without<K: Resource>(object: &K, finalizer: &str) -> Vec<String> {
+    let others = object.finalizers().iter().filter(|one| *one != finalizer);
+    others.cloned().collect()
 }
 
 /// Sets `finalizer` and answers the object as it is then; `None`: it was set.
@@ -44,7 +53,7 @@ where
     };
     let patch = metadata_patch(object, json!({ "finalizers": list }));
     let name = object.name_any();
-    Ok(Some(api.patch(&name, &PatchParams::default(), &patch).await?))
+    Ok(Some(api.patch(&name, &patch_params(), &patch).await?))
 }
 
 /// Takes `finalizer` away, if it is there. An object that is gone by now is fine.
@@ -58,11 +67,10 @@ where
     if !has(object, finalizer) {
         return Ok(());
     }
-    let mut list = object.finalizers().to_vec();
-    list.retain(|one| one != finalizer);
+    let list = without(object, finalizer);
     let patch = metadata_patch(object, json!({ "finalizers": list }));
     let patched = api
-        .patch_metadata(&object.name_any(), &PatchParams::default(), &patch)
+        .patch_metadata(&object.name_any(), &patch_params(), &patch)
         .await;
     unless_absent(patched).map(drop)
 }

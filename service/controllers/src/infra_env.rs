@@ -1,6 +1,7 @@
-//! InfraEnv resources: pools of hosts, and the image that their hosts boot. Source: docs/protocol/kube-controllers.md#1 and §2.
+//! Reconciles InfraEnv resources: groups of hosts, and the image that they boot. Source: docs/protocol/kube-controllers.md#1 and §2.
 //!
-//! The resource is the truth: what REST changes in its record is changed back at the next look. Removing a field of the spec unsets it.
+//! The resource is the truth: what REST changes in the database is changed back by the next reconcile. Removing a field of the spec unsets
+//! it.
 
 pub mod delete;
 pub mod desired;
@@ -15,72 +16,67 @@ use std::sync::Arc;
 
 use futures_util::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::core::PartialObjectMeta;
+use kube::ResourceExt;
 use kube::runtime::reflector::{ObjectRef, Store};
-use kube::runtime::{Controller, watcher};
-use kube::{Api, ResourceExt};
+use kube::runtime::watcher;
 use muster_core::kube::KubeRef;
 use muster_resources::{ClusterDeployment, InfraEnv, NMStateConfig};
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, drive, kube_ref, secrets};
+use super::context::Context;
+use super::drive::{CONCURRENCY, drive};
+use super::references::{kube_ref, object_ref};
+use super::{secrets, watch};
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
-    let client = &context.client;
-    let controller = Controller::new(Api::<InfraEnv>::all(client.clone()), watcher::Config::default());
+    let controller = watch::controller::<InfraEnv>(&context);
     let store = controller.store();
-    let pushed = pushed(&context, store.clone());
-    let users = |store: &Store<InfraEnv>, uses: fn(&InfraEnv, &KubeRef) -> bool| {
+    let changed = changed(&context, store.clone());
+    let users = |uses: fn(&InfraEnv, &KubeRef) -> bool| {
         let store = store.clone();
-        move |used: KubeRef| -> Vec<ObjectRef<InfraEnv>> {
-            let state = store.state();
-            let users = state.iter().filter(|infra_env| uses(infra_env, &used));
-            users.map(|infra_env| ObjectRef::from_obj(&**infra_env)).collect()
+        move |used: KubeRef| {
+            let users = store.state_filter(|infra_env| uses(infra_env, &used));
+            users.into_iter().map(|infra_env| ObjectRef::from_obj(&*infra_env))
         }
     };
-    let of_network = users(&store, |infra_env, network| {
+    let of_network = users(|infra_env, network| {
         infra_env.namespace().as_deref() == Some(&network.namespace)
             && infra_env.spec.nm_state_config_label_selector.is_some()
     });
-    let of_cluster = users(&store, |infra_env, cluster| {
-        cluster_ref(infra_env).as_ref() == Some(cluster)
-    });
-    let of_secret = users(&store, |infra_env, secret| {
+    let of_cluster = users(|infra_env, cluster| cluster_ref(infra_env).as_ref() == Some(cluster));
+    let of_secret = users(|infra_env, secret| {
         infra_env.namespace().as_deref() == Some(&secret.namespace)
             && infra_env.spec.pull_secret_ref.name == secret.name
     });
-    let of_map = users(&store, |infra_env, map| {
+    let of_map = users(|infra_env, map| {
         let reference = infra_env.spec.mirror_registry_ref.as_ref();
         reference.is_some_and(|it| it.namespace == map.namespace && it.name == map.name)
     });
+    let all = watcher::Config::default;
     let controller = controller
-        .watches(
-            Api::<PartialObjectMeta<NMStateConfig>>::all(client.clone()),
-            watcher::Config::default(),
-            move |network| of_network(kube_ref(&network)),
-        )
-        .watches(
-            Api::<PartialObjectMeta<ClusterDeployment>>::all(client.clone()),
-            watcher::Config::default(),
+        .watches_stream(watch::metadata::<NMStateConfig>(&context, all()), move |network| {
+            of_network(kube_ref(&network))
+        })
+        .watches_stream(
+            watch::metadata::<ClusterDeployment>(&context, all()),
             move |cluster| of_cluster(kube_ref(&cluster)),
         )
-        .watches(
-            Api::<PartialObjectMeta<Secret>>::all(client.clone()),
-            secrets::watched(),
+        .watches_stream(
+            watch::metadata::<Secret>(&context, secrets::watched()),
             move |secret| of_secret(kube_ref(&secret)),
         )
-        .watches(
-            Api::<PartialObjectMeta<ConfigMap>>::all(client.clone()),
-            secrets::watched(),
+        .watches_stream(
+            watch::metadata::<ConfigMap>(&context, secrets::watched()),
             move |map| of_map(kube_ref(&map)),
         )
-        .reconcile_on(pushed);
-    drive("infra_env", controller, context, stop, reconcile::reconcile).await;
+        .reconcile_on(changed);
+    let name = "infra_env";
+    drive(name, CONCURRENCY, controller, context, stop, reconcile::reconcile).await;
 }
 
 /// InfraEnvs whose records changed, and those being deleted one of whose hosts changed.
-fn pushed(
+fn changed(
     context: &Context,
     store: Store<InfraEnv>,
 ) -> impl Stream<Item = ObjectRef<InfraEnv>> + Send + use<> {
@@ -103,10 +99,6 @@ fn pushed(
         }
     });
     futures_util::stream::select(infra_envs, hosts)
-}
-
-fn object_ref(kube: &KubeRef) -> ObjectRef<InfraEnv> {
-    ObjectRef::new(&kube.name).within(&kube.namespace)
 }
 
 /// The ClusterDeployment of `spec.clusterRef`; without a namespace, in the InfraEnv's own.

@@ -7,13 +7,15 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret as KubeSecret};
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource, ResourceExt};
 use muster_core::secret::Secret;
 use muster_resources::names;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+
+use super::writes::patch_params;
 
 /// Why a value that an object refers to is not to be had. `what`: kind, namespace and name.
 #[derive(Debug, thiserror::Error)]
@@ -149,7 +151,7 @@ where
         let api = Api::<K>::namespaced(client.clone(), namespace);
         let patch = Patch::Merge(json!({"metadata": {"labels": labels}}));
         // Without the labels it is still good; its changes are noticed when its user is looked at next.
-        if let Err(error) = api.patch_metadata(name, &PatchParams::default(), &patch).await {
+        if let Err(error) = api.patch_metadata(name, &patch_params(), &patch).await {
             tracing::warn!(%error, kind, namespace, name, "it could not be labelled, so changes of it may go unnoticed");
         }
     }

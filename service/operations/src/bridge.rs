@@ -2,8 +2,11 @@
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use muster_api::time::Timestamp;
+
+use crate::watch_health::WatchHealth;
 
 /// The state of the bridge in this replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +19,8 @@ pub enum BridgeStatus {
     LacksKinds(String),
     /// Controllers run here.
     Leading,
+    /// Controllers run here, and some of their watches fail: which and why.
+    LeadingWithoutWatches(String),
     /// They run in another replica, named here.
     Following(String),
     /// The API server does not answer.
@@ -29,6 +34,7 @@ impl fmt::Display for BridgeStatus {
             Self::Starting => write!(f, "starting"),
             Self::LacksKinds(what) => write!(f, "{what}"),
             Self::Leading => write!(f, "ok, leading"),
+            Self::LeadingWithoutWatches(why) => write!(f, "leading, but {why}"),
             Self::Following(leader) => write!(f, "ok, {leader} leads"),
             Self::Unreachable { since, why } => {
                 let since = since.format("%Y-%m-%dT%H:%M:%SZ");
@@ -42,6 +48,7 @@ impl fmt::Display for BridgeStatus {
 pub struct BridgeState {
     status: Mutex<BridgeStatus>,
     in_database: bool,
+    watches: WatchHealth,
 }
 
 impl BridgeState {
@@ -55,6 +62,7 @@ impl BridgeState {
         Self {
             status: Mutex::new(status),
             in_database,
+            watches: WatchHealth::default(),
         }
     }
 
@@ -64,7 +72,16 @@ impl BridgeState {
     }
 
     pub fn status(&self) -> BridgeStatus {
-        self.lock().clone()
+        let status = self.lock().clone();
+        match self.watches.report(Instant::now()) {
+            Some(why) if status == BridgeStatus::Leading => BridgeStatus::LeadingWithoutWatches(why),
+            Some(_) | None => status,
+        }
+    }
+
+    /// The watches of the controllers.
+    pub fn watches(&self) -> &WatchHealth {
+        &self.watches
     }
 
     /// True when there is a bridge: then changes of hosts are for the replica that leads.

@@ -20,6 +20,7 @@ pub mod random;
 pub mod request_id;
 mod retry;
 pub mod urls;
+pub mod watch_health;
 
 pub use clock::now;
 pub use error::{OperationError, chain, unless_missing};

@@ -1,71 +1,39 @@
-//! What an Agent's conditions say of its host. Source: docs/protocol/kube-controllers.md#4.3; the recorded objects are the judge.
+//! Computes an Agent's conditions from its host. Source: docs/protocol/kube-controllers.md#4.3; the recorded objects are the judge.
 //!
 //! Two rows look odd and are kept, since clients rely on them: `Bound` stays True while an installed node is reclaimed (nobody
 //! may take the Agent meanwhile), and `Connected` is False only when the host counts as disconnected.
 
+use kube::runtime::events::EventType;
 use muster_core::host::{Host, HostState};
 use muster_core::validate::{self, CheckId};
+use muster_resources::{AgentStatus, Condition};
+use strum::{EnumString, IntoStaticStr};
 
-/// The types, in the order of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Whether the host is as the spec wants it.
+use crate::conditions::{self, ConditionReason, ConditionStatus, Status, Synced};
+
+/// Types of conditions, in the order of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+pub enum Type {
+    /// The host is as the spec wants it.
     SpecSynced,
-    /// Whether it is heard.
+    /// The host reports to the service.
     Connected,
-    /// Whether it may be installed.
+    /// The host may be installed.
     RequirementsMet,
-    /// Whether its checks pass.
+    /// The host's validations pass.
     Validated,
-    /// Whether it is installed.
+    /// The host is installed.
     Installed,
-    /// Whether it is in a cluster.
+    /// The host is in a cluster.
     Bound,
-    /// Only when deleting it failed.
+    /// Present only when a deletion failed.
     Cleanup,
 }
 
-impl Kind {
-    /// As on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SpecSynced => "SpecSynced",
-            Self::Connected => "Connected",
-            Self::RequirementsMet => "RequirementsMet",
-            Self::Validated => "Validated",
-            Self::Installed => "Installed",
-            Self::Bound => "Bound",
-            Self::Cleanup => "Cleanup",
-        }
-    }
-}
-
-/// `True`, `False` or `Unknown`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Truth {
-    /// It is so.
-    True,
-    /// It is not.
-    False,
-    /// Nobody can say.
-    Unknown,
-}
-
-impl Truth {
-    /// As on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::True => "True",
-            Self::False => "False",
-            Self::Unknown => "Unknown",
-        }
-    }
-}
-
-/// The reasons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it")]
+/// Reasons of conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumString)]
 pub enum Reason {
+    #[strum(serialize = "SyncOK")]
     SyncOk,
     BackendError,
     InputError,
@@ -94,75 +62,54 @@ pub enum Reason {
     CleanupFailed,
 }
 
-impl Reason {
-    /// As on the wire.
-    pub fn name(self) -> &'static str {
+impl ConditionReason for Reason {
+    /// New Agents publish warnings only: thousands may come at once.
+    fn event_type(self, is_new: bool) -> Option<EventType> {
         match self {
-            Self::SyncOk => "SyncOK",
-            Self::BackendError => "BackendError",
-            Self::InputError => "InputError",
-            Self::AgentIsConnected => "AgentIsConnected",
-            Self::AgentIsDisconnected => "AgentIsDisconnected",
-            Self::NotAvailable => "NotAvailable",
-            Self::AgentIsReady => "AgentIsReady",
-            Self::AgentAlreadyInstalling => "AgentAlreadyInstalling",
-            Self::AgentInstallationStopped => "AgentInstallationStopped",
-            Self::AgentIsNotApproved => "AgentIsNotApproved",
-            Self::AgentNotReady => "AgentNotReady",
-            Self::Binding => "Binding",
-            Self::Unbinding => "Unbinding",
-            Self::UnknownStatus => "UnknownStatus",
-            Self::ValidationsPassing => "ValidationsPassing",
-            Self::ValidationsFailing => "ValidationsFailing",
-            Self::ValidationsUserPending => "ValidationsUserPending",
-            Self::ValidationsUnknown => "ValidationsUnknown",
-            Self::InstallationCompleted => "InstallationCompleted",
-            Self::InstallationFailed => "InstallationFailed",
-            Self::InstallationNotStarted => "InstallationNotStarted",
-            Self::InstallationInProgress => "InstallationInProgress",
-            Self::Bound => "Bound",
-            Self::Unbound => "Unbound",
-            Self::UnbindingPendingUserAction => "UnbindingPendingUserAction",
-            Self::CleanupFailed => "CleanupFailed",
+            Self::InputError
+            | Self::AgentIsDisconnected
+            | Self::ValidationsFailing
+            | Self::InstallationFailed
+            | Self::UnbindingPendingUserAction
+            | Self::CleanupFailed => Some(EventType::Warning),
+            Self::SyncOk
+            | Self::AgentIsConnected
+            | Self::AgentIsReady
+            | Self::AgentIsNotApproved
+            | Self::ValidationsPassing
+            | Self::ValidationsUserPending
+            | Self::InstallationCompleted
+            | Self::InstallationInProgress
+            | Self::Bound
+            | Self::Unbound => (!is_new).then_some(EventType::Normal),
+            // On the way to one of the others, or the same as another condition reports.
+            Self::BackendError
+            | Self::NotAvailable
+            | Self::AgentAlreadyInstalling
+            | Self::AgentInstallationStopped
+            | Self::AgentNotReady
+            | Self::Binding
+            | Self::Unbinding
+            | Self::UnknownStatus
+            | Self::ValidationsUnknown
+            | Self::InstallationNotStarted => None,
         }
     }
 }
 
-/// How the host was made what the spec wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Synced {
-    /// It is so.
-    Ok,
-    /// The spec asks for what cannot be; somebody must change it. What is wrong and what to do.
-    Input(String),
-    /// It could not be done now, and is tried again. Why.
-    Backend(String),
-}
+impl Status for AgentStatus {
+    type Condition = Condition;
+    type Reason = Reason;
 
-/// One condition, without its times.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// Of what.
-    pub kind: Kind,
-    /// How it is.
-    pub truth: Truth,
-    /// Why, for machines.
-    pub reason: Reason,
-    /// Why and what to do, for people.
-    pub message: String,
-}
-
-fn finding(kind: Kind, truth: Truth, reason: Reason, message: impl Into<String>) -> Finding {
-    Finding {
-        kind,
-        truth,
-        reason,
-        message: message.into(),
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
     }
 }
 
+pub type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
+
 /// The conditions of an Agent whose host is there.
-pub fn of_host(host: &Host, approved: bool, synced: &Synced) -> Vec<Finding> {
+pub fn of_host(host: &Host, approved: bool, synced: &Synced) -> Vec<DesiredCondition> {
     vec![
         spec_synced(synced),
         connected(host),
@@ -174,18 +121,18 @@ pub fn of_host(host: &Host, approved: bool, synced: &Synced) -> Vec<Finding> {
 }
 
 /// The conditions of an Agent that no host stands behind.
-pub fn without_host(synced: &Synced) -> Vec<Finding> {
-    let kinds = [
-        Kind::Connected,
-        Kind::RequirementsMet,
-        Kind::Validated,
-        Kind::Installed,
-        Kind::Bound,
+pub fn without_host(synced: &Synced) -> Vec<DesiredCondition> {
+    let types = [
+        Type::Connected,
+        Type::RequirementsMet,
+        Type::Validated,
+        Type::Installed,
+        Type::Bound,
     ];
-    let unknown = kinds.map(|kind| {
-        finding(
-            kind,
-            Truth::Unknown,
+    let unknown = types.map(|type_| {
+        DesiredCondition::new(
+            type_,
+            ConditionStatus::Unknown,
             Reason::NotAvailable,
             "The service knows no host with this Agent's name in this namespace",
         )
@@ -194,59 +141,59 @@ pub fn without_host(synced: &Synced) -> Vec<Finding> {
 }
 
 /// That an Agent could not be deleted.
-pub fn cleanup_failed(why: &str) -> Finding {
-    finding(
-        Kind::Cleanup,
-        Truth::False,
+pub fn cleanup_failed(why: &str) -> DesiredCondition {
+    DesiredCondition::new(
+        Type::Cleanup,
+        ConditionStatus::False,
         Reason::CleanupFailed,
         format!("The host could not be forgotten, and this is tried again: {why}"),
     )
 }
 
-fn spec_synced(synced: &Synced) -> Finding {
+fn spec_synced(synced: &Synced) -> DesiredCondition {
     let (truth, reason, message) = match synced {
-        Synced::Ok => (
-            Truth::True,
+        Synced::Ok(_) => (
+            ConditionStatus::True,
             Reason::SyncOk,
             "The host is as the spec wants it".to_owned(),
         ),
         Synced::Input(why) => (
-            Truth::False,
+            ConditionStatus::False,
             Reason::InputError,
             format!("The spec cannot be followed as it is; correct it: {why}"),
         ),
         Synced::Backend(why) => (
-            Truth::False,
+            ConditionStatus::False,
             Reason::BackendError,
             format!("The spec could not be followed yet, and this is tried again: {why}"),
         ),
     };
-    finding(Kind::SpecSynced, truth, reason, message)
+    DesiredCondition::new(Type::SpecSynced, truth, reason, message)
 }
 
-fn connected(host: &Host) -> Finding {
+fn connected(host: &Host) -> DesiredCondition {
     let disconnected = matches!(
         host.state,
         HostState::Disconnected | HostState::DisconnectedUnbound
     );
     let (truth, reason, message) = if disconnected {
         (
-            Truth::False,
+            ConditionStatus::False,
             Reason::AgentIsDisconnected,
             format!("The host is silent: {}", info(host)),
         )
     } else {
         (
-            Truth::True,
+            ConditionStatus::True,
             Reason::AgentIsConnected,
             "The host reports to the service, or is not expected to at this point".into(),
         )
     };
-    finding(Kind::Connected, truth, reason, message)
+    DesiredCondition::new(Type::Connected, truth, reason, message)
 }
 
-fn requirements_met(host: &Host, approved: bool) -> Finding {
-    use {Reason as R, Truth as T};
+fn requirements_met(host: &Host, approved: bool) -> DesiredCondition {
+    use {ConditionStatus as T, Reason as R};
     let (truth, reason, message) = match &host.state {
         HostState::Known | HostState::KnownUnbound if approved => {
             (T::True, R::AgentIsReady, "The host may be installed".to_owned())
@@ -286,11 +233,11 @@ fn requirements_met(host: &Host, approved: bool) -> Finding {
         | HostState::Cancelled
         | HostState::ResettingPendingUserAction => (T::Unknown, R::UnknownStatus, neither(host)),
     };
-    finding(Kind::RequirementsMet, truth, reason, message)
+    DesiredCondition::new(Type::RequirementsMet, truth, reason, message)
 }
 
-fn validated(host: &Host) -> Finding {
-    use {Reason as R, Truth as T};
+fn validated(host: &Host) -> DesiredCondition {
+    use {ConditionStatus as T, Reason as R};
     let checks = &host.data.validations;
     let told = |failed: &[CheckId]| -> String {
         let messages: Vec<&str> = failed
@@ -345,19 +292,19 @@ fn validated(host: &Host) -> Finding {
             }
         }
     };
-    finding(Kind::Validated, truth, reason, message)
+    DesiredCondition::new(Type::Validated, truth, reason, message)
 }
 
-fn unknown_yet() -> (Truth, Reason, String) {
+fn unknown_yet() -> (ConditionStatus, Reason, String) {
     (
-        Truth::Unknown,
+        ConditionStatus::Unknown,
         Reason::ValidationsUnknown,
         "The checks are made when the host has told what it is made of".into(),
     )
 }
 
-fn installed(host: &Host) -> Finding {
-    use {Reason as R, Truth as T};
+fn installed(host: &Host) -> DesiredCondition {
+    use {ConditionStatus as T, Reason as R};
     let (truth, reason, message) = match &host.state {
         HostState::Known
         | HostState::KnownUnbound
@@ -398,11 +345,11 @@ fn installed(host: &Host) -> Finding {
         | HostState::Cancelled
         | HostState::ResettingPendingUserAction => (T::Unknown, R::UnknownStatus, neither(host)),
     };
-    finding(Kind::Installed, truth, reason, message)
+    DesiredCondition::new(Type::Installed, truth, reason, message)
 }
 
-fn bound(host: &Host) -> Finding {
-    use {Reason as R, Truth as T};
+fn bound(host: &Host) -> DesiredCondition {
+    use {ConditionStatus as T, Reason as R};
     let (truth, reason, message) = match &host.state {
         HostState::KnownUnbound
         | HostState::InsufficientUnbound { .. }
@@ -437,7 +384,7 @@ fn bound(host: &Host) -> Finding {
             (T::True, R::Bound, "The host belongs to a cluster".into())
         }
     };
-    finding(Kind::Bound, truth, reason, message)
+    DesiredCondition::new(Type::Bound, truth, reason, message)
 }
 
 fn on_its_way_in(host: &Host) -> String {

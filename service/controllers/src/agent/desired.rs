@@ -1,4 +1,4 @@
-//! Agents as they are made for hosts, and what else of them than the status is ours: pure functions. Source: docs/protocol/kube-controllers.md#3.
+//! Computes the Agent of a host beside its status. Source: docs/protocol/kube-controllers.md#3.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,12 @@ use muster_resources::names::{annotation, finalizer, label};
 use muster_resources::{Agent, AgentSpec, ClusterReference, InfraEnv};
 use serde_json::{Map, Value, json};
 
-use super::known::short;
+use super::cached::{CachedAgent, short};
 use super::metadata;
+use crate::finalizers;
+use crate::references::{owner_reference, with_owner};
 
-/// The InfraEnv's resource says that its Agents are approved without anybody's doing.
+/// True when the InfraEnv's resource approves its Agents without a user.
 pub fn approves(infra_env: &InfraEnv) -> bool {
     let approval = infra_env.spec.agent_approval.as_ref();
     approval.is_some_and(|approval| approval.auto_approve)
@@ -44,7 +46,7 @@ pub fn agent(infra_env: &InfraEnv, host: &Host, cluster: Option<&KubeRef>) -> Ag
             annotations: Some(annotations),
             labels: Some(labels),
             finalizers: Some(vec![finalizer::AGENT.to_owned()]),
-            owner_references: Some(vec![owner(infra_env)]),
+            owner_references: Some(vec![owner_reference(infra_env)]),
             ..ObjectMeta::default()
         },
         spec: AgentSpec {
@@ -81,21 +83,9 @@ fn inherited(infra_env: &InfraEnv) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// With the InfraEnv goes the Agent. It is not its controller: others may be.
-fn owner(infra_env: &InfraEnv) -> OwnerReference {
-    OwnerReference {
-        api_version: InfraEnv::api_version(&()).into_owned(),
-        kind: InfraEnv::kind(&()).into_owned(),
-        name: infra_env.name_any(),
-        uid: infra_env.uid().unwrap_or_default(),
-        ..OwnerReference::default()
-    }
-}
-
-/// What an Agent that is there shall have beside its status.
+/// What an Agent that exists should have beside its status.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
-    /// Its host.
+pub struct DesiredAgent<'a> {
     pub host: &'a Host,
     /// The resource of the host's InfraEnv; `None`: it is not there (yet).
     pub infra_env: Option<&'a InfraEnv>,
@@ -107,8 +97,8 @@ pub struct Wanted<'a> {
     pub spec: Option<&'a Value>,
 }
 
-/// The merge patch that gives `agent` (stripped, as in [`Known`](super::known::Known)) what is wanted; `None`: it has it.
-pub fn patch(agent: &Agent, wanted: &Wanted<'_>) -> Option<Value> {
+/// The merge patch that gives `agent` what is wanted; `None`: it has it.
+pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
     let mut meta = Map::new();
     let mut annotations = Map::new();
     for (key, value) in metadata::annotations(wanted.host) {
@@ -137,15 +127,17 @@ pub fn patch(agent: &Agent, wanted: &Wanted<'_>) -> Option<Value> {
     if !labels.is_empty() {
         meta.insert("labels".to_owned(), Value::Object(labels));
     }
-    // Lists are sent whole, so nobody may have changed them meanwhile.
+    // Lists are sent as a whole, so they must not have changed meanwhile.
     let mut lists = false;
-    if !agent.finalizers().iter().any(|name| name == finalizer::AGENT) {
-        let mut finalizers = agent.finalizers().to_vec();
-        finalizers.push(finalizer::AGENT.to_owned());
+    if let Some(finalizers) = finalizers::with(agent, finalizer::AGENT) {
         meta.insert("finalizers".to_owned(), json!(finalizers));
         lists = true;
     }
-    if let Some(owners) = wanted.infra_env.and_then(|infra_env| owners(agent, infra_env)) {
+    let is_infra_env = |owner: &OwnerReference| owner.kind == InfraEnv::kind(&());
+    let owners = wanted
+        .infra_env
+        .and_then(|infra_env| with_owner(agent, infra_env, is_infra_env));
+    if let Some(owners) = owners {
         meta.insert("ownerReferences".to_owned(), json!(owners));
         lists = true;
     }
@@ -162,24 +154,8 @@ pub fn patch(agent: &Agent, wanted: &Wanted<'_>) -> Option<Value> {
     (!patch.is_empty()).then_some(Value::Object(patch))
 }
 
-/// The owners with `infra_env` in the place of another InfraEnv; `None`: it is among them.
-fn owners(agent: &Agent, infra_env: &InfraEnv) -> Option<Vec<OwnerReference>> {
-    let wanted = owner(infra_env);
-    let is_ours = |owner: &OwnerReference| owner.kind == wanted.kind && owner.uid == wanted.uid;
-    let present = agent.owner_references();
-    if present.iter().any(is_ours) {
-        return None;
-    }
-    let others = present.iter().filter(|owner| owner.kind != wanted.kind).cloned();
-    Some(others.chain([wanted.clone()]).collect())
-}
-
-/// The patch that lets an Agent go.
-pub fn release(agent: &Agent) -> Value {
-    let others: Vec<&String> = agent
-        .finalizers()
-        .iter()
-        .filter(|name| *name != finalizer::AGENT)
-        .collect();
-    json!({"metadata": {"finalizers": others, "resourceVersion": agent.resource_version()}})
+/// The patch that releases an Agent that is being deleted.
+pub fn release(agent: &CachedAgent) -> Value {
+    let finalizers = finalizers::without(agent, finalizer::AGENT);
+    json!({"metadata": {"finalizers": finalizers, "resourceVersion": agent.resource_version()}})
 }

@@ -1,4 +1,4 @@
-//! Agents whose host is not there, hosts whose Agent goes, and machines that come from another InfraEnv.
+//! Handles Agents without a host, hosts whose Agent is deleted, and machines that come from another InfraEnv.
 //! Source: docs/protocol/kube-controllers.md#4.1 step 3, §4.6 and the end of §3.
 
 use std::sync::Arc;
@@ -6,26 +6,27 @@ use std::time::Duration;
 
 use kube::ResourceExt;
 use kube::api::{DeleteParams, Preconditions};
+use kube::runtime::controller::Action;
 use muster_api::ids::HostId;
 use muster_core::host::Host;
 use muster_core::kube::KubeRef;
 use muster_resources::names::{finalizer, label};
 
-use super::conditions::Synced;
-use super::known::Known;
-use super::queue::Lane;
-use super::reconcile::{Again, Reconciler, after};
+use super::cached::CachedAgent;
+use super::reconcile::Reconciler;
 use super::restore::{self, Place};
 use super::{desired, membership, status};
-use crate::drive::AGAIN;
-use crate::error::unless_absent;
-use crate::{Error, finalizers, kube_ref};
 use muster_operations::now;
+use crate::conditions::Synced;
+use crate::error::{Error, unless_absent};
+use crate::finalizers;
+use crate::references::kube_ref;
+use crate::retry::RETRY_INTERVAL;
 use muster_operations::unless_missing;
 
 impl Reconciler {
-    /// Somebody made an Agent by hand. Nothing will ever stand behind it.
-    pub(super) async fn not_a_host(&self, known: &Known) -> Result<Again, Error> {
+    /// A user created an Agent by hand. No host will ever belong to it.
+    pub(super) async fn not_a_host(&self, known: &CachedAgent) -> Result<Action, Error> {
         if known.is_deleting() {
             return self.release(known).await;
         }
@@ -33,15 +34,15 @@ impl Reconciler {
         let synced = Synced::Input(why.into());
         let next = status::without_host(&synced, &known.status(), now());
         self.write_status(known, next).await?;
-        Ok(None)
+        Ok(Action::await_change())
     }
 
-    /// The Agent is to go: its host is forgotten, then it is let go.
-    pub(super) async fn delete(&self, known: &Known, host: Option<Host>) -> Result<Again, Error> {
-        if !finalizers::has(&known.agent, finalizer::AGENT) {
-            return Ok(None);
+    /// The Agent is being deleted: its host is deleted, then it is released.
+    pub(super) async fn delete(&self, known: &CachedAgent, host: Option<Host>) -> Result<Action, Error> {
+        if !finalizers::has(known, finalizer::AGENT) {
+            return Ok(Action::await_change());
         }
-        let key = kube_ref(&known.agent);
+        let key = kube_ref(known);
         let mut host = host;
         // A machine that was booted into one InfraEnv after another has several records.
         while let Some(found) = host {
@@ -50,64 +51,58 @@ impl Reconciler {
                 self.write_status(known, next).await?;
                 return Err(error);
             }
-            host = self
-                .context
-                .app
-                .store
-                .find_host_by_kube(&key.namespace, found.id)
-                .await?;
+            host = self.find_host(&key, found.id).await?;
         }
         self.labels.forget(&key);
         self.tokens.forget(&key);
         self.release(known).await
     }
 
+    /// A refusal is no mistake of the Agent's writer: it is tried again.
     async fn forget_host(&self, host: &Host) -> Result<(), Error> {
         let app = &self.context.app;
-        Ok(unless_missing(
-            app.hosts.delete(host.infra_env_id, host.id).await,
-        )?)
+        unless_missing(app.hosts.delete(host.infra_env_id, host.id).await)
+            .map_err(|error| Error::Internal(error.to_string()))
     }
 
-    async fn release(&self, known: &Known) -> Result<Again, Error> {
-        let key = kube_ref(&known.agent);
-        if finalizers::has(&known.agent, finalizer::AGENT) {
-            self.patch(&key, &desired::release(&known.agent)).await?;
-            tracing::info!(agent = %key, "Agent let go");
+    async fn release(&self, known: &CachedAgent) -> Result<Action, Error> {
+        let key = kube_ref(known);
+        if finalizers::has(known, finalizer::AGENT) {
+            self.patch(known, &desired::release(known)).await?;
+            tracing::info!(agent = %key, "Agent released");
         }
-        Ok(None)
+        Ok(Action::await_change())
     }
 
     /// There is no host. One that was deleted by REST takes its Agent with it; one whose record was lost is restored.
     pub(super) async fn without_host(
         &self,
         key: &KubeRef,
-        known: &Arc<Known>,
+        known: &Arc<CachedAgent>,
         id: HostId,
-        lane: Lane,
-    ) -> Result<Again, Error> {
+    ) -> Result<Action, Error> {
         let app = &self.context.app;
-        let Some(name) = known.agent.labels().get(label::INFRA_ENV) else {
+        let Some(name) = known.labels().get(label::INFRA_ENV) else {
             let why = format!(
                 "the label {} is missing, so the host's InfraEnv is not known; set it to the InfraEnv's name",
                 label::INFRA_ENV
             );
-            return self.waits(known, Synced::Input(why), None).await;
+            return self.waits(known, Synced::Input(why), Action::await_change()).await;
         };
         let name = KubeRef::new(&key.namespace, name);
         let Some(infra_env) = app.infra_envs.find_by_kube(&name).await? else {
             let why = format!(
                 "the InfraEnv {name}, which the Agent's label names, is not known to the service yet"
             );
-            return self.waits(known, Synced::Backend(why), after(AGAIN)).await;
+            return self.waits(known, Synced::Backend(why), Action::requeue(RETRY_INTERVAL)).await;
         };
         if app.store.host_was_deleted(infra_env.id, id).await? {
             return self.delete_agent(key, known).await;
         }
         // The whole one: what is known here lacks the inventory.
         let Some(whole) = self.api(&key.namespace).get_opt(&key.name).await? else {
-            self.agents.forget(key);
-            return Ok(None);
+            self.agents.remove(known);
+            return Ok(Action::await_change());
         };
         let cluster_id = match membership::wanted(&whole.spec) {
             Some(deployment) => self.cluster_of(&deployment).await?,
@@ -120,37 +115,37 @@ impl Reconciler {
         };
         let Some(host) = restore::restored(&whole, place, now()) else {
             let why = "no host of this name has registered in the Agent's InfraEnv; boot the machine, or delete the Agent";
-            return self.waits(known, Synced::Input(why.into()), None).await;
+            return self.waits(known, Synced::Input(why.into()), Action::await_change()).await;
         };
         match app.hosts.restore(host).await? {
-            Some(restored) => self.sync(key, known.clone(), restored, lane).await,
-            // It registered meanwhile.
-            None => Ok(after(Duration::ZERO)),
+            Some(restored) => self.sync(key, known.clone(), restored).await,
+            // It has registered meanwhile.
+            None => Ok(Action::requeue(Duration::ZERO)),
         }
     }
 
-    async fn waits(&self, known: &Known, synced: Synced, again: Again) -> Result<Again, Error> {
+    async fn waits(&self, known: &CachedAgent, synced: Synced, action: Action) -> Result<Action, Error> {
         let next = status::without_host(&synced, &known.status(), now());
         self.write_status(known, next).await?;
-        Ok(again)
+        Ok(action)
     }
 
-    async fn delete_agent(&self, key: &KubeRef, known: &Known) -> Result<Again, Error> {
+    async fn delete_agent(&self, key: &KubeRef, known: &CachedAgent) -> Result<Action, Error> {
         let params = DeleteParams {
             preconditions: Some(Preconditions {
-                uid: known.agent.metadata.uid.clone(),
+                uid: known.metadata.uid.clone(),
                 resource_version: None,
             }),
             ..DeleteParams::default()
         };
         match unless_absent(self.api(&key.namespace).delete(&key.name, &params).await)? {
             Some(_) => tracing::info!(agent = %key, "its host was deleted, so the Agent is, too"),
-            None => self.agents.forget(key),
+            None => self.agents.remove(known),
         }
-        Ok(None)
+        Ok(Action::await_change())
     }
 
-    /// The machine was booted into another InfraEnv: the record in the one that it came from is forgotten.
+    /// The machine was booted into another InfraEnv: the record in the one that it came from is deleted.
     pub(super) async fn leave_infra_env(&self, namespace: &str, from: &str, id: HostId) -> Result<(), Error> {
         let app = &self.context.app;
         let name = KubeRef::new(namespace, from);

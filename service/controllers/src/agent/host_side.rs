@@ -1,4 +1,4 @@
-//! Makes a host what its Agent's spec wants: approval, membership of a cluster, settings. The rules are the core's; here is the talking.
+//! Makes a host what its Agent's spec wants: approval, membership of a cluster, settings. The rules are core's.
 //! Source: docs/protocol/kube-controllers.md#4.1 steps 7 to 10.
 
 use std::time::Duration;
@@ -10,59 +10,57 @@ use muster_core::infra_env::InfraEnv;
 use muster_core::kube::KubeRef;
 use muster_resources::{AgentSpec, ClusterDeployment, DeprovisionInfo};
 
-use super::conditions::Synced;
 use super::edits::{Token, edits, is_open};
 use super::membership::{self, Clusters, Move};
 use super::reconcile::Reconciler;
-use crate::Error;
-use crate::drive::AGAIN;
+use crate::conditions::Synced;
+use crate::error::Error;
+use crate::retry::RETRY_INTERVAL;
 use muster_operations::chain;
 
-/// Before a cluster that is missing is looked for again. One that comes is told of; this is for what is said of it meanwhile.
-const WITHOUT_CLUSTER: Duration = Duration::from_secs(60);
+/// Between two checks for a cluster that is missing. Its creation triggers a reconcile; this is for the message meanwhile.
+const CLUSTER_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What became of it.
+/// The host after it was changed.
 pub struct Outcome {
-    /// As it is now.
     pub host: Host,
-    /// How far it is what the spec wants.
     pub synced: Synced,
     /// The cluster that it just left.
     pub left: Option<DeprovisionInfo>,
-    /// Something is awaited that nobody tells of.
-    pub again: Option<Duration>,
+    /// Something is awaited that triggers no reconcile.
+    pub retry: Option<Duration>,
 }
 
-/// What stood in the way.
+/// Why the spec is not followed completely.
 #[derive(Default)]
-struct Trouble {
+struct Problems {
     input: Vec<String>,
     backend: Vec<String>,
-    again: Option<Duration>,
+    retry: Option<Duration>,
 }
 
-impl Trouble {
+impl Problems {
     /// A refusal is for the spec's writer; anything else passes.
-    fn note(&mut self, error: &Error) {
+    fn add(&mut self, error: &Error) {
         if error.is_input() {
             self.input.push(error.to_string());
         } else {
-            self.fails(error.to_string(), AGAIN);
+            self.retry_later(error.to_string(), RETRY_INTERVAL);
         }
     }
 
-    fn fails(&mut self, why: String, again: Duration) {
+    fn retry_later(&mut self, why: String, retry: Duration) {
         self.backend.push(why);
-        self.again = Some(self.again.map_or(again, |sooner| sooner.min(again)));
+        self.retry = Some(self.retry.map_or(retry, |sooner| sooner.min(retry)));
     }
 
     fn synced(self) -> (Synced, Option<Duration>) {
         let synced = match (self.input.is_empty(), self.backend.is_empty()) {
-            (true, true) => Synced::Ok,
+            (true, true) => Synced::Ok(None),
             (false, _) => Synced::Input([self.input, self.backend].concat().join(". ")),
             (true, false) => Synced::Backend(self.backend.join(". ")),
         };
-        (synced, self.again)
+        (synced, self.retry)
     }
 }
 
@@ -75,29 +73,29 @@ impl Reconciler {
         host: Host,
         infra_env: &InfraEnv,
     ) -> Outcome {
-        let mut trouble = Trouble::default();
+        let mut problems = Problems::default();
         let mut host = host;
         if host.data.approved != spec.approved {
             let event = HostEvent::Approved(spec.approved);
-            self.apply(&mut host, event, &mut trouble).await;
+            self.apply(&mut host, event, &mut problems).await;
         }
         let left = self
-            .settle_membership(spec, &mut host, infra_env, &mut trouble)
+            .change_membership(spec, &mut host, infra_env, &mut problems)
             .await;
         if is_open(&host) {
-            self.edit(key, spec, &mut host, &mut trouble).await;
+            self.edit(key, spec, &mut host, &mut problems).await;
         }
-        let (synced, again) = trouble.synced();
+        let (synced, retry) = problems.synced();
         Outcome {
             host,
             synced,
             left,
-            again,
+            retry,
         }
     }
 
-    /// True when it happened.
-    async fn apply(&self, host: &mut Host, event: HostEvent, trouble: &mut Trouble) -> bool {
+    /// True when the event was applied.
+    async fn apply(&self, host: &mut Host, event: HostEvent, problems: &mut Problems) -> bool {
         let app = &self.context.app;
         match app.hosts.apply(host.infra_env_id, host.id, event).await {
             Ok(changed) => {
@@ -105,49 +103,49 @@ impl Reconciler {
                 true
             }
             Err(problem) => {
-                trouble.note(&problem.into());
+                problems.add(&problem.into());
                 false
             }
         }
     }
 
-    async fn settle_membership(
+    async fn change_membership(
         &self,
         spec: &AgentSpec,
         host: &mut Host,
         infra_env: &InfraEnv,
-        trouble: &mut Trouble,
+        problems: &mut Problems,
     ) -> Option<DeprovisionInfo> {
         let present = match self.cluster_name(host).await {
             Ok(name) => name,
             Err(error) => {
-                trouble.note(&error);
+                problems.add(&error);
                 return None;
             }
         };
         let next = match self.next_move(spec, host, infra_env, present.as_ref()).await {
             Ok(next) => next,
             Err(error) => {
-                trouble.note(&error);
+                problems.add(&error);
                 return None;
             }
         };
         match next {
             Move::Stay => None,
             Move::Later(why) => {
-                trouble.backend.push(why);
+                problems.backend.push(why);
                 None
             }
             Move::Unknown(why) => {
-                trouble.fails(why, WITHOUT_CLUSTER);
+                problems.retry_later(why, CLUSTER_RETRY_INTERVAL);
                 None
             }
             Move::Never(why) => {
-                trouble.input.push(why);
+                problems.input.push(why);
                 None
             }
             Move::Bind(cluster_id) => {
-                self.apply(host, HostEvent::Bound { cluster_id }, trouble).await;
+                self.apply(host, HostEvent::Bound { cluster_id }, problems).await;
                 None
             }
             Move::Unbind { cancel } => {
@@ -155,11 +153,11 @@ impl Reconciler {
                 if cancel {
                     let reason =
                         "Its Agent was taken out of the cluster while it was being installed".to_owned();
-                    if !self.apply(host, HostEvent::Cancelled { reason }, trouble).await {
+                    if !self.apply(host, HostEvent::Cancelled { reason }, problems).await {
                         return None;
                     }
                 }
-                self.apply(host, HostEvent::Unbound, trouble)
+                self.apply(host, HostEvent::Unbound, problems)
                     .await
                     .then_some(info)
             }
@@ -180,7 +178,7 @@ impl Reconciler {
         };
         if let Some(wanted) = membership::wanted(spec) {
             clusters.wanted = match host.cluster_id.filter(|_| present == Some(&wanted)) {
-                // As nearly always: nothing to ask.
+                // As nearly always: no query.
                 Some(same) => Some(same),
                 None => self.cluster_of(&wanted).await?,
             };
@@ -196,44 +194,44 @@ impl Reconciler {
         Ok(api.get_metadata_opt(&wanted.name).await?.is_some())
     }
 
-    async fn edit(&self, key: &KubeRef, spec: &AgentSpec, host: &mut Host, trouble: &mut Trouble) {
+    async fn edit(&self, key: &KubeRef, spec: &AgentSpec, host: &mut Host, problems: &mut Problems) {
         let token = match self.tokens.wanted(key, spec).await {
             Ok(wanted) => Some(wanted),
             Err(error) => {
                 let why = format!("ignitionEndpointTokenReference: {}", chain(&error));
                 if error.is_input() {
-                    trouble.input.push(why);
+                    problems.input.push(why);
                 } else {
-                    trouble.backend.push(why);
+                    problems.backend.push(why);
                 }
                 // A Secret that is missing is not watched.
-                trouble.again = Some(AGAIN);
+                problems.retry = Some(RETRY_INTERVAL);
                 None
             }
         };
         let same = Token::Same;
         let edits = edits(spec, host, token.as_ref().map_or(&same, |wanted| &wanted.token));
-        trouble.input.extend(edits.problems);
-        let mut token_taken = true;
+        problems.input.extend(edits.problems);
+        let mut token_accepted = true;
         if let Some(params) = edits.params {
-            token_taken = self.edit_fields(host, params, trouble).await;
+            token_accepted = self.edit_fields(host, params, problems).await;
         }
         if let Some(words) = edits.installer_args {
-            self.apply(host, HostEvent::InstallerArgsSet(words), trouble)
+            self.apply(host, HostEvent::InstallerArgsSet(words), problems)
                 .await;
         }
         if let Some(ignition) = edits.ignition {
-            self.apply(host, HostEvent::IgnitionOverrideSet(ignition), trouble)
+            self.apply(host, HostEvent::IgnitionOverrideSet(ignition), problems)
                 .await;
         }
-        if let Some(token) = token.filter(|_| token_taken) {
+        if let Some(token) = token.filter(|_| token_accepted) {
             token.mark_given(key);
         }
     }
 
-    /// All in one event; when that is refused, each for itself, so that one bad setting holds up no other. Answers whether the token was
-    /// taken, if there was one.
-    async fn edit_fields(&self, host: &mut Host, params: HostUpdateParams, trouble: &mut Trouble) -> bool {
+    /// All in one event; when that is refused, each for itself, so that one bad setting holds up no other. False when there is a token
+    /// that was not accepted.
+    async fn edit_fields(&self, host: &mut Host, params: HostUpdateParams, problems: &mut Problems) -> bool {
         let app = &self.context.app;
         let event = HostEvent::Edited(params.clone());
         let refused = match app.hosts.apply(host.infra_env_id, host.id, event).await {
@@ -245,16 +243,16 @@ impl Reconciler {
         };
         let fields = apart(params);
         if !refused.is_input() || fields.len() < 2 {
-            trouble.note(&refused);
+            problems.add(&refused);
             return false;
         }
-        let mut token_taken = true;
+        let mut token_accepted = true;
         for field in fields {
             let is_token = field.ignition_endpoint_token.is_some();
-            let taken = self.apply(host, HostEvent::Edited(field), trouble).await;
-            token_taken &= taken || !is_token;
+            let accepted = self.apply(host, HostEvent::Edited(field), problems).await;
+            token_accepted &= accepted || !is_token;
         }
-        token_taken
+        token_accepted
     }
 }
 
@@ -309,7 +307,7 @@ fn apart(params: HostUpdateParams) -> Vec<HostUpdateParams> {
 
 fn deprovision_info(spec: &AgentSpec, host: &Host, cluster: Option<&KubeRef>) -> DeprovisionInfo {
     let named = spec.hostname.clone().filter(|name| !name.is_empty());
-    let told = || {
+    let reported = || {
         host.inventory
             .as_ref()
             .map(|inventory| inventory.hostname.clone())
@@ -317,7 +315,7 @@ fn deprovision_info(spec: &AgentSpec, host: &Host, cluster: Option<&KubeRef>) ->
     DeprovisionInfo {
         cluster_name: cluster.map(|cluster| cluster.name.clone()),
         cluster_namespace: cluster.map(|cluster| cluster.namespace.clone()),
-        node_name: named.or_else(told),
+        node_name: named.or_else(reported),
         message: Some(
             "The host left this cluster. If it was a node there, take the Node out of the cluster".into(),
         ),

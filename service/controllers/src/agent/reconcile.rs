@@ -1,60 +1,55 @@
-//! One look at one Agent: reads the host, makes it what the spec wants, and writes what differs: at most one patch of the Agent and one of
+//! Reconciles one Agent: reads the host, makes it what the spec wants, and writes what differs: at most one patch of the Agent and one of
 //! its status. Source: docs/protocol/kube-controllers.md#4.1.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use kube::api::{Patch, PostParams};
-use kube::runtime::reflector::{ObjectRef, Store};
+use kube::api::Patch;
+use kube::core::DeserializeGuard;
+use kube::runtime::controller::Action;
+use kube::runtime::reflector::Store;
 use kube::{Api, ResourceExt};
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::host::Host;
-use muster_core::infra_env::InfraEnv as Record;
+use muster_core::infra_env;
 use muster_core::kube::KubeRef;
 use muster_resources::names::label;
 use muster_resources::{Agent, AgentClassification, AgentSpec, AgentStatus, InfraEnv};
-use serde_json::{Map, Value, json};
-use tokio::time::Instant;
+use serde_json::{Value, json};
 
-use super::conditions::Synced;
-use super::desired::{self, Wanted};
+use super::cache::AgentCache;
+use super::cached::{CachedAgent, digest};
+use super::desired::{self, DesiredAgent};
 use super::host_side::Outcome;
-use super::known::{Agents, Known, digest};
-use super::queue::Lane;
+use super::lanes::Turns;
 use super::token::Tokens;
-use super::{inventory, links, membership, patch, patch_params, status};
-use crate::agent_labels::Labels;
-use crate::error::unless_absent;
-use crate::{Context, Error, kube_ref};
+use super::{inventory, links, membership, patch, status};
 use muster_operations::now;
+use crate::agent_labels::Labels;
+use crate::conditions::Synced;
+use crate::context::Context;
+use crate::error::{Error, unless_absent};
+use crate::references::{kube_ref, object_ref};
+use crate::status::send;
+use crate::writes::{patch_params, post_params};
 
-/// How long a host that has just registered is waited for: its inventory nearly always comes within, and then one write tells all.
+/// How long a host that has just registered is waited for: its inventory nearly always comes within, and then one write reports all.
 const YOUNG: chrono::Duration = chrono::Duration::seconds(1);
 
-/// What a look needs.
+/// What a reconcile needs.
 pub struct Reconciler {
-    /// The service and its Kubernetes API.
     pub context: Arc<Context>,
-    /// Agents as they are known.
-    pub agents: Arc<Agents>,
-    /// InfraEnvs' resources.
+    pub agents: Arc<AgentCache>,
+    /// InfraEnvs' resources, without status.
     pub infra_envs: Store<InfraEnv>,
-    /// AgentClassifications.
     pub classifications: Store<AgentClassification>,
-    /// What they say.
+    /// Labels that the classifications put on Agents.
     pub labels: Arc<Labels>,
     /// Tokens for Ignition endpoints.
     pub tokens: Tokens,
+    pub turns: Turns,
     /// Names of clusters, which never change.
     pub cluster_names: Mutex<HashMap<ClusterId, Option<KubeRef>>>,
-}
-
-/// When to look again though nothing happens.
-pub type Again = Option<Instant>;
-
-pub(super) fn after(wait: Duration) -> Again {
-    Some(Instant::now() + wait)
 }
 
 /// The host that an Agent of this name stands for.
@@ -65,38 +60,57 @@ pub fn host_id(name: &str) -> Option<HostId> {
 }
 
 impl Reconciler {
-    /// Looks at the Agent `key`, or makes it.
+    /// Reconciles an Agent. `agent` may be older than the cached one; after a conflict it is newer.
     ///
     /// # Errors
     /// When it must be tried again.
-    pub async fn reconcile(&self, key: &KubeRef, lane: Lane) -> Result<Again, Error> {
-        let known = self.agents.get(key);
-        let Some(id) = host_id(&key.name) else {
-            return match known {
-                Some(known) => self.not_a_host(&known).await,
-                None => Ok(None),
-            };
+    pub async fn reconcile(&self, agent: Arc<CachedAgent>) -> Result<Action, Error> {
+        let key = kube_ref(&*agent);
+        let _turn = self.turns.wait(&key).await;
+        let known = match self.agents.get(&key) {
+            None => return Ok(Action::await_change()),
+            Some(known) if agent.is_covered_by(&known) => known,
+            Some(_) => self.agents.answered((*agent).clone()),
         };
-        let host = self
-            .context
-            .app
-            .store
-            .find_host_by_kube(&key.namespace, id)
-            .await?;
-        match (known, host) {
-            (None, None) => {
+        let Some(id) = host_id(&key.name) else {
+            return self.not_a_host(&known).await;
+        };
+        let host = self.find_host(&key, id).await?;
+        if known.is_deleting() {
+            return self.delete(&known, host).await;
+        }
+        match host {
+            Some(host) => self.sync(&key, known, host).await,
+            None => self.without_host(&key, &known, id).await,
+        }
+    }
+
+    /// Creates the Agent `key` if it is missing and its host is there. True when there is an Agent to reconcile.
+    ///
+    /// # Errors
+    /// When it must be tried again.
+    pub async fn ensure(&self, key: &KubeRef) -> Result<bool, Error> {
+        let _turn = self.turns.wait(key).await;
+        if self.agents.get(key).is_some() {
+            return Ok(true);
+        }
+        let host = match host_id(&key.name) {
+            Some(id) => self.find_host(key, id).await?,
+            None => None,
+        };
+        match host {
+            Some(host) => self.create(key, &host).await,
+            None => {
                 self.labels.forget(key);
                 self.tokens.forget(key);
-                Ok(None)
+                Ok(false)
             }
-            (Some(known), host) if known.is_deleting() => self.delete(&known, host).await,
-            (Some(known), None) => self.without_host(key, &known, id, lane).await,
-            (Some(known), Some(host)) => self.sync(key, known, host, lane).await,
-            (None, Some(host)) => match self.create(key, &host).await? {
-                Some(known) => self.sync(key, known, host, lane).await,
-                None => Ok(None),
-            },
         }
+    }
+
+    pub(super) async fn find_host(&self, key: &KubeRef, id: HostId) -> Result<Option<Host>, Error> {
+        let store = &self.context.app.store;
+        Ok(store.find_host_by_kube(&key.namespace, id).await?)
     }
 
     pub(super) fn api(&self, namespace: &str) -> Api<Agent> {
@@ -104,12 +118,11 @@ impl Reconciler {
     }
 
     /// The custom resource of an InfraEnv; `None`: it is not there.
-    pub(super) async fn resource(&self, record: &Record) -> Result<Option<Arc<InfraEnv>>, Error> {
+    pub(super) async fn resource(&self, record: &infra_env::InfraEnv) -> Result<Option<Arc<InfraEnv>>, Error> {
         let Some(name) = &record.kube else {
             return Ok(None);
         };
-        let watched = ObjectRef::<InfraEnv>::new(&name.name).within(&name.namespace);
-        if let Some(found) = self.infra_envs.get(&watched) {
+        if let Some(found) = self.infra_envs.get(&object_ref(name)) {
             return Ok(Some(found));
         }
         // The watch may be a moment behind.
@@ -117,10 +130,10 @@ impl Reconciler {
         Ok(api.get_opt(&name.name).await?.map(Arc::new))
     }
 
-    /// Makes the Agent of a host; `None`: it shall have none.
-    async fn create(&self, key: &KubeRef, host: &Host) -> Result<Option<Arc<Known>>, Error> {
+    /// Creates the Agent of a host. False when it shall have none, or has one that cannot be read.
+    async fn create(&self, key: &KubeRef, host: &Host) -> Result<bool, Error> {
         let Some(record) = self.context.app.infra_envs.find(host.infra_env_id).await? else {
-            return Ok(None);
+            return Ok(false);
         };
         let Some(resource) = self.resource(&record).await? else {
             return Err(Error::Internal(format!(
@@ -129,7 +142,7 @@ impl Reconciler {
             )));
         };
         if resource.metadata.deletion_timestamp.is_some() {
-            return Ok(None);
+            return Ok(false);
         }
         let cluster = self.cluster_name(host).await?;
         let mut agent = desired::agent(&resource, host, cluster.as_ref());
@@ -138,19 +151,18 @@ impl Reconciler {
             .into_iter()
             .filter_map(|(key, value)| Some((key, value?)));
         agent.labels_mut().extend(set);
-        let params = PostParams {
-            field_manager: Some(super::FIELD_MANAGER.to_owned()),
-            ..PostParams::default()
-        };
-        match self.api(&key.namespace).create(&params, &agent).await {
-            Ok(made) => {
-                tracing::info!(host.id = %host.id, agent = %key, "Agent made");
-                Ok(Some(self.agents.wrote(made)))
+        match self.api(&key.namespace).create(&post_params(), &agent).await {
+            Ok(created) => {
+                tracing::info!(host.id = %host.id, agent = %key, "Agent created");
+                self.agents.answered(created.into());
+                Ok(true)
             }
-            // Made before, and the watch is behind; or somebody was quicker.
+            // Created before, and the watch is behind; or another was faster.
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                let there = self.api(&key.namespace).get_opt(&key.name).await?;
-                Ok(there.map(|agent| self.agents.wrote(agent)))
+                let client = self.context.client.clone();
+                let api = Api::<DeserializeGuard<CachedAgent>>::namespaced(client, &key.namespace);
+                let present = api.get_opt(&key.name).await?.and_then(|agent| agent.0.ok());
+                Ok(present.map(|agent| self.agents.answered(agent)).is_some())
             }
             Err(error) => Err(error.into()),
         }
@@ -160,35 +172,31 @@ impl Reconciler {
     pub(super) async fn sync(
         &self,
         key: &KubeRef,
-        known: Arc<Known>,
+        known: Arc<CachedAgent>,
         host: Host,
-        lane: Lane,
-    ) -> Result<Again, Error> {
+    ) -> Result<Action, Error> {
         let now = now();
-        if known.is_deleting() {
-            return self.delete(&known, Some(host)).await;
-        }
         let age = now - host.data.registered_at;
-        if lane == Lane::Normal && known.agent.status.is_none() && host.inventory.is_none() && age < YOUNG {
-            return Ok(after((YOUNG - age).to_std().unwrap_or_default()));
+        if known.status.is_none() && host.inventory.is_none() && age < YOUNG {
+            return Ok(Action::requeue((YOUNG - age).to_std().unwrap_or_default()));
         }
         let app = &self.context.app;
         let Some(record) = app.infra_envs.find(host.infra_env_id).await? else {
-            return Ok(None);
+            return Ok(Action::await_change());
         };
         let resource = self.resource(&record).await?;
-        let mut spec = known.agent.spec.clone();
+        let mut spec = known.spec.clone();
         if let Some(resource) = &resource {
-            self.follow_infra_env(&known.agent, &mut spec, resource, &host)
+            self.follow_infra_env(&known, &mut spec, resource, &host)
                 .await?;
         }
         let Outcome {
             host,
             synced,
             left,
-            again,
+            retry,
         } = self.change_host(key, &spec, host, &record).await;
-        if again.is_some()
+        if retry.is_some()
             && let Synced::Backend(why) = &synced
         {
             tracing::debug!(agent = %key, why, "an Agent's spec cannot be followed yet");
@@ -197,12 +205,12 @@ impl Reconciler {
             .write_agent(key, known, &spec, &host, resource.as_deref())
             .await?;
         let Some(known) = known else {
-            return Ok(None);
+            return Ok(Action::await_change());
         };
         let before = known.status();
         let events = links::events(app, &record, &host, &before, now);
         let logs = links::logs(app, &host);
-        let look = status::Look {
+        let inputs = status::Inputs {
             host: &host,
             approved: spec.approved,
             synced: &synced,
@@ -210,16 +218,16 @@ impl Reconciler {
             logs_url: logs.as_deref(),
             left: left.as_ref(),
         };
-        self.write_status(&known, status::of_host(&look, &before, now))
+        self.write_status(&known, status::of_host(&inputs, &before, now))
             .await?;
-        Ok(again.and_then(after))
+        Ok(retry.map_or_else(Action::await_change, Action::requeue))
     }
 
     /// What the InfraEnv's resource wants of the spec: approval, and a new beginning for a machine that comes from another cluster's
     /// InfraEnv.
     async fn follow_infra_env(
         &self,
-        agent: &Agent,
+        agent: &CachedAgent,
         spec: &mut AgentSpec,
         resource: &InfraEnv,
         host: &Host,
@@ -277,52 +285,67 @@ impl Reconciler {
     async fn write_agent(
         &self,
         key: &KubeRef,
-        known: Arc<Known>,
+        known: Arc<CachedAgent>,
         spec: &AgentSpec,
         host: &Host,
         resource: Option<&InfraEnv>,
-    ) -> Result<Option<Arc<Known>>, Error> {
-        let classified = self.classified(key, host, known.agent.labels()).await?;
+    ) -> Result<Option<Arc<CachedAgent>>, Error> {
+        let classified = self.classified(key, host, known.labels()).await?;
         let cluster = self.cluster_name(host).await?;
-        let spec_patch = patch::difference(&json!(known.agent.spec), &json!(spec));
-        let wanted = Wanted {
+        let spec_patch = patch::merge_patch(&json!(known.spec), &json!(spec));
+        let wanted = DesiredAgent {
             host,
             infra_env: resource,
             cluster_namespace: cluster.as_ref().map(|cluster| cluster.namespace.as_str()),
             classified: &classified,
             spec: spec_patch.as_ref(),
         };
-        let Some(patch) = desired::patch(&known.agent, &wanted) else {
+        let Some(patch) = desired::patch(&known, &wanted) else {
             return Ok(Some(known));
         };
-        self.patch(key, &patch).await
+        self.patch(&known, &patch).await
     }
 
     /// Patches an Agent. `None`: it is gone.
-    pub(super) async fn patch(&self, key: &KubeRef, patch: &Value) -> Result<Option<Arc<Known>>, Error> {
-        let api = self.api(&key.namespace);
-        let patched = api.patch(&key.name, &patch_params(), &Patch::Merge(patch)).await;
-        self.written(key, patched)
+    pub(super) async fn patch(
+        &self,
+        agent: &CachedAgent,
+        patch: &Value,
+    ) -> Result<Option<Arc<CachedAgent>>, Error> {
+        let api = self.cached_api(agent);
+        let patched = api
+            .patch(&agent.name_any(), &patch_params(), &Patch::Merge(patch))
+            .await;
+        self.written(agent, patched)
     }
 
     /// Writes what differs of the status.
-    pub(super) async fn write_status(&self, known: &Known, new: AgentStatus) -> Result<(), Error> {
-        let Some(patch) = patch::status(known, new) else {
+    pub(super) async fn write_status(&self, agent: &CachedAgent, new: AgentStatus) -> Result<(), Error> {
+        let operations = patch::status(agent, new.clone());
+        if operations.is_empty() {
             return Ok(());
-        };
-        let key = kube_ref(&known.agent);
-        let patch = Value::Object(Map::from_iter([("status".to_owned(), patch)]));
-        let api = self.api(&key.namespace);
-        let patched = api
-            .patch_status(&key.name, &patch_params(), &Patch::Merge(patch))
-            .await;
-        self.written(&key, patched).map(drop)
+        }
+        let written = send(&self.cached_api(agent), &agent.name_any(), operations).await;
+        if self.written(agent, written)?.is_some() {
+            let events = &self.context.events;
+            events.publish_transitions(agent, agent.status.as_ref(), &new);
+        }
+        Ok(())
     }
 
-    fn written(&self, key: &KubeRef, outcome: kube::Result<Agent>) -> Result<Option<Arc<Known>>, Error> {
-        let written = unless_absent(outcome)?.map(|agent| self.agents.wrote(agent));
+    fn cached_api(&self, agent: &CachedAgent) -> Api<CachedAgent> {
+        let namespace = agent.namespace().unwrap_or_default();
+        Api::namespaced(self.context.client.clone(), &namespace)
+    }
+
+    fn written(
+        &self,
+        agent: &CachedAgent,
+        outcome: kube::Result<CachedAgent>,
+    ) -> Result<Option<Arc<CachedAgent>>, Error> {
+        let written = unless_absent(outcome)?.map(|agent| self.agents.answered(agent));
         if written.is_none() {
-            self.agents.forget(key);
+            self.agents.remove(agent);
         }
         Ok(written)
     }

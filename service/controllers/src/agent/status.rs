@@ -1,4 +1,4 @@
-//! What an Agent's status says of its host: a pure function. Source: docs/protocol/kube-controllers.md#4.3; the recorded objects are the judge.
+//! Computes an Agent's status from its host. Source: docs/protocol/kube-controllers.md#4.3; the recorded objects are the judge.
 
 use muster_api::host::HostKind;
 use muster_api::steps::NtpSourceState;
@@ -10,22 +10,20 @@ use muster_resources::{
     ValidationsInfo,
 };
 
-use super::conditions::{self, Finding, Synced};
+use super::conditions::{self, DesiredCondition};
 use super::inventory;
-use crate::conditions::{condition, set, time};
+use crate::conditions::{Synced, set, time};
 
-/// What a status is made from.
+/// What a status is computed from.
 #[derive(Debug, Clone, Copy)]
-pub struct Look<'a> {
-    /// As it is stored.
+pub struct Inputs<'a> {
     pub host: &'a Host,
     /// `spec.approved`.
     pub approved: bool,
-    /// How the host was made what the spec wants.
     pub synced: &'a Synced,
-    /// Where the host's events are read, while it is bound.
+    /// Address of the host's events, while it is bound.
     pub events_url: Option<&'a str>,
-    /// Where its logs are downloaded, when there are some.
+    /// Address of its logs, when there are some.
     pub logs_url: Option<&'a str>,
     /// The cluster that it is just leaving.
     pub left: Option<&'a DeprovisionInfo>,
@@ -33,10 +31,10 @@ pub struct Look<'a> {
 
 /// The status that follows `before`.
 ///
-/// A host that waits for its agent (on its way into a cluster, or rebooted) has told nothing again yet: what it told before stays. So
+/// A host that waits for its agent (on its way into a cluster, or rebooted) has reported nothing yet: what it reported before stays. So
 /// `inventory` and `ntpSources` are never taken back.
-pub fn of_host(look: &Look<'_>, before: &AgentStatus, now: Timestamp) -> AgentStatus {
-    let (host, data) = (look.host, &look.host.data);
+pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> AgentStatus {
+    let (host, data) = (inputs.host, &inputs.host.data);
     AgentStatus {
         bootstrap: data.bootstrap.then_some(true),
         role: Some(data.effective_role().name().to_owned()),
@@ -45,25 +43,25 @@ pub fn of_host(look: &Look<'_>, before: &AgentStatus, now: Timestamp) -> AgentSt
             .as_ref()
             .map(inventory::shown)
             .or_else(|| before.inventory.clone()),
-        // One that was there becomes empty and does not go, as on the wire of the field.
+        // One that was there becomes empty and is not removed, as upstream.
         progress: progress(data).or_else(|| before.progress.as_ref().map(|_| HostProgress::default())),
         ntp_sources: ntp_sources(data).unwrap_or_else(|| before.ntp_sources.clone()),
         conditions: merged(
             &before.conditions,
-            conditions::of_host(host, look.approved, look.synced),
+            conditions::of_host(host, inputs.approved, inputs.synced),
             now,
         ),
         debug_info: Some(AgentDebugInfo {
-            events_url: kept(look.events_url, before, |info| &info.events_url),
-            logs_url: kept(look.logs_url, before, |info| &info.logs_url),
+            events_url: kept(inputs.events_url, before, |info| &info.events_url),
+            logs_url: kept(inputs.logs_url, before, |info| &info.logs_url),
             state: Some(host.state.status().name().to_owned()),
             state_info: Some(data.status_info.clone()),
         }),
         validations_info: validations(data),
         installation_disk_id: Some(data.installation_disk_id.clone()).filter(|id| !id.is_empty()),
         kind: Some(kind(data.kind).to_owned()),
-        csr_status: before.csr_status.clone().filter(|_| look.left.is_none()),
-        deprovision_info: look
+        csr_status: before.csr_status.clone().filter(|_| inputs.left.is_none()),
+        deprovision_info: inputs
             .left
             .or(before.deprovision_info.as_ref())
             .filter(|_| host.state.is_leaving())
@@ -159,14 +157,10 @@ fn outcome(status: ValidationStatus) -> &'static str {
     }
 }
 
-fn merged(before: &[Condition], found: Vec<Finding>, now: Timestamp) -> Vec<Condition> {
-    let mut conditions = before.to_vec();
-    for finding in found {
-        let (kind, truth, reason) = (finding.kind.name(), finding.truth.name(), finding.reason.name());
-        set(
-            &mut conditions,
-            condition(kind, truth, reason, finding.message, now),
-        );
+fn merged(before: &[Condition], desired: Vec<DesiredCondition>, now: Timestamp) -> Vec<Condition> {
+    let mut list = before.to_vec();
+    for condition in desired {
+        set(&mut list, condition, now);
     }
-    conditions
+    list
 }

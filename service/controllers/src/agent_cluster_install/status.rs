@@ -1,17 +1,19 @@
-//! The status of an AgentClusterInstall, from what was found. Source: docs/protocol/kube-controllers.md#6.3.
+//! Computes the status of an AgentClusterInstall. Source: docs/protocol/kube-controllers.md#6.3.
 
+use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
 use muster_core::cluster::Cluster;
 use muster_resources::{
     AgentClusterInstallDebugInfo, AgentClusterInstallSpec, AgentClusterInstallStatus, ClusterProgress,
     HiveCondition, MachineNetwork,
 };
+use strum::{EnumString, IntoStaticStr};
 
 use super::platform::platform;
-use crate::conditions;
+use crate::conditions::{self, ConditionReason, ConditionStatus, Status, Synced};
 
-/// The conditions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Types of conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 enum Type {
     SpecSynced,
     RequirementsMet,
@@ -22,23 +24,10 @@ enum Type {
     LastInstallationPreparationFailed,
 }
 
-impl Type {
-    fn name(self) -> &'static str {
-        match self {
-            Self::SpecSynced => "SpecSynced",
-            Self::RequirementsMet => "RequirementsMet",
-            Self::Validated => "Validated",
-            Self::Completed => "Completed",
-            Self::Failed => "Failed",
-            Self::Stopped => "Stopped",
-            Self::LastInstallationPreparationFailed => "LastInstallationPreparationFailed",
-        }
-    }
-}
-
-/// Why a condition is as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reason {
+/// Reasons of conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumString)]
+pub enum Reason {
+    #[strum(serialize = "SyncOK")]
     SyncOk,
     InputError,
     BackendError,
@@ -47,69 +36,68 @@ enum Reason {
     ValidationsPassing,
     InstallationCompleted,
     InstallationNotFailed,
+    /// A sentence upstream: clients compare it.
+    #[strum(serialize = "Cluster preparation has never been performed for this cluster")]
     NeverPrepared,
 }
 
-impl Reason {
-    fn name(self) -> &'static str {
+impl ConditionReason for Reason {
+    fn event_type(self, is_new: bool) -> Option<EventType> {
         match self {
-            Self::SyncOk => "SyncOK",
-            Self::InputError => "InputError",
-            Self::BackendError => "BackendError",
-            Self::NotAvailable => "NotAvailable",
-            Self::ClusterAlreadyInstalling => "ClusterAlreadyInstalling",
-            Self::ValidationsPassing => "ValidationsPassing",
-            Self::InstallationCompleted => "InstallationCompleted",
-            Self::InstallationNotFailed => "InstallationNotFailed",
-            // A fixed sentence in the field: clients compare it.
-            Self::NeverPrepared => "Cluster preparation has never been performed for this cluster",
+            Self::InputError | Self::BackendError => Some(EventType::Warning),
+            Self::SyncOk | Self::InstallationCompleted => (!is_new).then_some(EventType::Normal),
+            // They follow from the others.
+            Self::NotAvailable
+            | Self::ClusterAlreadyInstalling
+            | Self::ValidationsPassing
+            | Self::InstallationNotFailed
+            | Self::NeverPrepared => None,
         }
     }
 }
 
-/// Whether the record in the database is what the resources ask for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Synced {
-    /// It is; with what a user should know of it.
-    Ok(Option<String>),
-    /// A user has to mend something.
-    InputError(String),
-    /// It may pass.
-    BackendError(String),
+impl Status for AgentClusterInstallStatus {
+    type Condition = HiveCondition;
+    type Reason = Reason;
+
+    fn conditions(&self) -> &[HiveCondition] {
+        &self.conditions
+    }
 }
 
-/// What is known of the cluster.
+type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
+
+/// A cluster that the database has.
 #[derive(Debug)]
-pub struct Known<'a> {
-    /// Its record.
+pub struct StoredCluster<'a> {
     pub cluster: &'a Cluster,
-    /// Where its events are told.
+    /// Address of its events.
     pub events_url: String,
 }
 
 /// The state of a cluster that is installed, in REST and here.
 const STATE: &str = "adding-hosts";
 
-/// The status from now on; the same as `before` when nothing differs. `known`: there is a record.
+/// The status from now on; the same as `before` when nothing differs. `stored`: the database has the cluster.
 pub fn status(
     spec: &AgentClusterInstallSpec,
     before: Option<&AgentClusterInstallStatus>,
     synced: &Synced,
-    known: Option<&Known<'_>>,
+    stored: Option<&StoredCluster<'_>>,
     now: Timestamp,
 ) -> AgentClusterInstallStatus {
     let mut next = before.cloned().unwrap_or_default();
-    for told in told(synced, known.is_some()) {
-        set(&mut next.conditions, told, now);
+    for desired in desired_conditions(synced, stored.is_some()) {
+        conditions::set(&mut next.conditions, desired, now);
     }
-    let Some(known) = known else {
+    let Some(stored) = stored else {
         next.debug_info = Some(AgentClusterInstallDebugInfo::default());
         return next;
     };
-    let data = &known.cluster.data;
+    let data = &stored.cluster.data;
     let (platform, user_managed) = platform(spec);
     next.debug_info = Some(AgentClusterInstallDebugInfo {
-        events_url: Some(known.events_url.clone()),
+        events_url: Some(stored.events_url.clone()),
         logs_url: Some(String::new()),
         state: Some(STATE.into()),
         state_info: Some("The cluster is installed; hosts can be added to it".into()),
@@ -129,38 +117,19 @@ pub fn status(
     next
 }
 
-/// A condition without its times.
-struct Told {
-    type_: Type,
-    status: &'static str,
-    reason: Reason,
-    message: Option<String>,
-}
-
-impl Told {
-    fn new(type_: Type, status: &'static str, reason: Reason, message: &str) -> Self {
-        Self {
-            type_,
-            status,
-            reason,
-            message: Some(message.to_owned()).filter(|message| !message.is_empty()),
-        }
-    }
-}
-
-fn told(synced: &Synced, known: bool) -> Vec<Told> {
+fn desired_conditions(synced: &Synced, is_stored: bool) -> Vec<DesiredCondition> {
     let (status, reason, message) = match synced {
         // Without more to say the message is literally the reason, which clients compare.
         Synced::Ok(more) => (
-            "True",
+            ConditionStatus::True,
             Reason::SyncOk,
-            more.as_deref().unwrap_or(Reason::SyncOk.name()),
+            more.as_deref().unwrap_or(Reason::SyncOk.into()),
         ),
-        Synced::InputError(why) => ("False", Reason::InputError, why.as_str()),
-        Synced::BackendError(why) => ("False", Reason::BackendError, why.as_str()),
+        Synced::Input(why) => (ConditionStatus::False, Reason::InputError, why.as_str()),
+        Synced::Backend(why) => (ConditionStatus::False, Reason::BackendError, why.as_str()),
     };
-    let mut list = vec![Told::new(Type::SpecSynced, status, reason, message)];
-    if known {
+    let mut list = vec![DesiredCondition::new(Type::SpecSynced, status, reason, message)];
+    if is_stored {
         list.extend(of_installed());
     } else {
         let unknown = [
@@ -171,64 +140,39 @@ fn told(synced: &Synced, known: bool) -> Vec<Told> {
             Type::Stopped,
         ];
         let why = "Nothing is known of the cluster; SpecSynced says why";
-        list.extend(unknown.map(|type_| Told::new(type_, "Unknown", Reason::NotAvailable, why)));
+        list.extend(unknown.map(|type_| DesiredCondition::new(type_, ConditionStatus::Unknown, Reason::NotAvailable, why)));
     }
     list
 }
 
-fn of_installed() -> [Told; 6] {
+fn of_installed() -> [DesiredCondition; 6] {
     let installed = "The cluster is installed";
     [
-        Told::new(
+        DesiredCondition::new(
             Type::RequirementsMet,
-            "True",
+            ConditionStatus::True,
             Reason::ClusterAlreadyInstalling,
             installed,
         ),
-        Told::new(
+        DesiredCondition::new(
             Type::Validated,
-            "True",
+            ConditionStatus::True,
             Reason::ValidationsPassing,
             "Nothing has to be checked of a cluster that is installed",
         ),
-        Told::new(Type::Completed, "True", Reason::InstallationCompleted, installed),
-        Told::new(
+        DesiredCondition::new(Type::Completed, ConditionStatus::True, Reason::InstallationCompleted, installed),
+        DesiredCondition::new(
             Type::Failed,
-            "False",
+            ConditionStatus::False,
             Reason::InstallationNotFailed,
             "The installation has not failed",
         ),
-        Told::new(Type::Stopped, "True", Reason::InstallationCompleted, installed),
-        Told::new(
+        DesiredCondition::new(Type::Stopped, ConditionStatus::True, Reason::InstallationCompleted, installed),
+        DesiredCondition::new(
             Type::LastInstallationPreparationFailed,
-            "False",
+            ConditionStatus::False,
             Reason::NeverPrepared,
             "",
         ),
     ]
-}
-
-/// One that says what it said before keeps both of its times.
-fn set(list: &mut Vec<HiveCondition>, told: Told, now: Timestamp) {
-    let says = |one: &HiveCondition| {
-        one.type_ == told.type_.name()
-            && one.status == told.status
-            && one.reason.as_deref() == Some(told.reason.name())
-            && one.message == told.message
-    };
-    if list.iter().any(says) {
-        return;
-    }
-    let at = conditions::time(now);
-    conditions::set(
-        list,
-        HiveCondition {
-            type_: told.type_.name().to_owned(),
-            status: told.status.to_owned(),
-            reason: Some(told.reason.name().to_owned()),
-            message: told.message,
-            last_probe_time: Some(at.clone()),
-            last_transition_time: Some(at),
-        },
-    );
 }

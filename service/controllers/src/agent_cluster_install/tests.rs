@@ -6,7 +6,8 @@ use muster_core::cluster::{Cluster, ClusterData};
 use muster_resources::{AgentClusterInstallSpec, AgentClusterInstallStatus};
 use serde_json::Value;
 
-use super::status::{Known, Synced, status};
+use super::status::{StoredCluster, status};
+use crate::conditions::Synced;
 use crate::recorded::comparable;
 
 const RECORDED: &str = include_str!("../recorded/agent_cluster_install_imported.json");
@@ -40,11 +41,11 @@ fn told(
     cluster: Option<&Cluster>,
     now: Timestamp,
 ) -> AgentClusterInstallStatus {
-    let known = cluster.map(|cluster| Known {
+    let stored = cluster.map(|cluster| StoredCluster {
         cluster,
         events_url: "http://muster.example.test/events".into(),
     });
-    status(&spec(), before, synced, known.as_ref(), now)
+    status(&spec(), before, synced, stored.as_ref(), now)
 }
 
 fn reasons(status: &AgentClusterInstallStatus) -> Vec<(&str, &str, &str)> {
@@ -91,7 +92,7 @@ fn an_imported_cluster_has_the_recorded_status() {
 
 #[test]
 fn nothing_is_said_of_a_cluster_that_nobody_knows() {
-    let why = Synced::InputError("spec.clusterDeploymentRef: there is none".into());
+    let why = Synced::Input("spec.clusterDeploymentRef: there is none".into());
     let made = told(None, &why, None, at(0));
     assert_eq!(
         reasons(&made),
@@ -128,7 +129,7 @@ fn a_mistake_in_the_spec_leaves_what_is_known_of_the_cluster() {
         ..ClusterData::default()
     });
     let first = told(None, &Synced::Ok(None), Some(&cluster), at(0));
-    let why = Synced::InputError("spec.apiVIPs: \"x\" is not an IP address".into());
+    let why = Synced::Input("spec.apiVIPs: \"x\" is not an IP address".into());
     let second = told(Some(&first), &why, Some(&cluster), at(60));
     assert_eq!(second.conditions[0].reason.as_deref(), Some("InputError"));
     assert_ne!(

@@ -10,24 +10,22 @@ use std::time::Duration;
 use muster_core::kube::KubeRef;
 use muster_resources::AgentClassification;
 use muster_resources::inventory::HostInventory;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::query::Outcome;
 use super::worker::{CONDEMNED, Queries};
 use super::{decided, unusable};
-use crate::agent::known::digest;
-use crate::agent::queue::{Lane, Queue};
+use crate::agent::cached::digest;
+use crate::agent::lanes::{Lane, Lanes};
+use crate::retry::RETRY_INTERVAL;
 
 /// How long a look waits for queries. They take less than a millisecond, and the process that asks them some more to start.
 const PATIENCE: Duration = Duration::from_millis(150);
 
-/// Before queries are asked again that could not be asked at all.
-const AGAIN: Duration = Duration::from_secs(10);
-
 /// What queries said.
 pub struct Labels {
     queries: Queries,
-    queue: Arc<Queue<KubeRef>>,
+    lanes: Arc<Lanes>,
     state: Mutex<State>,
 }
 
@@ -47,11 +45,11 @@ struct Remembered {
 }
 
 impl Labels {
-    /// Agents whose answers come late are added to `queue` then.
-    pub fn new(queue: Arc<Queue<KubeRef>>) -> Self {
+    /// Agents whose answers come late are requested from `lanes` then.
+    pub fn new(lanes: Arc<Lanes>) -> Self {
         Self {
             queries: Queries::default(),
-            queue,
+            lanes,
             state: Mutex::default(),
         }
     }
@@ -136,33 +134,32 @@ impl Labels {
     ) -> io::Result<Arc<Vec<Outcome>>> {
         let texts: Vec<&str> = queries.iter().map(String::as_str).collect();
         let outcomes = self.queries.ask(&json, &texts).await.map(Arc::new);
-        let mut state = self.state();
-        if let Ok(outcomes) = &outcomes {
-            let mut stopped = false;
-            for (query, outcome) in queries.iter().zip(outcomes.iter()) {
-                if let Outcome::Fails(why) | Outcome::Stopped(why) = outcome {
-                    state.failures.insert(query.clone(), why.clone());
+        let nobody_waits = {
+            let mut state = self.state();
+            if let Ok(outcomes) = &outcomes {
+                let mut stopped = false;
+                for (query, outcome) in queries.iter().zip(outcomes.iter()) {
+                    if let Outcome::Fails(why) | Outcome::Stopped(why) = outcome {
+                        state.failures.insert(query.clone(), why.clone());
+                    }
+                    stopped |= matches!(outcome, Outcome::Stopped(_));
                 }
-                stopped |= matches!(outcome, Outcome::Stopped(_));
+                let remembered = Remembered {
+                    inventory,
+                    queries: queries_digest,
+                    outcomes: outcomes.clone(),
+                    until: stopped.then(|| Instant::now() + CONDEMNED),
+                };
+                state.remembered.insert(agent.clone(), remembered);
             }
-            let remembered = Remembered {
-                inventory,
-                queries: queries_digest,
-                outcomes: outcomes.clone(),
-                until: stopped.then(|| Instant::now() + CONDEMNED),
-            };
-            state.remembered.insert(agent.clone(), remembered);
-        }
-        let nobody_waits = state.asking.remove(&agent).unwrap_or(false);
-        drop(state);
+            state.asking.remove(&agent).unwrap_or(false)
+        };
         if nobody_waits {
-            match &outcomes {
-                Ok(_) => self.queue.add(agent, Lane::Normal),
-                Err(error) => {
-                    tracing::warn!(%agent, %error, "queries of AgentClassifications cannot be asked; trying again");
-                    self.queue.add_later(agent, Instant::now() + AGAIN);
-                }
+            if let Err(error) = &outcomes {
+                tracing::warn!(%agent, %error, "queries of AgentClassifications cannot be evaluated; trying again");
+                sleep(RETRY_INTERVAL).await;
             }
+            self.lanes.add(&agent, Lane::Normal);
         }
         outcomes
     }

@@ -1,33 +1,36 @@
-//! A cluster goes, and its Agents return to their pools or go with it. Source: docs/protocol/kube-controllers.md#6.4.
+//! Deletes a cluster: its Agents return to their InfraEnvs or are deleted with it. Source: docs/protocol/kube-controllers.md#6.4.
 
 use std::collections::HashMap;
 
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, Patch};
 use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
 use muster_core::kube::KubeRef;
 use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv, names};
 use serde_json::json;
 
-use crate::agent_cluster_install::status::Synced;
-use crate::agent_cluster_install::{self, deployment_ref, tell};
-use crate::drive::AGAIN;
-use crate::error::unless_absent;
+use crate::agent_cluster_install::{self, deployment_ref, write_status};
+use crate::conditions::Synced;
+use crate::context::Context;
+use crate::error::{Error, unless_absent};
+use crate::finalizers;
 use crate::infra_env::cluster_ref;
-use crate::{Context, Error, finalizers, kube_ref};
+use crate::references::kube_ref;
+use crate::retry::RETRY_INTERVAL;
+use crate::writes::patch_params;
 use muster_operations::unless_missing;
 
-/// Agents read at once: each may be a hundred kilobytes.
+/// Agents in one page of a list: each may be a hundred kilobytes.
 const PAGE: u32 = 100;
 
-/// The ClusterDeployment goes: first its AgentClusterInstall, then itself.
+/// Deletes first the AgentClusterInstall, then the ClusterDeployment.
 pub async fn deployment(
     deployment: &ClusterDeployment,
     install: Option<&AgentClusterInstall>,
     context: &Context,
 ) -> Result<Action, Error> {
     if !finalizers::has(deployment, names::finalizer::CLUSTER_DEPLOYMENT) {
-        // Ours is not there: it waits for somebody else.
+        // It waits for finalizers of others.
         return Ok(Action::await_change());
     }
     if let Some(install) = install {
@@ -36,18 +39,18 @@ pub async fn deployment(
         }
         let api = agent_cluster_install::api(context, install);
         unless_absent(api.delete(&install.name_any(), &DeleteParams::default()).await)?;
-        // Its departure is told, in two steps when a finalizer holds it.
-        return Ok(Action::requeue(AGAIN));
+        // The watch shows when it is gone, in two steps when a finalizer holds it.
+        return Ok(Action::requeue(RETRY_INTERVAL));
     }
     let kube = kube_ref(deployment);
-    let_agents_go(&kube, preserves(Some(deployment)), context).await?;
-    forget(&kube, context).await?;
+    release_agents(&kube, preserves(Some(deployment)), context).await?;
+    delete_record(&kube, context).await?;
     let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &kube.namespace);
     finalizers::remove(&api, deployment, names::finalizer::CLUSTER_DEPLOYMENT).await?;
     Ok(Action::await_change())
 }
 
-/// The AgentClusterInstall goes: its Agents are let go, the record is forgotten.
+/// Deletes the AgentClusterInstall: its Agents are released, the record is deleted.
 pub async fn install(
     deployment: Option<&ClusterDeployment>,
     install: &AgentClusterInstall,
@@ -61,12 +64,12 @@ pub async fn install(
     let is_its_own = deployment
         .is_none_or(|deployment| super::install_ref(deployment) == Some(install.name_any().as_str()));
     if is_its_own {
-        let_agents_go(&kube, preserves(deployment), context).await?;
-        if let Err(error) = forget(&kube, context).await {
-            let kept = context.app.clusters.find_by_kube(&kube).await?;
+        release_agents(&kube, preserves(deployment), context).await?;
+        if let Err(error) = delete_record(&kube, context).await {
+            let stored = context.app.clusters.find_by_kube(&kube).await?;
             let why = format!("The deletion waits: {error}");
-            tell(install, context, &Synced::BackendError(why), kept.as_ref()).await?;
-            return Ok(Action::requeue(AGAIN));
+            write_status(install, context, &Synced::Backend(why), stored.as_ref()).await?;
+            return Ok(Action::requeue(RETRY_INTERVAL));
         }
     }
     let api = agent_cluster_install::api(context, install);
@@ -79,26 +82,26 @@ fn preserves(deployment: Option<&ClusterDeployment>) -> bool {
     deployment.is_some_and(|deployment| deployment.spec.preserve_on_delete == Some(true))
 }
 
-/// Forgets the record, if there is one. Refused while hosts are being installed into it.
-async fn forget(kube: &KubeRef, context: &Context) -> Result<(), Error> {
-    let Some(kept) = context.app.clusters.find_by_kube(kube).await? else {
+/// Deletes the record, if there is one. Refused while hosts are being installed into it.
+async fn delete_record(kube: &KubeRef, context: &Context) -> Result<(), Error> {
+    let Some(stored) = context.app.clusters.find_by_kube(kube).await? else {
         return Ok(());
     };
-    // A refusal is nobody's mistake here: it is tried again.
-    unless_missing(context.app.delete_cluster(kept.id).await)
+    // A refusal is no mistake of the resource's writer: it is tried again.
+    unless_missing(context.app.delete_cluster(stored.id).await)
         .map_err(|error| Error::Internal(error.to_string()))
 }
 
-/// What becomes of an Agent whose cluster goes.
+/// The fate of an Agent whose cluster is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It returns to the pool of its InfraEnv.
+    /// It returns to its InfraEnv.
     Unbound,
-    /// It goes with the cluster.
+    /// It is deleted with the cluster.
     Deleted,
 }
 
-/// `of_cluster`: the cluster of its InfraEnv, which has none when it is a pool for all.
+/// `of_infra_env`: the cluster of its InfraEnv, which may have none.
 pub(super) fn fate(cluster: &KubeRef, of_infra_env: Option<&KubeRef>, preserve: bool) -> Fate {
     match of_infra_env {
         Some(own) if own == cluster => Fate::Deleted,
@@ -108,7 +111,7 @@ pub(super) fn fate(cluster: &KubeRef, of_infra_env: Option<&KubeRef>, preserve: 
 }
 
 /// Unbinds or deletes the Agents of the cluster, in all namespaces.
-async fn let_agents_go(cluster: &KubeRef, preserve: bool, context: &Context) -> Result<(), Error> {
+async fn release_agents(cluster: &KubeRef, preserve: bool, context: &Context) -> Result<(), Error> {
     let label = format!(
         "{}={}",
         names::label::CLUSTER_DEPLOYMENT_NAMESPACE,
@@ -125,7 +128,7 @@ async fn let_agents_go(cluster: &KubeRef, preserve: bool, context: &Context) -> 
                 continue;
             }
             let own = infra_env_cluster(&agent, &mut infra_envs, context).await?;
-            let_go(&agent, fate(cluster, own.as_ref(), preserve), context).await?;
+            release(&agent, fate(cluster, own.as_ref(), preserve), context).await?;
         }
         let Some(token) = next else {
             return Ok(());
@@ -139,7 +142,7 @@ fn belongs_to(agent: &Agent, cluster: &KubeRef) -> bool {
     reference.is_some_and(|it| it.name == cluster.name && it.namespace == cluster.namespace)
 }
 
-/// The cluster of the Agent's InfraEnv. Each InfraEnv is asked for once.
+/// The cluster of the Agent's InfraEnv. Each InfraEnv is read once.
 async fn infra_env_cluster(
     agent: &Agent,
     known: &mut HashMap<KubeRef, Option<KubeRef>>,
@@ -160,14 +163,14 @@ async fn infra_env_cluster(
     Ok(cluster)
 }
 
-async fn let_go(agent: &Agent, fate: Fate, context: &Context) -> Result<(), Error> {
+async fn release(agent: &Agent, fate: Fate, context: &Context) -> Result<(), Error> {
     let api = Api::<Agent>::namespaced(context.client.clone(), &agent.namespace().unwrap_or_default());
     let name = agent.name_any();
     let done = match fate {
         Fate::Deleted => api.delete(&name, &DeleteParams::default()).await.map(drop),
         Fate::Unbound => {
             let patch = Patch::Merge(json!({"spec": {"clusterDeploymentName": null}}));
-            api.patch_metadata(&name, &PatchParams::default(), &patch)
+            api.patch_metadata(&name, &patch_params(), &patch)
                 .await
                 .map(drop)
         }

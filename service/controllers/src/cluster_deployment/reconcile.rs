@@ -1,10 +1,9 @@
-//! One look at a ClusterDeployment: its AgentClusterInstall, its record in the database, the status of the former.
+//! Reconciles one ClusterDeployment: brings the database in line, writes the status of its AgentClusterInstall.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::ClusterId;
@@ -16,13 +15,17 @@ use serde_json::{Value, json};
 
 use super::desired::{Wanted, changed, imported, is_installed, resource_field, version_of};
 use super::{delete, install_ref};
-use crate::agent_cluster_install::status::Synced;
-use crate::agent_cluster_install::{self, tell};
-use crate::drive::AGAIN;
-use crate::secrets::{self, ReferenceError};
-use crate::{Context, Error, finalizers, kube_ref};
-use muster_operations::OperationError;
 use muster_operations::now;
+use crate::agent_cluster_install::{self, write_status};
+use crate::conditions::Synced;
+use crate::context::Context;
+use crate::error::{Error, Refusal};
+use crate::finalizers;
+use crate::references::{kube_ref, with_owner};
+use crate::retry::RETRY_INTERVAL;
+use crate::secrets::{self, ReferenceError};
+use crate::writes::patch_params;
+use muster_operations::OperationError;
 
 /// Brings record and status in line with the resources.
 pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>) -> Result<Action, Error> {
@@ -50,70 +53,37 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
         Some(newer) => Arc::new(newer),
         None => deployment,
     };
-    let kept = context.app.clusters.find_by_kube(&kube_ref(&*deployment)).await?;
-    match converge(&deployment, &install, kept.clone(), &context).await {
+    let stored = context.app.clusters.find_by_kube(&kube_ref(&*deployment)).await?;
+    match converge(&deployment, &install, stored.clone(), &context).await {
         Ok((cluster, notice)) => {
             let again = notice.is_some();
-            tell(&install, &context, &Synced::Ok(notice), Some(&cluster)).await?;
+            write_status(&install, &context, &Synced::Ok(notice), Some(&cluster)).await?;
             Ok(if again {
-                Action::requeue(AGAIN)
+                Action::requeue(RETRY_INTERVAL)
             } else {
                 Action::await_change()
             })
         }
-        Err(Refusal::Input { why, again }) => {
-            tell(&install, &context, &Synced::InputError(why), kept.as_ref()).await?;
-            Ok(again.map_or_else(Action::await_change, Action::requeue))
+        Err(Refusal::Input { why, retry }) => {
+            write_status(&install, &context, &Synced::Input(why), stored.as_ref()).await?;
+            Ok(retry.map_or_else(Action::await_change, Action::requeue))
         }
         Err(Refusal::Later(error)) if error.is_conflict() => Err(error),
         Err(Refusal::Later(error)) => {
-            let synced = Synced::BackendError(error.to_string());
-            tell(&install, &context, &synced, kept.as_ref()).await?;
+            let synced = Synced::Backend(error.to_string());
+            write_status(&install, &context, &synced, stored.as_ref()).await?;
             Err(error)
         }
     }
 }
 
-/// Why the record is not what the resources ask for.
-enum Refusal {
-    /// A user can mend it; with `again`, it is looked at without a change of the resources.
-    Input { why: String, again: Option<Duration> },
-    /// It may pass.
-    Later(Error),
+fn refused(invalid: Invalid) -> Refusal {
+    Refusal::invalid(&invalid, resource_field)
 }
 
-impl Refusal {
-    fn of_reference(field: &str, error: ReferenceError) -> Self {
-        match error {
-            ReferenceError::Api { source, .. } => Self::Later((*source).into()),
-            error => Self::Input {
-                why: format!("{field}: {error}"),
-                again: Some(AGAIN),
-            },
-        }
-    }
-}
-
-impl From<Invalid> for Refusal {
-    fn from(invalid: Invalid) -> Self {
-        Self::Input {
-            why: format!("{}: {}", resource_field(&invalid.field), invalid.reason),
-            again: None,
-        }
-    }
-}
-
-impl From<OperationError> for Refusal {
-    fn from(error: OperationError) -> Self {
-        // What the resources ask for was found good before: others were faster, or the database is away.
-        Self::Later(Error::Internal(error.to_string()))
-    }
-}
-
-impl From<kube::Error> for Refusal {
-    fn from(error: kube::Error) -> Self {
-        Self::Later(error.into())
-    }
+/// What the resources ask for was found good before: others were faster, or the database is away.
+fn later(error: OperationError) -> Refusal {
+    Refusal::Later(Error::Internal(error.to_string()))
 }
 
 /// The AgentClusterInstall with its finalizer and its owner, in one write.
@@ -126,7 +96,11 @@ async fn adopted(
     if let Some(list) = finalizers::with(&install, names::finalizer::AGENT_CLUSTER_INSTALL) {
         metadata["finalizers"] = json!(list);
     }
-    if let Some(list) = owners(&install, deployment) {
+    // One of the same name was deleted and made again.
+    let is_replaced = |one: &OwnerReference| {
+        one.kind == ClusterDeployment::kind(&()) && one.name == deployment.name_any()
+    };
+    if let Some(list) = with_owner(&install, deployment, is_replaced) {
         metadata["ownerReferences"] = json!(list);
     }
     if metadata == json!({}) {
@@ -135,41 +109,21 @@ async fn adopted(
     let patch: Patch<Value> = finalizers::metadata_patch(&install, metadata);
     let api = agent_cluster_install::api(context, &install);
     Ok(api
-        .patch(&install.name_any(), &PatchParams::default(), &patch)
+        .patch(&install.name_any(), &patch_params(), &patch)
         .await?)
 }
 
-/// The owners with `deployment` among them; `None` when it is.
-fn owners(install: &AgentClusterInstall, deployment: &ClusterDeployment) -> Option<Vec<OwnerReference>> {
-    let owner = OwnerReference {
-        api_version: ClusterDeployment::api_version(&()).into_owned(),
-        kind: ClusterDeployment::kind(&()).into_owned(),
-        name: deployment.name_any(),
-        uid: deployment.uid().unwrap_or_default(),
-        controller: None,
-        block_owner_deletion: None,
-    };
-    let mut list = install.owner_references().to_vec();
-    if list.iter().any(|one| one.uid == owner.uid) {
-        return None;
-    }
-    // One of the same name that was deleted and made again.
-    list.retain(|one| (&one.kind, &one.name) != (&owner.kind, &owner.name));
-    list.push(owner);
-    Some(list)
-}
-
-/// Stores what the resources ask for, and says what a user should know.
+/// Stores what the resources ask for. Returns a notice for users, if there is something to know.
 async fn converge(
     deployment: &ClusterDeployment,
     install: &AgentClusterInstall,
-    kept: Option<Cluster>,
+    stored: Option<Cluster>,
     context: &Context,
 ) -> Result<(Cluster, Option<String>), Refusal> {
-    if kept.is_none() && !is_installed(deployment, install) {
+    if stored.is_none() && !is_installed(deployment, install) {
         return Err(Refusal::Input {
             why: "This service does not install new clusters, it adds hosts to clusters that are installed. For one of those set spec.installed: true in the ClusterDeployment, and spec.clusterMetadata.adminKubeconfigSecretRef to a Secret with its kubeconfig (key kubeconfig)".into(),
-            again: None,
+            retry: None,
         });
     }
     let namespace = deployment.namespace().unwrap_or_default();
@@ -184,17 +138,18 @@ async fn converge(
         version: version.as_deref(),
     };
     let clusters = &context.app.clusters;
-    let cluster = match kept {
+    let cluster = match stored {
         None => {
-            let made = imported(kube_ref(deployment), &wanted, ClusterId::random(), now())?;
-            clusters.create(made).await?
+            let made = imported(kube_ref(deployment), &wanted, ClusterId::random(), now()).map_err(refused)?;
+            clusters.create(made).await.map_err(later)?
         }
-        Some(kept) => {
-            // Looked at before others could change it; what they change in between is seen below.
-            changed(&kept, &wanted, now())?;
+        Some(stored) => {
+            // Validated before others could change it; what they change in between is seen below.
+            changed(&stored, &wanted, now()).map_err(refused)?;
             clusters
-                .change(kept.id, |newest| Ok(changed(newest, &wanted, now())?))
-                .await?
+                .change(stored.id, |newest| Ok(changed(newest, &wanted, now())?))
+                .await
+                .map_err(later)?
         }
     };
     Ok((cluster, kubeconfig_notice(deployment, &namespace, context).await?))
@@ -248,13 +203,13 @@ async fn version(install: &AgentClusterInstall, context: &Context) -> Result<Opt
             why: format!(
                 "spec.imageSetRef: there is no ClusterImageSet {name}; create it, or leave the reference out: a cluster that is installed needs none"
             ),
-            again: Some(AGAIN),
+            retry: Some(RETRY_INTERVAL),
         });
     };
     Ok(version_of(&set.spec.release_image).map(str::to_owned))
 }
 
-/// What is missing of the access to the cluster, which is needed once its nodes are looked after.
+/// A notice when the cluster's kubeconfig is missing, which is needed once its nodes are managed.
 async fn kubeconfig_notice(
     deployment: &ClusterDeployment,
     namespace: &str,

@@ -1,4 +1,4 @@
-//! An InfraEnv goes, with its Agents. Source: docs/protocol/kube-controllers.md#1 (step 1).
+//! Deletes an InfraEnv with its Agents. Source: docs/protocol/kube-controllers.md#1 (step 1).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,57 +14,59 @@ use muster_resources::{Agent, InfraEnv, names};
 
 use super::reconcile;
 use super::status::Outcome;
-use crate::error::unless_absent;
-use crate::{Context, Error, finalizers, kube_ref};
+use crate::context::Context;
+use crate::error::{Error, unless_absent};
+use crate::finalizers;
+use crate::references::kube_ref;
 use muster_operations::{OperationError, unless_missing};
 
-/// Before it is looked at again while Agents go. Their hosts' departure is told at once, too.
-const AGAIN: Duration = Duration::from_secs(5);
+/// Between two reconciles while Agents go. The deletion of a host triggers one as well.
+const DELETION_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Agents read at once.
+/// Agents in one page of a list.
 const PAGE: u32 = 500;
 
-/// Deletions at once.
+/// Deletions at the same time.
 const AT_ONCE: usize = 8;
 
 /// Deletes the Agents that may go; when there is no host left, the record and then the finalizer.
 pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, Error> {
     let api = reconcile::api(context, infra_env);
     if !finalizers::has(infra_env, names::finalizer::INFRA_ENV) {
-        // Ours is not there: it waits for somebody else.
+        // It waits for finalizers of others.
         return Ok(Action::await_change());
     }
-    let kept = context.app.infra_envs.find_by_kube(&kube_ref(infra_env)).await?;
-    let hosts = match &kept {
-        Some(kept) => hosts(context, kept.id).await?,
+    let stored = context.app.infra_envs.find_by_kube(&kube_ref(infra_env)).await?;
+    let hosts = match &stored {
+        Some(stored) => hosts(context, stored.id).await?,
         None => Vec::new(),
     };
     let agents = agents(infra_env, context).await?;
     let plan = plan(&hosts, &agents);
     delete_agents(infra_env, context, &plan.agents).await?;
-    if let Some(kept) = &kept {
+    if let Some(stored) = &stored {
         for id in &plan.hosts {
-            done(context.app.hosts.delete(kept.id, *id).await)?;
+            done(context.app.hosts.delete(stored.id, *id).await)?;
         }
     }
     if !plan.waiting.is_empty() {
         reconcile::write(infra_env, context, &Outcome::Blocked(&plan.waiting)).await?;
-        return Ok(Action::requeue(AGAIN));
+        return Ok(Action::requeue(DELETION_RETRY_INTERVAL));
     }
     if hosts.len() > plan.hosts.len() {
         // Their Agents are being deleted.
-        return Ok(Action::requeue(AGAIN));
+        return Ok(Action::requeue(DELETION_RETRY_INTERVAL));
     }
-    if let Some(kept) = &kept {
-        // A host that registered just now keeps it: the next look sees it.
-        done(context.app.infra_envs.delete(kept.id).await)?;
+    if let Some(stored) = &stored {
+        // A host that registered just now keeps it: the next reconcile sees it.
+        done(context.app.infra_envs.delete(stored.id).await)?;
     }
     finalizers::remove(&api, infra_env, names::finalizer::INFRA_ENV).await?;
     tracing::info!(infra_env = %kube_ref(infra_env), "InfraEnv resource deleted");
     Ok(Action::await_change())
 }
 
-/// A refusal passes: it is tried again.
+/// A refusal is no mistake of the InfraEnv's writer: it is tried again.
 fn done(outcome: Result<(), OperationError>) -> Result<(), Error> {
     unless_missing(outcome).map_err(|error| {
         if error.is_input() {
@@ -75,26 +77,26 @@ fn done(outcome: Result<(), OperationError>) -> Result<(), Error> {
     })
 }
 
-/// A host, as far as it matters here.
-struct Inhabitant {
+/// What of a host decides about its deletion.
+struct HostBrief {
     id: HostId,
     cluster: Option<ClusterId>,
     status: HostStatus,
 }
 
-/// What is to be done.
+/// What to delete.
 #[derive(Debug, Default, PartialEq)]
 struct Plan {
-    /// Names of Agents to delete. Their controller lets their hosts go.
+    /// Names of Agents to delete. Their controller deletes their hosts.
     agents: Vec<String>,
-    /// Hosts to forget: they have no Agent.
+    /// Hosts to delete: they have no Agent.
     hosts: Vec<HostId>,
-    /// Hosts that nothing is done to.
+    /// Hosts that keep the InfraEnv.
     waiting: Vec<(HostId, HostStatus)>,
 }
 
-/// Hosts without a cluster and installed ones go, and so do Agents without a host. `agents`: by name, whether it is being deleted.
-fn plan(hosts: &[Inhabitant], agents: &BTreeMap<String, bool>) -> Plan {
+/// Hosts without a cluster and installed ones go, and so do Agents without a host. `agents`: by name, true for those that are being deleted.
+fn plan(hosts: &[HostBrief], agents: &BTreeMap<String, bool>) -> Plan {
     let mut plan = Plan::default();
     let mut left: BTreeMap<&str, bool> = agents
         .iter()
@@ -119,17 +121,17 @@ fn plan(hosts: &[Inhabitant], agents: &BTreeMap<String, bool>) -> Plan {
     plan
 }
 
-async fn hosts(context: &Context, id: InfraEnvId) -> Result<Vec<Inhabitant>, Error> {
+async fn hosts(context: &Context, id: InfraEnvId) -> Result<Vec<HostBrief>, Error> {
     let briefs = context.app.store.list_host_briefs(Some(id)).await?;
-    let inhabitant = |brief: muster_store::HostBrief| Inhabitant {
+    let brief_of = |brief: muster_store::HostBrief| HostBrief {
         id: brief.id,
         cluster: brief.cluster_id,
         status: brief.state.status(),
     };
-    Ok(briefs.into_iter().map(inhabitant).collect())
+    Ok(briefs.into_iter().map(brief_of).collect())
 }
 
-/// The Agents of the InfraEnv by name, and whether each is being deleted already.
+/// The Agents of the InfraEnv by name; true for those that are being deleted.
 async fn agents(infra_env: &InfraEnv, context: &Context) -> Result<BTreeMap<String, bool>, Error> {
     let namespace = infra_env.namespace().unwrap_or_default();
     let api = Api::<PartialObjectMeta<Agent>>::namespaced(context.client.clone(), &namespace);
@@ -167,8 +169,8 @@ async fn delete_agents(infra_env: &InfraEnv, context: &Context, agents: &[String
 mod tests {
     use super::*;
 
-    fn host(bound: bool, status: HostStatus) -> Inhabitant {
-        Inhabitant {
+    fn host(bound: bool, status: HostStatus) -> HostBrief {
+        HostBrief {
             id: HostId::random(),
             cluster: bound.then(ClusterId::random),
             status,

@@ -1,46 +1,36 @@
-//! The status of an InfraEnv, from what was found. Source: docs/protocol/kube-controllers.md#1.
+//! Computes the status of an InfraEnv. Source: docs/protocol/kube-controllers.md#1.
 
 use std::collections::BTreeMap;
 
+use kube::runtime::events::EventType;
 use muster_api::host::HostStatus;
 use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
 use muster_resources::{BootArtifacts, Condition, InfraEnvDebugInfo, InfraEnvStatus, LabelSelector, names};
+use strum::{EnumString, IntoStaticStr};
 
 use super::links::Links;
 use super::static_network::Networks;
-use crate::conditions;
+use crate::conditions::{self, ConditionReason, ConditionStatus, Status};
 
-/// Names told in one message; of more, the number.
+/// Names in one message; of others their number.
 const NAMED: usize = 10;
 
-/// The conditions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Types of conditions. All but `ImageCreated` are Muster's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 enum Type {
-    /// Whether there is an image: the only one of the field.
     ImageCreated,
-    /// Ours: whether hosts get the network configuration of the NMStateConfigs. Only there when some match.
+    /// True when hosts get the network configuration of the NMStateConfigs. Absent when none match.
     StaticNetworkApplied,
-    /// Ours: whether hosts use the mirror registry. Only there when one is referred to.
+    /// True when hosts use the mirror registry. Absent when none is referred to.
     MirrorRegistryApplied,
-    /// Ours: what a deletion waits for. Only there while it waits.
+    /// Names what a deletion waits for. Absent when none waits.
     DeletionBlocked,
 }
 
-impl Type {
-    fn name(self) -> &'static str {
-        match self {
-            Self::ImageCreated => "ImageCreated",
-            Self::StaticNetworkApplied => "StaticNetworkApplied",
-            Self::MirrorRegistryApplied => "MirrorRegistryApplied",
-            Self::DeletionBlocked => "DeletionBlocked",
-        }
-    }
-}
-
-/// Why a condition is as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reason {
+/// Reasons of conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumString)]
+pub enum Reason {
     InfraEnvAvailable,
     ImageCreationError,
     MissingClusterDeployment,
@@ -50,26 +40,37 @@ enum Reason {
     HostsInUse,
 }
 
-impl Reason {
-    fn name(self) -> &'static str {
-        match self {
-            Self::InfraEnvAvailable => "InfraEnvAvailable",
-            Self::ImageCreationError => "ImageCreationError",
-            Self::MissingClusterDeployment => "MissingClusterDeployment",
-            Self::NotSupportedByImage => "NotSupportedByImage",
-            Self::InvalidNMStateConfig => "InvalidNMStateConfig",
-            Self::InvalidMirrorRegistry => "InvalidMirrorRegistry",
-            Self::HostsInUse => "HostsInUse",
-        }
+impl ConditionReason for Reason {
+    fn event_type(self, _is_new: bool) -> Option<EventType> {
+        Some(match self {
+            Self::InfraEnvAvailable => EventType::Normal,
+            Self::ImageCreationError
+            | Self::MissingClusterDeployment
+            | Self::NotSupportedByImage
+            | Self::InvalidNMStateConfig
+            | Self::InvalidMirrorRegistry
+            | Self::HostsInUse => EventType::Warning,
+        })
     }
 }
 
-/// What came of a look at an InfraEnv.
+impl Status for InfraEnvStatus {
+    type Condition = Condition;
+    type Reason = Reason;
+
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+}
+
+type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
+
+/// The result of reconciling an InfraEnv.
 #[derive(Debug)]
 pub enum Outcome<'a> {
     /// There is an image.
     Available(Available<'a>),
-    /// There is none, for a reason that a user can mend. `events`: where more is told, when there is an InfraEnv in the database.
+    /// There is none, for a reason that a user can correct. `events`: address of its events, when the database has the InfraEnv.
     Unusable { why: String, events: Option<String> },
     /// `spec.clusterRef` leads to nothing.
     MissingCluster(String),
@@ -77,16 +78,16 @@ pub enum Outcome<'a> {
     Blocked(&'a [(HostId, HostStatus)]),
 }
 
-/// What is told of an image.
+/// An image that can be downloaded.
 #[derive(Debug)]
 pub struct Available<'a> {
     /// Its addresses.
     pub links: &'a Links,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
     /// Settings that are stored and that the image does not apply, as the resource names them.
     pub unapplied: Vec<&'static str>,
-    /// What became of the NMStateConfigs.
+    /// The NMStateConfigs that match.
     pub networks: &'a Networks,
     /// `None`: no mirror registry is referred to; else what is wrong with it, if something is.
     pub mirror_registry: Option<Result<(), String>>,
@@ -111,14 +112,14 @@ pub fn status(
     match outcome {
         Outcome::Available(available) => {
             addresses(&mut next, available);
-            replace(&mut list, Type::ImageCreated, Some(image_created(available)), now);
-            replace(
+            conditions::set(&mut list, image_created(available), now);
+            set_or_remove(
                 &mut list,
                 Type::StaticNetworkApplied,
                 static_network(available.networks),
                 now,
             );
-            replace(
+            set_or_remove(
                 &mut list,
                 Type::MirrorRegistryApplied,
                 available.mirror_registry.as_ref().map(mirror_registry),
@@ -131,20 +132,22 @@ pub fn status(
             if let Some(events) = events {
                 next.debug_info.get_or_insert_default().events_url = Some(events.clone());
             }
-            let told = Told::new(
-                "False",
+            let no_image = DesiredCondition::new(
+                Type::ImageCreated,
+                ConditionStatus::False,
                 Reason::ImageCreationError,
                 format!("There is no image: {why}"),
             );
-            replace(&mut list, Type::ImageCreated, Some(told), now);
+            conditions::set(&mut list, no_image, now);
         }
         Outcome::MissingCluster(why) => {
-            let told = Told::new(
-                "Unknown",
+            let unknown = DesiredCondition::new(
+                Type::ImageCreated,
+                ConditionStatus::Unknown,
                 Reason::MissingClusterDeployment,
                 format!("The cluster of spec.clusterRef is not there: {why}"),
             );
-            replace(&mut list, Type::ImageCreated, Some(told), now);
+            conditions::set(&mut list, unknown, now);
         }
         Outcome::Blocked(_) => {}
     }
@@ -152,7 +155,7 @@ pub fn status(
         Outcome::Blocked(hosts) => Some(blocked(hosts)),
         Outcome::Available(_) | Outcome::Unusable { .. } | Outcome::MissingCluster(_) => None,
     };
-    replace(&mut list, Type::DeletionBlocked, blocked, now);
+    set_or_remove(&mut list, Type::DeletionBlocked, blocked, now);
     next.conditions = list;
     next
 }
@@ -177,24 +180,7 @@ fn addresses(next: &mut InfraEnvStatus, available: &Available<'_>) {
     });
 }
 
-/// A condition without its times.
-struct Told {
-    status: &'static str,
-    reason: Reason,
-    message: String,
-}
-
-impl Told {
-    fn new(status: &'static str, reason: Reason, message: impl Into<String>) -> Self {
-        Self {
-            status,
-            reason,
-            message: message.into(),
-        }
-    }
-}
-
-fn image_created(available: &Available<'_>) -> Told {
+fn image_created(available: &Available<'_>) -> DesiredCondition {
     let mut message = "The discovery image can be downloaded".to_owned();
     if !available.unapplied.is_empty() {
         message.push_str(&format!(
@@ -202,17 +188,23 @@ fn image_created(available: &Available<'_>) -> Told {
             available.unapplied.join(" and ")
         ));
     }
-    Told::new("True", Reason::InfraEnvAvailable, message)
+    DesiredCondition::new(
+        Type::ImageCreated,
+        ConditionStatus::True,
+        Reason::InfraEnvAvailable,
+        message,
+    )
 }
 
-fn static_network(networks: &Networks) -> Option<Told> {
+fn static_network(networks: &Networks) -> Option<DesiredCondition> {
     if networks.is_empty() {
         return None;
     }
     let unapplied = "the Muster live image configures its network by DHCP and router advertisements only, so hosts without these will not be discovered";
     if networks.refused.is_empty() {
-        return Some(Told::new(
-            "False",
+        return Some(DesiredCondition::new(
+            Type::StaticNetworkApplied,
+            ConditionStatus::False,
             Reason::NotSupportedByImage,
             format!(
                 "{} NMStateConfig(s) match and are stored, but {unapplied}",
@@ -232,8 +224,9 @@ fn static_network(networks: &Networks) -> Option<Told> {
     } else {
         String::new()
     };
-    Some(Told::new(
-        "False",
+    Some(DesiredCondition::new(
+        Type::StaticNetworkApplied,
+        ConditionStatus::False,
         Reason::InvalidNMStateConfig,
         format!(
             "{} of {} NMStateConfigs that match cannot be used: {}{more}. The others are stored, but {unapplied}",
@@ -244,13 +237,14 @@ fn static_network(networks: &Networks) -> Option<Told> {
     ))
 }
 
-fn mirror_registry(found: &Result<(), String>) -> Told {
+fn mirror_registry(found: &Result<(), String>) -> DesiredCondition {
     let (reason, what) = match found {
         Ok(()) => (Reason::NotSupportedByImage, String::new()),
         Err(why) => (Reason::InvalidMirrorRegistry, format!("{why}; and ")),
     };
-    Told::new(
-        "False",
+    DesiredCondition::new(
+        Type::MirrorRegistryApplied,
+        ConditionStatus::False,
         reason,
         format!(
             "{what}the Muster live image pulls no container images, so a mirror registry has no effect on it"
@@ -258,7 +252,7 @@ fn mirror_registry(found: &Result<(), String>) -> Told {
     )
 }
 
-fn blocked(hosts: &[(HostId, HostStatus)]) -> Told {
+fn blocked(hosts: &[(HostId, HostStatus)]) -> DesiredCondition {
     let named: Vec<String> = hosts
         .iter()
         .take(NAMED)
@@ -270,8 +264,9 @@ fn blocked(hosts: &[(HostId, HostStatus)]) -> Told {
     } else {
         String::new()
     };
-    Told::new(
-        "True",
+    DesiredCondition::new(
+        Type::DeletionBlocked,
+        ConditionStatus::True,
         Reason::HostsInUse,
         format!(
             "These hosts belong to a cluster and are not installed: {}{more}. Unbind them (remove spec.clusterDeploymentName of their Agents) or delete their Agents",
@@ -280,15 +275,15 @@ fn blocked(hosts: &[(HostId, HostStatus)]) -> Told {
     )
 }
 
-/// Sets the condition of this type, or takes it away.
-fn replace(list: &mut Vec<Condition>, type_: Type, told: Option<Told>, now: Timestamp) {
-    let Some(told) = told else {
-        list.retain(|condition| condition.type_ != type_.name());
-        return;
-    };
-    let reason = told.reason.name();
-    conditions::set(
-        list,
-        conditions::condition(type_.name(), told.status, reason, told.message, now),
-    );
+/// Sets the condition, or removes the one of this type.
+fn set_or_remove(
+    list: &mut Vec<Condition>,
+    type_: Type,
+    desired: Option<DesiredCondition>,
+    now: Timestamp,
+) {
+    match desired {
+        Some(desired) => conditions::set(list, desired, now),
+        None => conditions::remove(list, type_),
+    }
 }

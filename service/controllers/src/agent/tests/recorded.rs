@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{at, cluster_id, host};
-use crate::agent::conditions::Synced;
 use crate::agent::{metadata, status};
+use crate::conditions::Synced;
 
 #[derive(Deserialize)]
 struct Moment {
@@ -151,16 +151,16 @@ fn the_status_is_the_recorded_one_at_every_moment() {
             node_name: Some("worker-5".into()),
             message: Some("why".into()),
         });
-        let look = status::Look {
+        let inputs = status::Inputs {
             host: &host,
             approved,
-            synced: &Synced::Ok,
+            synced: &Synced::Ok(None),
             events_url: host.cluster_id.map(|_| "http://service/events"),
             logs_url: None,
             left: left.as_ref(),
         };
         let seconds = i64::try_from(index).expect("few moments");
-        before = status::of_host(&look, &before, at(seconds));
+        before = status::of_host(&inputs, &before, at(seconds));
         let mut recorded = agent["status"].clone();
         // Written by those who approve the node's certificate requests; here it is taken over from one moment to the next.
         recorded.as_object_mut().expect("a status").remove("csrStatus");
@@ -173,15 +173,15 @@ fn the_status_is_the_recorded_one_at_every_moment() {
 #[test]
 fn conditions_stand_in_the_order_in_which_they_were_first_set() {
     let agent = &moments()[0].agent;
-    let look = status::Look {
+    let inputs = status::Inputs {
         host: &host_of(agent),
         approved: false,
-        synced: &Synced::Ok,
+        synced: &Synced::Ok(None),
         events_url: None,
         logs_url: None,
         left: None,
     };
-    let status = status::of_host(&look, &AgentStatus::default(), at(0));
+    let status = status::of_host(&inputs, &AgentStatus::default(), at(0));
     let types: Vec<&str> = status.conditions.iter().map(|one| one.type_.as_str()).collect();
     let order = [
         "SpecSynced",

@@ -3,12 +3,13 @@
 use muster_core::host::HostState;
 
 use super::host;
-use crate::agent::conditions::{Kind, Reason, Synced, Truth, of_host, without_host};
+use crate::agent::conditions::{Reason, Type, of_host, without_host};
+use crate::conditions::{ConditionStatus, Synced};
 
 /// `(RequirementsMet, Installed, Bound)` of an approved host.
-fn table(state: &HostState) -> [(Truth, Reason); 3] {
+fn table(state: &HostState) -> [(ConditionStatus, Reason); 3] {
     use HostState as S;
-    use {Reason as R, Truth as T};
+    use {ConditionStatus as T, Reason as R};
     let not_started = (T::False, R::InstallationNotStarted);
     let (bound, unbound) = ((T::True, R::Bound), (T::False, R::Unbound));
     let unknown = (T::Unknown, R::UnknownStatus);
@@ -61,27 +62,27 @@ fn table(state: &HostState) -> [(Truth, Reason); 3] {
 fn every_state_has_the_conditions_of_the_table() {
     for state in HostState::one_of_each() {
         let name = state.status().name();
-        let found = of_host(&host(state.clone()), true, &Synced::Ok);
-        let of = |kind: Kind| {
-            let one = found.iter().find(|one| one.kind == kind).expect("each is set");
+        let found = of_host(&host(state.clone()), true, &Synced::Ok(None));
+        let of = |kind: Type| {
+            let one = found.iter().find(|one| one.type_ == kind).expect("each is set");
             assert!(!one.message.is_empty(), "{name} {kind:?}");
-            (one.truth, one.reason)
+            (one.status, one.reason)
         };
-        let ours = [of(Kind::RequirementsMet), of(Kind::Installed), of(Kind::Bound)];
+        let ours = [of(Type::RequirementsMet), of(Type::Installed), of(Type::Bound)];
         assert_eq!(ours, table(&state), "{name}");
         let silent = matches!(state, HostState::Disconnected | HostState::DisconnectedUnbound);
-        assert_eq!(of(Kind::Connected).0 == Truth::False, silent, "{name}");
+        assert_eq!(of(Type::Connected).0 == ConditionStatus::False, silent, "{name}");
     }
 }
 
 #[test]
 fn a_host_that_is_fit_waits_for_approval() {
     for state in [HostState::Known, HostState::KnownUnbound] {
-        let found = of_host(&host(state), false, &Synced::Ok);
+        let found = of_host(&host(state), false, &Synced::Ok(None));
         let requirements = &found[2];
         assert_eq!(
-            (requirements.truth, requirements.reason),
-            (Truth::False, Reason::AgentIsNotApproved)
+            (requirements.status, requirements.reason),
+            (ConditionStatus::False, Reason::AgentIsNotApproved)
         );
         assert!(
             requirements.message.contains("spec.approved"),
@@ -95,12 +96,12 @@ fn a_host_that_is_fit_waits_for_approval() {
 fn what_cannot_be_followed_is_told_with_its_reason() {
     let host = host(HostState::KnownUnbound);
     let input = &of_host(&host, true, &Synced::Input("hostname: bad".into()))[0];
-    assert_eq!((input.truth, input.reason), (Truth::False, Reason::InputError));
+    assert_eq!((input.status, input.reason), (ConditionStatus::False, Reason::InputError));
     assert!(input.message.contains("hostname: bad"));
     let backend = &of_host(&host, true, &Synced::Backend("no cluster".into()))[0];
     assert_eq!(
-        (backend.truth, backend.reason),
-        (Truth::False, Reason::BackendError)
+        (backend.status, backend.reason),
+        (ConditionStatus::False, Reason::BackendError)
     );
     assert!(backend.message.contains("no cluster"));
 }
@@ -111,10 +112,10 @@ fn an_agent_without_a_host_knows_nothing() {
     assert_eq!(found.len(), 6);
     for one in &found[1..] {
         assert_eq!(
-            (one.truth, one.reason),
-            (Truth::Unknown, Reason::NotAvailable),
+            (one.status, one.reason),
+            (ConditionStatus::Unknown, Reason::NotAvailable),
             "{:?}",
-            one.kind
+            one.type_
         );
     }
 }
@@ -129,7 +130,7 @@ fn failed_checks_are_told_in_their_own_words() {
         message: "It has 1 GiB and needs 8".into(),
     };
     host.data.validations.insert("hardware".into(), vec![check]);
-    let validated = of_host(&host, true, &Synced::Ok).remove(3);
+    let validated = of_host(&host, true, &Synced::Ok(None)).remove(3);
     assert_eq!(validated.reason, Reason::ValidationsFailing);
     assert!(
         validated.message.contains("It has 1 GiB and needs 8"),

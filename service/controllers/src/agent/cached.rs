@@ -1,0 +1,140 @@
+//! An Agent as it is cached: without what is large.
+//!
+//! Ten thousand Agents with their inventories would be hundreds of megabytes, so what is large is replaced by a digest while an Agent is
+//! decoded: enough to know whether there is something to write.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use kube::core::ObjectMeta;
+use kube::{Resource, ResourceExt};
+use muster_resources::{Agent, AgentSpec, AgentStatus};
+use serde::{Deserialize, Serialize};
+
+/// Texts longer than this are replaced by digests, bytes.
+const LONG: usize = 160;
+
+/// Begins what stands for a long text; no annotation begins with it.
+const DIGEST_MARK: &str = "\u{1}digest:";
+
+/// An Agent without managed fields, inventory and validations; long annotations are [`short`].
+#[derive(Debug, Clone, Deserialize, Resource)]
+#[resource(inherit = "Agent")]
+#[serde(from = "Agent")]
+pub struct CachedAgent {
+    pub metadata: ObjectMeta,
+    pub spec: AgentSpec,
+    pub status: Option<AgentStatus>,
+    /// Digest of `status.inventory`; `None`: there is none.
+    pub inventory: Option<u64>,
+    /// Digest of `status.validationsInfo`; `None`: there is none.
+    pub validations: Option<u64>,
+}
+
+impl From<Agent> for CachedAgent {
+    fn from(mut agent: Agent) -> Self {
+        agent.metadata.managed_fields = None;
+        for text in agent.annotations_mut().values_mut() {
+            if text.len() > LONG {
+                *text = short(text);
+            }
+        }
+        let (mut inventory, mut validations) = (None, None);
+        if let Some(status) = &mut agent.status {
+            inventory = status.inventory.take().map(|inventory| digest(&inventory));
+            let checks = std::mem::take(&mut status.validations_info);
+            validations = (!checks.is_empty()).then(|| digest(&checks));
+        }
+        Self {
+            metadata: agent.metadata,
+            spec: agent.spec,
+            status: agent.status,
+            inventory,
+            validations,
+        }
+    }
+}
+
+impl CachedAgent {
+    /// True when `other` is the same object at the same version or a later one. Source: resource versions of one kind can be compared as
+    /// numbers since Kubernetes 1.35; etcd's always could.
+    pub fn is_covered_by(&self, other: &Self) -> bool {
+        let version = |agent: &Self| -> Option<u64> { agent.metadata.resource_version.as_deref()?.parse().ok() };
+        let newer = match (version(self), version(other)) {
+            (Some(own), Some(others)) => own > others,
+            (None, _) | (_, None) => true,
+        };
+        !newer && self.metadata.uid == other.metadata.uid
+    }
+
+    /// Its status without inventory and validations; empty when there is none.
+    pub fn status(&self) -> AgentStatus {
+        self.status.clone().unwrap_or_default()
+    }
+
+    pub fn is_deleting(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some()
+    }
+}
+
+/// The same for equal values, in this process.
+///
+/// # Panics
+/// When `value` is no JSON; resources have text keys and finite numbers, so they are.
+pub fn digest<T: Serialize>(value: &T) -> u64 {
+    let text =
+        serde_json::to_vec(value).expect("resources have text keys and finite numbers, so they are JSON");
+    hashed(&text)
+}
+
+fn hashed(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A text, or its digest when it is long: equal for equal texts.
+pub fn short(text: &str) -> String {
+    if text.len() > LONG {
+        format!("{DIGEST_MARK}{:016x}", hashed(text.as_bytes()))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn long_texts_are_replaced_by_digests_that_differ() {
+        let (one, other) = ("x".repeat(500), "y".repeat(500));
+        assert_eq!(short(&one), short(&one));
+        assert_ne!(short(&one), short(&other));
+        assert!(short(&one).len() < 64);
+        assert_eq!(short("short"), "short");
+    }
+
+    #[test]
+    fn an_agent_is_decoded_without_what_is_large() {
+        let agent: CachedAgent = serde_json::from_value(json!({
+            "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "Agent",
+            "metadata": {
+                "name": "a", "namespace": "lab", "managedFields": [{"manager": "x"}],
+                "annotations": {"long": "x".repeat(500), "short": "x"},
+            },
+            "spec": {"approved": true, "role": ""},
+            "status": {"role": "worker", "inventory": {"hostname": "h"}, "validationsInfo": {"network": [
+                {"id": "connected", "message": "m", "status": "success"},
+            ]}},
+        }))
+        .unwrap();
+        assert!(agent.annotations()["long"].starts_with(DIGEST_MARK));
+        assert_eq!(agent.annotations()["short"], "x");
+        assert!(agent.metadata.managed_fields.is_none());
+        assert!(agent.inventory.is_some() && agent.validations.is_some());
+        let status = agent.status();
+        assert!(status.inventory.is_none() && status.validations_info.is_empty());
+        assert_eq!(status.role.as_deref(), Some("worker"));
+    }
+}

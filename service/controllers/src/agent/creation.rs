@@ -1,0 +1,83 @@
+//! Creates the Agents of hosts. Hosts register by themselves, so no object exists yet that a kube controller could reconcile.
+//!
+//! An Agent that was created goes into the normal lane, where its status is written. A creation that failed is tried again, later each
+//! time, by kube's scheduler.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::{StreamExt, stream};
+use kube::runtime::scheduler::{ScheduleRequest, scheduler};
+use muster_core::kube::KubeRef;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::timeout;
+
+use super::lanes::{Lane, Lanes};
+use super::reconcile::Reconciler;
+use crate::drive::measure;
+use crate::error::Error;
+use crate::retry::{Failures, RECONCILE_LIMIT};
+
+/// Creations at the same time: enough to keep an API server busy that takes some milliseconds a write.
+const CREATIONS: usize = 16;
+
+/// The way to request that the Agent of a host exists.
+#[derive(Clone)]
+pub struct Creations(UnboundedSender<ScheduleRequest<KubeRef>>);
+
+/// What was requested.
+pub struct Requested(UnboundedReceiver<ScheduleRequest<KubeRef>>);
+
+impl Creations {
+    pub fn new() -> (Self, Requested) {
+        let (sender, receiver) = unbounded_channel();
+        (Self(sender), Requested(receiver))
+    }
+
+    /// Requests the Agent `key`. If it exists by then, it is reconciled.
+    pub fn request(&self, key: KubeRef) {
+        self.schedule(key, tokio::time::Instant::now());
+    }
+
+    fn schedule(&self, message: KubeRef, run_at: tokio::time::Instant) {
+        // It fails only when the controllers have ended.
+        let _ = self.0.send(ScheduleRequest { message, run_at });
+    }
+}
+
+/// Creates Agents for as long as it is polled.
+pub async fn run(
+    reconciler: Arc<Reconciler>,
+    lanes: Arc<Lanes>,
+    creations: Creations,
+    mut requested: Requested,
+) {
+    let failures = Failures::default();
+    let requests = stream::poll_fn(move |context| requested.0.poll_recv(context));
+    scheduler(requests)
+        .for_each_concurrent(CREATIONS, |key| async {
+            let began = Instant::now();
+            let outcome = timeout(RECONCILE_LIMIT, reconciler.ensure(&key))
+                .await
+                .unwrap_or(Err(Error::Deadline(RECONCILE_LIMIT)));
+            measure("agent_creation", began.elapsed(), outcome.as_ref().err());
+            match outcome {
+                Ok(exists) => {
+                    failures.clear(&key);
+                    if exists {
+                        lanes.add(&key, Lane::Normal);
+                    }
+                }
+                Err(error) => {
+                    let (wait, times) = failures.add(key.clone(), error.is_conflict());
+                    if times == 1 {
+                        tracing::warn!(agent = %key, %error, "an Agent could not be created; trying again");
+                    } else {
+                        tracing::debug!(agent = %key, %error, times, "an Agent could not be created; trying again");
+                    }
+                    creations.schedule(key, tokio::time::Instant::now() + wait);
+                }
+            }
+        })
+        .await;
+}

@@ -1,0 +1,115 @@
+//! Runs the controllers of Agents, their labels and AgentClassifications.
+
+use std::sync::Arc;
+
+use futures_util::{future, stream};
+use kube::runtime::{Controller, reflector};
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::cache::AgentCache;
+use super::creation::{self, Creations};
+use super::lanes::{Lanes, Requests, Turns};
+use super::reconcile::Reconciler;
+use super::token::Tokens;
+use super::triggers::Triggers;
+use crate::agent_classification;
+use crate::agent_labels::Labels;
+use crate::context::Context;
+use crate::drive::drive;
+
+/// Agents reconciled at the same time: enough to keep an API server busy that takes some milliseconds a write.
+const WORKERS: u16 = 16;
+
+/// More that do only what users wait for.
+const URGENT_WORKERS: u16 = 4;
+
+/// Runs until `stop`.
+pub async fn run(context: Arc<Context>, stop: CancellationToken) {
+    let agents = Arc::new(AgentCache::default());
+    let (lanes, normal, urgent) = Lanes::new();
+    let lanes = Arc::new(lanes);
+    let (creations, requested) = Creations::new();
+    let labels = Arc::new(Labels::new(lanes.clone()));
+    let (infra_envs, infra_env_writer) = reflector::store();
+    let (classifications, classification_writer) = reflector::store();
+    let (secrets, secret_writer) = reflector::store();
+    let (classification_changed, classification_changes) = unbounded_channel();
+    let triggers = Arc::new(Triggers {
+        context: context.clone(),
+        agents: agents.clone(),
+        lanes: lanes.clone(),
+        creations: creations.clone(),
+    });
+    let mut tasks = JoinSet::new();
+    // Subscribed before anything is read: no change from here on is missed.
+    tasks.spawn(triggers.clone().hosts(context.changes.subscribe_hosts()));
+    tasks.spawn(triggers.clone().clusters(context.changes.subscribe_clusters()));
+    tasks.spawn(triggers.clone().agents());
+    tasks.spawn(triggers.clone().infra_envs(infra_env_writer));
+    tasks.spawn(
+        triggers
+            .clone()
+            .classifications(classification_writer, classification_changed),
+    );
+    tasks.spawn(triggers.clone().secrets(secret_writer));
+    let reconciler = Arc::new(Reconciler {
+        context: context.clone(),
+        agents: agents.clone(),
+        infra_envs: infra_envs.clone(),
+        classifications: classifications.clone(),
+        labels: labels.clone(),
+        tokens: Tokens::new(context.client.clone(), secrets),
+        turns: Turns::default(),
+        cluster_names: Default::default(),
+    });
+    let store = agents.store();
+    let all_listed = async {
+        // Each fails only when its task ended, and that ends this below.
+        let _ = store.wait_until_ready().await;
+        let _ = infra_envs.wait_until_ready().await;
+        let _ = classifications.wait_until_ready().await;
+    };
+    let is_ready = tokio::select! {
+        () = all_listed => true,
+        () = stop.cancelled() => false,
+    };
+    if is_ready {
+        tasks.spawn(async move {
+            triggers.all_hosts().await;
+            future::pending().await
+        });
+        tasks.spawn(creation::run(reconciler.clone(), lanes, creations, requested));
+        let lane = |requests: Requests, workers| {
+            let controller = Controller::for_stream(stream::pending(), agents.store());
+            let controller = controller.reconcile_on(requests.into_stream());
+            let reconciler = reconciler.clone();
+            drive("agent", workers, controller, context.clone(), stop.clone(), move |agent, _| {
+                let reconciler = reconciler.clone();
+                async move { reconciler.reconcile(agent).await }
+            })
+        };
+        let controllers = future::join3(
+            lane(normal, WORKERS),
+            lane(urgent, URGENT_WORKERS),
+            agent_classification::run(
+                context.clone(),
+                agents.clone(),
+                classifications,
+                classification_changes,
+                labels,
+                stop.clone(),
+            ),
+        );
+        tokio::select! {
+            _ = controllers => {}
+            // None of them ends by itself.
+            Some(ended) = tasks.join_next() => {
+                tracing::error!(?ended, "a part of the controller of Agents ended");
+            }
+        }
+    }
+    // What is cut off in the middle is found again by the next start.
+    tasks.shutdown().await;
+}

@@ -1,0 +1,217 @@
+//! What triggers reconciles of Agents: the Agent, its host, its InfraEnv, the cluster that it waits for, AgentClassifications, Secrets.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt};
+use k8s_openapi::api::core::v1::Secret as KubeSecret;
+use kube::ResourceExt;
+use kube::core::PartialObjectMeta;
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::watcher::{self, Event};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_core::kube::KubeRef;
+use muster_resources::names::label;
+use muster_resources::{AgentClassification, InfraEnv, NamespacedReference};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::sleep;
+
+use super::cache::{AgentCache, Change};
+use super::cached::CachedAgent;
+use super::conditions::Type;
+use super::creation::Creations;
+use super::lanes::{Lane, Lanes};
+use super::{desired, membership};
+use crate::context::Context;
+use crate::error::Error;
+use crate::references::kube_ref;
+use crate::{secrets, watch};
+
+/// Between two queries of a database that does not answer.
+const DATABASE_RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Turns changes into requests: of the Agents that are there, and of those to be created.
+pub(super) struct Triggers {
+    pub(super) context: Arc<Context>,
+    pub(super) agents: Arc<AgentCache>,
+    pub(super) lanes: Arc<Lanes>,
+    pub(super) creations: Creations,
+}
+
+impl Triggers {
+    /// Requests the Agents of all hosts that have none. The first list of Agents requests the others.
+    pub(super) async fn all_hosts(self: Arc<Self>) {
+        let hosts = loop {
+            match self.context.app.store.list_kube_host_keys().await {
+                Ok(hosts) => break hosts,
+                Err(error) => {
+                    tracing::warn!(%error, "the hosts of custom resources cannot be listed; trying again");
+                    sleep(DATABASE_RETRY_INTERVAL).await;
+                }
+            }
+        };
+        for (infra_env, _, id) in hosts {
+            let key = KubeRef::new(infra_env.namespace, id.to_string());
+            if self.agents.get(&key).is_none() {
+                self.creations.request(key);
+            }
+        }
+    }
+
+    /// Hosts that changed.
+    pub(super) async fn hosts(self: Arc<Self>, changed: impl Stream<Item = (InfraEnvId, HostId)>) {
+        let mut changed = pin!(changed);
+        while let Some((infra_env_id, id)) = changed.next().await {
+            let record = loop {
+                match self.context.app.infra_envs.find(infra_env_id).await {
+                    Ok(record) => break record,
+                    Err(_) => sleep(DATABASE_RETRY_INTERVAL).await,
+                }
+            };
+            match record {
+                Some(record) => {
+                    if let Some(infra_env) = &record.kube {
+                        self.host_changed(KubeRef::new(&infra_env.namespace, id.to_string()));
+                    }
+                }
+                // It was deleted with its InfraEnv, so its namespace is not known.
+                None => {
+                    let name = id.to_string();
+                    let keys = self.agents.keys(|agent| agent.metadata.name.as_ref() == Some(&name));
+                    self.lanes.add_all(keys, Lane::Normal);
+                }
+            }
+        }
+    }
+
+    fn host_changed(&self, key: KubeRef) {
+        if self.agents.get(&key).is_some() {
+            self.lanes.add(&key, Lane::Normal);
+        } else {
+            self.creations.request(key);
+        }
+    }
+
+    /// Clusters that changed: Agents may wait for one to be created.
+    pub(super) async fn clusters(self: Arc<Self>, changed: impl Stream<Item = ClusterId>) {
+        let mut changed = pin!(changed);
+        while let Some(id) = changed.next().await {
+            let name = loop {
+                match self
+                    .context
+                    .app
+                    .clusters
+                    .find(id, false)
+                    .await
+                    .map_err(Error::from)
+                {
+                    Ok(found) => break found.cluster.kube,
+                    Err(error) if error.is_input() => break None,
+                    Err(_) => sleep(DATABASE_RETRY_INTERVAL).await,
+                }
+            };
+            let Some(name) = name else { continue };
+            let waiting = |agent: &CachedAgent| {
+                !is_synced(agent) && membership::wanted(&agent.spec).as_ref() == Some(&name)
+            };
+            self.lanes.add_all(self.agents.keys(waiting), Lane::Normal);
+        }
+    }
+
+    /// Agents that others changed. One that is gone is created again if its host is there.
+    pub(super) async fn agents(self: Arc<Self>) {
+        let stream = watch::watch(&self.context, watcher::Config::default(), self.agents.store());
+        let mut stream = pin!(stream);
+        while let Some(event) = stream.next().await {
+            for (key, change) in self.agents.observe(event) {
+                match change {
+                    Change::Requested => self.lanes.add(&key, Lane::Urgent),
+                    Change::Updated => self.lanes.add(&key, Lane::Normal),
+                    Change::Gone => self.creations.request(key),
+                }
+            }
+        }
+    }
+
+    /// InfraEnvs: one that approves its Agents requests those that are not approved.
+    pub(super) async fn infra_envs(self: Arc<Self>, mut writer: Writer<InfraEnv>) {
+        let stream = watch::watch(&self.context, watcher::Config::default(), writer.as_reader());
+        let mut stream = pin!(stream);
+        while let Some(mut event) = stream.next().await {
+            if let Event::Apply(infra_env) | Event::InitApply(infra_env) = &mut event {
+                infra_env.metadata.managed_fields = None;
+                infra_env.status = None;
+            }
+            writer.apply_watcher_event(&event);
+            let Event::Apply(infra_env) = event else { continue };
+            if desired::approves(&infra_env) {
+                let (namespace, name) = (infra_env.namespace(), infra_env.name_any());
+                let keys = self.agents.keys(|agent| {
+                    !agent.spec.approved
+                        && agent.metadata.namespace == namespace
+                        && agent.labels().get(label::INFRA_ENV) == Some(&name)
+                });
+                self.lanes.add_all(keys, Lane::Urgent);
+            }
+        }
+    }
+
+    /// AgentClassifications: another query, or a deletion, requests all Agents of the namespace. Each change goes on to `changed` as well.
+    pub(super) async fn classifications(
+        self: Arc<Self>,
+        mut writer: Writer<AgentClassification>,
+        changed: UnboundedSender<ObjectRef<AgentClassification>>,
+    ) {
+        let mut seen: HashMap<KubeRef, (Option<i64>, bool)> = HashMap::new();
+        let stream = watch::watch(&self.context, watcher::Config::default(), writer.as_reader());
+        let mut stream = pin!(stream);
+        while let Some(event) = stream.next().await {
+            writer.apply_watcher_event(&event);
+            match &event {
+                Event::Apply(one) | Event::InitApply(one) => {
+                    let state = (one.metadata.generation, one.metadata.deletion_timestamp.is_some());
+                    if seen.insert(kube_ref(one), state) != Some(state) {
+                        let namespace = &one.metadata.namespace;
+                        let keys = self.agents.keys(|agent| agent.metadata.namespace == *namespace);
+                        self.lanes.add_all(keys, Lane::Normal);
+                    }
+                    // It fails only when the controller has ended.
+                    let _ = changed.send(ObjectRef::from_obj(one));
+                }
+                Event::Delete(one) => {
+                    seen.remove(&kube_ref(one));
+                }
+                Event::Init | Event::InitDone => {}
+            }
+        }
+    }
+
+    /// Secrets that were read once: a changed one requests the Agents that name it.
+    pub(super) async fn secrets(self: Arc<Self>, mut writer: Writer<PartialObjectMeta<KubeSecret>>) {
+        let mut stream = pin!(watch::metadata_events(&self.context, secrets::watched()));
+        while let Some(event) = stream.next().await {
+            writer.apply_watcher_event(&event);
+            let (Event::Apply(secret) | Event::Delete(secret)) = &event else {
+                continue;
+            };
+            let reference = NamespacedReference {
+                name: secret.name_any(),
+                namespace: secret.namespace().unwrap_or_default(),
+            };
+            let keys = self
+                .agents
+                .keys(|agent| agent.spec.ignition_endpoint_token_reference.as_ref() == Some(&reference));
+            self.lanes.add_all(keys, Lane::Normal);
+        }
+    }
+}
+
+fn is_synced(agent: &CachedAgent) -> bool {
+    let conditions = agent.status.iter().flat_map(|status| &status.conditions);
+    conditions
+        .filter(|condition| condition.type_ == <&str>::from(Type::SpecSynced))
+        .any(|condition| condition.status == "True")
+}

@@ -1,0 +1,72 @@
+//! How objects name each other: by namespace and name, and as owners.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::runtime::reflector::ObjectRef;
+use kube::{Resource, ResourceExt};
+use muster_core::kube::KubeRef;
+
+/// Namespace and name of an object.
+pub fn kube_ref<K: Resource>(object: &K) -> KubeRef {
+    KubeRef::new(object.namespace().unwrap_or_default(), object.name_any())
+}
+
+/// The object of this kind with this namespace and name.
+pub fn object_ref<K: Resource<DynamicType = ()>>(name: &KubeRef) -> ObjectRef<K> {
+    ObjectRef::new(&name.name).within(&name.namespace)
+}
+
+/// The owners of `object` with `owner` among them, in the place of others that `is_replaced` names; `None`: it is among them.
+///
+/// It is not set as the controller: other controllers may own the object, too.
+pub fn with_owner<K, O>(
+    object: &K,
+    owner: &O,
+    is_replaced: impl Fn(&OwnerReference) -> bool,
+) -> Option<Vec<OwnerReference>>
+where
+    K: Resource,
+    O: Resource<DynamicType = ()>,
+{
+    let owner = owner_reference(owner);
+    let present = object.owner_references();
+    if present.iter().any(|one| one.uid == owner.uid) {
+        return None;
+    }
+    let others = present.iter().filter(|one| !is_replaced(one)).cloned();
+    Some(others.chain([owner.clone()]).collect())
+}
+
+/// `owner` as an owner that is not the controller.
+pub fn owner_reference<O: Resource<DynamicType = ()>>(owner: &O) -> OwnerReference {
+    OwnerReference {
+        api_version: O::api_version(&()).into_owned(),
+        kind: O::kind(&()).into_owned(),
+        name: owner.name_any(),
+        uid: owner.uid().unwrap_or_default(),
+        ..OwnerReference::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_resources::{Agent, AgentSpec, InfraEnv, InfraEnvSpec};
+
+    fn infra_env(name: &str) -> InfraEnv {
+        let mut infra_env = InfraEnv::new(name, InfraEnvSpec::default());
+        infra_env.metadata.uid = Some(format!("uid of {name}"));
+        infra_env
+    }
+
+    #[test]
+    fn an_owner_is_added_once_and_takes_the_place_of_another() {
+        let mut agent = Agent::new("a", AgentSpec::default());
+        let (one, two) = (infra_env("one"), infra_env("two"));
+        agent.metadata.owner_references = with_owner(&agent, &one, |_| false);
+        assert_eq!(agent.owner_references().len(), 1);
+        assert_eq!(with_owner(&agent, &one, |_| false), None);
+        let moved = with_owner(&agent, &two, |other| other.kind == "InfraEnv");
+        let names: Vec<_> = moved.iter().flatten().map(|owner| owner.name.as_str()).collect();
+        assert_eq!(names, ["two"]);
+    }
+}

@@ -1,0 +1,63 @@
+//! Runs all controllers.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::context::Context;
+use super::events::{Queued, publish};
+use super::{agent, agent_cluster_install, cluster_deployment, infra_env};
+
+/// Runs all controllers until `stop`, and publishes the Events that they queue. It ends early only when one of them ends, which none
+/// should.
+pub async fn run(context: Arc<Context>, events: Queued, stop: CancellationToken) {
+    let mut running: JoinSet<&'static str> = JoinSet::new();
+    start(
+        &mut running,
+        "events",
+        publish(context.client.clone(), events),
+    );
+    // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
+    start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
+    start(
+        &mut running,
+        "agent_cluster_install",
+        agent_cluster_install::run(context.clone(), stop.clone()),
+    );
+    start(
+        &mut running,
+        "cluster_deployment",
+        cluster_deployment::run(context.clone(), stop.clone()),
+    );
+    start(
+        &mut running,
+        "infra_env",
+        infra_env::run(context.clone(), stop.clone()),
+    );
+    drop(context);
+    while let Some(ended) = running.join_next().await {
+        if stop.is_cancelled() {
+            continue;
+        }
+        match ended {
+            Ok(name) => tracing::error!(
+                controller = name,
+                "a controller ended; all of them are started anew"
+            ),
+            Err(error) => tracing::error!(%error, "a controller broke; all of them are started anew"),
+        }
+        return;
+    }
+}
+
+fn start(
+    running: &mut JoinSet<&'static str>,
+    name: &'static str,
+    controller: impl Future<Output = ()> + Send + 'static,
+) {
+    running.spawn(async move {
+        controller.await;
+        name
+    });
+}

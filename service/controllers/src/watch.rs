@@ -1,0 +1,189 @@
+//! Watches of all kinds: objects are decoded one by one, and a watch that fails is seen.
+//!
+//! An object that cannot be decoded costs itself only: it is logged, counted, gets a Kubernetes Event, and counts as absent until it can be
+//! read again. A watch that fails is tried again for ever (kube's default back-off); [`WatchHealth`]
+//! knows since when it fails.
+
+use std::fmt::Debug;
+use std::time::Instant;
+
+use futures_util::{Stream, StreamExt, future};
+use kube::core::{DeserializeGuard, PartialObjectMeta};
+use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::{Controller, WatchStreamExt};
+use kube::{Api, Resource};
+use muster_operations::chain;
+use muster_operations::watch_health::WatchHealth;
+use serde::de::DeserializeOwned;
+
+use super::context::Context;
+use super::events;
+
+/// What a controller needs of a watched kind.
+pub trait Watched: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static {}
+
+impl<K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static> Watched for K {}
+
+/// A controller of all objects of kind `K`, with one watch of them.
+pub fn controller<K: Watched>(context: &Context) -> Controller<K> {
+    let (store, writer) = reflector::store();
+    let events = watch(context, watcher::Config::default(), store.clone());
+    Controller::for_stream(events.map(Ok).reflect(writer).applied_objects(), store)
+}
+
+/// Events of all objects of kind `K`. An object that cannot be decoded and is in `store` is reported as deleted; errors are left to
+/// [`WatchHealth`].
+pub fn watch<K: Watched>(
+    context: &Context,
+    config: watcher::Config,
+    store: Store<K>,
+) -> impl Stream<Item = Event<K>> + Send + use<K> {
+    let api = Api::<DeserializeGuard<K>>::all(context.client.clone());
+    let events = context.events.clone();
+    healthy(context, watcher(api, config)).filter_map(move |event| {
+        future::ready(decoded(event, &store, |object, error| {
+            events.publish(events::warning("Read", "Unreadable", error), object.object_ref(&()));
+        }))
+    })
+}
+
+/// Objects of kind `K` that changed or went, without their content.
+pub fn metadata<K>(
+    context: &Context,
+    config: watcher::Config,
+) -> impl Stream<Item = Result<PartialObjectMeta<K>, watcher::Error>> + Send + use<K>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + Send + Sync + 'static,
+    PartialObjectMeta<K>: Watched,
+{
+    metadata_events(context, config).map(Ok).touched_objects()
+}
+
+/// Events of objects of kind `K`, without their content.
+pub fn metadata_events<K>(
+    context: &Context,
+    config: watcher::Config,
+) -> impl Stream<Item = Event<PartialObjectMeta<K>>> + Send + use<K>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + Send + Sync + 'static,
+    PartialObjectMeta<K>: Watched,
+{
+    let api = Api::<PartialObjectMeta<K>>::all(context.client.clone());
+    healthy(context, watcher(api, config))
+}
+
+/// Reports errors to [`WatchHealth`] and goes on.
+fn healthy<K, S>(context: &Context, events: S) -> impl Stream<Item = Event<K>> + Send + use<K, S>
+where
+    K: Resource<DynamicType = ()> + Send + 'static,
+    S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
+{
+    let app = context.app.clone();
+    let kind = K::plural(&()).into_owned();
+    events.default_backoff().filter_map(move |event| {
+        let health = app.bridge.watches();
+        let event = match event {
+            Ok(event) => {
+                match &event {
+                    Event::Apply(_) | Event::Delete(_) | Event::InitDone => health.works(&kind),
+                    // A list begins, or is not complete.
+                    Event::Init | Event::InitApply(_) => {}
+                }
+                Some(event)
+            }
+            Err(error) => {
+                report(health, &kind, &error);
+                None
+            }
+        };
+        future::ready(event)
+    })
+}
+
+fn report(health: &WatchHealth, kind: &str, error: &watcher::Error) {
+    metrics::counter!("muster_watch_errors_total", "kind" => kind.to_owned()).increment(1);
+    tracing::debug!(kind, %error, "a watch was interrupted; it goes on by itself");
+    health.fails(kind, chain(error), Instant::now());
+}
+
+fn decoded<K: Watched>(
+    event: Event<DeserializeGuard<K>>,
+    store: &Store<K>,
+    unreadable: impl Fn(&DeserializeGuard<K>, &str),
+) -> Option<Event<K>> {
+    let known = |object: &DeserializeGuard<K>| {
+        let reference = ObjectRef::from_obj(object).clone();
+        let mut wanted = ObjectRef::<K>::new(&reference.name);
+        wanted.namespace = reference.namespace;
+        store.get(&wanted).map(|known| Event::Delete((*known).clone()))
+    };
+    let report = |object: &DeserializeGuard<K>, error: &str| {
+        let kind = K::kind(&());
+        let (namespace, name) = (&object.meta().namespace, &object.meta().name);
+        tracing::warn!(%kind, namespace, name, error, "an object cannot be read and is ignored until it can");
+        metrics::counter!("muster_unreadable_objects_total", "kind" => kind.into_owned()).increment(1);
+        unreadable(object, error);
+    };
+    match event {
+        Event::Init => Some(Event::Init),
+        Event::InitDone => Some(Event::InitDone),
+        Event::InitApply(object) => match &object.0 {
+            Ok(_) => object.0.ok().map(Event::InitApply),
+            Err(invalid) => {
+                report(&object, &invalid.error);
+                None
+            }
+        },
+        Event::Apply(object) => match &object.0 {
+            Ok(_) => object.0.ok().map(Event::Apply),
+            Err(invalid) => {
+                report(&object, &invalid.error);
+                known(&object)
+            }
+        },
+        Event::Delete(object) => match &object.0 {
+            Ok(_) => object.0.ok().map(Event::Delete),
+            Err(_) => known(&object),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_resources::InfraEnv;
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(name: &str, delay: serde_json::Value) -> DeserializeGuard<InfraEnv> {
+        serde_json::from_value(json!({
+            "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "InfraEnv",
+            "metadata": {"name": name, "namespace": "lab"},
+            "spec": {"pullSecretRef": {"name": "p"}, "networkDiscoveryDelaySeconds": delay},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn an_object_that_cannot_be_read_costs_itself_only() {
+        let (store, mut writer) = reflector::store::<InfraEnv>();
+        let mut feed = |event| {
+            let event = decoded(event, &store, |_, _| {});
+            if let Some(event) = &event {
+                writer.apply_watcher_event(event);
+            }
+        };
+        feed(Event::Init);
+        feed(Event::InitApply(object("good", json!(5))));
+        feed(Event::InitApply(object("bad", json!("five"))));
+        feed(Event::InitDone);
+        let names = || -> Vec<_> { store.state().iter().map(|one| one.metadata.name.clone()).collect() };
+        assert_eq!(names(), [Some("good".to_owned())]);
+        feed(Event::Apply(object("good", json!("five"))));
+        assert!(names().is_empty(), "what cannot be read any more counts as absent");
+        feed(Event::Apply(object("good", json!(6))));
+        feed(Event::Delete(object("good", json!("six"))));
+        assert!(names().is_empty());
+    }
+}

@@ -1,0 +1,20 @@
+//! Parameters of all writes: they name this service in `managedFields`.
+
+use kube::api::{PatchParams, PostParams};
+
+/// The writer of all changes, in `managedFields`.
+pub const FIELD_MANAGER: &str = "muster";
+
+pub fn patch_params() -> PatchParams {
+    PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    }
+}
+
+pub fn post_params() -> PostParams {
+    PostParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PostParams::default()
+    }
+}
