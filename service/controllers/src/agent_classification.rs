@@ -125,13 +125,19 @@ pub(super) async fn run(
     let counts = Arc::new(Mutex::new(Arc::new(Counts::new())));
     let recounted = {
         let (classifications, labels, counts) = (classifications.clone(), labels.clone(), counts.clone());
-        stream::once(future::ready(())).chain(changed(agents.clone())).inspect(move |()| {
-            let all = classifications.state();
-            let queries: Vec<&str> = all.iter().map(|one| one.spec.query.as_str()).collect();
-            labels.forget_failures_but(&queries);
-            let new = if all.is_empty() { Counts::new() } else { count(&agents) };
-            *counts.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
-        })
+        stream::once(future::ready(()))
+            .chain(changed(agents.clone()))
+            .inspect(move |()| {
+                let all = classifications.state();
+                let queries: Vec<&str> = all.iter().map(|one| one.spec.query.as_str()).collect();
+                labels.forget_failures_but(&queries);
+                let new = if all.is_empty() {
+                    Counts::new()
+                } else {
+                    count(&agents)
+                };
+                *counts.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
+            })
     };
     let changes = stream::poll_fn(move |context| changes.poll_recv(context));
     let controller = Controller::for_stream(stream::pending(), classifications)

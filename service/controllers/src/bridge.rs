@@ -6,11 +6,11 @@ use std::time::Duration;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
+use super::context::Context;
 use super::error::words;
 use super::events::Events;
 use super::lead::{Lead, alone};
 use super::lease::Terms;
-use super::context::Context;
 use super::{kinds, run};
 use muster_operations::bridge::BridgeStatus;
 use muster_operations::{Operations, now};

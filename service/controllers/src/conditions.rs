@@ -113,13 +113,15 @@ listed_condition!(HiveCondition, |type_: &str,
                                   status: &str,
                                   reason: &str,
                                   message: String,
-                                  now| HiveCondition {
-    type_: type_.to_owned(),
-    status: status.to_owned(),
-    reason: Some(reason.to_owned()),
-    message: Some(message).filter(|message| !message.is_empty()),
-    last_probe_time: Some(time(now)),
-    last_transition_time: Some(time(now)),
+                                  now| {
+    HiveCondition {
+        type_: type_.to_owned(),
+        status: status.to_owned(),
+        reason: Some(reason.to_owned()),
+        message: Some(message).filter(|message| !message.is_empty()),
+        last_probe_time: Some(time(now)),
+        last_transition_time: Some(time(now)),
+    }
 });
 
 /// A status with a list of conditions.
@@ -183,18 +185,17 @@ mod tests {
         let mut list: Vec<Condition> = Vec::new();
         set(&mut list, desired("A", True), at(0));
         set(&mut list, desired("B", True), at(0));
-        set(
-            &mut list,
-            DesiredCondition::new("A", True, "Another", ""),
-            at(5),
-        );
+        set(&mut list, DesiredCondition::new("A", True, "Another", ""), at(5));
         set(&mut list, desired("B", False), at(5));
         set(&mut list, desired("C", Unknown), at(5));
         let times: Vec<_> = list
             .iter()
             .map(|one| (one.type_.as_str(), one.last_transition_time.clone().unwrap()))
             .collect();
-        assert_eq!(times, [("A", time(at(0))), ("B", time(at(5))), ("C", time(at(5)))]);
+        assert_eq!(
+            times,
+            [("A", time(at(0))), ("B", time(at(5))), ("C", time(at(5)))]
+        );
         assert_eq!(list[0].reason.as_deref(), Some("Another"));
         remove(&mut list, "A");
         assert_eq!(list.len(), 2);

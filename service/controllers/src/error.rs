@@ -91,10 +91,7 @@ impl From<Invalid> for Error {
 /// Why the database is not what a resource asks for.
 pub enum Refusal {
     /// A user can correct it. With `retry` the resource is reconciled again without a change of its own.
-    Input {
-        why: String,
-        retry: Option<Duration>,
-    },
+    Input { why: String, retry: Option<Duration> },
     /// It may pass.
     Later(Error),
 }

@@ -76,14 +76,18 @@ fn shortened(note: &str) -> &str {
 fn transitions<C: ListedCondition, R: ConditionReason>(before: &[C], after: &[C]) -> Vec<Event> {
     let of = |condition: &C| {
         let known = before.iter().find(|one| one.type_() == condition.type_());
-        let is_same =
-            |one: &C| one.status() == condition.status() && one.reason() == condition.reason();
+        let is_same = |one: &C| one.status() == condition.status() && one.reason() == condition.reason();
         if known.is_some_and(is_same) {
             return None;
         }
         let reason: R = condition.reason().parse().ok()?;
         let type_ = reason.event_type(known.is_none())?;
-        Some(event(type_, condition.type_(), condition.reason(), condition.message()))
+        Some(event(
+            type_,
+            condition.type_(),
+            condition.reason(),
+            condition.message(),
+        ))
     };
     after.iter().filter_map(of).collect()
 }
@@ -94,7 +98,11 @@ pub async fn publish(client: Client, mut queued: Queued) {
     while let Some((event, object)) = queued.recv().await {
         if let Err(error) = recorder.publish(&event, &object).await {
             metrics::counter!("muster_kubernetes_events_dropped_total").increment(1);
-            tracing::debug!(error = words(&error), reason = event.reason, "an Event could not be published");
+            tracing::debug!(
+                error = words(&error),
+                reason = event.reason,
+                "an Event could not be published"
+            );
         }
     }
 }
@@ -146,7 +154,10 @@ mod tests {
             .iter()
             .map(|event| (event.type_, event.action.as_str(), event.reason.as_str()))
             .collect();
-        assert_eq!(told, [(EventType::Normal, "B", "Good"), (EventType::Warning, "D", "Bad")]);
+        assert_eq!(
+            told,
+            [(EventType::Normal, "B", "Good"), (EventType::Warning, "D", "Bad")]
+        );
     }
 
     #[test]

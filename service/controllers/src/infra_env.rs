@@ -37,7 +37,9 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         let store = store.clone();
         move |used: KubeRef| {
             let users = store.state_filter(|infra_env| uses(infra_env, &used));
-            users.into_iter().map(|infra_env| ObjectRef::from_obj(&*infra_env))
+            users
+                .into_iter()
+                .map(|infra_env| ObjectRef::from_obj(&*infra_env))
         }
     };
     let of_network = users(|infra_env, network| {
@@ -55,9 +57,10 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     });
     let all = watcher::Config::default;
     let controller = controller
-        .watches_stream(watch::metadata::<NMStateConfig>(&context, all()), move |network| {
-            of_network(kube_ref(&network))
-        })
+        .watches_stream(
+            watch::metadata::<NMStateConfig>(&context, all()),
+            move |network| of_network(kube_ref(&network)),
+        )
         .watches_stream(
             watch::metadata::<ClusterDeployment>(&context, all()),
             move |cluster| of_cluster(kube_ref(&cluster)),

@@ -13,11 +13,7 @@ use super::{agent, agent_cluster_install, cluster_deployment, infra_env};
 /// should.
 pub async fn run(context: Arc<Context>, events: Queued, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
-    start(
-        &mut running,
-        "events",
-        publish(context.client.clone(), events),
-    );
+    start(&mut running, "events", publish(context.client.clone(), events));
     // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
     start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
     start(

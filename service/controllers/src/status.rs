@@ -32,13 +32,14 @@ where
     }
     let mut operations = difference(before.map(members).as_ref(), members(next));
     let version = object.resource_version();
-    operations.insert(0, json!({"op": "add", "path": "/metadata/resourceVersion", "value": version}));
+    operations.insert(
+        0,
+        json!({"op": "add", "path": "/metadata/resourceVersion", "value": version}),
+    );
     let namespace = object.namespace().unwrap_or_default();
     let api = Api::<K>::namespaced(context.client.clone(), &namespace);
     send(&api, &object.name_any(), operations).await?;
-    context
-        .events
-        .publish_transitions::<S>(object, before, next);
+    context.events.publish_transitions::<S>(object, before, next);
     Ok(())
 }
 

@@ -21,7 +21,10 @@ use super::context::Context;
 use super::events;
 
 /// What a controller needs of a watched kind.
-pub trait Watched: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static {}
+pub trait Watched:
+    Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static
+{
+}
 
 impl<K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static> Watched for K {}
 
@@ -43,7 +46,10 @@ pub fn watch<K: Watched>(
     let events = context.events.clone();
     healthy(context, watcher(api, config)).filter_map(move |event| {
         future::ready(decoded(event, &store, |object, error| {
-            events.publish(events::warning("Read", "Unreadable", error), object.object_ref(&()));
+            events.publish(
+                events::warning("Read", "Unreadable", error),
+                object.object_ref(&()),
+            );
         }))
     })
 }
@@ -178,10 +184,19 @@ mod tests {
         feed(Event::InitApply(object("good", json!(5))));
         feed(Event::InitApply(object("bad", json!("five"))));
         feed(Event::InitDone);
-        let names = || -> Vec<_> { store.state().iter().map(|one| one.metadata.name.clone()).collect() };
+        let names = || -> Vec<_> {
+            store
+                .state()
+                .iter()
+                .map(|one| one.metadata.name.clone())
+                .collect()
+        };
         assert_eq!(names(), [Some("good".to_owned())]);
         feed(Event::Apply(object("good", json!("five"))));
-        assert!(names().is_empty(), "what cannot be read any more counts as absent");
+        assert!(
+            names().is_empty(),
+            "what cannot be read any more counts as absent"
+        );
         feed(Event::Apply(object("good", json!(6))));
         feed(Event::Delete(object("good", json!("six"))));
         assert!(names().is_empty());

@@ -59,7 +59,12 @@ impl WatchHealth {
         if is_due && now.duration_since(failing.since) >= REPORTED_AFTER {
             failing.logged = Some(now);
             let seconds = now.duration_since(failing.since).as_secs();
-            tracing::warn!(kind, seconds, error = failing.error, "a watch fails; it is tried again");
+            tracing::warn!(
+                kind,
+                seconds,
+                error = failing.error,
+                "a watch fails; it is tried again"
+            );
         }
     }
 

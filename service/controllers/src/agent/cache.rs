@@ -161,9 +161,7 @@ impl AgentCache {
             state.writer.apply_watcher_event(&Event::Apply(agent.clone()));
             if let Some(listing) = &mut state.listing {
                 listing.seen.insert(key);
-                state
-                    .writer
-                    .apply_watcher_event(&Event::InitApply(agent.clone()));
+                state.writer.apply_watcher_event(&Event::InitApply(agent.clone()));
             }
         }
         drop(state);
@@ -231,13 +229,28 @@ mod tests {
     fn what_a_list_does_not_show_is_gone_unless_it_was_just_written() {
         let agents = AgentCache::default();
         let listed = |events: Vec<Event<CachedAgent>>| -> Vec<(KubeRef, Change)> {
-            events.into_iter().flat_map(|event| agents.observe(event)).collect()
+            events
+                .into_iter()
+                .flat_map(|event| agents.observe(event))
+                .collect()
         };
-        let all = listed(vec![Event::Init, Event::InitApply(agent(5, "one")), Event::InitDone]);
+        let all = listed(vec![
+            Event::Init,
+            Event::InitApply(agent(5, "one")),
+            Event::InitDone,
+        ]);
         assert_eq!(all, [(key(), Change::Updated)]);
-        let same = listed(vec![Event::Init, Event::InitApply(agent(5, "one")), Event::InitDone]);
+        let same = listed(vec![
+            Event::Init,
+            Event::InitApply(agent(5, "one")),
+            Event::InitDone,
+        ]);
         assert!(same.is_empty(), "{same:?}");
-        let edited = listed(vec![Event::Init, Event::InitApply(agent(6, "two")), Event::InitDone]);
+        let edited = listed(vec![
+            Event::Init,
+            Event::InitApply(agent(6, "two")),
+            Event::InitDone,
+        ]);
         assert_eq!(edited, [(key(), Change::Requested)]);
         let gone = listed(vec![Event::Init, Event::InitDone]);
         assert_eq!(gone, [(key(), Change::Gone)]);
@@ -257,6 +270,10 @@ mod tests {
         last.metadata.finalizers = None;
         last.metadata.deletion_timestamp = serde_json::from_value("2026-01-01T00:00:00Z".into()).ok();
         agents.answered(last);
-        assert_eq!(hostname(&agents), None, "without finalizers it is gone with this write");
+        assert_eq!(
+            hostname(&agents),
+            None,
+            "without finalizers it is gone with this write"
+        );
     }
 }

@@ -58,7 +58,8 @@ impl CachedAgent {
     /// True when `other` is the same object at the same version or a later one. Source: resource versions of one kind can be compared as
     /// numbers since Kubernetes 1.35; etcd's always could.
     pub fn is_covered_by(&self, other: &Self) -> bool {
-        let version = |agent: &Self| -> Option<u64> { agent.metadata.resource_version.as_deref()?.parse().ok() };
+        let version =
+            |agent: &Self| -> Option<u64> { agent.metadata.resource_version.as_deref()?.parse().ok() };
         let newer = match (version(self), version(other)) {
             (Some(own), Some(others)) => own > others,
             (None, _) | (_, None) => true,

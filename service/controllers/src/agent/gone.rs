@@ -16,12 +16,12 @@ use super::cached::CachedAgent;
 use super::reconcile::Reconciler;
 use super::restore::{self, Place};
 use super::{desired, membership, status};
-use muster_operations::now;
 use crate::conditions::Synced;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
 use crate::references::kube_ref;
 use crate::retry::RETRY_INTERVAL;
+use muster_operations::now;
 use muster_operations::unless_missing;
 
 impl Reconciler {
@@ -87,14 +87,18 @@ impl Reconciler {
                 "the label {} is missing, so the host's InfraEnv is not known; set it to the InfraEnv's name",
                 label::INFRA_ENV
             );
-            return self.waits(known, Synced::Input(why), Action::await_change()).await;
+            return self
+                .waits(known, Synced::Input(why), Action::await_change())
+                .await;
         };
         let name = KubeRef::new(&key.namespace, name);
         let Some(infra_env) = app.infra_envs.find_by_kube(&name).await? else {
             let why = format!(
                 "the InfraEnv {name}, which the Agent's label names, is not known to the service yet"
             );
-            return self.waits(known, Synced::Backend(why), Action::requeue(RETRY_INTERVAL)).await;
+            return self
+                .waits(known, Synced::Backend(why), Action::requeue(RETRY_INTERVAL))
+                .await;
         };
         if app.store.host_was_deleted(infra_env.id, id).await? {
             return self.delete_agent(key, known).await;
@@ -115,7 +119,9 @@ impl Reconciler {
         };
         let Some(host) = restore::restored(&whole, place, now()) else {
             let why = "no host of this name has registered in the Agent's InfraEnv; boot the machine, or delete the Agent";
-            return self.waits(known, Synced::Input(why.into()), Action::await_change()).await;
+            return self
+                .waits(known, Synced::Input(why.into()), Action::await_change())
+                .await;
         };
         match app.hosts.restore(host).await? {
             Some(restored) => self.sync(key, known.clone(), restored).await,

@@ -93,7 +93,10 @@ mod tests {
 
         let mut silent = there.clone();
         silent.inventory = None;
-        assert!(status(&agent, silent).is_empty(), "an inventory is not taken back");
+        assert!(
+            status(&agent, silent).is_empty(),
+            "an inventory is not taken back"
+        );
 
         let mut other = there.clone();
         other.inventory = Some(HostInventory::default());

@@ -24,7 +24,6 @@ use super::host_side::Outcome;
 use super::lanes::Turns;
 use super::token::Tokens;
 use super::{inventory, links, membership, patch, status};
-use muster_operations::now;
 use crate::agent_labels::Labels;
 use crate::conditions::Synced;
 use crate::context::Context;
@@ -32,6 +31,7 @@ use crate::error::{Error, unless_absent};
 use crate::references::{kube_ref, object_ref};
 use crate::status::send;
 use crate::writes::{patch_params, post_params};
+use muster_operations::now;
 
 /// How long a host that has just registered is waited for: its inventory nearly always comes within, and then one write reports all.
 const YOUNG: chrono::Duration = chrono::Duration::seconds(1);
@@ -118,7 +118,10 @@ impl Reconciler {
     }
 
     /// The custom resource of an InfraEnv; `None`: it is not there.
-    pub(super) async fn resource(&self, record: &infra_env::InfraEnv) -> Result<Option<Arc<InfraEnv>>, Error> {
+    pub(super) async fn resource(
+        &self,
+        record: &infra_env::InfraEnv,
+    ) -> Result<Option<Arc<InfraEnv>>, Error> {
         let Some(name) = &record.kube else {
             return Ok(None);
         };
@@ -187,8 +190,7 @@ impl Reconciler {
         let resource = self.resource(&record).await?;
         let mut spec = known.spec.clone();
         if let Some(resource) = &resource {
-            self.follow_infra_env(&known, &mut spec, resource, &host)
-                .await?;
+            self.follow_infra_env(&known, &mut spec, resource, &host).await?;
         }
         let Outcome {
             host,

@@ -85,10 +85,17 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
             let controller = Controller::for_stream(stream::pending(), agents.store());
             let controller = controller.reconcile_on(requests.into_stream());
             let reconciler = reconciler.clone();
-            drive("agent", workers, controller, context.clone(), stop.clone(), move |agent, _| {
-                let reconciler = reconciler.clone();
-                async move { reconciler.reconcile(agent).await }
-            })
+            drive(
+                "agent",
+                workers,
+                controller,
+                context.clone(),
+                stop.clone(),
+                move |agent, _| {
+                    let reconciler = reconciler.clone();
+                    async move { reconciler.reconcile(agent).await }
+                },
+            )
         };
         let controllers = future::join3(
             lane(normal, WORKERS),

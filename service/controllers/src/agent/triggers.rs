@@ -80,7 +80,9 @@ impl Triggers {
                 // It was deleted with its InfraEnv, so its namespace is not known.
                 None => {
                     let name = id.to_string();
-                    let keys = self.agents.keys(|agent| agent.metadata.name.as_ref() == Some(&name));
+                    let keys = self
+                        .agents
+                        .keys(|agent| agent.metadata.name.as_ref() == Some(&name));
                     self.lanes.add_all(keys, Lane::Normal);
                 }
             }

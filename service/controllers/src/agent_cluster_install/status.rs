@@ -140,7 +140,11 @@ fn desired_conditions(synced: &Synced, is_stored: bool) -> Vec<DesiredCondition>
             Type::Stopped,
         ];
         let why = "Nothing is known of the cluster; SpecSynced says why";
-        list.extend(unknown.map(|type_| DesiredCondition::new(type_, ConditionStatus::Unknown, Reason::NotAvailable, why)));
+        list.extend(
+            unknown.map(|type_| {
+                DesiredCondition::new(type_, ConditionStatus::Unknown, Reason::NotAvailable, why)
+            }),
+        );
     }
     list
 }
@@ -160,14 +164,24 @@ fn of_installed() -> [DesiredCondition; 6] {
             Reason::ValidationsPassing,
             "Nothing has to be checked of a cluster that is installed",
         ),
-        DesiredCondition::new(Type::Completed, ConditionStatus::True, Reason::InstallationCompleted, installed),
+        DesiredCondition::new(
+            Type::Completed,
+            ConditionStatus::True,
+            Reason::InstallationCompleted,
+            installed,
+        ),
         DesiredCondition::new(
             Type::Failed,
             ConditionStatus::False,
             Reason::InstallationNotFailed,
             "The installation has not failed",
         ),
-        DesiredCondition::new(Type::Stopped, ConditionStatus::True, Reason::InstallationCompleted, installed),
+        DesiredCondition::new(
+            Type::Stopped,
+            ConditionStatus::True,
+            Reason::InstallationCompleted,
+            installed,
+        ),
         DesiredCondition::new(
             Type::LastInstallationPreparationFailed,
             ConditionStatus::False,

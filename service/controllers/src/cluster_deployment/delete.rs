@@ -170,9 +170,7 @@ async fn release(agent: &Agent, fate: Fate, context: &Context) -> Result<(), Err
         Fate::Deleted => api.delete(&name, &DeleteParams::default()).await.map(drop),
         Fate::Unbound => {
             let patch = Patch::Merge(json!({"spec": {"clusterDeploymentName": null}}));
-            api.patch_metadata(&name, &patch_params(), &patch)
-                .await
-                .map(drop)
+            api.patch_metadata(&name, &patch_params(), &patch).await.map(drop)
         }
     };
     unless_absent(done).map(drop)

@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 
 use super::desired::{Wanted, changed, imported, is_installed, resource_field, version_of};
 use super::{delete, install_ref};
-use muster_operations::now;
 use crate::agent_cluster_install::{self, write_status};
 use crate::conditions::Synced;
 use crate::context::Context;
@@ -26,6 +25,7 @@ use crate::retry::RETRY_INTERVAL;
 use crate::secrets::{self, ReferenceError};
 use crate::writes::patch_params;
 use muster_operations::OperationError;
+use muster_operations::now;
 
 /// Brings record and status in line with the resources.
 pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>) -> Result<Action, Error> {
@@ -97,9 +97,8 @@ async fn adopted(
         metadata["finalizers"] = json!(list);
     }
     // One of the same name was deleted and made again.
-    let is_replaced = |one: &OwnerReference| {
-        one.kind == ClusterDeployment::kind(&()) && one.name == deployment.name_any()
-    };
+    let is_replaced =
+        |one: &OwnerReference| one.kind == ClusterDeployment::kind(&()) && one.name == deployment.name_any();
     if let Some(list) = with_owner(&install, deployment, is_replaced) {
         metadata["ownerReferences"] = json!(list);
     }
@@ -108,9 +107,7 @@ async fn adopted(
     }
     let patch: Patch<Value> = finalizers::metadata_patch(&install, metadata);
     let api = agent_cluster_install::api(context, &install);
-    Ok(api
-        .patch(&install.name_any(), &patch_params(), &patch)
-        .await?)
+    Ok(api.patch(&install.name_any(), &patch_params(), &patch).await?)
 }
 
 /// Stores what the resources ask for. Returns a notice for users, if there is something to know.
@@ -140,7 +137,8 @@ async fn converge(
     let clusters = &context.app.clusters;
     let cluster = match stored {
         None => {
-            let made = imported(kube_ref(deployment), &wanted, ClusterId::random(), now()).map_err(refused)?;
+            let made =
+                imported(kube_ref(deployment), &wanted, ClusterId::random(), now()).map_err(refused)?;
             clusters.create(made).await.map_err(later)?
         }
         Some(stored) => {

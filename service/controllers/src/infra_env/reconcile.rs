@@ -18,15 +18,15 @@ use super::desired::{World, check_unchangeable, desired, spec_field};
 use super::links::{Links, links};
 use super::static_network::{Networks, sorted_out};
 use super::status::{Available, Outcome, status};
-use muster_operations::{OperationError, now};
 use crate::context::Context;
 use crate::error::{Error, Refusal};
+use crate::finalizers;
 use crate::references::kube_ref;
 use crate::retry::RETRY_INTERVAL;
 use crate::secrets::{self, ReferenceError};
-use crate::finalizers;
 use muster_operations::chain;
 use muster_operations::random;
+use muster_operations::{OperationError, now};
 
 /// Between two checks for a live image that is missing. Source: docs/protocol/kube-controllers.md#0 (recoverable errors of InfraEnvs).
 const IMAGE_RETRY_INTERVAL: Duration = Duration::from_secs(20);
@@ -82,10 +82,9 @@ async fn converge(
     let spec = &infra_env.spec;
     let kube = kube_ref(infra_env);
     let secret = spec.pull_secret_ref.name.as_str();
-    let pull_secret =
-        secrets::read_secret(&context.client, &kube.namespace, secret, names::key::PULL_SECRET)
-            .await
-            .map_err(|error| Refusal::of_reference("spec.pullSecretRef", error))?;
+    let pull_secret = secrets::read_secret(&context.client, &kube.namespace, secret, names::key::PULL_SECRET)
+        .await
+        .map_err(|error| Refusal::of_reference("spec.pullSecretRef", error))?;
     let networks = networks(infra_env, context).await?;
     let mirror_registry = mirror_registry(infra_env, context).await?;
     let world = World {
@@ -97,8 +96,8 @@ async fn converge(
     let wanted = desired(&kube.name, spec, &world).map_err(refused)?;
     let stored = match app.infra_envs.find_by_kube(&kube).await? {
         None => {
-            let mut made = infra_env::create(wanted, InfraEnvId::random(), random::boot_id(), now())
-                .map_err(refused)?;
+            let mut made =
+                infra_env::create(wanted, InfraEnvId::random(), random::boot_id(), now()).map_err(refused)?;
             made.kube = Some(kube);
             app.infra_envs.create(made).await?
         }
@@ -157,9 +156,7 @@ async fn referred_cluster(
     }
     let found = context.app.clusters.find_by_kube(&kube).await?;
     Ok(found.map(Some).ok_or_else(|| {
-        format!(
-            "the ClusterDeployment {kube} has not been taken over yet; its AgentClusterInstall says why"
-        )
+        format!("the ClusterDeployment {kube} has not been taken over yet; its AgentClusterInstall says why")
     }))
 }
 

@@ -276,12 +276,7 @@ fn blocked(hosts: &[(HostId, HostStatus)]) -> DesiredCondition {
 }
 
 /// Sets the condition, or removes the one of this type.
-fn set_or_remove(
-    list: &mut Vec<Condition>,
-    type_: Type,
-    desired: Option<DesiredCondition>,
-    now: Timestamp,
-) {
+fn set_or_remove(list: &mut Vec<Condition>, type_: Type, desired: Option<DesiredCondition>, now: Timestamp) {
     match desired {
         Some(desired) => conditions::set(list, desired, now),
         None => conditions::remove(list, type_),

@@ -96,7 +96,10 @@ fn a_host_that_is_fit_waits_for_approval() {
 fn what_cannot_be_followed_is_told_with_its_reason() {
     let host = host(HostState::KnownUnbound);
     let input = &of_host(&host, true, &Synced::Input("hostname: bad".into()))[0];
-    assert_eq!((input.status, input.reason), (ConditionStatus::False, Reason::InputError));
+    assert_eq!(
+        (input.status, input.reason),
+        (ConditionStatus::False, Reason::InputError)
+    );
     assert!(input.message.contains("hostname: bad"));
     let backend = &of_host(&host, true, &Synced::Backend("no cluster".into()))[0];
     assert_eq!(
