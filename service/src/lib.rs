@@ -1,11 +1,7 @@
 //! The Muster service: wires operations, REST, image streams and controllers into one program.
 
-pub mod app;
-pub mod boot;
 pub mod builtin_api;
 pub mod cli;
-pub mod http;
-pub mod images;
 pub mod kubernetes;
 pub mod listen;
 pub mod logging;

@@ -20,8 +20,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::Layer;
 
-use crate::images::transport::STALL_TIMEOUT;
-use crate::images::{FileChannel, FileStream};
+use muster_images::transport::STALL_TIMEOUT;
+use muster_images::{FileChannel, FileStream};
 
 /// Time that a client gets to send its request's head; a slower one holds a connection for nothing.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);

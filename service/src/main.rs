@@ -4,7 +4,6 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use muster::cli::output::print;
 use muster::cli::{crds, hosts, infra_env, token};
-use muster::http::router;
 use muster::serve;
 use muster::settings::ServeArgs;
 use muster_controllers::agent_labels;
@@ -58,7 +57,7 @@ fn main() -> Result<()> {
             Command::Crds(args) => crds::run(&args),
             Command::AskQueries => Ok(()),
             Command::Openapi => {
-                print(&format!("{}\n", router::openapi().to_pretty_json()?));
+                print(&format!("{}\n", muster_rest::openapi().to_pretty_json()?));
                 Ok(())
             }
         }

@@ -8,20 +8,20 @@ use anyhow::{Context, Result};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use muster_core::host::agent_version::OWN_PREFIX;
 use muster_core::secret::Secret;
+use muster_http::listener::whole;
+use muster_images::Downloads;
 use muster_operations::auth::{Auth, Keys, keys};
 use muster_operations::bridge::BridgeState;
 use muster_operations::hosts::HostSettings;
 use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
 use muster_operations::{OperationSettings, Operations, jobs, now};
+use muster_rest::Rest;
 use muster_store::Store;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::app::App;
-use crate::http::{router, status};
-use crate::images::Downloads;
 use crate::kubernetes::{Kubernetes, Running, Source};
 use crate::settings::{AuthMode, ServeArgs};
 use crate::{listen, logging, upkeep};
@@ -77,15 +77,16 @@ pub async fn run(args: ServeArgs) -> Result<()> {
             openshift_versions: args.openshift_versions.clone(),
         },
     ));
-    let app = Arc::new(App {
+    let rest = Rest {
         operations: operations.clone(),
-        downloads: Downloads::new(args.max_downloads as usize),
         metrics: PrometheusBuilder::new()
             .install_recorder()
             .context("metrics cannot be recorded")?,
-    });
+    };
+    // After the recorder: it announces its gauges.
+    let images = muster_images::routes(operations.clone(), Downloads::new(args.max_downloads as usize));
 
-    let kube = Kubernetes::open(&args, kube_source, &app.store, kube_listener).await?;
+    let kube = Kubernetes::open(&args, kube_source, &operations.store, kube_listener).await?;
 
     // Before anybody can connect: from here on a signal means "finish what was begun".
     let mut signals = Signals::new()?;
@@ -94,7 +95,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     listen::spawn(
         &mut tasks,
         api,
-        router::api(app.clone()),
+        whole(muster_rest::api(rest.clone()).merge(images.clone())),
         tls,
         stop.clone(),
         args.drain_timeout,
@@ -102,7 +103,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     listen::spawn(
         &mut tasks,
         boot,
-        router::boot_only(app.clone()),
+        whole(images.merge(muster_rest::boot_script(rest.clone()))),
         None,
         stop.clone(),
         args.drain_timeout,
@@ -110,10 +111,10 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let background_stop = CancellationToken::new();
     let mut background = JoinSet::new();
     jobs::start(&operations, &mut background, &background_stop);
-    background.spawn(upkeep::run(app.metrics.clone(), background_stop.clone()));
+    background.spawn(upkeep::run(rest.metrics.clone(), background_stop.clone()));
     // Kept until the end: with it the API ends.
     let kube = kube.start(&operations, &mut tasks, &mut background, &stop);
-    greet(&app, &args, api_address, boot_address, &kube).await;
+    greet(&operations, &args, api_address, boot_address, &kube).await;
 
     let outcome = until_stopped(&mut signals, &mut tasks, &mut background).await;
     tracing::info!(
@@ -130,7 +131,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         () = tokio::time::sleep(args.drain_timeout) => tracing::warn!("background jobs did not end in time"),
     }
     background.shutdown().await;
-    app.store.close().await;
+    operations.store.close().await;
     tracing::info!("stopped");
     outcome.and(drained)
 }
@@ -251,12 +252,12 @@ fn live_image_candidates(args: &ServeArgs) -> Vec<PathBuf> {
 const EXAMPLE_PULL_SECRET: &str = r#"{"auths":{"registry.example":{"auth":"dXNlcjpwYXNz"}}}"#;
 
 /// Tells people, and tests, where the service is. The first two lines are stable.
-async fn greet(app: &App, args: &ServeArgs, api: SocketAddr, boot: SocketAddr, kube: &Running) {
+async fn greet(operations: &Operations, args: &ServeArgs, api: SocketAddr, boot: SocketAddr, kube: &Running) {
     let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
     println!("listening on {scheme}://{api}");
     println!("boot artifacts on http://{boot}");
-    println!("hosts are told to report to {}", app.urls.public);
-    println!("live image: {}", status::live_image(app).await);
+    println!("hosts are told to report to {}", operations.urls.public);
+    println!("live image: {}", operations.live_images.describe().await);
     if let Running::Builtin { address, .. } = kube {
         println!("kubernetes API on https://{address}");
     }

@@ -1,6 +1,6 @@
 //! Defines how operations fail, in terms of the domain. REST and the controllers each map this once.
 
-use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::host::Refused;
 use muster_core::infra_env::Invalid;
 use muster_store::{StoreError, Subject};
@@ -60,6 +60,11 @@ fn busy(subject: &Subject) -> &'static str {
 }
 
 impl OperationError {
+    /// A host that does not exist.
+    pub fn missing_host(infra_env_id: InfraEnvId, id: HostId) -> Self {
+        Self::Missing(Subject::Host { infra_env_id, id })
+    }
+
     /// True when the record, or one that it refers to, does not exist.
     pub fn is_missing(&self) -> bool {
         match self {

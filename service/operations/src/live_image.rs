@@ -11,6 +11,7 @@ use muster_image::{LiveImage, LiveImageError};
 use tokio::sync::Mutex;
 
 use crate::base_file::{BaseFile, FileStamp};
+use crate::error::chain;
 
 /// No live image can be served now. The texts are for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +84,14 @@ impl LiveImages {
             .write()
             .expect("no code panics while holding the lock") = Some(open.clone());
         Ok(open)
+    }
+
+    /// The image in use, or why there is none, for the operator.
+    pub async fn describe(&self) -> String {
+        match self.current().await {
+            Ok(open) => format!("{} (agent {})", open.path.display(), open.image.agent_version),
+            Err(error) => chain(&error),
+        }
     }
 
     fn find(&self) -> Result<(&Path, FileStamp), LiveImageUnavailable> {

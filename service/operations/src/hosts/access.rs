@@ -8,8 +8,10 @@ use muster_core::host::Host;
 use muster_core::host::requirements::Requirements;
 use muster_store::{Store, StoreError};
 
+use crate::Result;
 use crate::check_ins::CheckIns;
 use crate::clusters::Clusters;
+use crate::error::OperationError;
 use crate::infra_envs::InfraEnvs;
 
 /// The hosts of the service.
@@ -64,6 +66,15 @@ impl Hosts {
     /// One host with its inventory.
     pub async fn find(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Option<Host>, StoreError> {
         self.store.find_host(infra_env_id, id).await
+    }
+
+    /// Like [`Self::find`].
+    ///
+    /// # Errors
+    /// [`OperationError::Missing`] when there is none.
+    pub async fn get(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Host> {
+        let found = self.find(infra_env_id, id).await?;
+        found.ok_or_else(|| OperationError::missing_host(infra_env_id, id))
     }
 
     /// True when the host exists.

@@ -10,7 +10,7 @@ use muster_store::{HistoryEntry, StoreError, Subject};
 
 use super::Hosts;
 use crate::clock::now;
-use crate::error::{OperationError, unless_missing};
+use crate::error::unless_missing;
 use crate::retry::retry;
 use crate::{Result, request_id};
 
@@ -31,8 +31,7 @@ impl Hosts {
         id: HostId,
         event: &HostEvent,
     ) -> Result<Option<Host>> {
-        let found = self.store.find_host(infra_env.id, id).await?;
-        let found = found.ok_or_else(|| missing(infra_env.id, id))?;
+        let found = self.get(infra_env.id, id).await?;
         let now = now();
         let cluster_id = match event {
             HostEvent::Bound { cluster_id } => Some(found.cluster_id.unwrap_or(*cluster_id)),
@@ -131,8 +130,4 @@ pub(super) fn must_decide_again(error: &StoreError) -> bool {
         }
     );
     error.is_conflict() || cluster_is_gone
-}
-
-pub(super) fn missing(infra_env_id: InfraEnvId, id: HostId) -> OperationError {
-    OperationError::Missing(Subject::Host { infra_env_id, id })
 }

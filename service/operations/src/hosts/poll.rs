@@ -8,26 +8,24 @@ use muster_store::HostBrief;
 use super::Hosts;
 use crate::check_ins::Seen;
 use crate::clock::now;
-use crate::{Result, random};
+use crate::{OperationError, Result, random};
 
 impl Hosts {
-    /// The next steps of a host that polls; `None` when there is no such host. A poll with no change writes nothing, and
+    /// The next steps of a host that polls. A poll with no change writes nothing, and
     /// reads at most one row, or two when the host is bound.
-    pub async fn poll(&self, infra_env_id: InfraEnvId, id: HostId, seen: Seen) -> Result<Option<Steps>> {
+    pub async fn poll(&self, infra_env_id: InfraEnvId, id: HostId, seen: Seen) -> Result<Steps> {
+        let missing = || OperationError::missing_host(infra_env_id, id);
         let Some(brief) = self.store.polled_host(infra_env_id, id).await? else {
-            return Ok(None);
+            return Err(missing());
         };
         let Some(infra_env) = self.infra_envs.find(infra_env_id).await? else {
-            return Ok(None);
+            return Err(missing());
         };
         self.check_ins.note((infra_env_id, id), seen);
         let polled = if brief.state.waits_for_poll() {
             self.apply(infra_env_id, id, HostEvent::CheckedIn).await?
         } else if host::instructions::needs_inventory(&brief.state) {
-            match self.find(infra_env_id, id).await? {
-                Some(whole) => whole,
-                None => return Ok(None),
-            }
+            self.get(infra_env_id, id).await?
         } else {
             without_inventory(&brief)
         };
@@ -40,7 +38,7 @@ impl Hosts {
             self.store.insert_events(&[started]).await?;
         }
         let mut step_id = |step: StepType| format!("{}-{}", step.name(), random::step_suffix());
-        Ok(Some(host::instructions(&polled, &facts, &mut step_id)))
+        Ok(host::instructions(&polled, &facts, &mut step_id))
     }
 }
 

@@ -1,0 +1,336 @@
+//! Admits callers to operations by their tokens, each for its own InfraEnv or cluster.
+//!
+//! Unlike upstream, a token of one InfraEnv opens nothing of another, whichever way it is carried.
+
+use std::sync::Arc;
+
+use axum::extract::{RawPathParams, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::{HeaderMap, StatusCode, header};
+use muster_api::AGENT_TOKEN_HEADER;
+use muster_api::ids::{ClusterId, InfraEnvId};
+
+use muster_operations::Operations;
+use muster_operations::auth::Auth;
+use muster_operations::auth::token::{Claims, url_key};
+use muster_operations::infra_envs::InfraEnvs;
+
+use crate::problem::Problem;
+
+/// Who an operation is for, as the endpoint table says it. The operator may do everything that a user may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowed {
+    /// Operations of people and their tools: the operator's token in `Authorization`.
+    pub user: bool,
+    /// Operations of hosts: an InfraEnv's token in `X-Secret-Key`.
+    pub agent: bool,
+    /// Downloads by firmware and browsers: an InfraEnv's token as `api_key` or `image_token` in the URL, or in `Image-Token`.
+    pub url: bool,
+}
+
+impl Allowed {
+    /// People only.
+    pub const USER: Self = Self {
+        user: true,
+        agent: false,
+        url: false,
+    };
+    /// Hosts only.
+    pub const AGENT: Self = Self {
+        user: false,
+        agent: true,
+        url: false,
+    };
+    /// People and hosts.
+    pub const USER_OR_AGENT: Self = Self {
+        user: true,
+        agent: true,
+        url: false,
+    };
+    /// People and holders of a signed URL.
+    pub const USER_OR_URL: Self = Self {
+        user: true,
+        agent: false,
+        url: true,
+    };
+    /// Everybody with any token.
+    pub const ALL: Self = Self {
+        user: true,
+        agent: true,
+        url: true,
+    };
+}
+
+/// Who passed the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// Nobody was asked.
+    Anybody,
+    /// The holder of the operator's token.
+    Operator,
+    /// The holder of an InfraEnv's token; it opens that one only.
+    InfraEnv(InfraEnvId),
+    /// The holder of a cluster's token; it opens that one only.
+    Cluster(ClusterId),
+}
+
+/// What the path of a request names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Target {
+    /// Its `infra_env_id`.
+    pub infra_env: Option<InfraEnvId>,
+    /// Its `cluster_id`.
+    pub cluster: Option<ClusterId>,
+}
+
+/// How a token reached us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Carrier {
+    Authorization,
+    SecretKey,
+    Url,
+}
+
+/// What tokens are checked against.
+#[derive(Clone)]
+pub struct Gate {
+    auth: Arc<Auth>,
+    infra_envs: Arc<InfraEnvs>,
+}
+
+impl Gate {
+    /// The gate of a service.
+    pub fn of(operations: &Operations) -> Self {
+        Self {
+            auth: operations.auth.clone(),
+            infra_envs: operations.infra_envs.clone(),
+        }
+    }
+}
+
+/// Middleware: lets `allowed` callers in, scoped to the InfraEnv or cluster that the path names, and leaves a [`Caller`] in the extensions.
+pub async fn require(
+    State((gate, allowed)): State<(Gate, Allowed)>,
+    params: RawPathParams,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let named = |wanted: &str| params.iter().find(|(name, _)| *name == wanted).map(|(_, id)| id);
+    let target = Target {
+        infra_env: named("infra_env_id").and_then(|id| id.parse().ok()),
+        cluster: named("cluster_id").and_then(|id| id.parse().ok()),
+    };
+    let caller = admit(&gate, allowed, request.headers(), request.uri().query(), target).await?;
+    request.extensions_mut().insert(caller);
+    Ok(next.run(request).await)
+}
+
+/// Decides for one request.
+pub async fn admit(
+    gate: &Gate,
+    allowed: Allowed,
+    headers: &HeaderMap,
+    query: Option<&str>,
+    target: Target,
+) -> Result<Caller, Problem> {
+    if !gate.auth.asks_for_tokens() {
+        return Ok(Caller::Anybody);
+    }
+    let mut refusal = Problem::unauthenticated("unauthenticated for invalid credentials");
+    for (carrier, token) in credentials(headers, query) {
+        let admitted = match claims_of(gate, &token) {
+            Ok(claims) => authorize(gate, allowed, carrier, claims, target).await,
+            Err(problem) => Err(problem),
+        };
+        match admitted {
+            Ok(caller) => return Ok(caller),
+            Err(problem) => refusal = problem,
+        }
+    }
+    Err(refusal)
+}
+
+/// Every token of a request, in the order in which they are tried.
+fn credentials(headers: &HeaderMap, query: Option<&str>) -> Vec<(Carrier, String)> {
+    let header = |name: &str| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .filter(|text| !text.is_empty())
+    };
+    let mut found = Vec::new();
+    if let Some(text) = header(header::AUTHORIZATION.as_str()) {
+        let token = text
+            .strip_prefix("Bearer ")
+            .or_else(|| text.strip_prefix("bearer "))
+            .unwrap_or(text);
+        found.push((Carrier::Authorization, token.trim().to_owned()));
+    }
+    if let Some(token) = header(AGENT_TOKEN_HEADER) {
+        found.push((Carrier::SecretKey, token.to_owned()));
+    }
+    if let Some(token) = header("image-token") {
+        found.push((Carrier::Url, token.to_owned()));
+    }
+    let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    found.extend(
+        pairs
+            .filter(|(name, value)| matches!(&**name, "api_key" | "image_token") && !value.is_empty())
+            .map(|(_, value)| (Carrier::Url, value.into_owned())),
+    );
+    found
+}
+
+/// Reads a token.
+fn claims_of(gate: &Gate, token: &str) -> Result<Claims, Problem> {
+    gate.auth
+        .verify(token)
+        .map_err(|error| Problem::unauthenticated(error.to_string()))
+}
+
+/// The InfraEnv that a token in a path opens for downloads.
+pub async fn infra_env_of(gate: &Gate, token: &str) -> Result<InfraEnvId, Problem> {
+    let claims = claims_of(gate, token)?;
+    let (Claims::InfraEnv { infra_env_id } | Claims::InfraEnvUrl { infra_env_id, .. }) = claims else {
+        return Err(Problem::unauthenticated(
+            "this URL takes the token of an InfraEnv",
+        ));
+    };
+    if gate.auth.asks_for_tokens() {
+        let target = Target {
+            infra_env: Some(infra_env_id),
+            cluster: None,
+        };
+        authorize(gate, Allowed::USER_OR_URL, Carrier::Url, claims, target).await?;
+    }
+    Ok(infra_env_id)
+}
+
+async fn authorize(
+    gate: &Gate,
+    allowed: Allowed,
+    carrier: Carrier,
+    claims: Claims,
+    target: Target,
+) -> Result<Caller, Problem> {
+    match claims {
+        Claims::Operator { .. } => {
+            if carrier == Carrier::Url {
+                return Err(Problem::unauthenticated(
+                    "the operator's token belongs in the Authorization header, not in a URL",
+                ));
+            }
+            if allowed.user || carrier == Carrier::Authorization {
+                return Ok(Caller::Operator);
+            }
+            Err(Problem::unauthenticated(
+                "this operation is for hosts; X-Secret-Key takes an InfraEnv's token",
+            ))
+        }
+        Claims::InfraEnv { infra_env_id } => {
+            let fits = match carrier {
+                Carrier::SecretKey => allowed.agent,
+                Carrier::Url => allowed.url,
+                Carrier::Authorization => allowed.agent || allowed.url,
+            };
+            if !fits {
+                return Err(for_the_operator());
+            }
+            opens_infra_env(gate, carrier, infra_env_id, None, target).await
+        }
+        Claims::InfraEnvUrl {
+            infra_env_id,
+            url_key,
+            ..
+        } => {
+            // What stands in a URL stands in logs of proxies, too: it reads, and never speaks for a host.
+            if carrier == Carrier::SecretKey {
+                return Err(Problem::unauthenticated(
+                    "this token is for URLs; X-Secret-Key takes the token of an image (muster token --infra-env)",
+                ));
+            }
+            if !allowed.url {
+                return Err(for_the_operator());
+            }
+            opens_infra_env(gate, carrier, infra_env_id, Some(&url_key), target).await
+        }
+        Claims::Cluster { cluster_id } => {
+            if !allowed.url || carrier == Carrier::SecretKey {
+                return Err(for_the_operator());
+            }
+            if target.infra_env.is_some() || target.cluster.is_some_and(|named| named != cluster_id) {
+                return Err(foreign(carrier, "this token belongs to another cluster"));
+            }
+            Ok(Caller::Cluster(cluster_id))
+        }
+    }
+}
+
+fn for_the_operator() -> Problem {
+    Problem::unauthenticated("this operation asks for the operator's token (muster token --operator)")
+}
+
+fn foreign(carrier: Carrier, why: &str) -> Problem {
+    match carrier {
+        Carrier::Url => Problem::Framework(StatusCode::NOT_FOUND, "Object Not Found".into()),
+        Carrier::SecretKey | Carrier::Authorization => {
+            Problem::Framework(StatusCode::FORBIDDEN, why.to_owned())
+        }
+    }
+}
+
+/// Whether a token of `infra_env_id`, signed by us, opens `target`. `key`: of a token made for URLs.
+async fn opens_infra_env(
+    gate: &Gate,
+    carrier: Carrier,
+    infra_env_id: InfraEnvId,
+    key: Option<&str>,
+    target: Target,
+) -> Result<Caller, Problem> {
+    if target.infra_env.is_some_and(|named| named != infra_env_id) {
+        return Err(foreign(carrier, "this token belongs to another InfraEnv"));
+    }
+    let Some(infra_env) = gate.infra_envs.find(infra_env_id).await? else {
+        return Err(Problem::unauthenticated(
+            "the InfraEnv of this token no longer exists",
+        ));
+    };
+    if key.is_some_and(|key| key != url_key(&infra_env.boot_id)) {
+        return Err(Problem::unauthenticated(
+            "this URL was revoked; ask for a new one",
+        ));
+    }
+    Ok(Caller::InfraEnv(infra_env_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_found_in_every_place_where_clients_put_them() {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", "Bearer one".parse().unwrap());
+        headers.insert("x-secret-key", "two".parse().unwrap());
+        headers.insert("image-token", "three".parse().unwrap());
+        let found = credentials(
+            &headers,
+            Some("file_name=x&api_key=four&image_token=five&image_token="),
+        );
+        assert_eq!(
+            found.iter().map(|(_, token)| token.as_str()).collect::<Vec<_>>(),
+            ["one", "two", "three", "four", "five"]
+        );
+    }
+
+    #[test]
+    fn the_operators_token_is_taken_raw_too() {
+        let mut headers = HeaderMap::new();
+        headers.insert("authorization", "raw".parse().unwrap());
+        assert_eq!(
+            credentials(&headers, None),
+            [(Carrier::Authorization, "raw".to_owned())]
+        );
+    }
+}

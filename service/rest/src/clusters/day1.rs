@@ -1,0 +1,227 @@
+//! Operations of the protocol that install a new cluster from nothing, or deal with one that was: refused, with what to do instead.
+//! Clients find a clear answer where they would otherwise find no path. One row an operation.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{RawPathParams, State};
+use axum::routing::{MethodFilter, on};
+use http::StatusCode;
+use muster_api::ids::ClusterId;
+use utoipa::openapi::path::{
+    HttpMethod, OperationBuilder, ParameterBuilder, ParameterIn, PathItem, PathsBuilder,
+};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::{Content, Deprecated, Ref, Required, ResponseBuilder};
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::scopes::Scopes;
+use crate::state::Rest;
+use muster_http::Caller;
+use muster_http::Problem;
+use muster_operations::clusters::Clusters;
+
+/// Who may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Askers {
+    People,
+    PeopleAndHosts,
+    Hosts,
+    All,
+}
+
+/// An operation that is refused.
+#[derive(Debug, Clone, Copy)]
+struct Refusal {
+    method: Method,
+    path: &'static str,
+    id: &'static str,
+    tag: &'static str,
+    askers: Askers,
+    /// As docs/protocol/rest-behaviour.md#6 gives it, else 409.
+    status: StatusCode,
+    why: &'static str,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Method {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+}
+
+const NEW_CLUSTER: &str = "This service adds hosts to clusters that exist and installs none from nothing. Import the cluster (POST /v2/clusters/import), then bind hosts to it and install them one by one (POST /v2/infra-envs/{id}/hosts/{id}/actions/install)";
+const ONE_BY_ONE: &str = "Hosts are added to an existing cluster one by one: POST /v2/infra-envs/{id}/hosts/{id}/actions/install for each";
+const RESET_HOSTS: &str = "The cluster is not being installed; what can be reset are its hosts: POST /v2/infra-envs/{id}/hosts/{id}/actions/reset";
+const ADDS_ALREADY: &str = "The cluster takes hosts already; nothing has to be transformed";
+const NO_FILES: &str = "The cluster was not installed by this service, which has no credentials, configuration or generated files of it; whoever installed it has them";
+const NO_MANIFESTS: &str = "The cluster exists; apply manifests to it with its own API (kubectl apply), nothing is installed here that they could go into";
+const NO_CONFIG: &str = "The cluster was not installed by this service, so it has no install-config here";
+const NO_FINALIZING: &str =
+    "The cluster exists and is not being installed, so there is nothing to report of its installation";
+const NO_OBJECT_STORE: &str = "Files are not kept in an object store that could sign addresses; there are no files of an imported cluster";
+const NO_PREFLIGHT: &str =
+    "Requirements apply to hosts when they are bound: see validations_info of each host";
+const NO_OPERATORS: &str =
+    "Operators are installed by the cluster itself; this service neither installs nor watches them";
+const NO_UI: &str = "This service keeps no settings of user interfaces; keep them in the client";
+const NO_BUNDLE: &str = "There are no operator bundles here; operators are installed by the cluster itself";
+
+const C409: StatusCode = StatusCode::CONFLICT;
+const C400: StatusCode = StatusCode::BAD_REQUEST;
+const C404: StatusCode = StatusCode::NOT_FOUND;
+
+macro_rules! rows {
+    ($($method:ident $path:literal $id:literal $tag:literal $askers:ident $status:ident $why:ident;)*) => {
+        [$(Refusal {
+            method: Method::$method, path: $path, id: $id, tag: $tag, askers: Askers::$askers, status: $status, why: $why,
+        }),*]
+    };
+}
+
+const REFUSALS: [Refusal; 30] = rows! {
+    Post "/clusters" "v2RegisterCluster" "installer" People C409 NEW_CLUSTER;
+    Post "/clusters/disconnected" "v2RegisterDisconnectedCluster" "installer" People C409 NEW_CLUSTER;
+    Post "/clusters/{cluster_id}/actions/install" "v2InstallCluster" "installer" People C409 ONE_BY_ONE;
+    Post "/clusters/{cluster_id}/actions/cancel" "V2CancelInstallation" "installer" People C409 RESET_HOSTS;
+    Post "/clusters/{cluster_id}/actions/reset" "v2ResetCluster" "installer" People C409 RESET_HOSTS;
+    Post "/clusters/{cluster_id}/actions/allow-add-hosts" "TransformClusterToAddingHosts" "installer" People C400 ADDS_ALREADY;
+    Post "/clusters/{cluster_id}/actions/allow-add-workers" "TransformClusterToDay2" "installer" People C400 ADDS_ALREADY;
+    Post "/clusters/{cluster_id}/actions/complete-installation" "v2CompleteInstallation" "installer" Hosts C409 NO_FINALIZING;
+    Put "/clusters/{cluster_id}/progress" "v2UpdateClusterFinalizingProgress" "installer" Hosts C409 NO_FINALIZING;
+    Post "/clusters/{cluster_id}/uploads/ingress-cert" "v2UploadClusterIngressCert" "installer" Hosts C409 NO_FINALIZING;
+    Get "/clusters/{cluster_id}/credentials" "V2GetCredentials" "installer" People C409 NO_FILES;
+    Get "/clusters/{cluster_id}/downloads/credentials" "V2DownloadClusterCredentials" "installer" PeopleAndHosts C409 NO_FILES;
+    Get "/clusters/{cluster_id}/downloads/credentials-presigned" "V2GetPresignedForClusterCredentials" "installer" People C400 NO_OBJECT_STORE;
+    Get "/clusters/{cluster_id}/downloads/files" "V2DownloadClusterFiles" "installer" All C409 NO_FILES;
+    Get "/clusters/{cluster_id}/downloads/files-presigned" "V2GetPresignedForClusterFiles" "installer" People C400 NO_OBJECT_STORE;
+    Get "/clusters/{cluster_id}/install-config" "v2GetClusterInstallConfig" "installer" People C400 NO_CONFIG;
+    Patch "/clusters/{cluster_id}/install-config" "v2UpdateClusterInstallConfig" "installer" People C409 NO_CONFIG;
+    Get "/clusters/{cluster_id}/manifests" "V2ListClusterManifests" "manifests" People C409 NO_MANIFESTS;
+    Post "/clusters/{cluster_id}/manifests" "V2CreateClusterManifest" "manifests" People C409 NO_MANIFESTS;
+    Patch "/clusters/{cluster_id}/manifests" "V2UpdateClusterManifest" "manifests" People C409 NO_MANIFESTS;
+    Delete "/clusters/{cluster_id}/manifests" "V2DeleteClusterManifest" "manifests" People C409 NO_MANIFESTS;
+    Get "/clusters/{cluster_id}/manifests/files" "v2DownloadClusterManifest" "manifests" People C409 NO_MANIFESTS;
+    Get "/clusters/{cluster_id}/preflight-requirements" "v2GetPreflightRequirements" "installer" People C409 NO_PREFLIGHT;
+    Get "/clusters/{cluster_id}/supported-platforms" "GetClusterSupportedPlatforms" "installer" People C409 NO_PREFLIGHT;
+    Get "/clusters/{cluster_id}/monitored-operators" "V2ListOfClusterOperators" "operators" Hosts C409 NO_OPERATORS;
+    Put "/clusters/{cluster_id}/monitored-operators" "V2ReportMonitoredOperatorStatus" "operators" Hosts C409 NO_OPERATORS;
+    Get "/clusters/{cluster_id}/ui-settings" "V2GetClusterUISettings" "installer" People C409 NO_UI;
+    Put "/clusters/{cluster_id}/ui-settings" "V2UpdateClusterUISettings" "installer" People C409 NO_UI;
+    Get "/operators/bundles/{id}" "V2GetBundle" "operators" People C404 NO_BUNDLE;
+    Get "/supported-operators/{operator_name}" "V2ListOperatorProperties" "operators" People C404 NO_OPERATORS;
+};
+
+/// Those of people.
+pub fn user_routes() -> OpenApiRouter<Rest> {
+    routes(Askers::People)
+}
+
+/// Those of people and hosts.
+pub fn shared_routes() -> OpenApiRouter<Rest> {
+    routes(Askers::PeopleAndHosts)
+}
+
+/// Those of hosts.
+pub fn agent_routes() -> OpenApiRouter<Rest> {
+    routes(Askers::Hosts)
+}
+
+/// Those of everybody with any token.
+pub fn open_routes() -> OpenApiRouter<Rest> {
+    routes(Askers::All)
+}
+
+fn routes(askers: Askers) -> OpenApiRouter<Rest> {
+    let rows = REFUSALS.into_iter().filter(|row| row.askers == askers);
+    rows.fold(OpenApiRouter::new(), |router, row| {
+        let paths = PathsBuilder::new().path(row.path, described(row)).build();
+        let answer = move |clusters, scopes, caller, params| refuse(row, clusters, scopes, caller, params);
+        router.routes((Vec::new(), paths, on(row.method.filter(), answer)))
+    })
+}
+
+/// A cluster that does not exist, or is not the caller's, is a 404 before everything else. Bodies are not looked at.
+async fn refuse(
+    row: Refusal,
+    State(clusters): State<Arc<Clusters>>,
+    State(scopes): State<Scopes>,
+    Extension(caller): Extension<Caller>,
+    params: RawPathParams,
+) -> Problem {
+    if let Some((_, id)) = params.iter().find(|(name, _)| *name == "cluster_id") {
+        let Ok(id) = id.parse::<ClusterId>() else {
+            return Problem::bad_request("a path parameter is not acceptable: cluster_id is not a UUID");
+        };
+        if let Err(problem) = scopes.of_cluster(caller, id).await {
+            return problem;
+        }
+        if let Err(error) = clusters.get(id).await {
+            return error.into();
+        }
+    }
+    Problem::Handler(row.status, row.why.to_owned())
+}
+
+impl Method {
+    fn filter(self) -> MethodFilter {
+        match self {
+            Self::Get => MethodFilter::GET,
+            Self::Post => MethodFilter::POST,
+            Self::Put => MethodFilter::PUT,
+            Self::Patch => MethodFilter::PATCH,
+            Self::Delete => MethodFilter::DELETE,
+        }
+    }
+
+    fn described(self) -> HttpMethod {
+        match self {
+            Self::Get => HttpMethod::Get,
+            Self::Post => HttpMethod::Post,
+            Self::Put => HttpMethod::Put,
+            Self::Patch => HttpMethod::Patch,
+            Self::Delete => HttpMethod::Delete,
+        }
+    }
+}
+
+/// How the description of the API tells it. `deprecated`: clients shall not use it here.
+fn described(row: Refusal) -> PathItem {
+    let refusal = |description: &str| {
+        ResponseBuilder::new()
+            .description(description)
+            .content(
+                "application/json",
+                Content::new(Some(Ref::from_schema_name("ApiError"))),
+            )
+            .build()
+    };
+    let mut operation = OperationBuilder::new()
+        .operation_id(Some(row.id))
+        .tag(row.tag)
+        .summary(Some("Always refused: not what this service does"))
+        .description(Some(row.why))
+        .deprecated(Some(Deprecated::True))
+        .response(row.status.as_str(), refusal(row.why));
+    for name in row
+        .path
+        .split('/')
+        .filter_map(|part| part.strip_prefix('{').and_then(|part| part.strip_suffix('}')))
+    {
+        let mut schema = ObjectBuilder::new().schema_type(Type::String);
+        if name == "cluster_id" {
+            schema = schema.format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)));
+            operation = operation.response("404", refusal("The cluster does not exist"));
+        }
+        operation = operation.parameter(
+            ParameterBuilder::new()
+                .name(name)
+                .parameter_in(ParameterIn::Path)
+                .required(Required::True)
+                .schema(Some(schema)),
+        );
+    }
+    PathItem::new(row.method.described(), operation)
+}

@@ -1,0 +1,28 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use http::StatusCode;
+use muster_api::error::ApiError;
+use muster_api::ids::ClusterId;
+
+use muster_http::Problem;
+use muster_http::body::Path;
+use muster_operations::Operations;
+
+/// Forget a cluster; it goes on by itself. Hosts of InfraEnvs that belong to it are forgotten, others return to their pools.
+#[utoipa::path(
+    delete, path = "/clusters/{cluster_id}", operation_id = "V2DeregisterCluster", tag = "installer",
+    params(("cluster_id" = ClusterId, Path)),
+    responses(
+        (status = 204),
+        (status = 404, body = ApiError),
+        (status = 409, body = ApiError, description = "Hosts of it are being installed"),
+    )
+)]
+pub async fn delete_cluster(
+    State(operations): State<Arc<Operations>>,
+    Path(id): Path<ClusterId>,
+) -> Result<StatusCode, Problem> {
+    operations.delete_cluster(id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,77 @@
+use axum::extract::State;
+use axum::{Extension, Json};
+use muster_api::host::{Host, HostRole};
+use muster_api::ids::ClusterId;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::lenient::lenient_bool;
+use crate::scopes::Scopes;
+use crate::views::Views;
+use muster_http::Caller;
+use muster_http::Problem;
+use muster_http::body::{Path, Query};
+use muster_store::Store;
+
+/// Filters of the list, and what to show.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub struct HostsQuery {
+    /// Only hosts of this role.
+    #[param(inline)]
+    role: Option<HostRole>,
+    /// Only hosts in this status.
+    status: Option<String>,
+    /// With their inventories.
+    #[serde(rename = "with-inventory", deserialize_with = "lenient_bool")]
+    #[param(value_type = Option<bool>)]
+    with_inventory: bool,
+    /// With whom they reach.
+    #[serde(rename = "with-connectivity", deserialize_with = "lenient_bool")]
+    #[param(value_type = Option<bool>)]
+    with_connectivity: bool,
+}
+
+/// List the hosts of a cluster; of one that does not exist there are none.
+#[utoipa::path(
+    get, path = "/clusters/{cluster_id}/hosts", operation_id = "ListClusterHosts", tag = "installer",
+    params(("cluster_id" = ClusterId, Path), HostsQuery),
+    responses((status = 200, body = Vec<Host>), (status = 404, body = muster_api::error::ApiError))
+)]
+pub async fn list_cluster_hosts(
+    State(store): State<Store>,
+    State(views): State<Views>,
+    State(scopes): State<Scopes>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<ClusterId>,
+    Query(query): Query<HostsQuery>,
+) -> Result<Json<Vec<Host>>, Problem> {
+    let only = scopes.of_cluster(caller, id).await?;
+    let found = store.list_cluster_hosts(id).await?;
+    let wanted = found.iter().filter(|host| {
+        only.is_none_or(|only| host.infra_env_id == only)
+            && query.role.is_none_or(|role| host.data.role == role)
+            && query
+                .status
+                .as_ref()
+                .is_none_or(|status| host.state.status().name() == status)
+    });
+    let mut listed = Vec::new();
+    for host in wanted {
+        let mut view = Host {
+            progress_stages: None,
+            // Unlike elsewhere, only what a user chose.
+            requested_hostname: host.data.requested_hostname.clone().unwrap_or_default(),
+            ..views.host(host).await?
+        };
+        if !query.with_inventory {
+            view.inventory.clear();
+        }
+        if !query.with_connectivity {
+            view.connectivity.clear();
+        }
+        listed.push(view);
+    }
+    Ok(Json(listed))
+}

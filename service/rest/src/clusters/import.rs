@@ -1,0 +1,41 @@
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use muster_api::cluster::{Cluster, ImportClusterParams};
+use muster_api::error::ApiError;
+use muster_api::ids::ClusterId;
+use muster_core::cluster::{Shape, import};
+use muster_store::StoredCluster;
+
+use crate::views::Views;
+use muster_http::Problem;
+use muster_http::body::Body;
+use muster_operations::clusters::Clusters;
+use muster_operations::now;
+
+/// Make a cluster known that exists already, so that hosts can be added to it.
+#[utoipa::path(
+    post, path = "/clusters/import", operation_id = "v2ImportCluster", tag = "installer",
+    request_body = ImportClusterParams,
+    responses(
+        (status = 201, body = Cluster),
+        (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
+    )
+)]
+pub async fn import_cluster(
+    State(clusters): State<Arc<Clusters>>,
+    State(views): State<Views>,
+    Body(params): Body<ImportClusterParams>,
+) -> Result<(StatusCode, Json<Cluster>), Problem> {
+    let made = import(params, ClusterId::random(), now())?;
+    let stored = StoredCluster {
+        cluster: clusters.create(made).await?,
+        deleted_at: None,
+    };
+    Ok((
+        StatusCode::CREATED,
+        Json(views.cluster(&stored, Shape::Imported, &[]).await?),
+    ))
+}

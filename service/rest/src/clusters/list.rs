@@ -1,0 +1,73 @@
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use http::HeaderMap;
+use muster_api::cluster::Cluster;
+use muster_core::cluster::Shape;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::get::wants_deleted;
+use crate::lenient::lenient_bool;
+use crate::views::USER;
+use crate::views::Views;
+use muster_http::Problem;
+use muster_http::body::Query;
+use muster_operations::clusters::Clusters;
+use muster_store::Store;
+
+/// Filters of the list.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    /// Only the cluster that has this id of its own.
+    openshift_cluster_id: Option<uuid::Uuid>,
+    /// Only those with these subscriptions, comma-separated. Clusters have none here.
+    ams_subscription_ids: Option<String>,
+    /// With their hosts.
+    #[serde(deserialize_with = "lenient_bool")]
+    #[param(value_type = Option<bool>)]
+    with_hosts: bool,
+    /// Only those of this user name.
+    owner: Option<String>,
+}
+
+/// List clusters.
+#[utoipa::path(
+    get, path = "/clusters", operation_id = "v2ListClusters", tag = "installer",
+    params(ListQuery, ("get_unregistered_clusters" = Option<bool>, Header, description = "Also the deleted ones")),
+    responses((status = 200, body = Vec<Cluster>))
+)]
+pub async fn list_clusters(
+    State(clusters): State<Arc<Clusters>>,
+    State(store): State<Store>,
+    State(views): State<Views>,
+    Query(query): Query<ListQuery>,
+    headers: HeaderMap,
+) -> Result<Json<Vec<Cluster>>, Problem> {
+    // First: what is wrong is refused also where the filters leave nothing.
+    let deleted = wants_deleted(&headers)?;
+    let wanted = query.openshift_cluster_id.map(|id| id.to_string());
+    let subscribed = query.ams_subscription_ids.as_deref().unwrap_or_default();
+    if !subscribed.is_empty() || query.owner.is_some_and(|owner| owner != USER) {
+        return Ok(Json(Vec::new()));
+    }
+    let mut listed = Vec::new();
+    for found in clusters.list(deleted).await? {
+        if wanted
+            .as_ref()
+            .is_some_and(|wanted| *wanted != found.cluster.data.openshift_cluster_id)
+        {
+            continue;
+        }
+        let hosts = if query.with_hosts {
+            store.list_cluster_hosts(found.cluster.id).await?
+        } else {
+            Vec::new()
+        };
+        listed.push(views.cluster(&found, Shape::Listed, &hosts).await?);
+    }
+    Ok(Json(listed))
+}

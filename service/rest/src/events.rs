@@ -1,0 +1,192 @@
+//! `/v2/events`: what happened, filtered and paged; and what agents tell. Source: docs/protocol/rest-behaviour.md#7.
+
+mod trigger;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use muster_api::error::{ApiError, InfraError};
+use muster_api::event::{Category, Event, Severity};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_operations::hosts::Hosts;
+use muster_store::{EventQuery, Order};
+use serde::{Deserialize, Deserializer};
+use std::sync::Arc;
+use strum::VariantArray;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::state::Rest;
+use muster_http::Caller;
+use muster_http::Problem;
+use muster_http::body::Query;
+use muster_store::Store;
+
+/// Events answered when no limit is given.
+const DEFAULT_LIMIT: i64 = 5000;
+
+/// Which way to sort by time.
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EventOrder {
+    /// Oldest first.
+    #[default]
+    Ascending,
+    /// Newest first.
+    Descending,
+}
+
+/// Filters; lists are comma-separated.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub struct EventsQuery {
+    cluster_id: Option<ClusterId>,
+    /// Deprecated: the same as one entry of `host_ids`.
+    host_id: Option<HostId>,
+    #[serde(deserialize_with = "comma_list")]
+    #[param(value_type = Option<Vec<String>>, explode = false)]
+    host_ids: Vec<HostId>,
+    infra_env_id: Option<InfraEnvId>,
+    /// 0 answers the counts alone, a negative number everything.
+    limit: Option<i64>,
+    offset: Option<i64>,
+    #[param(inline)]
+    order: EventOrder,
+    #[serde(deserialize_with = "comma_list")]
+    #[param(value_type = Option<Vec<Severity>>, explode = false)]
+    severities: Vec<Severity>,
+    /// Part of the message, without regard to case; only together with `cluster_id`.
+    message: Option<String>,
+    /// Only together with `cluster_id`.
+    deleted_hosts: Option<bool>,
+    /// Only together with `cluster_id`.
+    cluster_level: Option<bool>,
+    #[serde(deserialize_with = "comma_list")]
+    #[param(inline, value_type = Option<Vec<Category>>, explode = false)]
+    categories: Vec<Category>,
+}
+
+/// Reads `a,b,,c` into a list of things that JSON spells as text.
+fn comma_list<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(|part| serde_json::from_value(part.into()).map_err(serde::de::Error::custom))
+        .collect()
+}
+
+/// What hosts tell.
+pub fn agent_routes() -> OpenApiRouter<Rest> {
+    OpenApiRouter::new().routes(routes!(trigger::trigger_event))
+}
+
+/// The list.
+pub fn routes() -> OpenApiRouter<Rest> {
+    OpenApiRouter::new().routes(routes!(list_events))
+}
+
+/// List events.
+#[utoipa::path(
+    get, path = "/events", operation_id = "v2ListEvents", tag = "events", params(EventsQuery),
+    responses(
+        (status = 200, body = Vec<Event>, headers(
+            ("Event-Count" = i64, description = "Events that fit the filters, whatever the limit"),
+            ("Severity-Count-Info" = i64, description = "Only with cluster_id"),
+            ("Severity-Count-Warning" = i64, description = "Only with cluster_id"),
+            ("Severity-Count-Error" = i64, description = "Only with cluster_id"),
+            ("Severity-Count-Critical" = i64, description = "Only with cluster_id"),
+        )),
+        (status = 400, body = InfraError),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError, description = "The URL's token is for another InfraEnv"),
+    )
+)]
+pub async fn list_events(
+    State(hosts): State<Arc<Hosts>>,
+    State(store): State<Store>,
+    Extension(caller): Extension<Caller>,
+    Query(mut query): Query<EventsQuery>,
+) -> Result<(HeaderMap, Json<Vec<Event>>), Problem> {
+    query.host_ids.extend(query.host_id);
+    check_scope(&hosts, caller, &query).await?;
+    let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
+    let page = store
+        .list_events(&EventQuery {
+            scope: match caller {
+                Caller::Anybody | Caller::Operator => None,
+                Caller::InfraEnv(id) => Some(id),
+                Caller::Cluster(_) => None,
+            },
+            cluster_id: query.cluster_id,
+            host_ids: query.host_ids,
+            infra_env_id: query.infra_env_id,
+            severities: query.severities,
+            categories: if query.categories.is_empty() {
+                vec![Category::User]
+            } else {
+                query.categories
+            },
+            message: query.message.filter(|text| !text.is_empty()),
+            order: match query.order {
+                EventOrder::Ascending => Order::Ascending,
+                EventOrder::Descending => Order::Descending,
+            },
+            limit,
+            offset: query.offset.unwrap_or_default().max(0),
+            deleted_hosts: query.deleted_hosts.unwrap_or_default(),
+            cluster_level: query.cluster_level.unwrap_or_default(),
+        })
+        .await?;
+    let mut headers = HeaderMap::new();
+    for (severity, count) in Severity::VARIANTS.iter().zip(page.by_severity) {
+        let name =
+            HeaderName::try_from(format!("severity-count-{}", severity.name())).expect("names are ASCII");
+        headers.insert(name, HeaderValue::from(count));
+    }
+    headers.insert("event-count", HeaderValue::from(page.total));
+    Ok((headers, Json(page.events.into_iter().map(Event::from).collect())))
+}
+
+/// An InfraEnv's token shows that InfraEnv's events, or those of hosts that are all in it; a cluster's token that cluster's.
+async fn check_scope(hosts: &Hosts, caller: Caller, query: &EventsQuery) -> Result<(), Problem> {
+    let foreign = || Problem::Handler(StatusCode::NOT_FOUND, "Object Not Found".into());
+    let scope = match caller {
+        Caller::Anybody | Caller::Operator => return Ok(()),
+        Caller::InfraEnv(id) => id,
+        Caller::Cluster(id) if query.cluster_id == Some(id) => return Ok(()),
+        Caller::Cluster(_) => return Err(foreign()),
+    };
+    if query.cluster_id.is_some() {
+        return Err(foreign());
+    }
+    let named = query.infra_env_id == Some(scope);
+    if query.infra_env_id.is_some() && !named || query.infra_env_id.is_none() && query.host_ids.is_empty() {
+        return Err(foreign());
+    }
+    for host_id in &query.host_ids {
+        if !hosts.exists(scope, *host_id).await? {
+            return Err(foreign());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_comma_separated_and_bad_entries_are_refused() {
+        let query: EventsQuery =
+            serde_html_form::from_str("severities=info,warning&order=descending&limit=-1").unwrap();
+        assert_eq!(query.severities, [Severity::Info, Severity::Warning]);
+        assert!(serde_html_form::from_str::<EventsQuery>("severities=loud").is_err());
+        assert!(serde_html_form::from_str::<EventsQuery>("host_ids=nobody").is_err());
+    }
+}

@@ -1,0 +1,116 @@
+use axum::Extension;
+use axum::extract::State;
+use http::StatusCode;
+use muster_api::error::{ApiError, InfraError};
+use muster_api::event::{Category, TriggeredEvent};
+use muster_core::event::{MAX_MESSAGE, NewEvent};
+use muster_core::text::one_line;
+use muster_operations::hosts::Hosts;
+use muster_operations::infra_envs::InfraEnvs;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+use muster_http::Caller;
+use muster_http::Problem;
+use muster_http::body::Body;
+use muster_operations::now;
+use muster_store::Store;
+
+/// Longest name that is kept, bytes.
+const MAX_NAME: usize = 128;
+
+/// Largest `props`, bytes.
+const MAX_PROPS: usize = 16 << 10;
+
+/// Tell an event. Those whose name is limited are dropped silently when there was one lately.
+#[utoipa::path(
+    post, path = "/events", operation_id = "v2TriggerEvent", tag = "events",
+    request_body = TriggeredEvent,
+    responses(
+        (status = 201),
+        (status = 400, body = ApiError),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError, description = "The host is not in that InfraEnv, or there is no such InfraEnv"),
+        (status = 503, body = ApiError),
+    )
+)]
+pub async fn trigger_event(
+    State(infra_envs): State<Arc<InfraEnvs>>,
+    State(hosts): State<Arc<Hosts>>,
+    State(store): State<Store>,
+    Extension(caller): Extension<Caller>,
+    Body(told): Body<TriggeredEvent>,
+) -> Result<StatusCode, Problem> {
+    let name = one_line(told.name.as_deref().unwrap_or_default(), MAX_NAME);
+    if name.is_empty() {
+        return Err(Problem::invalid("name: an event needs one"));
+    }
+    check_scope(&infra_envs, &hosts, caller, &told).await?;
+    let event = NewEvent {
+        name: name.into(),
+        severity: told.severity,
+        category: told.category.unwrap_or(Category::User),
+        message: one_line(&told.message, MAX_MESSAGE),
+        props: props(told.props.as_deref().unwrap_or_default())?,
+        host_id: told.host_id,
+        infra_env_id: told.infra_env_id,
+        cluster_id: told.cluster_id,
+        at: now(),
+    };
+    store.insert_events(&[event]).await?;
+    Ok(StatusCode::CREATED)
+}
+
+/// A host tells of its own InfraEnv and of nothing else.
+async fn check_scope(
+    infra_envs: &InfraEnvs,
+    hosts: &Hosts,
+    caller: Caller,
+    told: &TriggeredEvent,
+) -> Result<(), Problem> {
+    let foreign = |what: &str| {
+        Problem::Handler(
+            StatusCode::FORBIDDEN,
+            format!("{what}: this token opens the InfraEnv that it was made for and nothing else"),
+        )
+    };
+    match caller {
+        Caller::Anybody | Caller::Operator => {}
+        Caller::InfraEnv(own) => {
+            if told.infra_env_id.is_some_and(|named| named != own) {
+                return Err(foreign("infra_env_id"));
+            }
+            if told.infra_env_id.is_none() && (told.host_id.is_none() || told.cluster_id.is_some()) {
+                return Err(foreign("infra_env_id is missing"));
+            }
+        }
+        Caller::Cluster(_) => return Err(foreign("cluster_id")),
+    }
+    let scope = match caller {
+        Caller::InfraEnv(own) => Some(own),
+        Caller::Anybody | Caller::Operator | Caller::Cluster(_) => told.infra_env_id,
+    };
+    if let Some(infra_env_id) = scope {
+        infra_envs.get(infra_env_id).await?;
+        if let Some(host_id) = told.host_id
+            && !hosts.exists(infra_env_id, host_id).await?
+        {
+            return Err(Problem::not_found(format!(
+                "host {host_id} in infra_env {infra_env_id}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn props(text: &str) -> Result<Map<String, Value>, Problem> {
+    if text.is_empty() {
+        return Ok(Map::new());
+    }
+    if text.len() > MAX_PROPS {
+        return Err(Problem::invalid(format!("props: at most {MAX_PROPS} bytes")));
+    }
+    serde_json::from_str(text)
+        .map_err(|error| Problem::invalid(format!("props: not a JSON object as text: {error}")))
+}

@@ -1,0 +1,39 @@
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use muster_api::cluster::BindHostParams;
+use muster_api::error::ApiError;
+use muster_api::host::Host;
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_core::host::HostEvent;
+
+use crate::views::Views;
+use muster_http::Problem;
+use muster_http::body::{Body, Path};
+use muster_operations::hosts::Hosts;
+
+/// Give a known host of the pool to a cluster. Its agent registers again by itself, and is in the cluster then.
+#[utoipa::path(
+    post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/actions/bind", operation_id = "BindHost", tag = "installer",
+    params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
+    request_body = BindHostParams,
+    responses(
+        (status = 200, body = Host),
+        (status = 400, body = ApiError, description = "The cluster does not exist, or is made of other processors"),
+        (status = 404, body = ApiError, description = "The host does not exist"),
+        (status = 409, body = ApiError, description = "It is bound already, or not known; the reason names its state"),
+    )
+)]
+pub async fn bind_host(
+    State(hosts): State<Arc<Hosts>>,
+    State(views): State<Views>,
+    Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
+    Body(params): Body<BindHostParams>,
+) -> Result<Json<Host>, Problem> {
+    let event = HostEvent::Bound {
+        cluster_id: params.cluster_id,
+    };
+    let host = hosts.apply(infra_env_id, host_id, event).await?;
+    Ok(Json(views.host_after_action(&host).await?))
+}

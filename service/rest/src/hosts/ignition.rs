@@ -1,0 +1,115 @@
+//! What a host is installed with: the user's part, and all of it.
+
+use muster_operations::clusters::Clusters;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use muster_api::error::{ApiError, InfraError};
+use muster_api::host::HostIgnitionParams;
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_core::host::HostEvent;
+use muster_core::ignition::node::node;
+use muster_core::secret::Secret;
+
+use muster_http::Problem;
+use muster_http::body::{Body, Path};
+use muster_http::download::{attachment, check_accept};
+use muster_operations::hosts::Hosts;
+use muster_operations::now;
+
+/// Set what is merged into the ignition of a host; an empty text removes it.
+#[utoipa::path(
+    patch, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/ignition", operation_id = "v2UpdateHostIgnition", tag = "installer",
+    params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
+    request_body = HostIgnitionParams,
+    responses(
+        (status = 201),
+        (status = 400, body = ApiError, description = "It is not Ignition 3.1.0 or 3.2.0; the reason says why"),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError),
+        (status = 409, body = ApiError),
+        (status = 503, body = ApiError),
+    )
+)]
+pub async fn update_host_ignition(
+    State(hosts): State<Arc<Hosts>>,
+    Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
+    Body(params): Body<HostIgnitionParams>,
+) -> Result<StatusCode, Problem> {
+    let event = HostEvent::IgnitionOverrideSet(Secret::new(params.config.unwrap_or_default()));
+    hosts.apply(infra_env_id, host_id, event).await?;
+    Ok(StatusCode::CREATED)
+}
+
+/// The whole ignition that a bound host is installed with.
+#[utoipa::path(
+    get, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/ignition", operation_id = "v2GetHostIgnition", tag = "installer",
+    params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
+    responses(
+        (status = 200, body = HostIgnitionParams),
+        (status = 400, body = InfraError),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError, description = "There is no such host, or it is bound to no cluster"),
+        (status = 409, body = ApiError, description = "None can be made; the reason says why"),
+        (status = 503, body = ApiError),
+    )
+)]
+pub async fn get_host_ignition(
+    State(hosts): State<Arc<Hosts>>,
+    State(clusters): State<Arc<Clusters>>,
+    Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
+) -> Result<Json<HostIgnitionParams>, Problem> {
+    let config = render(&hosts, &clusters, infra_env_id, host_id).await?;
+    Ok(Json(HostIgnitionParams { config: Some(config) }))
+}
+
+/// The same as a file.
+#[utoipa::path(
+    get, path = "/infra-env/{infra_env_id}/hosts/{host_id}/downloads/ignition", operation_id = "v2DownloadHostIgnition", tag = "installer",
+    params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
+    responses(
+        (status = 200, body = String, content_type = "application/octet-stream"),
+        (status = 400, body = InfraError),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError, description = "There is no such host, or it is bound to no cluster"),
+        (status = 409, body = ApiError, description = "None can be made; the reason says why"),
+        (status = 503, body = ApiError),
+    )
+)]
+pub async fn download_host_ignition(
+    State(hosts): State<Arc<Hosts>>,
+    State(clusters): State<Arc<Clusters>>,
+    Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    check_accept(&headers)?;
+    let config = render(&hosts, &clusters, infra_env_id, host_id).await?;
+    Ok(attachment(&format!("{host_id}.ign"), now(), config))
+}
+
+async fn render(
+    hosts: &Hosts,
+    clusters: &Clusters,
+    infra_env_id: InfraEnvId,
+    host_id: HostId,
+) -> Result<String, Problem> {
+    let host = hosts.get(infra_env_id, host_id).await?;
+    let Some(cluster_id) = host.cluster_id else {
+        return Err(Problem::not_found(format!(
+            "host {host_id} is bound to no cluster; its ignition"
+        )));
+    };
+    let context = clusters.context(cluster_id, host_id).await?;
+    let Some(facts) = context.as_ref().and_then(|context| context.facts()) else {
+        return Err(Problem::not_found(format!(
+            "cluster {cluster_id} of host {host_id}"
+        )));
+    };
+    node(&host, facts).map_err(|error| Problem::conflict(error.to_string()))
+}

@@ -1,0 +1,55 @@
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use http::HeaderMap;
+use muster_api::error::{ApiError, InfraError};
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::steps::Steps;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::register::agent_version;
+use muster_http::Problem;
+use muster_http::body::{Path, Query};
+use muster_operations::check_ins::Seen;
+use muster_operations::hosts::Hosts;
+use muster_operations::now;
+
+/// The host's clock.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PollQuery {
+    /// Seconds since 1970 on the host.
+    timestamp: Option<i64>,
+}
+
+/// What a host shall do now. This is its sign of life, too.
+#[utoipa::path(
+    get, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/instructions", operation_id = "v2GetNextSteps", tag = "installer",
+    params(
+        ("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path), PollQuery,
+        ("discovery_agent_version" = Option<String>, Header),
+    ),
+    responses(
+        (status = 200, body = Steps),
+        (status = 400, body = InfraError),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError),
+        (status = 503, body = ApiError),
+    )
+)]
+pub async fn get_next_steps(
+    State(hosts): State<Arc<Hosts>>,
+    Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
+    Query(query): Query<PollQuery>,
+    headers: HeaderMap,
+) -> Result<Json<Steps>, Problem> {
+    let seen = Seen {
+        at: now(),
+        host_clock: query.timestamp.filter(|clock| *clock != 0),
+        agent_version: agent_version(&headers),
+    };
+    Ok(Json(hosts.poll(infra_env_id, host_id, seen).await?))
+}

@@ -1,0 +1,78 @@
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use http::{HeaderMap, StatusCode};
+use muster_api::AGENT_VERSION_HEADER;
+use muster_api::error::{ApiError, InfraError};
+use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
+use muster_api::host::{HostCreateParams, HostRegistrationResponse};
+use muster_api::ids::InfraEnvId;
+use muster_core::host::agent_version::told_agent_version;
+use muster_core::host::{Shown, registration_view, repeated_registration_view};
+
+use crate::views::USER;
+use muster_http::Problem;
+use muster_http::body::{Body, Path};
+use muster_operations::hosts::Hosts;
+use muster_operations::hosts::Registration;
+
+/// A machine has booted: known from now on, or known again. A second machine of one id is kept under an id of its own, which
+/// stands in the answer and in its command.
+#[utoipa::path(
+    post, path = "/infra-envs/{infra_env_id}/hosts", operation_id = "v2RegisterHost", tag = "installer",
+    params(("infra_env_id" = InfraEnvId, Path), ("discovery_agent_version" = Option<String>, Header),
+        ("x-muster-fingerprint" = Option<String>, Header, description = "What tells the machine from others of the same id; of Muster agents")),
+    request_body = HostCreateParams,
+    responses(
+        (status = 201, body = HostRegistrationResponse),
+        (status = 400, body = ApiError),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError, description = "The InfraEnv does not exist"),
+        (status = 409, body = ApiError),
+        (status = 503, body = ApiError),
+    )
+)]
+pub async fn register_host(
+    State(hosts): State<Arc<Hosts>>,
+    Path(infra_env_id): Path<InfraEnvId>,
+    headers: HeaderMap,
+    Body(params): Body<HostCreateParams>,
+) -> Result<(StatusCode, Json<HostRegistrationResponse>), Problem> {
+    let reported = params
+        .discovery_agent_version
+        .or_else(|| agent_version(&headers))
+        .unwrap_or_default();
+    let told = told_agent_version(&reported, hosts.agent_version(), None);
+    let shown = Shown {
+        user: USER,
+        ..Shown::default()
+    };
+    let answer = match hosts
+        .register(infra_env_id, params.host_id, &reported, fingerprint(&headers))
+        .await?
+    {
+        Registration::New(host) => registration_view(&host, told, shown),
+        Registration::Again(host) => repeated_registration_view(&host, told, shown),
+    };
+    Ok((StatusCode::CREATED, Json(answer)))
+}
+
+/// What tells the machine from others, if it is our agent that speaks. A value that cannot be read is as good as none.
+fn fingerprint(headers: &HeaderMap) -> Option<Fingerprint> {
+    let text = headers.get(FINGERPRINT_HEADER)?.to_str().unwrap_or_default();
+    match Fingerprint::from_header(text) {
+        Ok(told) => (!told.is_empty()).then_some(told),
+        Err(why) => {
+            tracing::warn!("{why}");
+            None
+        }
+    }
+}
+
+/// The version that a host tells in its header, capped to what a version can be.
+pub fn agent_version(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(AGENT_VERSION_HEADER)?.to_str().ok()?;
+    (!text.is_empty() && text.len() <= 512).then(|| text.to_owned())
+}

@@ -1,0 +1,54 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use http::StatusCode;
+use muster_api::error::{ApiError, InfraError};
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::steps::StepReply;
+use muster_core::host::reply::{Limits, ignored_because, interpret};
+
+use muster_http::Problem;
+use muster_http::body::{Body, Path};
+use muster_operations::OperationError;
+use muster_operations::hosts::Hosts;
+
+/// What came of a step.
+#[utoipa::path(
+    post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/instructions", operation_id = "v2PostStepReply", tag = "installer",
+    params(
+        ("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path),
+        ("discovery_agent_version" = Option<String>, Header),
+    ),
+    request_body = StepReply,
+    responses(
+        (status = 204),
+        (status = 400, body = ApiError, description = "The output is too large or not what this step answers"),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError),
+        (status = 409, body = ApiError, description = "The host is in a state that takes no such reply"),
+        (status = 503, body = ApiError),
+    )
+)]
+pub async fn post_step_reply(
+    State(hosts): State<Arc<Hosts>>,
+    Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
+    Body(reply): Body<StepReply>,
+) -> Result<StatusCode, Problem> {
+    if let Some(reason) = reply
+        .step_type
+        .and_then(|step| ignored_because(step, reply.exit_code))
+    {
+        tracing::debug!(host.id = %host_id, step.id = reply.step_id, exit_code = reply.exit_code, error = reply.error, "reply without effect: {reason}");
+    }
+    let read = interpret(&reply, &Limits::default());
+    let has_effect = read.as_ref().is_ok_and(|events| !events.is_empty());
+    // A host that is not known is told so even when what it says is not understood. An effect looks it up by itself.
+    if !has_effect && !hosts.exists(infra_env_id, host_id).await? {
+        return Err(OperationError::missing_host(infra_env_id, host_id).into());
+    }
+    for event in read.map_err(|bad| Problem::invalid(bad.to_string()))? {
+        hosts.apply(infra_env_id, host_id, event).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,38 @@
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use muster_api::error::{ApiError, InfraError};
+use muster_api::host::Host;
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_core::host::HostEvent;
+
+use crate::views::Views;
+use muster_http::Problem;
+use muster_http::body::Path;
+use muster_operations::hosts::Hosts;
+
+/// Make a check anew: `sufficient-installation-disk-speed` or `container-images-available`.
+#[utoipa::path(
+    patch, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/actions/reset-validation/{validation_id}", operation_id = "v2ResetHostValidation",
+    tag = "installer",
+    params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path), ("validation_id" = String, Path)),
+    responses(
+        (status = 200, body = Host),
+        (status = 400, body = ApiError, description = "This check cannot be reset"),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError),
+        (status = 409, body = ApiError, description = "Not in the host's present state"),
+        (status = 503, body = ApiError),
+    )
+)]
+pub async fn reset_host_validation(
+    State(hosts): State<Arc<Hosts>>,
+    State(views): State<Views>,
+    Path((infra_env_id, host_id, validation_id)): Path<(InfraEnvId, HostId, String)>,
+) -> Result<Json<Host>, Problem> {
+    let event = HostEvent::ValidationReset(validation_id);
+    let updated = hosts.apply(infra_env_id, host_id, event).await?;
+    Ok(Json(views.host(&updated).await?))
+}

@@ -1,0 +1,46 @@
+//! InfraEnvs: one file an operation.
+
+mod create;
+mod delete;
+mod files;
+mod get;
+mod image_url;
+mod list;
+mod minimal_initrd;
+mod presigned;
+mod regenerate_signing_key;
+mod update;
+
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+use utoipa_axum::routes;
+
+use crate::state::Rest;
+
+/// Operations of people.
+pub fn user_routes() -> OpenApiRouter<Rest> {
+    OpenApiRouter::new()
+        .routes(routes!(create::create_infra_env))
+        .routes(routes!(list::list_infra_envs))
+        .routes(routes!(update::update_infra_env))
+        .routes(routes!(delete::delete_infra_env))
+        .routes(routes!(image_url::get_image_url))
+        .routes(routes!(presigned::get_presigned_file_url))
+        .routes(routes!(regenerate_signing_key::regenerate_signing_key))
+}
+
+/// Operations that an InfraEnv's own token opens too.
+pub fn shared_routes() -> OpenApiRouter<Rest> {
+    OpenApiRouter::new()
+        .routes(routes!(get::get_infra_env))
+        .routes(files_route())
+}
+
+/// Operations of people and of holders of a signed URL.
+pub fn url_routes() -> OpenApiRouter<Rest> {
+    OpenApiRouter::new().routes(routes!(minimal_initrd::download_minimal_initrd))
+}
+
+/// `downloads/files`, which the boot listener offers as well.
+pub fn files_route() -> UtoipaMethodRouter<Rest> {
+    routes!(files::download_file)
+}

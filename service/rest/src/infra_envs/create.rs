@@ -1,0 +1,58 @@
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use muster_api::error::{ApiError, InfraError};
+use muster_api::ids::InfraEnvId;
+use muster_api::infra_env::{InfraEnv, InfraEnvCreateParams};
+use muster_core::infra_env;
+
+use crate::views::Views;
+use muster_http::Problem;
+use muster_http::body::Body;
+use muster_operations::Operations;
+use muster_operations::clusters::Clusters;
+use muster_operations::infra_envs::InfraEnvs;
+use muster_operations::now;
+use muster_operations::random;
+
+/// Create an InfraEnv.
+#[utoipa::path(
+    post, path = "/infra-envs", operation_id = "RegisterInfraEnv", tag = "installer",
+    request_body = InfraEnvCreateParams,
+    responses(
+        (status = 201, body = InfraEnv),
+        (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError, description = "The cluster does not exist"),
+    )
+)]
+pub async fn create_infra_env(
+    State(infra_envs): State<Arc<InfraEnvs>>,
+    State(clusters): State<Arc<Clusters>>,
+    State(operations): State<Arc<Operations>>,
+    State(views): State<Views>,
+    Body(mut params): Body<InfraEnvCreateParams>,
+) -> Result<(StatusCode, Json<InfraEnv>), Problem> {
+    if let Some(cluster_id) = params.cluster_id {
+        let cluster = clusters.get(cluster_id).await?;
+        let asked = params.cpu_architecture.unwrap_or_default().normalized();
+        let wanted = cluster.data.cpu_architecture.unwrap_or(asked).normalized();
+        if asked != wanted {
+            return Err(Problem::invalid(format!(
+                "cpu_architecture: the cluster {} is made of {}, not of {}",
+                cluster.data.name,
+                wanted.name(),
+                asked.name()
+            )));
+        }
+    }
+    if params.openshift_version.as_deref().unwrap_or_default().is_empty() {
+        params.openshift_version = operations.newest_version().map(str::to_owned);
+    }
+    let made = infra_env::create(params, InfraEnvId::random(), random::boot_id(), now())?;
+    let stored = infra_envs.create(made).await?;
+    Ok((StatusCode::CREATED, Json(views.infra_env(&stored))))
+}

@@ -1,0 +1,131 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use http::HeaderMap;
+use muster_api::error::{ApiError, InfraError};
+use muster_api::ids::InfraEnvId;
+use muster_api::infra_env::ImageType;
+use muster_core::infra_env::InfraEnv;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use muster_http::Problem;
+use muster_http::body::{Path, Query, parse_mac};
+use muster_http::download::{attachment, check_accept};
+use muster_operations::Operations;
+
+/// Files of an InfraEnv.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+pub enum FileName {
+    /// The discovery ignition.
+    #[serde(rename = "discovery.ign")]
+    DiscoveryIgnition,
+    /// The iPXE script.
+    #[serde(rename = "ipxe-script")]
+    IpxeScript,
+    /// The static network configuration as files.
+    #[serde(rename = "static-network-config")]
+    StaticNetworkConfig,
+}
+
+/// Which iPXE script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IpxeScriptType {
+    /// Boots the discovery image, whoever asks.
+    DiscoveryImageAlways,
+    /// Comes back with the MAC, so that an installed host can be sent to its disk.
+    BootOrderControl,
+}
+
+impl IpxeScriptType {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DiscoveryImageAlways => "discovery-image-always",
+            Self::BootOrderControl => "boot-order-control",
+        }
+    }
+}
+
+/// Which file, for whom.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct FilesQuery {
+    #[param(inline)]
+    file_name: FileName,
+    /// MAC address of the machine that asks; only with `ipxe-script`.
+    mac: Option<String>,
+    /// Only with `ipxe-script`.
+    #[param(inline)]
+    ipxe_script_type: Option<IpxeScriptType>,
+    /// Make the ignition for this type of image instead of the InfraEnv's own. Types differ only in what carries a
+    /// static network, which no image of ours does, so it is checked and has no further effect.
+    #[param(inline)]
+    #[expect(dead_code, reason = "checked when it is parsed")]
+    discovery_iso_type: Option<ImageType>,
+}
+
+/// Download a file of an InfraEnv.
+#[utoipa::path(
+    get, path = "/infra-envs/{infra_env_id}/downloads/files", operation_id = "v2DownloadInfraEnvFiles", tag = "installer",
+    params(("infra_env_id" = InfraEnvId, Path), FilesQuery),
+    responses(
+        (status = 200, body = String, content_type = "application/octet-stream"),
+        (status = 400, body = InfraError),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError),
+        (status = 409, body = ApiError, description = "The stored ignition override cannot be merged"),
+        (status = 503, body = ApiError, description = "There is no live image yet; the reason says what to do"),
+    )
+)]
+pub async fn download_file(
+    State(operations): State<Arc<Operations>>,
+    Path(infra_env_id): Path<InfraEnvId>,
+    Query(query): Query<FilesQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    check_accept(&headers)?;
+    if query.ipxe_script_type.is_some() && query.file_name != FileName::IpxeScript {
+        return Err(Problem::invalid(
+            "ipxe_script_type goes with file_name=ipxe-script only",
+        ));
+    }
+    let found = operations.infra_envs.get(infra_env_id).await?;
+    match query.file_name {
+        FileName::DiscoveryIgnition => {
+            let text = operations.discovery_ignition(&found)?;
+            Ok(attachment("discovery.ign", found.updated_at, text))
+        }
+        FileName::IpxeScript => {
+            let script = script(&operations, &found, &query).await?;
+            Ok(attachment(
+                &format!("{infra_env_id}-ipxe-script"),
+                found.updated_at,
+                script,
+            ))
+        }
+        // No image of ours applies it (the InfraEnv's events say so), hence there are no files made of it.
+        FileName::StaticNetworkConfig => Ok(attachment("", found.updated_at, String::new())),
+    }
+}
+
+/// A MAC says who asks and wins over the type: that machine has been redirected already.
+async fn script(
+    operations: &Operations,
+    infra_env: &InfraEnv,
+    query: &FilesQuery,
+) -> Result<String, Problem> {
+    match (
+        query.mac.as_deref().filter(|mac| !mac.is_empty()),
+        query.ipxe_script_type,
+    ) {
+        (Some(mac), _) => Ok(operations.boot_script_for(infra_env, parse_mac(mac)?).await?),
+        (None, Some(IpxeScriptType::BootOrderControl)) => Ok(operations.redirect_script(infra_env)?),
+        (None, Some(IpxeScriptType::DiscoveryImageAlways) | None) => {
+            Ok(operations.boot_script(infra_env).await?)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use http::StatusCode;
+use muster_api::error::{ApiError, InfraError};
+use muster_api::ids::InfraEnvId;
+
+use muster_http::Problem;
+use muster_http::body::Path;
+use muster_operations::infra_envs::InfraEnvs;
+
+/// Revoke the image URLs of an InfraEnv that were handed out so far; new ones are in the InfraEnv at once.
+#[utoipa::path(
+    post, path = "/infra-envs/{infra_env_id}/regenerate-signing-key", operation_id = "RegenerateInfraEnvSigningKey", tag = "installer",
+    params(("infra_env_id" = InfraEnvId, Path)),
+    responses(
+        (status = 204),
+        (status = 400, body = InfraError),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError),
+        (status = 409, body = ApiError),
+    )
+)]
+pub async fn regenerate_signing_key(
+    State(infra_envs): State<Arc<InfraEnvs>>,
+    Path(infra_env_id): Path<InfraEnvId>,
+) -> Result<StatusCode, Problem> {
+    infra_envs.revoke_urls(infra_env_id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,37 @@
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use muster_api::error::{ApiError, InfraError};
+use muster_api::ids::InfraEnvId;
+use muster_api::infra_env::{InfraEnv, InfraEnvUpdateParams};
+
+use crate::views::Views;
+use muster_http::Problem;
+use muster_http::body::{Body, Path};
+use muster_operations::infra_envs::InfraEnvs;
+
+/// Change an InfraEnv.
+#[utoipa::path(
+    patch, path = "/infra-envs/{infra_env_id}", operation_id = "UpdateInfraEnv", tag = "installer",
+    params(("infra_env_id" = InfraEnvId, Path)),
+    request_body = InfraEnvUpdateParams,
+    responses(
+        (status = 201, body = InfraEnv),
+        (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError),
+        (status = 409, body = ApiError, description = "It was changed by somebody else again and again"),
+    )
+)]
+pub async fn update_infra_env(
+    State(infra_envs): State<Arc<InfraEnvs>>,
+    State(views): State<Views>,
+    Path(infra_env_id): Path<InfraEnvId>,
+    Body(params): Body<InfraEnvUpdateParams>,
+) -> Result<(StatusCode, Json<InfraEnv>), Problem> {
+    let updated = infra_envs.update(infra_env_id, &params).await?;
+    Ok((StatusCode::CREATED, Json(views.infra_env(&updated))))
+}

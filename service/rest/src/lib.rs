@@ -1,0 +1,20 @@
+//! Implements the REST API: the v2 protocol under `/api/assisted-install/v2`, `/health`, `/ready` and `/metrics`.
+
+mod clusters;
+mod description;
+mod events;
+mod hosts;
+mod infra_envs;
+mod lenient;
+mod logs;
+mod operators;
+mod router;
+mod scopes;
+mod state;
+mod status;
+mod support;
+mod versions;
+mod views;
+
+pub use router::{api, boot_script, openapi};
+pub use state::Rest;

@@ -1,0 +1,195 @@
+use muster_operations::hosts::Hosts;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream::{self, Stream, StreamExt};
+use http::HeaderMap;
+use muster_api::error::{ApiError, InfraError};
+use muster_api::host::HostRole;
+use muster_api::ids::{ClusterId, HostId};
+use muster_core::host::{Host, hostname};
+use muster_store::{LogOwner, Store, StoreError, StoredLog};
+
+use super::{DownloadQuery, LogsType};
+use crate::scopes::Scopes;
+use muster_http::Caller;
+use muster_http::Problem;
+use muster_http::body::{Path, Query};
+use muster_http::download::{check_accept, streamed};
+use muster_operations::clusters::Clusters;
+
+/// A record of a tar archive, bytes.
+const TAR_BLOCK: u64 = 512;
+
+/// Download logs: those of a host, of the installation controller, or all in one archive.
+#[utoipa::path(
+    get, path = "/clusters/{cluster_id}/logs", operation_id = "V2DownloadClusterLogs", tag = "installer",
+    params(("cluster_id" = ClusterId, Path), DownloadQuery),
+    responses(
+        (status = 200, body = String, content_type = "application/octet-stream"),
+        (status = 400, body = ApiError),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError),
+        (status = 409, body = ApiError, description = "None have come yet"),
+        (status = 503, body = ApiError),
+    )
+)]
+pub async fn download_cluster_logs(
+    State(hosts): State<Arc<Hosts>>,
+    State(clusters): State<Arc<Clusters>>,
+    State(scopes): State<Scopes>,
+    State(store): State<Store>,
+    Extension(caller): Extension<Caller>,
+    Path(cluster_id): Path<ClusterId>,
+    Query(query): Query<DownloadQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    check_accept(&headers)?;
+    let own = scopes.of_cluster(caller, cluster_id).await?;
+    // Logs are what is left of a cluster that is gone.
+    let cluster = clusters.find(cluster_id, true).await?.cluster;
+    let name = &cluster.data.name;
+    let mut logs = store.list_logs(cluster_id).await?;
+    if let Some(own) = own {
+        logs.retain(|log| matches!(log.owner, LogOwner::Host { infra_env_id, .. } if infra_env_id == own));
+    }
+    match query.logs_type.unwrap_or(LogsType::All) {
+        LogsType::Host => {
+            let host_id = query
+                .host_id
+                .ok_or_else(|| Problem::invalid("host_id is required with logs_type=host"))?;
+            logs.retain(|log| host_of(log) == Some(host_id));
+            let log = only(logs, &format!("host {host_id}"))?;
+            let file = file_name(&hosts, name, &log).await?;
+            Ok(streamed(
+                &file,
+                log.size as u64,
+                Body::from_stream(content(store.clone(), log)),
+            ))
+        }
+        LogsType::Controller => {
+            logs.retain(|log| log.owner == LogOwner::Controller);
+            let log = only(logs, "the installation controller")?;
+            let file = format!("{name}_{cluster_id}_controller.tar.gz");
+            Ok(streamed(
+                &file,
+                log.size as u64,
+                Body::from_stream(content(store.clone(), log)),
+            ))
+        }
+        LogsType::All => {
+            if logs.is_empty() {
+                return Err(none_yet("this cluster"));
+            }
+            archive(&store, &hosts, name, cluster_id, logs).await
+        }
+    }
+}
+
+fn host_of(log: &StoredLog) -> Option<HostId> {
+    match log.owner {
+        LogOwner::Host { host_id, .. } => Some(host_id),
+        LogOwner::Controller => None,
+    }
+}
+
+/// The newest upload of an owner is the only one.
+fn only(mut logs: Vec<StoredLog>, of: &str) -> Result<StoredLog, Problem> {
+    logs.pop().ok_or_else(|| none_yet(of))
+}
+
+fn none_yet(of: &str) -> Problem {
+    Problem::conflict(format!(
+        "no logs of {of} have come yet: hosts send theirs after an error or a cancelled installation"
+    ))
+}
+
+/// `<cluster>_<role>_<hostname>.tar.gz`, or the controller's.
+async fn file_name(hosts: &Hosts, cluster: &str, log: &StoredLog) -> Result<String, Problem> {
+    let LogOwner::Host {
+        infra_env_id,
+        host_id,
+    } = log.owner
+    else {
+        return Ok(format!("{cluster}_{}_controller.tar.gz", log.cluster_id));
+    };
+    let host = hosts.find(infra_env_id, host_id).await?;
+    let (role, name) = host.as_ref().map_or_else(
+        || ("host", host_id.to_string()),
+        |host: &Host| (role_name(host.data.role), hostname::display(host)),
+    );
+    Ok(format!("{cluster}_{role}_{name}.tar.gz"))
+}
+
+fn role_name(role: HostRole) -> &'static str {
+    match role {
+        HostRole::AutoAssign => "auto-assign",
+        HostRole::Master => "master",
+        HostRole::Arbiter => "arbiter",
+        HostRole::Worker => "worker",
+        HostRole::Bootstrap => "bootstrap",
+    }
+}
+
+type Part = Result<Bytes, StoreError>;
+
+/// The bytes of one upload, a chunk in memory at a time. One that was replaced meanwhile ends early, which the client notices.
+fn content(store: Store, log: StoredLog) -> impl Stream<Item = Part> + Send + 'static {
+    stream::try_unfold((store, log, 0), |(store, log, number)| async move {
+        if number == log.chunks {
+            return Ok(None);
+        }
+        let chunk = store.log_chunk(&log.id, number).await?;
+        let chunk = chunk.ok_or_else(|| StoreError::Conflict {
+            table: "logs",
+            id: log.id.clone(),
+        })?;
+        Ok(Some((Bytes::from(chunk), (store, log, number + 1))))
+    })
+}
+
+/// All uploads as files of one tar archive.
+async fn archive(
+    store: &Store,
+    hosts: &Hosts,
+    cluster: &str,
+    cluster_id: ClusterId,
+    logs: Vec<StoredLog>,
+) -> Result<Response, Problem> {
+    let mut parts: Vec<stream::BoxStream<'static, Part>> = Vec::new();
+    let mut length = 2 * TAR_BLOCK;
+    for log in logs {
+        let size = log.size as u64;
+        let header = tar_header(&file_name(hosts, cluster, &log).await?, size, &log)?;
+        let padding = size.next_multiple_of(TAR_BLOCK) - size;
+        length += header.len() as u64 + size + padding;
+        let once = |bytes: Vec<u8>| stream::once(async move { Part::Ok(bytes.into()) }).boxed();
+        parts.push(once(header));
+        parts.push(content(store.clone(), log).boxed());
+        parts.push(once(vec![0; padding as usize]));
+    }
+    parts.push(stream::once(async { Part::Ok(Bytes::from_static(&[0; 2 * TAR_BLOCK as usize])) }).boxed());
+    let file = format!("{cluster}_{cluster_id}.tar");
+    Ok(streamed(
+        &file,
+        length,
+        Body::from_stream(stream::iter(parts).flatten()),
+    ))
+}
+
+fn tar_header(name: &str, size: u64, log: &StoredLog) -> Result<Vec<u8>, Problem> {
+    let mut header = tar::Header::new_ustar();
+    header.set_path(name).map_err(|error| {
+        Problem::conflict(format!("{name:?} is no name for a file of an archive: {error}"))
+    })?;
+    header.set_size(size);
+    header.set_mode(0o644);
+    header.set_mtime(u64::try_from(log.completed_at.timestamp()).unwrap_or_default());
+    header.set_cksum();
+    Ok(header.as_bytes().to_vec())
+}

@@ -1,0 +1,171 @@
+use crate::scopes::Scopes;
+use muster_operations::clusters::Clusters;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{FromRequest, Multipart, Request, State};
+use http::StatusCode;
+use muster_api::error::{ApiError, InfraError};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_core::host::HostEvent;
+use muster_store::{LogOwner, LogUpload};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::{LogsType, UPLOAD_LIMIT};
+use muster_http::Caller;
+use muster_http::Problem;
+use muster_http::body::{Path, Query};
+use muster_operations::hosts::Hosts;
+use muster_operations::now;
+use muster_store::Store;
+
+/// Bytes that are written at once.
+const CHUNK: usize = 512 << 10;
+
+/// Whose logs come.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct UploadQuery {
+    #[param(inline)]
+    logs_type: LogsType,
+    /// Required with `host`.
+    infra_env_id: Option<InfraEnvId>,
+    /// Required with `host`.
+    host_id: Option<HostId>,
+}
+
+/// The form that logs come in.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it describes the body, which is read as it streams")]
+pub struct UploadForm {
+    /// The archive; at most 262144000 bytes.
+    #[schema(value_type = String, format = Binary)]
+    upfile: Vec<u8>,
+}
+
+/// Take logs of a host or of the installation controller. They replace those that came before.
+#[utoipa::path(
+    post, path = "/clusters/{cluster_id}/logs", operation_id = "V2UploadLogs", tag = "installer",
+    params(("cluster_id" = ClusterId, Path), UploadQuery),
+    request_body(content = UploadForm, content_type = "multipart/form-data"),
+    responses(
+        (status = 204),
+        (status = 400, body = ApiError, description = "The form is not as described, or too large"),
+        (status = 401, body = InfraError),
+        (status = 403, body = InfraError),
+        (status = 404, body = ApiError, description = "There is no such cluster, or the host is not bound to it"),
+        (status = 409, body = ApiError),
+        (status = 503, body = ApiError),
+    )
+)]
+pub async fn upload_logs(
+    State(hosts): State<Arc<Hosts>>,
+    State(clusters): State<Arc<Clusters>>,
+    State(scopes): State<Scopes>,
+    State(store): State<Store>,
+    Extension(caller): Extension<Caller>,
+    Path(cluster_id): Path<ClusterId>,
+    Query(query): Query<UploadQuery>,
+    request: Request,
+) -> Result<StatusCode, Problem> {
+    let owner = owner(&clusters, &scopes, &store, caller, cluster_id, &query).await?;
+    let form = Multipart::from_request(request, &())
+        .await
+        .map_err(|rejection| Problem::bad_request(format!("the form cannot be read: {rejection}")))?;
+    let mut upload = store.begin_log(cluster_id, owner, now()).await?;
+    if let Err(problem) = receive(&store, form, &mut upload).await {
+        // What cannot be removed now is removed when it is old.
+        if let Err(error) = store.discard_log(upload).await {
+            tracing::warn!(cluster.id = %cluster_id, %error, "a broken upload of logs stays for now");
+        }
+        return Err(problem);
+    }
+    let size = upload.size();
+    store.finish_log(upload, now()).await?;
+    tracing::info!(cluster.id = %cluster_id, ?owner, bytes = size, "logs have come");
+    if let LogOwner::Host {
+        infra_env_id,
+        host_id,
+    } = owner
+    {
+        hosts
+            .apply(infra_env_id, host_id, HostEvent::LogsUploaded)
+            .await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Whose logs they are, if the caller may send them.
+async fn owner(
+    clusters: &Clusters,
+    scopes: &Scopes,
+    store: &Store,
+    caller: Caller,
+    cluster_id: ClusterId,
+    query: &UploadQuery,
+) -> Result<LogOwner, Problem> {
+    let own = scopes.of_cluster(caller, cluster_id).await?;
+    clusters.get(cluster_id).await?;
+    match query.logs_type {
+        LogsType::Controller => return Ok(LogOwner::Controller),
+        LogsType::All => return Err(Problem::invalid("logs_type: host or controller can be sent")),
+        LogsType::Host => {}
+    }
+    let (Some(infra_env_id), Some(host_id)) = (query.infra_env_id, query.host_id) else {
+        return Err(Problem::invalid(
+            "infra_env_id and host_id say whose logs these are; both are required with logs_type=host",
+        ));
+    };
+    if own.is_some_and(|own| own != infra_env_id) {
+        return Err(Problem::Framework(
+            StatusCode::FORBIDDEN,
+            "this token belongs to another InfraEnv".into(),
+        ));
+    }
+    let host = store.find_host_brief(infra_env_id, host_id).await?;
+    if host.is_none_or(|host| host.cluster_id != Some(cluster_id)) {
+        return Err(Problem::not_found(format!(
+            "host {host_id} in infra_env {infra_env_id}, bound to cluster {cluster_id},"
+        )));
+    }
+    Ok(LogOwner::Host {
+        infra_env_id,
+        host_id,
+    })
+}
+
+/// Stores the one file of the form as it comes.
+async fn receive(store: &Store, mut form: Multipart, upload: &mut LogUpload) -> Result<(), Problem> {
+    let broken = |error: axum::extract::multipart::MultipartError| {
+        if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            return too_large();
+        }
+        Problem::bad_request(format!("the form cannot be read: {}", error.body_text()))
+    };
+    while let Some(mut field) = form.next_field().await.map_err(broken)? {
+        if field.name() != Some("upfile") {
+            continue;
+        }
+        let mut buffer = Vec::with_capacity(CHUNK);
+        while let Some(bytes) = field.chunk().await.map_err(broken)? {
+            buffer.extend_from_slice(&bytes);
+            if upload.size() as usize + buffer.len() > UPLOAD_LIMIT {
+                return Err(too_large());
+            }
+            if buffer.len() >= CHUNK {
+                store.append_log(upload, &buffer).await?;
+                buffer.clear();
+            }
+        }
+        if !buffer.is_empty() {
+            store.append_log(upload, &buffer).await?;
+        }
+        return Ok(());
+    }
+    Err(Problem::bad_request("the form has no file \"upfile\""))
+}
+
+fn too_large() -> Problem {
+    Problem::invalid(format!("logs of at most {UPLOAD_LIMIT} bytes are taken"))
+}

@@ -1,0 +1,141 @@
+//! Routes requests to operations, each group of them behind its gate, and serves their description.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::get;
+use axum::{Json, Router};
+use http::{HeaderValue, header};
+use muster_api::BASE_PATH;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::SizeAbove;
+use tower_http::timeout::RequestBodyTimeoutLayer;
+use utoipa::openapi::{InfoBuilder, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+
+use muster_http::body::ORDINARY_LIMIT;
+use muster_http::gate::{Gate, require};
+use muster_http::listener::unknown_path;
+use muster_http::{Allowed, Problem};
+
+use crate::state::Rest;
+use crate::{clusters, description, events, hosts, infra_envs, logs, operators, status, support, versions};
+
+/// A body that brings nothing for so long is given up (400): its connection is wanted by others.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Answers above this many bytes are compressed for clients that can read it.
+const COMPRESS_ABOVE: u64 = 1400;
+
+/// All operations of the protocol, each group behind its gate.
+fn operations(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
+    let guarded = |mut routes: OpenApiRouter<Rest>, allowed: Allowed| {
+        description::behind_gate(routes.get_openapi_mut(), allowed);
+        match gate {
+            Some(gate) => {
+                routes.route_layer(middleware::from_fn_with_state((gate.clone(), allowed), require))
+            }
+            None => routes,
+        }
+    };
+    let people = infra_envs::user_routes()
+        .merge(hosts::user_routes())
+        .merge(versions::routes())
+        .merge(operators::routes())
+        .merge(support::routes())
+        .merge(clusters::user_routes());
+    OpenApiRouter::new()
+        .merge(guarded(people, Allowed::USER))
+        .merge(guarded(
+            infra_envs::shared_routes().merge(clusters::open_routes()),
+            Allowed::ALL,
+        ))
+        .merge(guarded(
+            infra_envs::url_routes()
+                .merge(events::routes())
+                .merge(logs::url_routes()),
+            Allowed::USER_OR_URL,
+        ))
+        .merge(guarded(
+            hosts::shared_routes().merge(clusters::shared_routes()),
+            Allowed::USER_OR_AGENT,
+        ))
+        .merge(guarded(
+            hosts::agent_routes()
+                .merge(events::agent_routes())
+                .merge(clusters::agent_routes())
+                .merge(logs::agent_routes()),
+            Allowed::AGENT,
+        ))
+}
+
+/// The description of the API, made from its types.
+pub fn openapi() -> OpenApi {
+    let mut api = OpenApiRouter::new()
+        .nest(BASE_PATH, operations(None))
+        .into_openapi();
+    description::complete(&mut api);
+    api.info = InfoBuilder::new()
+        .title("Muster")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(
+            "Discovery of bare-metal hosts: the assisted-installer v2 protocol.",
+        ))
+        .build();
+    api
+}
+
+/// The routes of the API listener, but for images.
+pub fn api(rest: Rest) -> Router {
+    let gate = Gate::of(&rest.operations);
+    let (operations, _) = OpenApiRouter::new()
+        .nest(BASE_PATH, operations(Some(&gate)))
+        .split_for_parts();
+    let description = Arc::new(openapi());
+    let described = move || {
+        let description = description.clone();
+        async move { Json(description.as_ref().clone()) }
+    };
+    operations
+        .route("/api/assisted-install/openapi", get(described.clone()))
+        .route("/api/assisted-install/v2/openapi", get(described))
+        .route("/ready", get(status::ready))
+        .route("/metrics", get(status::metrics))
+        .layer(DefaultBodyLimit::max(ORDINARY_LIMIT))
+        .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
+        .layer(CompressionLayer::new().compress_when(SizeAbove::new(COMPRESS_ABOVE)))
+        .layer(middleware::map_response(vary))
+        .route("/health", get(status::health))
+        .with_state(rest)
+}
+
+/// The one operation that the boot listener offers: `downloads/files` with an iPXE script.
+pub fn boot_script(rest: Rest) -> Router {
+    let gate = Gate::of(&rest.operations);
+    let script = OpenApiRouter::new()
+        .routes(infra_envs::files_route())
+        .route_layer(middleware::from_fn_with_state((gate, Allowed::ALL), require))
+        .route_layer(middleware::from_fn(ipxe_script_only));
+    let (script, _) = OpenApiRouter::new().nest(BASE_PATH, script).split_for_parts();
+    script.with_state(rest)
+}
+
+async fn vary(mut response: Response) -> Response {
+    response
+        .headers_mut()
+        .entry(header::VARY)
+        .or_insert(HeaderValue::from_static("accept-encoding"));
+    response
+}
+
+/// The ignition holds a pull secret: the boot listener gives the script and keeps the rest for TLS.
+async fn ipxe_script_only(request: Request, next: Next) -> Result<Response, Problem> {
+    let mut pairs = url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
+    if pairs.any(|(name, value)| name == "file_name" && value == "ipxe-script") {
+        return Ok(next.run(request).await);
+    }
+    Err(unknown_path(request.uri().clone()).await)
+}

@@ -1,0 +1,48 @@
+//! Narrows a caller to what its token opens.
+
+use std::sync::Arc;
+
+use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_http::{Caller, Problem};
+use muster_operations::Operations;
+use muster_operations::infra_envs::InfraEnvs;
+use muster_store::Store;
+
+/// What scopes are read from.
+#[derive(Clone)]
+pub struct Scopes {
+    infra_envs: Arc<InfraEnvs>,
+    store: Store,
+}
+
+impl Scopes {
+    /// The scopes of a service.
+    pub fn of(operations: &Operations) -> Self {
+        Self {
+            infra_envs: operations.infra_envs.clone(),
+            store: operations.store.clone(),
+        }
+    }
+
+    /// The InfraEnv whose hosts alone `caller` sees of this cluster; `None`: all hosts.
+    ///
+    /// # Errors
+    /// 404 when the caller's token does not open the cluster.
+    pub async fn of_cluster(&self, caller: Caller, id: ClusterId) -> Result<Option<InfraEnvId>, Problem> {
+        let unknown = || Problem::not_found(format!("cluster {id}"));
+        let own = match caller {
+            Caller::Anybody | Caller::Operator => return Ok(None),
+            Caller::Cluster(own) if own == id => return Ok(None),
+            Caller::Cluster(_) => return Err(unknown()),
+            Caller::InfraEnv(own) => own,
+        };
+        if self.infra_envs.get(own).await?.cluster_id == Some(id) {
+            return Ok(Some(own));
+        }
+        let keys = self.store.list_cluster_host_keys(id).await?;
+        if keys.iter().any(|(infra_env, _)| *infra_env == own) {
+            return Ok(Some(own));
+        }
+        Err(unknown())
+    }
+}

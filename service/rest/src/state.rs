@@ -1,0 +1,46 @@
+//! Holds what handlers take, part by part.
+
+use std::sync::Arc;
+
+use axum::extract::FromRef;
+use metrics_exporter_prometheus::PrometheusHandle;
+use muster_operations::Operations;
+use muster_operations::auth::Auth;
+use muster_operations::clusters::Clusters;
+use muster_operations::hosts::Hosts;
+use muster_operations::infra_envs::InfraEnvs;
+use muster_operations::urls::Urls;
+use muster_store::Store;
+
+use crate::scopes::Scopes;
+use crate::views::Views;
+
+/// The state of the router. A handler names the parts that it uses: `State(hosts): State<Arc<Hosts>>`.
+#[derive(Clone)]
+pub struct Rest {
+    /// Everything that can be done.
+    pub operations: Arc<Operations>,
+    /// Renders `/metrics`.
+    pub metrics: PrometheusHandle,
+}
+
+macro_rules! part {
+    ($part:ty, $rest:ident => $value:expr) => {
+        impl FromRef<Rest> for $part {
+            fn from_ref($rest: &Rest) -> Self {
+                $value
+            }
+        }
+    };
+}
+
+part!(Arc<Operations>, rest => rest.operations.clone());
+part!(Arc<Hosts>, rest => rest.operations.hosts.clone());
+part!(Arc<InfraEnvs>, rest => rest.operations.infra_envs.clone());
+part!(Arc<Clusters>, rest => rest.operations.clusters.clone());
+part!(Arc<Auth>, rest => rest.operations.auth.clone());
+part!(Arc<Urls>, rest => rest.operations.urls.clone());
+part!(Store, rest => rest.operations.store.clone());
+part!(Views, rest => Views::of(&rest.operations));
+part!(Scopes, rest => Scopes::of(&rest.operations));
+part!(PrometheusHandle, rest => rest.metrics.clone());

@@ -1,0 +1,82 @@
+//! What the service tells of itself: `/health`, `/ready`, `/metrics`, its description. None of it waits behind downloads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use http::{StatusCode, header};
+use metrics_exporter_prometheus::PrometheusHandle;
+use muster_api::host::HostStatus;
+use muster_store::Store;
+use serde::Serialize;
+use strum::VariantArray;
+
+use muster_operations::Operations;
+
+/// How long `/ready` waits for the database: who asks wants to know how it is now, and has limits of their own.
+const DATABASE_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Alive: the process answers.
+pub async fn health() -> StatusCode {
+    StatusCode::OK
+}
+
+/// How the parts are, in words.
+#[derive(Debug, Serialize)]
+pub struct Readiness {
+    status: &'static str,
+    database: String,
+    live_image: String,
+    kubernetes: String,
+}
+
+/// 200 while REST works; 503 while the database is away. The body says which part is not well, also with 200.
+pub async fn ready(State(operations): State<Arc<Operations>>) -> (StatusCode, Json<Readiness>) {
+    let database = match tokio::time::timeout(DATABASE_PATIENCE, operations.store.ping()).await {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(_) => Err(format!(
+            "the database has not answered for {} s",
+            DATABASE_PATIENCE.as_secs()
+        )),
+    };
+    let (code, status) = match &database {
+        Ok(()) => (StatusCode::OK, "ready"),
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
+    };
+    let kubernetes = if database.is_err() && operations.bridge.is_in_database() {
+        "waits for the database, which it is kept in".to_owned()
+    } else {
+        operations.bridge.status().to_string()
+    };
+    let readiness = Readiness {
+        status,
+        kubernetes,
+        database: database.err().unwrap_or_else(|| "ok".into()),
+        live_image: operations.live_images.describe().await,
+    };
+    (code, Json(readiness))
+}
+
+/// Prometheus text.
+pub async fn metrics(
+    State(store): State<Store>,
+    State(rendered): State<PrometheusHandle>,
+) -> impl IntoResponse {
+    let before = store.statement_counts();
+    metrics::counter!("muster_database_reads_total").absolute(before.reads);
+    metrics::counter!("muster_database_writes_total").absolute(before.writes);
+    if let Ok(counts) = store.count_hosts_by_status().await {
+        // A status that its last host has left is told, too: otherwise its old number would stand for ever.
+        for &status in HostStatus::VARIANTS {
+            let found = counts.iter().find(|(counted, _)| *counted == status);
+            let count = found.map_or(0, |(_, count)| *count);
+            metrics::gauge!("muster_hosts", "status" => status.name()).set(count as f64);
+        }
+    }
+    (
+        [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
+        rendered.render(),
+    )
+}
