@@ -25,7 +25,7 @@ struct World {
     database: Option<Arc<Postgres>>,
 }
 
-/// What a stretch of time cost, CPU seconds.
+/// CPU seconds over a stretch of time.
 #[derive(Clone, Copy)]
 struct Cost {
     service: f64,
@@ -128,7 +128,7 @@ fn transpose(columns: [Vec<String>; 2]) -> impl Iterator<Item = [String; 2]> {
 fn three_thousand(world: &World) -> Result<Vec<String>> {
     let hosts = HOSTS.to_string();
     let pid = world.service.id();
-    let ((crowd, begun), begin) = world.cost(|| {
+    let ((loaded, begun), begin) = world.cost(|| {
         resident_while(pid, || {
             fleet(
                 &world.service,
@@ -198,13 +198,13 @@ fn three_thousand(world: &World) -> Result<Vec<String>> {
         ),
         format!("{:.0}", unpaced.number("/polls/per_second")),
         format!("{:.2}", unpaced.latency("poll", "p99_ms")),
-        format!("{:.0}", crowd.most),
+        format!("{:.0}", loaded.most),
         world.with_database(polled.last, database_mb, 0),
         world.with_database(percent(rest.service), percent(rest.database), 2),
     ])
 }
 
-/// The budgets of a large service at rest: its hosts poll as they are told, once a minute, or not at all.
+/// The budgets of a large service at rest: its hosts poll at the pace they are given, once a minute, or not at all.
 fn ten_thousand() -> Result<()> {
     let world = World::sqlite();
     let pid = world.service.id();
@@ -225,7 +225,7 @@ fn ten_thousand() -> Result<()> {
         "not all hosts are known: {}",
         begun.text()
     );
-    // In the first minute each host connects and is read; the second is how it goes on.
+    // In the first minute each host connects and is read; the second shows the steady state.
     let seconds = format!("{}s", 2 * REST.as_secs() + 2);
     let once_a_minute = [
         "--hosts",

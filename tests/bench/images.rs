@@ -21,7 +21,7 @@ const AT_ONCE: usize = 100;
 /// Bytes that a server sends in one turn, so that a turn is long enough for the CPU clock (10 ms).
 const TURN_BYTES: u64 = 2_000_000_000;
 
-/// Where the same bytes are to be had.
+/// A server of the same bytes.
 struct Source {
     port: u16,
     pid: u32,
@@ -43,7 +43,7 @@ pub fn measure() -> Result<()> {
     compare("a base file of 1 GB", &large, folder.path(), false)
 }
 
-fn compare(what: &str, base: &Path, folder: &Path, crowd: bool) -> Result<()> {
+fn compare(what: &str, base: &Path, folder: &Path, many_clients: bool) -> Result<()> {
     let service = Settings::for_user_networks().live_image(base).start();
     let client = service.client();
     let infra_env = client.create_infra_env("bench")?;
@@ -96,7 +96,7 @@ fn compare(what: &str, base: &Path, folder: &Path, crowd: bool) -> Result<()> {
         "ratio 2 or less",
     );
     table::print(&format!("Downloads of {what} ({:.1} MB)", mega(length)), &rows);
-    if crowd {
+    if many_clients {
         at_once(&service, &ours, length)?;
     }
     Ok(())

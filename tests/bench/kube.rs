@@ -45,7 +45,7 @@ struct World {
     http: HttpClient,
 }
 
-/// What a stretch of time cost, CPU seconds.
+/// CPU seconds over a stretch of time.
 #[derive(Clone, Copy)]
 struct Cost {
     service: f64,
@@ -210,17 +210,17 @@ fn figures(world: &World) -> Result<Vec<String>> {
 
 fn with_agents(world: &World, infra_env: &str, agents: &Agents) -> Result<Vec<String>> {
     let began = Instant::now();
-    let (told, cost) = world.cost(|| {
-        let told = world.fleet(infra_env, "1");
+    let (run, cost) = world.cost(|| {
+        let run = world.fleet(infra_env, "1");
         agents.await_inventories(HOSTS);
         // Until here, and what else is written of them.
         agents.await_calm();
-        told
+        run
     });
     ensure!(
-        told.count("/inventories/taken") == u64::from(HOSTS),
+        run.count("/inventories/taken") == u64::from(HOSTS),
         "not all hosts are known: {}",
-        told.text()
+        run.text()
     );
     let (last, writes) = agents.figures();
     let seconds = (last - began).as_secs_f64();
@@ -318,7 +318,7 @@ fn tables(world: &World, at_a_time: usize) -> Result<f64> {
     Ok(percentile(&times, 50))
 }
 
-/// What a watch of the Agents has shown.
+/// State collected from a watch of the Agents.
 #[derive(Clone, Default)]
 struct Agents(Arc<Mutex<Seen>>);
 
@@ -383,7 +383,7 @@ struct Condition {
 
 impl Agents {
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().expect("nobody panics with the lock")
+        self.0.lock().expect("no thread panics with the lock")
     }
 
     /// Watches until the server ends it.
@@ -447,7 +447,7 @@ impl Agents {
 
     /// Waits until nothing has been written for a second.
     fn await_calm(&self) {
-        await_condition("the Agents to be left alone", LIMIT, || {
+        await_condition("writes of Agents to stop", LIMIT, || {
             let last = self.seen().last_event.map(|last| last.elapsed());
             if last.is_some_and(|last| last > Duration::from_secs(1)) {
                 Ok(())
@@ -457,7 +457,7 @@ impl Agents {
         });
     }
 
-    /// When the last Agent got its inventory, and how often each was written on average until now.
+    /// The time when the last Agent got its inventory, and the mean number of writes an Agent until now.
     fn figures(&self) -> (Instant, f64) {
         let seen = self.seen();
         #[expect(clippy::cast_precision_loss, reason = "far fewer events than 2^52")]
@@ -465,7 +465,7 @@ impl Agents {
         (seen.last_inventory.expect("there are inventories"), writes)
     }
 
-    /// Those that wait for approval.
+    /// Agents that wait for approval.
     fn names(&self) -> Vec<String> {
         let seen = self.seen();
         let waiting = seen.by_name.iter().filter(|(_, one)| one.is_waiting);

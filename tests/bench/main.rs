@@ -16,7 +16,7 @@ use clap::{Parser, ValueEnum};
 /// Measures a release build of `muster` (beside this program, or `MUSTER_BIN`) with the live image of `make image` (or `MUSTER_LIVE_IMAGE`).
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// What to measure; everything if nothing is named.
+    /// Subjects to measure; everything if nothing is named.
     subjects: Vec<Subject>,
 }
 

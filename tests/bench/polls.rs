@@ -18,7 +18,7 @@ const CONNECTIONS: usize = 8;
 const PACE_PER_SECOND: usize = 2000;
 const TIME: Duration = Duration::from_secs(5);
 
-/// What the hosts report: any inventory does.
+/// The inventory that hosts report; any does.
 const INVENTORY: &str = include_str!("../data/reference_machine/inventory-bios.json");
 
 /// Measures at the budget's pace, and without a pace.

@@ -61,7 +61,7 @@ pub struct Resident {
     pub last: f64,
 }
 
-/// What a process keeps in memory while `work` is done; measured a hundred times a second.
+/// Samples the memory of a process a hundred times a second while `work` runs.
 pub fn resident_while<T>(pid: u32, work: impl FnOnce() -> T) -> (Resident, T) {
     let done = Arc::new(AtomicBool::new(false));
     let watching: JoinHandle<Vec<f64>> = std::thread::spawn({

@@ -1,5 +1,5 @@
 //! Machines without hardware that live on their own: agents that register, poll, answer every step and report an
-//! installation, each in a thread, while somebody else (a client program) runs the show. Rules: docs/protocol/agent-protocol.md, docs/protocol/instructions.md#4.
+//! installation, each in a thread, while a client program drives the service. Rules: docs/protocol/agent-protocol.md, docs/protocol/instructions.md#4.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -66,7 +66,7 @@ impl Drop for Agents {
             let end = thread.join();
             assert!(
                 end.is_ok() || std::thread::panicking(),
-                "an agent could not go on; its words are above"
+                "an agent failed; its messages are above"
             );
         }
     }
@@ -82,11 +82,11 @@ struct Machine {
 /// The switch was thrown.
 struct Off;
 
-/// What a machine does next.
+/// Next action of a machine.
 enum Next {
     /// Poll again.
     Poll,
-    /// Register again: the service said exit.
+    /// Register again: after an answer with exit.
     Register,
     /// Nothing more: the installed system runs.
     Installed,
@@ -176,7 +176,7 @@ impl Machine {
         next
     }
 
-    /// What comes of a step on a machine where all is well; `None`: this step's output is not read.
+    /// Output of a step on a healthy machine; `None`: this step's output is not read.
     fn output(&self, step: &str, args: &Value) -> Option<Value> {
         let argument = |n: usize| args[n].as_str().unwrap_or_default();
         let structured = || -> Value {
@@ -239,11 +239,11 @@ impl Machine {
             | "logs-gather"
             | "reboot-for-reclaim"
             | "download-boot-artifacts" => return None,
-            other => panic!("nobody taught this agent the step {other:?} (arguments {args})"),
+            other => panic!("this agent does not know the step {other:?} (arguments {args})"),
         })
     }
 
-    /// Reports an installation without trouble, up to the reboot into the installed system.
+    /// Reports an installation without failures, up to the reboot into the installed system.
     fn install(&self, host: &str) {
         for stage in STAGES {
             let report = json!({"current_stage": stage, "progress_info": ""});
@@ -263,7 +263,7 @@ impl Machine {
         )
     }
 
-    /// Until somebody wants the installed machine back and boots the image again: true. False: the host is deleted.
+    /// Until the test reclaims the installed machine and boots the image again: true. False: the host is deleted.
     fn await_reset(&self, host: &str) -> Result<bool, Off> {
         loop {
             let found = self.client.get(host);

@@ -1,4 +1,4 @@
-//! Who may call what, for every operation that the service describes. Rules: docs/protocol/rest-behaviour.md#2, issue 3 item 5.
+//! Every operation that the service describes is refused to those who may not call it. Rules: docs/protocol/rest-behaviour.md#2.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,11 +47,11 @@ struct Operation {
     open_to: OpenTo,
     query: &'static str,
     body: Option<Value>,
-    /// Who may call it may also be answered so.
+    /// Further statuses for an authorised caller.
     refusal: Option<u16>,
 }
 
-/// Operations about new clusters, which are refused whoever asks.
+/// Operations about new clusters, which are refused to every caller.
 const DAY1: [(&str, OpenTo, u16); 30] = [
     ("v2RegisterCluster", OPERATOR_ONLY, 409),
     ("v2RegisterDisconnectedCluster", OPERATOR_ONLY, 409),
@@ -125,7 +125,7 @@ fn operations() -> Vec<Operation> {
             AGENT,
             "",
             Some(
-                json!({"name": "told", "severity": "info", "message": "hello", "infra_env_id": "{ie}",
+                json!({"name": "greeting", "severity": "info", "message": "hello", "infra_env_id": "{ie}",
                 "event_time": "2026-11-21T18:00:00.000Z"}),
             ),
         ),
@@ -209,7 +209,7 @@ fn operations() -> Vec<Operation> {
             Some(json!({"args": []})),
         ),
         refusable("v2ResetHostValidation", OPERATOR_ONLY, 409, None),
-        // The host of the pool is bound by the first of them, and on its way for the others.
+        // The host of the InfraEnv is bound by the first of them, and on its way for the others.
         refusable("BindHost", OPERATOR_ONLY, 409, Some(json!({"cluster_id": "{c}"}))),
         refusable("UnbindHost", OPERATOR_ONLY, 409, None),
         refusable("v2InstallHost", OPERATOR_ONLY, 409, None),
@@ -225,7 +225,7 @@ fn operations() -> Vec<Operation> {
     list
 }
 
-/// Paths that nobody needs a token for, because firmware, probes and people without one must reach them.
+/// Paths that need no token, because firmware, probes and users without one must reach them.
 const OPEN_PATHS: [&str; 5] = [
     "/health",
     "/ready",
@@ -256,7 +256,7 @@ fn described(client: &HttpClient) -> BTreeMap<String, (String, String)> {
     found
 }
 
-/// Where a token is put.
+/// Carrier of a token.
 #[derive(Debug, Clone, Copy)]
 enum Carrier {
     Raw,
@@ -342,8 +342,8 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
         cluster: RefCell::default(),
     };
     let service = &world.service;
-    let nobody = service.http();
-    let described = described(&nobody);
+    let anonymous = service.http();
+    let described = described(&anonymous);
     let listed: BTreeSet<String> = operations()
         .iter()
         .map(|operation| operation.id.to_owned())
@@ -354,7 +354,7 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
         "the list above and the service's description differ"
     );
     for path in OPEN_PATHS {
-        nobody.request("GET", path, None).expect(200);
+        anonymous.request("GET", path, None).expect(200);
     }
 
     let (_, foreign) = world.target();
@@ -413,10 +413,10 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
                     "{id} with {token:?} as {carrier:?}: {}",
                     refused.text()
                 );
-                let words = refused.error_message();
+                let message = refused.error_message();
                 assert!(
-                    token.len() < 20 || !words.contains(token),
-                    "{id} repeats the token: {words}"
+                    token.len() < 20 || !message.contains(token),
+                    "{id} repeats the token: {message}"
                 );
             }
             let refused = ask(&infra_env, Some((carrier, &foreign)));
@@ -487,7 +487,7 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
 }
 
 impl World {
-    /// What the next call of that operation finds: an InfraEnv to be deleted must have no hosts.
+    /// Prepares the next call of an operation: an InfraEnv to be deleted must have no hosts.
     fn fresh(&self, operation: &str) -> (String, String) {
         if operation != "DeregisterInfraEnv" {
             return self.target();
@@ -536,16 +536,16 @@ fn a_token_dies_with_its_infra_env(database: Database) {
     ] {
         signed.get(&format!("/events{query}")).expect(404).error_message();
     }
-    // The machine of the other InfraEnv, registered here as well, tells nothing of its life there.
+    // The machine of the other InfraEnv, registered here as well, shows nothing of its life there.
     known_host(&agent, &path, 2);
-    let told = signed
+    let events = signed
         .get(&format!("/events?host_ids={}", host_id(2)))
         .expect(200)
         .json();
-    let told = told.as_array().expect("a list of events");
+    let events = events.as_array().expect("a list of events");
     assert!(
-        !told.is_empty() && told.iter().all(|event| event["infra_env_id"] == id),
-        "{told:?}"
+        !events.is_empty() && events.iter().all(|event| event["infra_env_id"] == id),
+        "{events:?}"
     );
     operator
         .delete(&format!("{path}/hosts/{}", host_id(2)))
@@ -557,11 +557,11 @@ fn a_token_dies_with_its_infra_env(database: Database) {
 
     operator.delete(&host).expect(204);
     operator.delete(&path).expect(204);
-    let words = agent
+    let message = agent
         .get(&format!("{host}/instructions"))
         .expect(401)
         .error_message();
-    assert!(words.contains("no longer exists"), "{words}");
+    assert!(message.contains("no longer exists"), "{message}");
     signed.get(&path).expect(401);
     service
         .http()

@@ -3,11 +3,11 @@
 use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
 use muster_tests::service::Settings;
 
-use crate::pool::{MACS, Pool, known_machine};
+use crate::discovery::{MACS, Discovery, known_machine};
 
 fn boot_by_ipxe(name: &str, firmware: Firmware, card: &str, settings: Settings) {
-    let pool = Pool::on(settings);
-    let script = pool.client().ipxe_script_url(pool.infra_env.id).unwrap();
+    let discovery = Discovery::on(settings);
+    let script = discovery.client().ipxe_script_url(discovery.infra_env.id).unwrap();
     // The BOOTP field that carries the URL has 128 bytes, the last of them zero.
     assert!(script.len() < 128, "{script} does not fit");
     let network = UserNet::new(2).hostname(name).boot_file(&script);
@@ -15,7 +15,7 @@ fn boot_by_ipxe(name: &str, firmware: Firmware, card: &str, settings: Settings) 
         .firmware(firmware)
         .boot(Medium::Network)
         .nic(Nic::user(card, MACS[0], network));
-    pool.discover_machine(machine, name, firmware);
+    discovery.discover_machine(machine, name, firmware);
 }
 
 #[test]

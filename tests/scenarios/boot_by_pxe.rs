@@ -4,12 +4,12 @@ use muster_tests::qemu::{Firmware, Medium, Nic};
 use muster_tests::segment::{ADDRESS, Offer, in_segment};
 use muster_tests::service::Settings;
 
-use crate::pool::{MACS, Pool, known_machine};
+use crate::discovery::{MACS, Discovery, known_machine};
 
 fn boot_by_pxe(name: &str, offer: impl FnOnce(String) -> Offer + Send) {
     in_segment(|segment| {
-        let pool = Pool::on(Settings::on_address(ADDRESS));
-        let script = pool.client().ipxe_script_url(pool.infra_env.id).unwrap();
+        let discovery = Discovery::on(Settings::on_address(ADDRESS));
+        let script = discovery.client().ipxe_script_url(discovery.infra_env.id).unwrap();
         segment.name_host(MACS[0], name);
         segment.serve(&offer(script));
         let nic = Nic::tap("virtio-net-pci", MACS[0], &segment.tap());
@@ -17,7 +17,7 @@ fn boot_by_pxe(name: &str, offer: impl FnOnce(String) -> Offer + Send) {
             .firmware(Firmware::Ovmf)
             .boot(Medium::FirmwarePxe)
             .nic(nic);
-        pool.discover_machine(machine, name, Firmware::Ovmf);
+        discovery.discover_machine(machine, name, Firmware::Ovmf);
     });
 }
 

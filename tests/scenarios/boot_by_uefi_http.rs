@@ -4,14 +4,14 @@ use muster_tests::qemu::{Firmware, Medium, Nic};
 use muster_tests::segment::{ADDRESS, Offer, in_segment};
 use muster_tests::service::Settings;
 
-use crate::pool::{MACS, Pool, known_machine};
+use crate::discovery::{MACS, Discovery, known_machine};
 
 #[test]
 fn an_ovmf_machine_boots_the_iso_by_uefi_http_and_becomes_known() {
     in_segment(|segment| {
         let name = "http-ovmf";
-        let pool = Pool::on(Settings::on_address(ADDRESS));
-        let url = pool.client().image_url(pool.infra_env.id).unwrap();
+        let discovery = Discovery::on(Settings::on_address(ADDRESS));
+        let url = discovery.client().image_url(discovery.infra_env.id).unwrap();
         assert!(url.len() < 128, "{url} is not short");
         segment.name_host(MACS[0], name);
         segment.serve(&Offer::HttpBoot { url });
@@ -20,6 +20,6 @@ fn an_ovmf_machine_boots_the_iso_by_uefi_http_and_becomes_known() {
             .firmware(Firmware::Ovmf)
             .boot(Medium::FirmwareHttp)
             .nic(nic);
-        pool.discover_machine(machine, name, Firmware::Ovmf);
+        discovery.discover_machine(machine, name, Firmware::Ovmf);
     });
 }

@@ -4,17 +4,17 @@ use muster_tests::postgres::Postgres;
 use muster_tests::qemu::{Firmware, Medium};
 use muster_tests::service::Settings;
 
-use crate::pool::Pool;
+use crate::discovery::Discovery;
 
 #[test]
 fn a_seabios_machine_boots_the_iso_from_usb_stick_and_becomes_known_in_postgresql() {
     let postgres = Postgres::shared();
-    let pool = Pool::on(Settings::for_user_networks().database(&postgres.create_database()));
-    pool.discover("usb-seabios", Firmware::SeaBios, Medium::UsbStick(pool.iso()));
+    let discovery = Discovery::on(Settings::for_user_networks().database(&postgres.create_database()));
+    discovery.discover("usb-seabios", Firmware::SeaBios, Medium::UsbStick(discovery.iso()));
 }
 
 #[test]
 fn an_ovmf_machine_boots_the_iso_from_usb_stick_and_becomes_known() {
-    let pool = Pool::on(Settings::for_user_networks());
-    pool.discover("usb-ovmf", Firmware::Ovmf, Medium::UsbStick(pool.iso()));
+    let discovery = Discovery::on(Settings::for_user_networks());
+    discovery.discover("usb-ovmf", Firmware::Ovmf, Medium::UsbStick(discovery.iso()));
 }

@@ -1,4 +1,4 @@
-//! The clients that people use, as PyPI has them, against a service with the live image and machines that answer:
+//! Published clients, as PyPI has them, against a service with the live image and machines that answer:
 //! from an InfraEnv to a worker of an imported cluster and back. What they ask: docs/protocol/rest-behaviour.md#8.
 
 use std::fs;
@@ -12,7 +12,7 @@ use muster_tests::rest::PULL_SECRET;
 use crate::agents::Agents;
 use crate::database::{Database, Served};
 
-/// How long a walk may take. `aicli wait` looks every five seconds.
+/// Time limit of a walk. `aicli wait` polls every five seconds.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// A public key that no private key belongs to.
@@ -26,14 +26,14 @@ fn aicli_discovers_binds_installs_and_gives_back_hosts() {
     follow("by_aicli.py", &service, Some(&token));
 }
 
-/// A program that uses the Python SDK, against a service that asks nobody.
+/// A program that uses the Python SDK, against a service without authentication.
 #[test]
 fn the_python_sdk_discovers_binds_installs_and_gives_back_hosts() {
     let service = Database::Sqlite.serve_with(|settings| settings.live_image(&live_image()));
     follow("by_sdk.py", &service, None);
 }
 
-/// Runs a script of `tests/clients` as somebody with a pull secret and an SSH key at home, while machines 1 and 2 boot the
+/// Runs a script of `tests/clients` as a user with a pull secret and an SSH key at home, while machines 1 and 2 boot the
 /// image of the InfraEnv `lab` and machine 3 that of `lab-day2_infra-env`.
 fn follow(script: &str, service: &Served, token: Option<&str>) {
     let home = tempfile::tempdir().unwrap();

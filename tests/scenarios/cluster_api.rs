@@ -15,11 +15,11 @@ use muster_tests::http::HttpClient;
 on_each_database!(
     a_cluster_is_imported_described_and_forgotten,
     bad_settings_of_clusters_are_refused_by_name,
-    a_host_is_bound_judged_installed_and_let_go_again,
-    refused_actions_name_the_state_and_are_told,
+    a_host_is_bound_validated_installed_and_unbound,
+    refused_actions_name_the_state_and_are_reported,
     an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone,
-    hosts_of_a_cluster_are_judged_anew_when_another_takes_their_name,
-    deleting_a_cluster_lets_hosts_of_the_pool_go_and_waits_for_installations,
+    hosts_of_a_cluster_are_validated_again_when_another_takes_their_name,
+    deleting_a_cluster_unbinds_hosts_and_waits_for_installations,
     what_only_a_new_cluster_needs_is_refused_with_what_to_do_instead,
     a_second_machine_of_one_id_is_kept_beside_the_first,
 );
@@ -58,12 +58,12 @@ fn known_in(client: &HttpClient, infra_env: &str, n: u64, cluster: &str) -> Stri
         (&json!("binding"), &json!(cluster))
     );
     register(client, infra_env, n);
-    tell(client, &host, n);
+    report(client, &host, n);
     host
 }
 
-/// What an agent in a cluster tells, so that the host is known.
-fn tell(client: &HttpClient, host: &str, n: u64) {
+/// Reports of an agent in a cluster that make its host known.
+fn report(client: &HttpClient, host: &str, n: u64) {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap()
@@ -188,8 +188,8 @@ fn a_cluster_is_imported_described_and_forgotten(database: Database) {
         .get(&format!("/clusters?openshift_cluster_id={}", host_id(1)))
         .expect(200);
     assert_eq!(foreign.json(), json!([]));
-    let told = client.get(&format!("/events?cluster_id={id}")).expect(200).json();
-    let names: Vec<&str> = told
+    let events = client.get(&format!("/events?cluster_id={id}")).expect(200).json();
+    let names: Vec<&str> = events
         .as_array()
         .unwrap()
         .iter()
@@ -218,8 +218,8 @@ fn bad_settings_of_clusters_are_refused_by_name(database: Database) {
     ] {
         let mut body = good.clone();
         body[field] = value;
-        let words = client.post("/clusters/import", &body).expect(400).error_message();
-        assert!(words.contains(field), "{field}: {words}");
+        let message = client.post("/clusters/import", &body).expect(400).error_message();
+        assert!(message.contains(field), "{field}: {message}");
     }
     let path = format!("/clusters/{}", import(&client, "day2"));
     let before = client.get(&path).json();
@@ -236,21 +236,21 @@ fn bad_settings_of_clusters_are_refused_by_name(database: Database) {
         ("platform", json!({"type": "moon"})),
         ("colour", json!("red")),
     ] {
-        let words = client
+        let message = client
             .patch(&path, &json!({ field: value }))
             .expect(400)
             .error_message();
-        assert!(words.contains(field), "{field}: {words}");
+        assert!(message.contains(field), "{field}: {message}");
     }
     assert_eq!(client.get(&path).json(), before);
 }
 
-fn a_host_is_bound_judged_installed_and_let_go_again(database: Database) {
+fn a_host_is_bound_validated_installed_and_unbound(database: Database) {
     let service = database.serve_with(|settings| settings.live_image(&live_image()));
     let client = service.http();
-    let pool = infra_env(&client);
+    let infra_env = infra_env(&client);
     let cluster = import(&client, "day2");
-    let host = known_in(&client, &pool, 1, &cluster);
+    let host = known_in(&client, &infra_env, 1, &cluster);
     let seen = wait(&client, &host, "known", |host| host["status"] == "known");
     assert_eq!(seen["kind"], "AddToExistingClusterHost");
     let listed = client
@@ -287,12 +287,12 @@ fn a_host_is_bound_judged_installed_and_let_go_again(database: Database) {
     client
         .put(&format!("{host}/progress"), &json!({"current_stage": "Dancing"}))
         .expect(400);
-    // Its firmware that asks for the boot script is sent on to its disk; a machine that nobody knows gets one.
+    // Its firmware that asks for the boot script is sent on to its disk; an unknown machine gets one.
     let made_of: Value = serde_json::from_str(seen["inventory"].as_str().unwrap()).unwrap();
     let mac = made_of["interfaces"][0]["mac_address"].as_str().unwrap();
-    let script = |mac: &str| client.get(&format!("{pool}/downloads/files?file_name=ipxe-script&mac={mac}"));
-    let words = script(mac).expect(404).error_message();
-    assert!(words.contains("boots from its disk"), "{words}");
+    let script = |mac: &str| client.get(&format!("{infra_env}/downloads/files?file_name=ipxe-script&mac={mac}"));
+    let message = script(mac).expect(404).error_message();
+    assert!(message.contains("boots from its disk"), "{message}");
     script("02:00:00:00:99:99").expect(200);
 
     let free = client
@@ -308,55 +308,55 @@ fn a_host_is_bound_judged_installed_and_let_go_again(database: Database) {
             .json(),
         json!([])
     );
-    register(&client, &pool, 1);
+    register(&client, &infra_env, 1);
     assert_eq!(client.get(&host).json()["status"], "discovering-unbound");
 }
 
-fn refused_actions_name_the_state_and_are_told(database: Database) {
+fn refused_actions_name_the_state_and_are_reported(database: Database) {
     let service = database.serve();
     let client = service.http();
-    let pool = infra_env(&client);
+    let infra_env = infra_env(&client);
     let cluster = import(&client, "day2");
-    let host = register(&client, &pool, 1);
+    let host = register(&client, &infra_env, 1);
     let bind = json!({"cluster_id": cluster});
     let act = |action: &str, body: &Value| client.post(&format!("{host}/actions/{action}"), body);
-    let words = act("bind", &bind).expect(409).error_message();
-    assert!(words.contains("discovering-unbound"), "{words}");
+    let message = act("bind", &bind).expect(409).error_message();
+    assert!(message.contains("discovering-unbound"), "{message}");
     for action in ["unbind", "install", "reset"] {
-        let words = act(action, &json!({})).expect(409).error_message();
-        assert!(words.contains("discovering-unbound"), "{action}: {words}");
+        let message = act(action, &json!({})).expect(409).error_message();
+        assert!(message.contains("discovering-unbound"), "{action}: {message}");
     }
     client
-        .post(&format!("{pool}/hosts/{}/actions/bind", host_id(9)), &bind)
+        .post(&format!("{infra_env}/hosts/{}/actions/bind", host_id(9)), &bind)
         .expect(404);
-    let known = known_host(&client, &pool, 2);
+    let known = known_host(&client, &infra_env, 2);
     let nowhere = json!({"cluster_id": host_id(9)});
     client
         .post(&format!("{known}/actions/bind"), &nowhere)
         .expect(400)
         .error_message();
     client.post(&format!("{known}/actions/bind"), &bind).expect(200);
-    let words = client
+    let message = client
         .post(&format!("{known}/actions/bind"), &bind)
         .expect(409)
         .error_message();
-    assert!(words.contains("binding"), "{words}");
+    assert!(message.contains("binding"), "{message}");
     client
         .put(
             &format!("{host}/progress"),
             &json!({"current_stage": "Installing"}),
         )
         .expect(400);
-    let told = client
+    let events = client
         .get(&format!("/events?host_id={}", host_id(1)))
         .expect(200)
         .json();
     assert!(
-        told.as_array()
+        events.as_array()
             .unwrap()
             .iter()
             .any(|event| event["name"] == "host_bind_failed"),
-        "{told}"
+        "{events}"
     );
 }
 
@@ -370,7 +370,7 @@ fn an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone(datab
         .expect(404)
         .error_message();
     let made = client.post("/infra-envs", &body(&cluster)).expect(201).json();
-    let pool = format!("/infra-envs/{}", made["id"].as_str().unwrap());
+    let infra_env = format!("/infra-envs/{}", made["id"].as_str().unwrap());
     let other = infra_env(&client);
     let listed = client
         .get(&format!("/infra-envs?cluster_id={cluster}"))
@@ -380,7 +380,7 @@ fn an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone(datab
         (listed.as_array().unwrap().len(), &listed[0]["id"]),
         (1, &made["id"])
     );
-    let host = register(&client, &pool, 1);
+    let host = register(&client, &infra_env, 1);
     let seen = client.get(&host).expect(200).json();
     assert_eq!(
         (
@@ -396,11 +396,11 @@ fn an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone(datab
             &json!("worker")
         )
     );
-    let words = client
+    let message = client
         .post(&format!("{host}/actions/unbind"), &json!({}))
         .expect(409)
         .error_message();
-    assert!(words.contains("InfraEnv"), "{words}");
+    assert!(message.contains("InfraEnv"), "{message}");
     let bound = known_in(&client, &other, 2, &cluster);
 
     client.delete(&format!("/clusters/{cluster}")).expect(204);
@@ -410,27 +410,27 @@ fn an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone(datab
     assert!(free.get("cluster_id").is_none());
     // Agents stop for ever at 409, which is right where nothing can come of it.
     let body = json!({"host_id": host_id(3)});
-    let words = client
-        .post(&format!("{pool}/hosts"), &body)
+    let message = client
+        .post(&format!("{infra_env}/hosts"), &body)
         .expect(409)
         .error_message();
-    assert!(words.contains("cluster"), "{words}");
+    assert!(message.contains("cluster"), "{message}");
 }
 
-fn hosts_of_a_cluster_are_judged_anew_when_another_takes_their_name(database: Database) {
+fn hosts_of_a_cluster_are_validated_again_when_another_takes_their_name(database: Database) {
     let service = database.serve();
     let client = service.http();
-    let pool = infra_env(&client);
+    let infra_env = infra_env(&client);
     let cluster = import(&client, "day2");
-    let one = known_in(&client, &pool, 1, &cluster);
-    let two = known_in(&client, &pool, 2, &cluster);
+    let one = known_in(&client, &infra_env, 1, &cluster);
+    let two = known_in(&client, &infra_env, 2, &cluster);
     for host in [&one, &two] {
         wait(&client, host, "known", |host| host["status"] == "known");
     }
     let name = json!({"host_name": "twin"});
     client.patch(&one, &name).expect(201);
     client.patch(&two, &name).expect(201);
-    let seen = wait(&client, &one, "judged anew", |host| {
+    let seen = wait(&client, &one, "validated again", |host| {
         host["status"] == "insufficient"
     });
     let checks = seen["validations_info"].as_str().unwrap();
@@ -439,28 +439,28 @@ fn hosts_of_a_cluster_are_judged_anew_when_another_takes_their_name(database: Da
     wait(&client, &one, "known again", |host| host["status"] == "known");
 }
 
-fn deleting_a_cluster_lets_hosts_of_the_pool_go_and_waits_for_installations(database: Database) {
+fn deleting_a_cluster_unbinds_hosts_and_waits_for_installations(database: Database) {
     let service = database.serve();
     let client = service.http();
-    let pool = infra_env(&client);
+    let infra_env = infra_env(&client);
     let cluster = import(&client, "day2");
-    let on_its_way = known_host(&client, &pool, 1);
+    let on_its_way = known_host(&client, &infra_env, 1);
     client
         .post(
             &format!("{on_its_way}/actions/bind"),
             &json!({"cluster_id": cluster}),
         )
         .expect(200);
-    let host = known_in(&client, &pool, 2, &cluster);
+    let host = known_in(&client, &infra_env, 2, &cluster);
     wait(&client, &host, "known", |host| host["status"] == "known");
     client
         .post(&format!("{host}/actions/install"), &json!({}))
         .expect(202);
-    let words = client
+    let message = client
         .delete(&format!("/clusters/{cluster}"))
         .expect(409)
         .error_message();
-    assert!(words.contains("being installed"), "{words}");
+    assert!(message.contains("being installed"), "{message}");
     client.get(&format!("/clusters/{cluster}")).expect(200);
     client
         .post(&format!("{host}/actions/reset"), &json!({}))
@@ -471,7 +471,7 @@ fn deleting_a_cluster_lets_hosts_of_the_pool_go_and_waits_for_installations(data
         client.get(&host).json()["status"],
         "unbinding-pending-user-action"
     );
-    register(&client, &pool, 1);
+    register(&client, &infra_env, 1);
     assert_eq!(client.get(&on_its_way).json()["status"], "discovering-unbound");
 }
 
@@ -515,8 +515,8 @@ fn what_only_a_new_cluster_needs_is_refused_with_what_to_do_instead(database: Da
     ] {
         let body: Option<&[u8]> = (method != "GET").then_some(b"{}");
         let answer = client.request(method, &format!("{}{path}", muster_api::BASE_PATH), body);
-        let words = answer.expect(status).error_message();
-        assert!(words.contains(hint), "{method} {path}: {words}");
+        let message = answer.expect(status).error_message();
+        assert!(message.contains(hint), "{method} {path}: {message}");
     }
     let config = client.get("/clusters/default-config").expect(200).json();
     assert_eq!(config["cluster_network_cidr"], "10.128.0.0/14");
@@ -531,16 +531,16 @@ fn what_only_a_new_cluster_needs_is_refused_with_what_to_do_instead(database: Da
 fn a_second_machine_of_one_id_is_kept_beside_the_first(database: Database) {
     let service = database.serve();
     let client = service.http();
-    let pool = infra_env(&client);
+    let infra_env = infra_env(&client);
     let speaks = |mac: &str| {
         let fingerprint = json!({"board_serial": "To be filled", "macs": [mac]});
         let client = client.with("x-muster-fingerprint", &fingerprint.to_string());
         let body = json!({"host_id": host_id(1), "discovery_agent_version": "muster-agent/0.1.0"});
-        let told = client.post(&format!("{pool}/hosts"), &body).expect(201).json();
-        let runner = told["next_step_runner_command"]["args"][0].as_str().unwrap();
+        let registered = client.post(&format!("{infra_env}/hosts"), &body).expect(201).json();
+        let runner = registered["next_step_runner_command"]["args"][0].as_str().unwrap();
         let runner: Value = serde_json::from_str(runner).unwrap();
-        assert_eq!(runner["host_id"], told["id"], "both tell the same id");
-        told["id"].as_str().unwrap().to_owned()
+        assert_eq!(runner["host_id"], registered["id"], "both have the same id");
+        registered["id"].as_str().unwrap().to_owned()
     };
     let first = speaks("52:54:00:00:00:01");
     assert_eq!(first, host_id(1));
@@ -548,19 +548,19 @@ fn a_second_machine_of_one_id_is_kept_beside_the_first(database: Database) {
     assert_ne!(second, first);
     assert_eq!(speaks("52:54:00:00:00:01"), first, "the first keeps its id");
     assert_eq!(speaks("52:54:00:00:00:02"), second, "and the second its own");
-    let listed = client.get(&format!("{pool}/hosts")).expect(200).json();
+    let listed = client.get(&format!("{infra_env}/hosts")).expect(200).json();
     assert_eq!(listed.as_array().unwrap().len(), 2);
     for (id, other) in [(&first, &second), (&second, &first)] {
-        let host = client.get(&format!("{pool}/hosts/{id}")).expect(200).text();
+        let host = client.get(&format!("{infra_env}/hosts/{id}")).expect(200).text();
         assert!(
             host.contains("duplicate-host-id") && host.contains(other.as_str()),
             "{host}"
         );
     }
-    let path = format!("{pool}/hosts/{first}/actions/settle-identity");
+    let path = format!("{infra_env}/hosts/{first}/actions/settle-identity");
     let settled = client.post(&path, &json!({})).expect(200).text();
     assert!(!settled.contains("duplicate-host-id"), "{settled}");
     speaks("52:54:00:00:00:02");
-    let host = client.get(&format!("{pool}/hosts/{first}")).expect(200).text();
+    let host = client.get(&format!("{infra_env}/hosts/{first}")).expect(200).text();
     assert!(!host.contains("duplicate-host-id"), "settled is settled: {host}");
 }

@@ -112,9 +112,9 @@ fn logs_go_up_and_come_down_whole(database: Database) {
     }
     assert_eq!(names.len(), 1, "{names:?}");
 
-    let told = operator.get(&host).expect(200).json();
-    assert_eq!(told["logs_info"], "collecting");
-    assert_ne!(told["logs_collected_at"], "0001-01-01T00:00:00.000Z");
+    let shown = operator.get(&host).expect(200).json();
+    assert_eq!(shown["logs_info"], "collecting");
+    assert_ne!(shown["logs_collected_at"], "0001-01-01T00:00:00.000Z");
     let events = operator
         .get(&format!("/events?host_ids={}", host_id(1)))
         .expect(200)
@@ -137,7 +137,7 @@ fn uploads_that_are_not_as_described_leave_nothing_behind(database: Database) {
     send(&upload, b"no form").expect(400).error_message();
     let cut = form("upfile", &[7; 700_000]);
     send(&upload, &cut[..600_000]).expect(400).error_message();
-    // A host that is not in that cluster, or of another pool.
+    // A host that is not in that cluster, or of another InfraEnv.
     send(&upload.replace(&host_id(1), &host_id(3)), &form("upfile", b"x"))
         .expect(404)
         .error_message();

@@ -17,7 +17,7 @@ use muster_tests::http::HttpClient;
 
 on_each_database!(
     infra_envs_and_hosts_are_shown_and_made_by_commands,
-    mistakes_are_told_with_what_to_do
+    mistakes_are_reported_with_what_to_do
 );
 
 /// Runs `muster` with nothing of our environment that it would read.
@@ -41,20 +41,20 @@ fn succeeds(arguments: &[&str], token: Option<&str>) -> String {
 }
 
 #[track_caller]
-fn fails(arguments: &[&str], token: Option<&str>, words: &[&str]) {
+fn fails(arguments: &[&str], token: Option<&str>, texts: &[&str]) {
     let output = muster(arguments, token);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success(), "{arguments:?} succeeds");
     assert!(
         output.stdout.is_empty(),
         "{arguments:?}: errors belong on standard error"
     );
-    for word in words {
-        assert!(said.contains(word), "{arguments:?} does not say {word:?}: {said}");
+    for word in texts {
+        assert!(printed.contains(word), "{arguments:?} does not say {word:?}: {printed}");
     }
     assert!(
-        !said.contains("panicked") && !said.contains("RUST_BACKTRACE"),
-        "{said}"
+        !printed.contains("panicked") && !printed.contains("RUST_BACKTRACE"),
+        "{printed}"
     );
 }
 
@@ -92,17 +92,17 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
         "--openshift-version",
         "4.20",
     ];
-    let said = succeeds(&create, token);
+    let printed = succeeds(&create, token);
     let value = |name: &str| {
-        said.lines()
+        printed.lines()
             .find_map(|line| line.strip_prefix(name))
             .map(|rest| rest.trim().to_owned())
-            .unwrap_or_else(|| panic!("{said}"))
+            .unwrap_or_else(|| panic!("{printed}"))
     };
     let (id, iso, script) = (value("infra-env"), value("iso"), value("ipxe"));
     assert!(
         iso.ends_with("/discovery.iso") && script.ends_with("/boot.ipxe"),
-        "{said}"
+        "{printed}"
     );
     let made = service
         .http()
@@ -172,13 +172,13 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
     fails(&["infra-env", "delete", "--url", &url, &id], token, &["404", &id]);
 }
 
-fn mistakes_are_told_with_what_to_do(database: Database) {
+fn mistakes_are_reported_with_what_to_do(database: Database) {
     let service = database.serve_with(Settings::auth_local);
     let url = format!("http://127.0.0.1:{}", service.port());
     let token = service.token(None);
     let token = Some(token.as_str());
-    let nobody = ReservedPort::reserve();
-    let down = format!("http://127.0.0.1:{}", nobody.number());
+    let unused = ReservedPort::reserve();
+    let down = format!("http://127.0.0.1:{}", unused.number());
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
     let missing = missing.to_str().unwrap();
@@ -249,11 +249,11 @@ fn mistakes_are_told_with_what_to_do(database: Database) {
     );
     let wrong = "postgres://nobody:a-password@127.0.0.1:1/none?sslmode=nonsense";
     let output = muster(&["token", "--operator", "--database-url", wrong], None);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && !said.contains("a-password"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && !printed.contains("a-password"), "{printed}");
 
     let data_dir = folder.path().join("data").display().to_string();
-    let serve = |more: &[&str], words: &[&str]| {
+    let serve = |more: &[&str], texts: &[&str]| {
         let mut arguments = vec![
             "serve",
             "--data-dir",
@@ -266,7 +266,7 @@ fn mistakes_are_told_with_what_to_do(database: Database) {
             "127.0.0.1:0",
         ];
         arguments.extend(more);
-        fails(&arguments, None, words);
+        fails(&arguments, None, texts);
     };
     serve(&["--public-url", "ftp://x"], &["--public-url", "http://"]);
     serve(&["--database-url", "mysql://x/y"], &["sqlite://", "postgres://"]);
@@ -300,13 +300,13 @@ fn mistakes_are_told_with_what_to_do(database: Database) {
     );
 }
 
-/// Where a service that was started on port 0 listens.
+/// The port of a service that was started on port 0.
 fn port_in(line: &str) -> u16 {
     line.rsplit(':').next().unwrap().parse().unwrap()
 }
 
 #[test]
-fn beyond_loopback_a_service_asks_for_tokens_unless_told_otherwise() {
+fn beyond_loopback_a_service_asks_for_tokens_unless_configured_otherwise() {
     for (address, more, asks) in [
         ("0.0.0.0:0", &[][..], true),
         ("[::]:0", &[][..], true),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use muster_tests::http::HttpClient;
 
-/// Where a service keeps what it knows.
+/// A service's database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Database {
     Sqlite,
@@ -55,7 +55,7 @@ impl Database {
 }
 
 impl Served {
-    /// What a user of this service puts after `muster token` to name its database.
+    /// Arguments of `muster token` that name the service's database.
     pub fn token_arguments(&self) -> Vec<String> {
         match &self.url {
             Some(url) => vec!["--database-url".into(), url.clone()],

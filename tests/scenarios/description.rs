@@ -22,7 +22,7 @@ const SEED: &str = "20261121";
 
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// What every answer is compared with: no 5xx; status, media type, headers and body as described; `Allow` beside a 405;
+/// Checks of every answer: no 5xx; status, media type, headers and body as described; `Allow` beside a 405;
 /// what is deleted is gone, and what was made is there.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
     response_schema_conformance,unsupported_method,allow_header_conformance,use_after_free,ensure_resource_availability";
@@ -102,9 +102,9 @@ fn compare(service: &Served, token: Option<&str>) -> BTreeMap<String, Vec<u16>> 
     };
     let mut program = Program::start("schemathesis", &mut asking, &home.path().join("schemathesis.log"));
     let status = program.await_exit(LIMIT);
-    let said = program.transcript().text();
-    assert!(status.success(), "{said}\nschemathesis: {status}");
-    println!("{said}");
+    let printed = program.transcript().text();
+    assert!(status.success(), "{printed}\nschemathesis: {status}");
+    println!("{printed}");
     let seen = serde_json::from_slice(&fs::read(seen).unwrap()).unwrap();
     println!("{seen:?}");
     seen

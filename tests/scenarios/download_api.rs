@@ -116,7 +116,7 @@ fn decoded(url: &str) -> Value {
 fn signed_urls_open_what_they_name_and_nothing_else(database: Database) {
     let service = database.serve_with(|settings| settings.auth_local().live_image(&artifacts::live_image()));
     let client = operator(&service, true);
-    let nobody = service.http();
+    let anonymous = service.http();
     let (path, other) = (infra_env(&client), infra_env(&client));
     for (file, script_type) in [
         ("discovery.ign", ""),
@@ -128,19 +128,19 @@ fn signed_urls_open_what_they_name_and_nothing_else(database: Database) {
         let answer = client.get(&query).expect(200).json();
         assert_eq!(answer["expires_at"], "0001-01-01T00:00:00.000Z");
         let url = answer["url"].as_str().unwrap();
-        let signed = nobody.request("GET", &path_of(url), None).expect(200);
+        let signed = anonymous.request("GET", &path_of(url), None).expect(200);
         let direct = client
             .get(&format!("{}{script_type}", files(&path, file)))
             .expect(200);
         assert_eq!(signed.body, direct.body, "{query}");
-        nobody
+        anonymous
             .request("GET", &path_of(url).replace(&path, &other), None)
             .expect(404);
         let (bare, _) = path_of(url)
             .split_once('?')
             .map(|(a, b)| (a.to_owned(), b.to_owned()))
             .unwrap();
-        nobody
+        anonymous
             .request("GET", &format!("{bare}?file_name={file}"), None)
             .expect(401);
     }
@@ -161,7 +161,7 @@ fn signed_urls_open_what_they_name_and_nothing_else(database: Database) {
         .json();
     let iso = iso["url"].as_str().unwrap();
     let boot = service.boot_http();
-    for listener in [&boot, &nobody] {
+    for listener in [&boot, &anonymous] {
         let head = listener.request("HEAD", &path_of(iso), None).expect(200);
         let length: u64 = head.header("content-length").parse().unwrap();
         assert!(length > 1 << 20, "{length}");
@@ -171,14 +171,14 @@ fn signed_urls_open_what_they_name_and_nothing_else(database: Database) {
             .expect(206);
         assert_eq!(part.body.len(), 100);
     }
-    let script = nobody
+    let script = anonymous
         .request("GET", &path_of(iso).replace("discovery.iso", "boot.ipxe"), None)
         .expect(200)
         .text();
     assert!(script.starts_with("#!ipxe\n"), "{script}");
     let mistyped = path_of(iso).replace("/boot/", "/boot/x");
-    nobody.request("GET", &mistyped, None).expect(404).error_message();
-    nobody
+    anonymous.request("GET", &mistyped, None).expect(404).error_message();
+    anonymous
         .request("GET", "/byapikey/not.a.token/4.20/x86_64/full.iso", None)
         .expect(401)
         .error_message();
@@ -200,12 +200,12 @@ fn downloads_offer_bytes_only(database: Database) {
     }
     for accept in ["application/json", "text/html", "image/*"] {
         for download in [&file, &format!("{path}/downloads/minimal-initrd")] {
-            let words = client
+            let message = client
                 .with("Accept", accept)
                 .get(download)
                 .expect(400)
                 .error_message();
-            assert!(words.contains("application/octet-stream"), "{words}");
+            assert!(message.contains("application/octet-stream"), "{message}");
         }
     }
     let no_accept = format!("GET {BASE_PATH}{file} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -319,10 +319,10 @@ fn without_a_live_image_everything_else_works_and_says_what_to_do(database: Data
         client.request("GET", &path_of(iso["url"].as_str().unwrap()), None),
         client.get(&files(&path, "ipxe-script")),
     ] {
-        let words = answer.expect(503).error_message();
+        let message = answer.expect(503).error_message();
         assert!(
-            words.contains("image") && words.contains("muster-there-is-no-such-image.iso"),
-            "{words}"
+            message.contains("image") && message.contains("muster-there-is-no-such-image.iso"),
+            "{message}"
         );
     }
     assert_eq!(

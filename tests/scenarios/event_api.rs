@@ -152,8 +152,8 @@ fn events_are_filtered_paged_and_counted(database: Database) {
         ("limit=many", "limit"),
         ("limit=1&limit=2", "limit"),
     ] {
-        let words = client.get(&format!("/events?{bad}")).expect(400).error_message();
-        assert!(words.contains(named), "{bad}: {words}");
+        let message = client.get(&format!("/events?{bad}")).expect(400).error_message();
+        assert!(message.contains(named), "{bad}: {message}");
     }
 }
 
@@ -165,9 +165,9 @@ fn what_the_live_image_cannot_apply_is_an_event(database: Database) {
     let override_ = json!({"ignition_config_override": r#"{"ignition":{"version":"3.1.0"}}"#});
     client.patch(&infra_env, &override_).expect(201);
     let events = client.get(&format!("/events?infra_env_id={id}")).expect(200);
-    let said = list(&events);
+    let messages = list(&events);
     assert!(
-        said.iter()
+        messages.iter()
             .any(|event| event["message"].as_str().unwrap().contains("gnition")),
         "{}",
         events.text()

@@ -5,23 +5,23 @@ use muster_tests::qemu::{Disk, DiskBus, GIB, Machine, Medium, Nic, UserNet};
 use muster_tests::service::Settings;
 use serde_json::Value;
 
-use crate::pool::{MACS, Pool};
+use crate::discovery::{MACS, Discovery};
 
 #[test]
-fn a_small_machine_becomes_insufficient_and_is_told_every_lack() {
-    let pool = Pool::on(Settings::for_user_networks());
+fn a_small_machine_becomes_insufficient_and_gets_every_lack_as_a_finding() {
+    let discovery = Discovery::on(Settings::for_user_networks());
     // One CPU, 1 GiB, a disk of 2 GiB.
     let nic = Nic::user("virtio-net-pci", MACS[0], UserNet::new(2));
     let machine = Machine::new("small")
         .cpus("1")
         .memory_mib(1024)
-        .boot(Medium::Cd(pool.iso()));
+        .boot(Medium::Cd(discovery.iso()));
     let mut machine = machine
         .disk(Disk::new(DiskBus::Nvme, 2 * GIB, "SMALL"))
         .nic(nic)
         .start();
-    let host = pool.await_host(&mut machine, HostStatus::InsufficientUnbound);
-    pool.assert_status_moved(HostStatus::DiscoveringUnbound, HostStatus::InsufficientUnbound);
+    let host = discovery.await_host(&mut machine, HostStatus::InsufficientUnbound);
+    discovery.assert_status_moved(HostStatus::DiscoveringUnbound, HostStatus::InsufficientUnbound);
     let findings: Value = serde_json::from_str(&host.validations_info).unwrap();
     let failed = |id: &str| {
         let all = findings

@@ -1,4 +1,4 @@
-//! Many agents at once, some of which misbehave (`muster-fleet`): what the service makes of them, and that nobody else notices.
+//! Many agents at once, some of which misbehave (`muster-fleet`): the service contains them, and other hosts are not affected.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -15,7 +15,7 @@ use crate::database::{Database, infra_env, on_each_database};
 use muster_tests::http::HttpClient;
 
 on_each_database!(
-    each_fault_is_contained_and_nobody_else_notices,
+    each_fault_is_contained_and_affects_no_other_host,
     silent_hosts_are_lost_and_no_others,
     agents_learn_their_token_as_machines_do,
 );
@@ -59,7 +59,7 @@ fn good_agents_met_nothing_bad(run: &Run) {
     }
 }
 
-/// What a fault tried ended only in one of these ways.
+/// Asserts that the attempts of a fault had only these outcomes.
 #[track_caller]
 fn all_ended(run: &Run, fault: &str, allowed: &[&str]) {
     let met = run.met(fault);
@@ -72,7 +72,7 @@ fn all_ended(run: &Run, fault: &str, allowed: &[&str]) {
     }
 }
 
-fn each_fault_is_contained_and_nobody_else_notices(database: Database) {
+fn each_fault_is_contained_and_affects_no_other_host(database: Database) {
     let service = database.serve();
     let client = service.http();
     let infra_env = infra_env(&client);
@@ -148,17 +148,17 @@ fn each_fault_is_contained_and_nobody_else_notices(database: Database) {
     );
 
     let seen = hosts(&client, &infra_env);
-    // Two machines claim an id of another. They are either one record with it, or have been told ids of their own.
+    // Two machines claim an id of another. They are either one record with it, or were given ids of their own.
     assert!((48..=50).contains(&seen.len()), "{} hosts", seen.len());
     let states = by_status(&seen);
-    let judged = states.get("known-unbound").unwrap_or(&0) + states.get("insufficient-unbound").unwrap_or(&0);
-    assert!(judged >= seen.len() - 7, "{states:?}");
+    let validated = states.get("known-unbound").unwrap_or(&0) + states.get("insufficient-unbound").unwrap_or(&0);
+    assert!(validated >= seen.len() - 7, "{states:?}");
     assert!(states.get("known-unbound").unwrap_or(&0) >= &30, "{states:?}");
     for host in &seen {
         let text = host.to_string();
         assert!(
             !text.contains("\\u0000") && !text.contains("\\u001b") && !text.contains('\u{202e}'),
-            "harmful characters are told on: {text}"
+            "harmful characters are passed on: {text}"
         );
     }
     let other = crate::database::infra_env(&client);
@@ -191,11 +191,11 @@ fn silent_hosts_are_lost_and_no_others(database: Database) {
             fleet(&service, &[&arguments[..], &[id(&infra_env)]].concat())
         });
         let limit = Duration::from_secs(30);
-        await_condition("30 hosts to be judged", limit, || {
+        await_condition("30 hosts to be validated", limit, || {
             let states = by_status(&hosts(&client, &infra_env));
-            let judged =
+            let validated =
                 states.get("known-unbound").unwrap_or(&0) + states.get("insufficient-unbound").unwrap_or(&0);
-            if judged == 30 {
+            if validated == 30 {
                 Ok(())
             } else {
                 Err(format!("{states:?}"))
@@ -251,8 +251,8 @@ fn agents_learn_their_token_as_machines_do(database: Database) {
         .output()
         .unwrap();
     assert!(!refused.status.success());
-    let words = String::from_utf8_lossy(&refused.stderr);
-    assert!(words.contains("401") && words.contains("--token"), "{words}");
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(message.contains("401") && message.contains("--token"), "{message}");
 
     // With the token of another InfraEnv, its agents are turned away and do not try again.
     let own = format!("/infra-envs/{}", run.infra_env_id());

@@ -1,4 +1,4 @@
-//! The disk of the data dir is full: reading goes on, writing says what to do, and goes on by itself when there is space.
+//! The disk of the data dir is full: reading goes on, writing says what to do, and continues by itself when there is space.
 
 use std::fs;
 use std::io::Write;
@@ -47,7 +47,7 @@ impl Drop for SmallDisk {
 }
 
 #[test]
-fn a_full_disk_stops_writes_with_words_and_reads_go_on() {
+fn a_full_disk_stops_writes_with_a_message_and_reads_go_on() {
     let mut service = Database::Sqlite.serve();
     service.terminate();
     let disk = SmallDisk::over(&service.data_dir());
@@ -70,8 +70,8 @@ fn a_full_disk_stops_writes_with_words_and_reads_go_on() {
         Some(answer)
     });
     let refused = refused.expect("a full disk takes no 2,000 hosts").expect(503);
-    let words = refused.error_message();
-    assert!(words.contains("space") && words.contains("free"), "{words}");
+    let message = refused.error_message();
+    assert!(message.contains("space") && message.contains("free"), "{message}");
     assert!(!refused.header("retry-after").is_empty());
     let body = json!({"name": "one more", "pull_secret": PULL_SECRET});
     client.post("/infra-envs", &body).expect(503).error_message();
@@ -88,7 +88,7 @@ fn a_full_disk_stops_writes_with_words_and_reads_go_on() {
         .error_message();
     client.delete(&host).expect(503).error_message();
 
-    // Reading goes on, and polling.
+    // Reading continues, and polling.
     client.request("GET", "/health", None).expect(200);
     let seen = client.get(&host).expect(200).json();
     assert_eq!(
@@ -106,7 +106,7 @@ fn a_full_disk_stops_writes_with_words_and_reads_go_on() {
         .get(&format!("{infra_env}/downloads/files?file_name=discovery.ign"))
         .expect(200);
 
-    // With space it goes on by itself, and nothing that was answered is lost.
+    // With space it continues by itself, and nothing that was answered is lost.
     fs::remove_file(&others_file).unwrap();
     client.patch(&host, &json!({"host_name": "other"})).expect(201);
     known_host(&client, &infra_env, 3000);

@@ -1,4 +1,4 @@
-//! Hosts over REST: what agents tell and what users choose. Rules: docs/protocol/rest-behaviour.md#3 and §5.
+//! Hosts over REST: reports of agents and choices of users. Rules: docs/protocol/rest-behaviour.md#3 and §5.
 
 use serde_json::{Value, json};
 
@@ -73,10 +73,10 @@ fn a_machine_registers_reports_and_becomes_known(database: Database) {
     let known = client.get(&host).expect(200).json();
     assert_eq!(known["status"], "known-unbound", "{known}");
     assert_eq!(known["requested_hostname"], "host-1");
-    let told: Value = serde_json::from_str(known["inventory"].as_str().unwrap()).unwrap();
-    assert_eq!(told["system_vendor"]["serial_number"], "SN-1");
-    assert_eq!(told["disks"][0]["installation_eligibility"]["eligible"], true);
-    let small = &told["disks"][1]["installation_eligibility"];
+    let inventory: Value = serde_json::from_str(known["inventory"].as_str().unwrap()).unwrap();
+    assert_eq!(inventory["system_vendor"]["serial_number"], "SN-1");
+    assert_eq!(inventory["disks"][0]["installation_eligibility"]["eligible"], true);
+    let small = &inventory["disks"][1]["installation_eligibility"];
     assert!(small.get("eligible").is_none(), "false is left out: {small}");
     assert!(
         small["not_eligible_reasons"][0].as_str().unwrap().contains("GB"),
@@ -324,8 +324,8 @@ fn every_bad_choice_is_refused_by_name_and_none_of_it_is_taken(database: Databas
         let body = json!({"machine_config_pool_name": "other", field: value});
         let refused = client.patch(&host, &body);
         assert_eq!(refused.status, status, "{field} = {value}: {}", refused.text());
-        let words = refused.error_message();
-        assert!(words.contains(named), "{field} = {value}: {words}");
+        let message = refused.error_message();
+        assert!(message.contains(named), "{field} = {value}: {message}");
     }
     assert_eq!(client.get(&host).expect(200).json(), before);
     // Disks are unknown before the inventory.
@@ -363,8 +363,8 @@ fn replies_that_are_not_what_the_step_answers_are_refused(database: Database) {
             "exit_code",
         ),
     ] {
-        let words = client.post(&path, &body).expect(400).error_message();
-        assert!(words.contains(named), "{body}: {words}");
+        let message = client.post(&path, &body).expect(400).error_message();
+        assert!(message.contains(named), "{body}: {message}");
     }
     // A step that failed on the host is accepted and changes nothing.
     let failed = json!({"step_type": "inventory", "exit_code": 1, "output": "", "error": "no lshw"});

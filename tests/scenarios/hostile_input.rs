@@ -1,4 +1,4 @@
-//! What a broken or hostile machine may send: a clear refusal each time, and everybody else is served as before.
+//! Broken and hostile machines are refused clearly, and all others are served as before.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ on_each_database!(
     inventories_without_measure_are_refused_by_name,
     bodies_without_measure_are_refused,
     texts_come_out_harmless,
-    requests_that_are_no_requests_harm_nobody,
+    requests_that_are_no_requests_harm_no_other_client,
     replies_for_foreign_hosts_change_nothing,
 );
 
@@ -104,22 +104,22 @@ fn inventories_without_measure_are_refused_by_name(database: Database) {
     ] {
         let refused = world.post(&reply("inventory", &inventory));
         assert_eq!(refused.status, 400, "{what}: {}", refused.text());
-        let words = refused.error_message();
-        assert!(words.contains(named), "{what}: {words}");
+        let message = refused.error_message();
+        assert!(message.contains(named), "{what}: {message}");
         world.is_well();
     }
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let in_text =
         json!({"step_type": "inventory", "exit_code": 0, "output": format!("{{\"disks\":{deep}}}")});
-    let words = world.post(&in_text).expect(400).error_message();
-    assert!(words.contains("nesting"), "{words}");
+    let message = world.post(&in_text).expect(400).error_message();
+    assert!(message.contains("nesting"), "{message}");
     let path = format!("{BASE_PATH}{}/instructions", world.hostile);
-    let words = world
+    let message = world
         .client
         .request("POST", &path, Some(deep.as_bytes()))
         .expect(400)
         .error_message();
-    assert!(!words.is_empty() && words.len() < 1000, "{words}");
+    assert!(!message.is_empty() && message.len() < 1000, "{message}");
     let in_field = format!("{{\"step_type\":\"inventory\",\"output\":{deep}}}");
     world
         .client
@@ -167,7 +167,7 @@ fn post_large(service: &Served, path: &str, length: usize, with_length: bool) ->
             }
         };
         let start = br#"{"step_type":"inventory","output":""#;
-        // Refused in the middle: then nobody reads the rest.
+        // Refused in the middle: then the rest is not read.
         let mut sent = body(start).map(|()| start.len());
         while let Ok(count @ 0..) = sent {
             if count >= length {
@@ -276,10 +276,10 @@ fn texts_come_out_harmless(database: Database) {
         world.post(&reply("inventory", &strange));
 
         let stored = world.client.get(&world.hostile).expect(200);
-        let told = &stored.json()["inventory"];
-        if let Some(told) = told.as_str() {
-            let told: Value = serde_json::from_str(told).unwrap();
-            let hostname = told["hostname"].as_str().unwrap_or_default();
+        let inventory = &stored.json()["inventory"];
+        if let Some(text) = inventory.as_str() {
+            let inventory: Value = serde_json::from_str(text).unwrap();
+            let hostname = inventory["hostname"].as_str().unwrap_or_default();
             assert!(!hostname.chars().any(char::is_control), "{hostname:?}");
         }
         let events = world.client.get("/events?limit=-1").expect(200).json();
@@ -307,7 +307,7 @@ fn texts_come_out_harmless(database: Database) {
     );
 }
 
-fn requests_that_are_no_requests_harm_nobody(database: Database) {
+fn requests_that_are_no_requests_harm_no_other_client(database: Database) {
     let world = World::on(database);
     let port = world.service.port();
     let ask = |bytes: &[u8]| {
@@ -397,12 +397,12 @@ fn replies_for_foreign_hosts_change_nothing(database: Database) {
         } else {
             json!({"ntp_sources": []})
         };
-        let words = world
+        let message = world
             .client
             .post(&format!("{misplaced}/instructions"), &reply(step, &output))
             .expect(404)
             .error_message();
-        assert!(words.contains("not found"), "{words}");
+        assert!(message.contains("not found"), "{message}");
     }
     world.client.get(&format!("{misplaced}/instructions")).expect(404);
     assert_eq!(

@@ -138,7 +138,7 @@ impl World {
     }
 }
 
-/// Whether an `Allow` header has that method.
+/// True when an `Allow` header has that method.
 fn lists(allow: &str, method: &str) -> bool {
     allow.split(',').any(|one| one.trim() == method)
 }
@@ -283,7 +283,7 @@ fn strange_paths_and_queries_are_answered(database: Database) {
     world.is_well();
 }
 
-/// What no field is meant to hold, or only some: one of each JSON type, and the ends of each.
+/// Values that few fields accept: one of each JSON type, and the extremes of each.
 fn wrong_values() -> Vec<String> {
     let texts = json!([
         "\u{0}",

@@ -1,17 +1,17 @@
-//! What somebody in a second terminal sees.
+//! Runs `muster hosts` beside a service, as in a second terminal.
 
 use muster_tests::condition::await_condition;
 use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
 use muster_tests::service::Settings;
 
-use crate::pool::{MACS, Pool, SOON, known_machine};
+use crate::discovery::{MACS, Discovery, SOON, known_machine};
 
 #[test]
 fn muster_hosts_shows_a_machine_come_and_its_status_change() {
     let name = "seen-from-afar";
-    let pool = Pool::on(Settings::for_user_networks());
-    let url = pool.client().base().to_owned();
-    let table = || pool.service.muster(&["hosts", "--url", &url]);
+    let discovery = Discovery::on(Settings::for_user_networks());
+    let url = discovery.client().base().to_owned();
+    let table = || discovery.service.muster(&["hosts", "--url", &url]);
     assert!(
         !table().contains("unbound"),
         "a host before any machine:\n{}",
@@ -21,7 +21,7 @@ fn muster_hosts_shows_a_machine_come_and_its_status_change() {
     let nic = Nic::user("virtio-net-pci", MACS[0], UserNet::new(2).hostname(name));
     let machine = known_machine(name)
         .firmware(Firmware::SeaBios)
-        .boot(Medium::Cd(pool.iso()))
+        .boot(Medium::Cd(discovery.iso()))
         .nic(nic);
     let mut machine = machine.start();
     let first = await_condition("a host in the table", machine.time_left(), || {

@@ -104,10 +104,10 @@ fn an_infra_env_is_created_listed_read_changed_and_deleted(database: Database) {
         client.get(&format!("{path}/downloads/image-url")),
     ] {
         let gone = gone.expect(404);
-        let words = gone.error_message();
+        let message = gone.error_message();
         assert!(
-            words.contains(&id) && words.contains("not found"),
-            "{}: {words}",
+            message.contains(&id) && message.contains("not found"),
+            "{}: {message}",
             gone.asked
         );
         assert_eq!(gone.json()["code"], "404", "a handler's 404 has the code as text");
@@ -356,40 +356,40 @@ fn every_bad_setting_is_refused_by_name_and_changes_nothing(database: Database) 
         let refused = client.post("/infra-envs", &body);
         let value = shown(&body[field]);
         assert_eq!(refused.status, 400, "create with {field} = {value}");
-        let words = refused.error_message();
-        assert!(words.contains(named), "create with {field} = {value}: {words}");
+        let message = refused.error_message();
+        assert!(message.contains(named), "create with {field} = {value}: {message}");
     }
     for (field, value, named) in bad_settings() {
         let refused = client.patch(&path, &json!({field: value}));
         let value = shown(&value);
         assert_eq!(refused.status, 400, "change of {field} to {value}");
-        let words = refused.error_message();
-        assert!(words.contains(named), "change of {field} to {value}: {words}");
+        let message = refused.error_message();
+        assert!(message.contains(named), "change of {field} to {value}: {message}");
     }
-    // What is chosen once and for all is no field of an update.
+    // Fields that are fixed at creation are not in an update.
     for field in ["name", "cluster_id", "cpu_architecture"] {
-        let words = client
+        let message = client
             .patch(&path, &json!({field: "x"}))
             .expect(400)
             .error_message();
-        assert!(words.contains(field), "{words}");
+        assert!(message.contains(field), "{message}");
     }
     for missing in ["name", "pull_secret"] {
         let mut body = json!({"name": "bad", "pull_secret": PULL_SECRET});
         body.as_object_mut().unwrap().remove(missing);
-        let words = client.post("/infra-envs", &body).expect(400).error_message();
-        assert!(words.contains(missing), "{words}");
+        let message = client.post("/infra-envs", &body).expect(400).error_message();
+        assert!(message.contains(missing), "{message}");
     }
     let both = json!({"ntp_sources": "a.test", "additional_ntp_sources": "b.test"});
-    let words = client.patch(&path, &both).expect(400).error_message();
+    let message = client.patch(&path, &both).expect(400).error_message();
     assert!(
-        words.contains("ntp_sources") && words.contains("additional_ntp_sources"),
-        "{words}"
+        message.contains("ntp_sources") && message.contains("additional_ntp_sources"),
+        "{message}"
     );
     let mut body = json!({"name": "bad", "pull_secret": PULL_SECRET});
     body["cluster_id"] = json!("11111111-2222-4333-8444-555555555555");
-    let words = client.post("/infra-envs", &body).expect(404).error_message();
-    assert!(words.contains("11111111-2222-4333-8444-555555555555"), "{words}");
+    let message = client.post("/infra-envs", &body).expect(404).error_message();
+    assert!(message.contains("11111111-2222-4333-8444-555555555555"), "{message}");
 
     // One bad setting among good ones: none of them is taken.
     let mixed = json!({"image_type": "minimal-iso", "ntp_sources": "not a name"});
@@ -444,8 +444,8 @@ fn an_infra_env_with_hosts_stays(database: Database) {
     let client = service.http();
     let path = infra_env(&client);
     let host = known_host(&client, &path, 1);
-    let words = client.delete(&path).expect(400).error_message();
-    assert!(words.contains("host"), "{words}");
+    let message = client.delete(&path).expect(400).error_message();
+    assert!(message.contains("host"), "{message}");
     client.get(&path).expect(200);
     client.delete(&host).expect(204);
     client.delete(&path).expect(204);

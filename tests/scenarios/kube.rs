@@ -14,7 +14,7 @@ use crate::database::{Database, Served};
 /// For the controllers to have begun their work: on a real API server the lease is waited for.
 const LEAD_LIMIT: Duration = Duration::from_secs(60);
 
-/// Where custom resources are.
+/// A Kubernetes API with custom resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
     /// In the service, in its database: SQLite.
@@ -130,7 +130,7 @@ impl KubeServed {
     }
 }
 
-/// A service that works with somebody else's API server.
+/// A service that works with an API server of its own.
 impl From<Service> for KubeServed {
     fn from(service: Service) -> Self {
         Self {

@@ -13,10 +13,10 @@ use crate::kube_world::{INFRA_ENV, NAMESPACE, SOON, World, imported_cluster, inf
 
 on_each_api!(
     an_agent_costs_few_writes_and_none_when_nothing_changes,
-    an_approval_overtakes_a_crowd,
+    an_approval_overtakes_other_changes,
     a_machine_that_moves_to_another_infra_env_keeps_its_settings,
     a_host_and_its_agent_go_together,
-    queries_that_fail_or_never_end_are_told_and_leave_no_label_behind,
+    queries_that_fail_or_never_end_are_reported_and_leave_no_label_behind,
     one_bad_setting_holds_up_no_other,
 );
 
@@ -39,7 +39,7 @@ fn infra_env_path(world: &World, name: &str) -> String {
     })
 }
 
-fn pool(world: &World) -> String {
+fn make_infra_env(world: &World) -> String {
     world.secret(muster_tests::rest::PULL_SECRET);
     world.kubectl.apply(&[infra_env(&json!({}))]);
     infra_env_path(world, INFRA_ENV)
@@ -60,7 +60,7 @@ fn an_agent_costs_few_writes_and_none_when_nothing_changes(api: Api) {
     const FIRST: u64 = 100;
     const OBSERVED: Duration = Duration::from_secs(3);
     let world = World::of(api.serve());
-    let path = pool(&world);
+    let path = make_infra_env(&world);
     // Listed before it is watched: whoever sees the first Agent misses no later write.
     known_host(&world.client(), &path, FIRST);
     world.await_agreement(&path);
@@ -109,10 +109,10 @@ fn an_agent_costs_few_writes_and_none_when_nothing_changes(api: Api) {
     });
 }
 
-fn an_approval_overtakes_a_crowd(api: Api) {
-    const CROWD: u64 = 150;
+fn an_approval_overtakes_other_changes(api: Api) {
+    const OTHERS: u64 = 150;
     let world = World::of(api.serve());
-    let path = pool(&world);
+    let path = make_infra_env(&world);
     known_host(&world.client(), &path, 0);
     let agent = host_id(0);
     world.await_agent(&agent, "RequirementsMet", "False", "AgentIsNotApproved");
@@ -124,15 +124,15 @@ fn an_approval_overtakes_a_crowd(api: Api) {
         for part in 0..3 {
             let (world, path) = (&world, &path);
             scope.spawn(move || {
-                for n in (1..=CROWD).filter(|n| n % 3 == part) {
+                for n in (1..=OTHERS).filter(|n| n % 3 == part) {
                     known_host(&world.client(), path, n);
                 }
             });
         }
-        await_condition("the crowd to come", SOON, || {
+        await_condition("the other changes to come", SOON, || {
             let listed = world.kubectl.run(&["get", "agents", "-o", "name"]);
             let come = listed.lines().count() as u64;
-            if come > CROWD / 5 {
+            if come > OTHERS / 5 {
                 Ok(())
             } else {
                 Err(format!("{come} Agents"))
@@ -151,7 +151,7 @@ fn an_approval_overtakes_a_crowd(api: Api) {
 
 fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
     let world = World::of(api.serve());
-    let path = pool(&world);
+    let path = make_infra_env(&world);
     known_host(&world.client(), &path, 1);
     let agent = host_id(1);
     await_state(&world, &agent, "known-unbound");
@@ -191,7 +191,7 @@ fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
 
 fn a_host_and_its_agent_go_together(api: Api) {
     let world = World::of(api.serve());
-    let path = pool(&world);
+    let path = make_infra_env(&world);
     for n in 1..=2 {
         known_host(&world.client(), &path, n);
     }
@@ -213,11 +213,11 @@ fn a_host_and_its_agent_go_together(api: Api) {
         &format!("agent/{}", host_id(2)),
         "--timeout=60s",
     ]);
-    // The machine still runs, and comes back as one that nobody knows.
+    // The machine still runs, and comes back as an unknown one.
     known_host(&world.client(), &path, 2);
     await_state(&world, &host_id(2), "known-unbound");
 
-    // One that somebody made by hand says what it is, and goes when it is deleted.
+    // One that was made by hand says so, and goes when it is deleted.
     let made = json!({
         "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "Agent", "metadata": {"name": "by-hand"},
         "spec": {"approved": true, "role": ""},
@@ -242,9 +242,9 @@ fn label_of(agent: &Value, name: &str) -> Option<String> {
     agent["metadata"]["labels"][key].as_str().map(str::to_owned)
 }
 
-fn queries_that_fail_or_never_end_are_told_and_leave_no_label_behind(api: Api) {
+fn queries_that_fail_or_never_end_are_reported_and_leave_no_label_behind(api: Api) {
     let world = World::of(api.serve());
-    let path = pool(&world);
+    let path = make_infra_env(&world);
     let all = [
         classification("many", ".cpu.count >= 8"),
         classification("few", ".cpu.count < 8"),
@@ -270,18 +270,18 @@ fn queries_that_fail_or_never_end_are_told_and_leave_no_label_behind(api: Api) {
         .await_that("the labels", &["agent", &agent], SOON, |agent| {
             (labels(agent) == wanted).then_some(())
         });
-    for (name, words) in [
+    for (name, message) in [
         ("wrong", "is not jq"),
         ("endless", "stopped"),
         ("greedy", "stopped"),
     ] {
-        let told = world
+        let shown = world
             .kubectl
             .await_that("the error", &["agentclassification", name], SOON, |one| {
                 is(one, "QueryErrors", "True", "HasQueryErrors")
                     .then(|| message(one, "QueryErrors").to_owned())
             });
-        assert!(told.starts_with("1 ") && told.contains(words), "{name}: {told}");
+        assert!(shown.starts_with("1 ") && shown.contains(message), "{name}: {shown}");
     }
     world
         .kubectl
@@ -308,11 +308,11 @@ fn queries_that_fail_or_never_end_are_told_and_leave_no_label_behind(api: Api) {
 
 fn one_bad_setting_holds_up_no_other(api: Api) {
     let world = World::of(api.serve());
-    let path = pool(&world);
+    let path = make_infra_env(&world);
     register(&world.client(), &path, 1);
     let agent = host_id(1);
     await_state(&world, &agent, "discovering-unbound");
-    // Before the host has told anything: the disk and the cluster wait, the name is bad, the rest is taken.
+    // Before the host has reported anything: the disk and the cluster wait, the name is bad, the rest is taken.
     world.patch_agent(
         &agent,
         &json!({
@@ -322,7 +322,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
             "ignitionEndpointTokenReference": {"name": "token", "namespace": NAMESPACE},
         }),
     );
-    let told = world
+    let shown = world
         .kubectl
         .await_that("the errors", &["agent", &agent], SOON, |agent| {
             is(agent, "SpecSynced", "False", "InputError").then(|| message(agent, "SpecSynced").to_owned())
@@ -333,7 +333,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
         "Secret hardware/token does not exist",
         "ClusterDeployment hardware/c1",
     ] {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(shown.contains(word), "{word}: {shown}");
     }
     let rest = |world: &World| {
         world
@@ -372,7 +372,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
     register(&world.client(), &path, 1);
     world.await_agent(&agent, "Bound", "True", "Bound");
 
-    // A rotated Secret is taken over: the host's record changes without anybody's touching the Agent.
+    // A rotated Secret is taken over: the host's record changes without a change of the Agent.
     let before = rest(&world)["updated_at"].clone();
     world.kubectl.apply(&[token("two")]);
     await_condition("the new token to be taken", SOON, || {
@@ -385,11 +385,11 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
     });
 }
 
-/// The service starts anew on an empty database, and the API server has what it had.
+/// The service starts on an empty database, and the API server has what it had.
 #[test]
 fn hosts_come_back_from_their_agents_when_the_database_is_another() {
     let mut world = World::of(Api::Real.serve());
-    let path = pool(&world);
+    let path = make_infra_env(&world);
     for n in 1..=3 {
         known_host(&world.client(), &path, n);
         world.await_agent(&host_id(n), "Validated", "True", "ValidationsPassing");

@@ -17,7 +17,7 @@ use crate::database::{Database, on_each_database};
 
 on_each_database!(the_kubeconfig_that_serve_writes_outlives_restarts);
 
-/// How long a lease lasts after its last renewal.
+/// Duration of a lease after its last renewal.
 const LEASE: Duration = Duration::from_secs(15);
 
 /// For what takes milliseconds on an idle machine.
@@ -27,17 +27,17 @@ fn settings() -> Settings {
     Settings::on_address("127.0.0.1").without_live_image()
 }
 
-/// What `/ready` says of the Kubernetes API; it answers 200.
-fn standing(service: &Service) -> String {
+/// The Kubernetes API's state as `/ready` reports it, with status 200.
+fn leader_status(service: &Service) -> String {
     let ready = service.http().request("GET", "/ready", None).expect(200).json();
     ready["kubernetes"].as_str().unwrap().to_owned()
 }
 
 #[track_caller]
-fn await_standing(service: &Service, limit: Duration, words: &str) {
-    await_condition(&format!("/ready to say {words:?}"), limit, || {
-        let said = standing(service);
-        if said.contains(words) { Ok(()) } else { Err(said) }
+fn await_leader_status(service: &Service, limit: Duration, text: &str) {
+    await_condition(&format!("/ready to say {text:?}"), limit, || {
+        let printed = leader_status(service);
+        if printed.contains(text) { Ok(()) } else { Err(printed) }
     });
 }
 
@@ -49,7 +49,7 @@ fn namespaces(kubectl: &Kubectl) -> String {
 
 fn the_kubeconfig_that_serve_writes_outlives_restarts(database: Database) {
     let mut service = database.serve();
-    await_standing(&service, SOON, "ok, leading");
+    await_leader_status(&service, SOON, "ok, leading");
     let file = service.data_dir().join("kubeconfig");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let log = service.log();
@@ -60,7 +60,7 @@ fn the_kubeconfig_that_serve_writes_outlives_restarts(database: Database) {
         .run(&["config", "view", "--raw", "-o", "jsonpath={.users[0].user.token}"]);
     assert!(secret.len() > 40 && !log.contains(&secret));
 
-    // As somebody has it who copied it once.
+    // A copy made earlier.
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy");
     fs::copy(&file, &copy).unwrap();
@@ -75,7 +75,7 @@ fn the_kubeconfig_that_serve_writes_outlives_restarts(database: Database) {
         }
         service.start_again();
         assert!(namespaces(&kubectl).contains("namespace/kept"));
-        await_standing(&service, SOON, "ok, leading");
+        await_leader_status(&service, SOON, "ok, leading");
     }
     let by_certificate = [
         "--context",
@@ -92,25 +92,25 @@ fn the_kubeconfig_that_serve_writes_outlives_restarts(database: Database) {
         "agentclusterinstalls",
         "clusterdeployments",
     ] {
-        let said = kubectl.try_run(&["get", kind]);
+        let printed = kubectl.try_run(&["get", kind]);
         assert!(
-            said.is_good && said.err.contains("No resources found"),
-            "{said:?}"
+            printed.succeeded && printed.err.contains("No resources found"),
+            "{printed:?}"
         );
     }
     // Nobody else is let in.
     let token = format!("--token={}x", &secret[1..]);
     let server = format!("--server=https://127.0.0.1:{}", service.kube_port());
-    let nobody = Kubectl::new(&folder.path().join("none"));
-    let said = nobody.try_run(&["get", "namespaces", &server, &token, "--insecure-skip-tls-verify"]);
+    let anonymous = Kubectl::new(&folder.path().join("none"));
+    let printed = anonymous.try_run(&["get", "namespaces", &server, &token, "--insecure-skip-tls-verify"]);
     assert!(
-        !said.is_good && said.err.contains("provide credentials"),
-        "{said:?}"
+        !printed.succeeded && printed.err.contains("provide credentials"),
+        "{printed:?}"
     );
 }
 
 #[test]
-fn a_taken_port_of_the_kubernetes_api_is_told_with_its_flag() {
+fn a_taken_port_of_the_kubernetes_api_is_reported_with_its_flag() {
     let service = settings().start();
     let taken = format!("127.0.0.1:{}", service.kube_port());
     let folder = tempfile::tempdir().unwrap();
@@ -126,29 +126,29 @@ fn a_taken_port_of_the_kubernetes_api_is_told_with_its_flag() {
     ]);
     serve.arg("--data-dir").arg(folder.path());
     let output = output_within(&mut serve, b"", SOON);
-    let said = String::from_utf8_lossy(&output.stderr);
+    let printed = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
     for word in ["--kube-listen", &taken, "--kube-api off"] {
-        assert!(said.contains(word), "{word}: {said}");
+        assert!(printed.contains(word), "{word}: {printed}");
     }
 }
 
 #[test]
 fn without_the_bridge_nothing_listens_and_ready_says_so() {
     let service = settings().without_kube_api().start();
-    assert_eq!(standing(&service), "off");
+    assert_eq!(leader_status(&service), "off");
     assert!(TcpStream::connect(("127.0.0.1", service.kube_port())).is_err());
     assert!(!service.data_dir().join("kubeconfig").exists());
 }
 
-/// Which of them leads; the others say its name.
+/// Finds the leader, and checks that the others report its name.
 fn leader(services: &[&Service]) -> Result<usize, String> {
-    let said: Vec<String> = services.iter().map(|service| standing(service)).collect();
-    let leading = |said: &String| said == "ok, leading";
-    let following = |said: &String| said.starts_with("ok, ") && said.ends_with(" leads");
-    match said.iter().position(leading) {
-        Some(index) if said.iter().filter(|said| following(said)).count() == said.len() - 1 => Ok(index),
-        _ => Err(format!("{said:?}")),
+    let printed: Vec<String> = services.iter().map(|service| leader_status(service)).collect();
+    let leading = |printed: &String| printed == "ok, leading";
+    let following = |printed: &String| printed.starts_with("ok, ") && printed.ends_with(" leads");
+    match printed.iter().position(leading) {
+        Some(index) if printed.iter().filter(|printed| following(printed)).count() == printed.len() - 1 => Ok(index),
+        _ => Err(format!("{printed:?}")),
     }
 }
 
@@ -177,10 +177,10 @@ fn of_two_replicas_one_leads_and_the_other_takes_over() {
 
     services[first].kill();
     let killed = Instant::now();
-    await_standing(&services[second], LEASE + SOON, "ok, leading");
+    await_leader_status(&services[second], LEASE + SOON, "ok, leading");
     let took = killed.elapsed();
     println!("a killed leader was followed after {:.1} s", took.as_secs_f64());
-    // Two looks, and what a busy machine adds.
+    // Two checks, and what a busy machine adds.
     assert!(took < LEASE + Duration::from_secs(8), "{took:?}");
 
     // It does not take the lease back.
@@ -193,7 +193,7 @@ fn of_two_replicas_one_leads_and_the_other_takes_over() {
     // Who ends in order gives the lease back.
     let ended = Instant::now();
     assert!(services[second].terminate().success());
-    await_standing(&services[first], SOON, "ok, leading");
+    await_leader_status(&services[first], SOON, "ok, leading");
     let took = ended.elapsed();
     println!(
         "a leader that ended was followed after {:.1} s",
@@ -206,12 +206,12 @@ fn of_two_replicas_one_leads_and_the_other_takes_over() {
 fn a_real_api_server_may_lack_kinds_and_go_away_and_rest_works_on() {
     let mut plane = ControlPlane::start();
     let service = settings().kubeconfig(&plane.kubeconfig()).start();
-    await_standing(&service, SOON, "does not know agents.agent-install.openshift.io");
-    assert!(standing(&service).contains("muster crds --all | kubectl apply -f -"));
+    await_leader_status(&service, SOON, "does not know agents.agent-install.openshift.io");
+    assert!(leader_status(&service).contains("muster crds --all | kubectl apply -f -"));
     plane
         .kubectl()
         .run_with(&["apply", "-f", "-"], &service.muster(&["crds", "--all"]));
-    await_standing(&service, SOON, "ok, leading");
+    await_leader_status(&service, SOON, "ok, leading");
     let lease = "77190dcb.agent-install.openshift.io";
     let holder = plane
         .kubectl()
@@ -225,7 +225,7 @@ fn a_real_api_server_may_lack_kinds_and_go_away_and_rest_works_on() {
         } else {
             plane.kill_server();
         }
-        await_standing(&service, SOON, "no answer since");
+        await_leader_status(&service, SOON, "no answer since");
         let path = crate::database::infra_env(&client);
         client.get(&path).expect(200);
         if hang {
@@ -233,10 +233,10 @@ fn a_real_api_server_may_lack_kinds_and_go_away_and_rest_works_on() {
         } else {
             plane.start_server_again();
         }
-        await_standing(&service, SOON, "ok, leading");
+        await_leader_status(&service, SOON, "ok, leading");
     }
 
     // A second service on the same server follows, whatever its database.
     let other = settings().kubeconfig(&plane.kubeconfig()).start();
-    await_standing(&other, SOON, &format!("ok, {holder} leads"));
+    await_leader_status(&other, SOON, &format!("ok, {holder} leads"));
 }

@@ -1,4 +1,4 @@
-//! What the custom-resource bridge goes through without losing anything: death at any moment, a Kubernetes API or a database that is away, a
+//! The custom-resource bridge loses nothing through faults: death at any at, a Kubernetes API or a database that is away, a
 //! leader that dies. The hosts are played over REST.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::database::{host_id, inventory, known_host, reply};
 use crate::kube::{Api, KubeServed, control_plane, on_each_api};
-use crate::kube_world::{SOON, World, await_agreement, await_standing, is};
+use crate::kube_world::{SOON, World, await_agreement, await_leader_status, is};
 
 on_each_api!(
     a_kill_between_a_host_and_its_agent_leaves_both_agreeing,
@@ -26,14 +26,14 @@ on_each_api!(
 
 /// Kills of one scenario.
 const ROUNDS: usize = 8;
-/// Who plays hosts at the same time.
+/// Plays hosts at the same time.
 const PLAYERS: usize = 3;
 
 fn settings() -> Settings {
     Settings::on_address("127.0.0.1")
 }
 
-/// What was answered with success, before a kill.
+/// Requests answered with success before a kill.
 #[derive(Debug, Default)]
 struct Promised {
     /// Hosts that reported this often.
@@ -79,8 +79,8 @@ fn a_kill_between_a_host_and_its_agent_leaves_both_agreeing(api: Api) {
                 }
             });
             // Some thousandths of a second later, elsewhere in the work each time.
-            let moment = Instant::now() + Duration::from_micros(chance * 100);
-            while Instant::now() < moment {
+            let at = Instant::now() + Duration::from_micros(chance * 100);
+            while Instant::now() < at {
                 std::hint::spin_loop();
             }
             let id = nix::unistd::Pid::from_raw(id.cast_signed());
@@ -105,7 +105,7 @@ fn a_kill_between_a_host_and_its_agent_leaves_both_agreeing(api: Api) {
             began.elapsed().as_secs_f32()
         );
     }
-    // In the built-in API nobody can look while the service is dead.
+    // In the built-in API nothing can be read while the service is dead.
     assert!(
         api == Api::BuiltIn || behind > 0,
         "no kill came between a host and its Agent: nothing was shown"
@@ -151,8 +151,8 @@ impl Writers<'_> {
                 return;
             }
             for report in 1..=2 {
-                let told = reply("inventory", &reported(n, report));
-                if !send("POST", &format!("{host}/instructions"), Some(told), 204) {
+                let report = reply("inventory", &reported(n, report));
+                if !send("POST", &format!("{host}/instructions"), Some(report), 204) {
                     return;
                 }
                 self.promised.lock().unwrap().reports.insert(n, report);
@@ -190,18 +190,18 @@ impl Writers<'_> {
             };
             let (agent, name) = (host_id(n), format!("named-{n}"));
             if n % 7 == 3 {
-                let said = kubectl.try_run(&["delete", "agent", &agent, "--wait=false"]);
+                let printed = kubectl.try_run(&["delete", "agent", &agent, "--wait=false"]);
                 let mut promised = self.promised.lock().unwrap();
-                if said.is_good {
+                if printed.succeeded {
                     promised.deleted.insert(agent.clone());
                 }
-                // If it was not told, it may be deleted or not.
+                // If there was no answer, it may be deleted or not.
                 promised.reports.remove(&n);
                 continue;
             }
             let patch = json!({"spec": {"approved": true, "hostname": name}}).to_string();
-            let said = kubectl.try_run(&["patch", "agent", &agent, "--type", "merge", "-p", &patch]);
-            if said.is_good {
+            let printed = kubectl.try_run(&["patch", "agent", &agent, "--type", "merge", "-p", &patch]);
+            if printed.succeeded {
                 self.promised.lock().unwrap().approved.insert(agent, name);
             }
         }
@@ -210,12 +210,12 @@ impl Writers<'_> {
 
 /// The inventory that the host number `n` reports for the first or second time.
 fn reported(n: u64, report: u64) -> Value {
-    let mut told = inventory(n);
-    told["bmc_address"] = json!(format!("192.0.2.{report}"));
-    told
+    let mut inventory = inventory(n);
+    inventory["bmc_address"] = json!(format!("192.0.2.{report}"));
+    inventory
 }
 
-/// How many hosts told more than their Agents show.
+/// Number of hosts with newer reports than their Agents show.
 fn behind_of(kubectl: &Kubectl, promised: &Mutex<Promised>) -> usize {
     let agents = kubectl.get(&["agents"]);
     let shown: BTreeMap<&str, &Value> = agents["items"]
@@ -237,13 +237,13 @@ fn check(agents: &BTreeMap<String, Value>, promised: &Promised) {
     for (n, report) in &promised.reports {
         let id = host_id(*n);
         let agent = agents.get(&id).unwrap_or_else(|| panic!("host {n} is lost"));
-        let told = agent["status"]["inventory"]["bmcAddress"]
+        let shown = agent["status"]["inventory"]["bmcAddress"]
             .as_str()
             .unwrap_or_default();
         // A second report may have been taken without an answer.
         assert!(
-            (*report..=2).any(|report| told == format!("192.0.2.{report}")),
-            "report {report} of host {n} is lost: {told}"
+            (*report..=2).any(|report| shown == format!("192.0.2.{report}")),
+            "report {report} of host {n} is lost: {shown}"
         );
     }
     for (id, name) in &promised.approved {
@@ -263,7 +263,7 @@ fn an_api_server_that_is_away_or_silent_loses_nothing() {
     let mut world = World::on(Api::Real);
     let path = world.infra_env(&json!({}));
     let client = world.client();
-    await_standing(&client, "leading");
+    await_leader_status(&client, "leading");
     known_host(&client, &path, 1);
     known_host(&client, &path, 2);
     world.await_agreement(&path);
@@ -275,12 +275,12 @@ fn an_api_server_that_is_away_or_silent_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
 
     world.service.plane().unwrap().kill_server();
-    println!("killed: {}", await_standing(&client, "no answer since"));
+    println!("killed: {}", await_leader_status(&client, "no answer since"));
     known_host(&client, &path, 3);
     client.delete(&format!("{path}/hosts/{}", host_id(2))).expect(204);
-    let told = reply("inventory", &reported(1, 2));
+    let report = reply("inventory", &reported(1, 2));
     let instructions = format!("{path}/hosts/{}/instructions", host_id(1));
-    client.post(&instructions, &told).expect(204);
+    client.post(&instructions, &report).expect(204);
     let file = folder.path().join("discovery.iso");
     let length = world.service.client().download(&image, &file).unwrap();
     assert!(length > 1 << 20, "{length}");
@@ -292,22 +292,22 @@ fn an_api_server_that_is_away_or_silent_loses_nothing() {
         began.elapsed().as_secs_f32()
     );
     assert_eq!(agents.keys().collect::<Vec<_>>(), [&host_id(1), &host_id(3)]);
-    await_standing(&client, "leading");
+    await_leader_status(&client, "leading");
 
     // Connections that swallow everything.
     world.service.plane().unwrap().signal_server(Signal::SIGSTOP);
-    println!("stopped: {}", await_standing(&client, "no answer since"));
+    println!("stopped: {}", await_leader_status(&client, "no answer since"));
     known_host(&client, &path, 4);
     client.delete(&format!("{path}/hosts/{}", host_id(3))).expect(204);
     world.service.plane().unwrap().signal_server(Signal::SIGCONT);
     let began = Instant::now();
     let agents = world.await_agreement(&path);
     println!(
-        "everything agrees {:.1} s after the API server goes on",
+        "everything agrees {:.1} s after the API server continues",
         began.elapsed().as_secs_f32()
     );
     assert_eq!(agents.keys().collect::<Vec<_>>(), [&host_id(1), &host_id(4)]);
-    await_standing(&client, "leading");
+    await_leader_status(&client, "leading");
     world.patch_agent(&host_id(4), &json!({"approved": true}));
     world.await_agent(&host_id(4), "RequirementsMet", "True", "AgentIsReady");
 }
@@ -335,7 +335,7 @@ fn a_database_that_is_away_loses_nothing(api: Api) {
     cluster.stop();
     println!("without database: {}", ready(503));
     let patch = r#"{"spec":{"approved":true,"hostname":"worker-1"}}"#;
-    let said = world.kubectl.try_run(&[
+    let printed = world.kubectl.try_run(&[
         "--request-timeout=5s",
         "patch",
         "agent",
@@ -346,7 +346,7 @@ fn a_database_that_is_away_loses_nothing(api: Api) {
         patch,
     ]);
     // The built-in API is in the database.
-    assert_eq!(said.is_good, api == Api::Real, "{}{}", said.out, said.err);
+    assert_eq!(printed.succeeded, api == Api::Real, "{}{}", printed.out, printed.err);
     cluster.start_again();
     ready(200);
     if api == Api::BuiltIn {
@@ -363,7 +363,7 @@ fn a_database_that_is_away_loses_nothing(api: Api) {
         .expect(200)
         .json();
     assert_eq!(host["requested_hostname"], "worker-1");
-    await_standing(&client, "leading");
+    await_leader_status(&client, "leading");
 }
 
 #[test]
@@ -374,10 +374,10 @@ fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
     let settings = || settings().database(&url).kubeconfig(&plane.kubeconfig());
     let mut first = settings().start();
     let first_client = first.http();
-    await_standing(&first_client, "leading");
+    await_leader_status(&first_client, "leading");
     let second = settings().start();
     let client = second.http();
-    println!("the second says: {}", await_standing(&client, "leads"));
+    println!("the second says: {}", await_leader_status(&client, "leads"));
     let world = World::of(KubeServed::from(second));
     let path = world.infra_env(&json!({}));
     // Hosts register with the one that does not lead; the one that leads makes their Agents.
@@ -391,7 +391,7 @@ fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
     known_host(&client, &path, 4);
     client.delete(&format!("{path}/hosts/{}", host_id(1))).expect(204);
     world.patch_agent(&host_id(2), &json!({"approved": true}));
-    await_standing(&client, "leading");
+    await_leader_status(&client, "leading");
     println!(
         "the other leads {:.1} s after the kill",
         killed.elapsed().as_secs_f32()
@@ -411,7 +411,7 @@ fn when_the_leader_of_two_replicas_is_killed_the_other_goes_on() {
 
     // The one that was killed comes back and follows.
     first.start_again();
-    await_standing(&first.http(), "leads");
+    await_leader_status(&first.http(), "leads");
     known_host(&first.http(), &path, 5);
     assert!(world.await_agreement(&path).contains_key(&host_id(5)));
 }

@@ -1,4 +1,4 @@
-//! Secrets that custom resources refer to: a change is picked up, an absence is told, and no value ever stands where it can be read
+//! Secrets that custom resources refer to: a change is picked up, an absence is reported, and no value ever stands where it can be read
 //! by those who may not read Secrets.
 
 use base64::Engine as _;
@@ -13,8 +13,8 @@ use crate::kube::{Api, on_each_api};
 use crate::kube_world::{INFRA_ENV, SECRET, SOON, World, imported_cluster, infra_env, is, message};
 
 on_each_api!(
-    a_secret_is_followed_and_its_absence_told,
-    no_value_of_a_secret_is_told_anywhere,
+    a_secret_is_followed_and_its_absence_reported,
+    no_value_of_a_secret_is_shown_anywhere,
 );
 
 /// A pull secret with that password in it.
@@ -45,7 +45,7 @@ fn await_credentials(world: &World, path: &str, wanted: &str) {
     });
 }
 
-fn a_secret_is_followed_and_its_absence_told(api: Api) {
+fn a_secret_is_followed_and_its_absence_reported(api: Api) {
     let world = World::on(api);
     world.secret(&pull_secret("first"));
     world.kubectl.apply(&[infra_env(&json!({}))]);
@@ -60,7 +60,7 @@ fn a_secret_is_followed_and_its_absence_told(api: Api) {
         true
     );
 
-    let told = |reason: &'static str, status: &'static str| {
+    let await_available = |reason: &'static str, status: &'static str| {
         let what = format!("ImageCreated to be {status} ({reason})");
         world
             .kubectl
@@ -70,10 +70,10 @@ fn a_secret_is_followed_and_its_absence_told(api: Api) {
             })
     };
     world.kubectl.run(&["delete", "secret", SECRET]);
-    let words = told("ImageCreationError", "False");
-    assert!(words.contains(SECRET), "{words}");
+    let message = await_available("ImageCreationError", "False");
+    assert!(message.contains(SECRET), "{message}");
     world.secret(&pull_secret("third"));
-    told("InfraEnvAvailable", "True");
+    await_available("InfraEnvAvailable", "True");
     await_credentials(&world, &path, &pull_secret("third"));
 }
 
@@ -89,7 +89,7 @@ const CANARIES: [&str; 8] = [
     "CanaryFencingK2l5Mn8Bv",
 ];
 
-fn no_value_of_a_secret_is_told_anywhere(api: Api) {
+fn no_value_of_a_secret_is_shown_anywhere(api: Api) {
     let [
         pull,
         rotated,
@@ -141,9 +141,9 @@ fn no_value_of_a_secret_is_told_anywhere(api: Api) {
         }
     });
     world.patch_agent(&agent, &reference("wrong-token"));
-    kubectl.await_that("the wrong token to be told", &["agent", &agent], SOON, |agent| {
-        let told = message(agent, "SpecSynced");
-        told.contains("ignition-token").then_some(())
+    kubectl.await_that("the wrong token to be reported", &["agent", &agent], SOON, |agent| {
+        let message = message(agent, "SpecSynced");
+        message.contains("ignition-token").then_some(())
     });
     world.patch_agent(
         &agent,
@@ -194,7 +194,7 @@ fn no_value_of_a_secret_is_told_anywhere(api: Api) {
         r#"{{"auths": {{"registry.lab.example": {{"auth": "{broken}", {broken}}}}}}}"#
     ));
     kubectl.await_that(
-        "the bad credentials to be told",
+        "the bad credentials to be reported",
         &["infraenv", INFRA_ENV],
         SOON,
         |infra_env| is(infra_env, "ImageCreated", "False", "ImageCreationError").then_some(()),
@@ -211,7 +211,7 @@ fn no_value_of_a_secret_is_told_anywhere(api: Api) {
         );
     }
     for (place, text) in everything_told(&world, &path) {
-        assert!(!text.is_empty(), "{place} told nothing");
+        assert!(!text.is_empty(), "{place} shows nothing");
         for canary in CANARIES {
             let found = found(canary, &text);
             assert!(found.is_empty(), "{canary} stands in {place}: {found:?}");
@@ -261,7 +261,7 @@ fn everything_told(world: &World, path: &str) -> Vec<(String, String)> {
     all
 }
 
-/// Where `canary` stands in a text, as it is or in base64, whatever surrounds it there, also twice.
+/// Positions of `canary` in a text, plain or in base64 with any surroundings, also encoded twice.
 fn found(canary: &str, text: &str) -> Vec<String> {
     let mut forms = vec![canary.to_owned()];
     for once in encoded(canary.as_bytes()) {
@@ -272,7 +272,7 @@ fn found(canary: &str, text: &str) -> Vec<String> {
     forms
 }
 
-/// What base64 makes of the middle of `bytes`, at each of the three places where they can begin.
+/// The base64 of the middle of `bytes`, for each of the three offsets at which they can begin.
 fn encoded(bytes: &[u8]) -> Vec<String> {
     let mut forms = Vec::new();
     for (engine, before) in [STANDARD_NO_PAD, URL_SAFE_NO_PAD]

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::kube::{Api, on_each_api};
 use crate::kube_world::{INFRA_ENV, SECRET, SOON, World, imported_cluster, is, message};
-use crate::pool::{MACS, known_machine};
+use crate::discovery::{MACS, known_machine};
 
 on_each_api!(an_administrator_walks_from_an_infra_env_to_a_host_in_a_cluster_and_back);
 
@@ -46,7 +46,7 @@ spec:
   query: .cpu.count == 2
 "#;
 
-/// How long a machine may take to its inventory; two machines and as many services share two cores.
+/// Time limit from power-on to inventory; two machines and as many services share two cores.
 const BOOT: Duration = Duration::from_secs(240);
 
 fn an_administrator_walks_from_an_infra_env_to_a_host_in_a_cluster_and_back(api: Api) {
@@ -59,7 +59,7 @@ fn an_administrator_walks_from_an_infra_env_to_a_host_in_a_cluster_and_back(api:
     };
     walk.schemas_are_explained();
     let iso = walk.image();
-    walk.network_settings_are_told_about();
+    walk.network_settings_are_reported();
     let mut watching = world.kubectl.start(&["get", "agents", "--watch"]);
     let mut machine = boot(iso);
     let agent = walk.discovered(&mut watching, &mut machine);
@@ -86,7 +86,7 @@ fn boot(iso: PathBuf) -> Running {
     machine.time_limit(Duration::from_secs(900)).start()
 }
 
-/// The words of each line of a table.
+/// The columns of each line of a table.
 fn table(text: &str) -> Vec<Vec<&str>> {
     text.lines()
         .map(|line| line.split_whitespace().collect())
@@ -96,7 +96,7 @@ fn table(text: &str) -> Vec<Vec<&str>> {
 impl Walk<'_> {
     #[track_caller]
     fn k(&self, line: &str) -> String {
-        let words: Vec<&str> = line.split_whitespace().collect();
+        let message: Vec<&str> = line.split_whitespace().collect();
         self.kubectl.run(&words)
     }
 
@@ -125,8 +125,8 @@ impl Walk<'_> {
         let credentials = self.kubectl.file("pull-secret.json", PULL_SECRET);
         let from = format!("--from-file=.dockerconfigjson={credentials}");
         self.kubectl.run(&["create", "secret", "generic", SECRET, &from]);
-        let said = self.kubectl.run_with(&["apply", "-f", "-"], INFRA_ENV_YAML);
-        assert_eq!(said.trim(), "infraenv.agent-install.openshift.io/hw created");
+        let printed = self.kubectl.run_with(&["apply", "-f", "-"], INFRA_ENV_YAML);
+        assert_eq!(printed.trim(), "infraenv.agent-install.openshift.io/hw created");
         self.k("wait --for=condition=ImageCreated infraenv/hw --timeout=90s");
         let listed = self.k("get infraenv");
         assert!(listed.starts_with("NAME"), "{listed}");
@@ -146,8 +146,8 @@ impl Walk<'_> {
         iso
     }
 
-    /// Network settings are checked and kept; that no image applies them is said, and so is which of them cannot be used.
-    fn network_settings_are_told_about(&self) {
+    /// Network settings are checked and kept; that no image applies them is reported, and so is which of them cannot be used.
+    fn network_settings_are_reported(&self) {
         let config = |name: &str, mac: &str, config: &Value| {
             json!({
                 "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "NMStateConfig",
@@ -158,8 +158,8 @@ impl Walk<'_> {
         let interface = json!({"interfaces": [{"name": "eth0", "type": "ethernet", "state": "up"}]});
         let good = config("rack-one-a", "52:54:00:dd:00:01", &interface);
         let good = self.kubectl.file("good.json", &good.to_string());
-        let said = self.kubectl.run(&["apply", "--server-side", "-f", &good]);
-        assert!(said.contains("serverside-applied"), "{said}");
+        let printed = self.kubectl.run(&["apply", "--server-side", "-f", &good]);
+        assert!(printed.contains("serverside-applied"), "{printed}");
         let applied = |reason: &'static str| {
             let what = format!("StaticNetworkApplied to be {reason}");
             self.kubectl
@@ -168,28 +168,28 @@ impl Walk<'_> {
                     seen.then(|| infra_env.clone())
                 })
         };
-        let told = applied("NotSupportedByImage");
-        let url = told["status"]["debugInfo"]["staticNetworkDownloadURL"].as_str();
+        let applied_to = applied("NotSupportedByImage");
+        let url = applied_to["status"]["debugInfo"]["staticNetworkDownloadURL"].as_str();
         assert!(
             url.is_some_and(|url| url.contains("static-network-config")),
-            "{told}"
+            "{applied_to}"
         );
-        assert!(is(&told, "ImageCreated", "True", "InfraEnvAvailable"), "{told}");
+        assert!(is(&applied_to, "ImageCreated", "True", "InfraEnvAvailable"), "{applied_to}");
 
         // For a card that has its settings already.
         let wrong = config("rack-one-b", "52:54:00:dd:00:01", &interface);
         self.kubectl.apply(&[wrong]);
-        let told = applied("InvalidNMStateConfig");
-        let words = message(&told, "StaticNetworkApplied");
-        assert!(words.contains("rack-one-b: spec.interfaces"), "{words}");
+        let applied_to = applied("InvalidNMStateConfig");
+        let message = message(&applied_to, "StaticNetworkApplied");
+        assert!(message.contains("rack-one-b: spec.interfaces"), "{message}");
         let refused = config("rack-one-c", "not-a-mac", &interface);
         let file = self.kubectl.file("refused.json", &refused.to_string());
-        let said = self.kubectl.try_run(&["apply", "-f", &file]);
+        let printed = self.kubectl.try_run(&["apply", "-f", &file]);
         assert!(
-            !said.is_good && said.err.contains("macAddress"),
+            !printed.succeeded && printed.err.contains("macAddress"),
             "{}{}",
-            said.out,
-            said.err
+            printed.out,
+            printed.err
         );
         self.k("delete nmstateconfig --all --timeout=60s");
     }
@@ -272,7 +272,7 @@ impl Walk<'_> {
         let unknown = self
             .kubectl
             .try_run(&["get", "agents", "--field-selector", "spec.approved=true"]);
-        assert!(!unknown.is_good, "{}", unknown.out);
+        assert!(!unknown.succeeded, "{}", unknown.out);
     }
 
     fn classification(&self, agent: &str) {
@@ -290,7 +290,7 @@ impl Walk<'_> {
         self.k("wait agentclassification/twins --for=delete --timeout=90s");
     }
 
-    /// What the whole walk is for.
+    /// The purpose of the whole walk: a host that is ready.
     fn approval(&self, agent: &str, watching: &mut Program) {
         let disk = self.k(&format!(
             "get agent {agent} -o jsonpath={{.status.inventory.disks[?(@.serial==\"SER-A\")].id}}"
@@ -299,7 +299,7 @@ impl Walk<'_> {
         let approve =
             json!({"spec": {"approved": true, "hostname": "worker-0", "installation_disk_id": disk}});
         let began = Instant::now();
-        let said = self.kubectl.run(&[
+        let printed = self.kubectl.run(&[
             "patch",
             "agent",
             agent,
@@ -308,7 +308,7 @@ impl Walk<'_> {
             "-p",
             &approve.to_string(),
         ]);
-        assert!(said.contains("patched"), "{said}");
+        assert!(printed.contains("patched"), "{printed}");
         self.k(&format!(
             "wait --for=condition=RequirementsMet agent/{agent} --timeout=90s"
         ));
@@ -331,7 +331,7 @@ impl Walk<'_> {
         assert_eq!(host["installation_disk_id"], disk.as_str());
     }
 
-    /// The host as REST tells it.
+    /// The host as REST shows it.
     fn host(&self, agent: &str) -> Value {
         let path = format!("{}/hosts/{agent}", self.world.rest_path());
         self.world.client().get(&path).expect(200).json()
@@ -343,10 +343,10 @@ impl Walk<'_> {
             "editor.sh",
             "#!/bin/sh\nexec sed -i 's/^  hostname: worker-0$/  hostname: worker-1/' \"$1\"\n",
         );
-        let said = self.kubectl.edit(&["agent", agent], &format!("sh {script}"));
-        assert!(said.contains("edited"), "{said}");
+        let printed = self.kubectl.edit(&["agent", agent], &format!("sh {script}"));
+        assert!(printed.contains("edited"), "{printed}");
         self.host_becomes(agent, "worker-1");
-        // A name that no host can have is told, and the host keeps its own.
+        // A name that no host can have is reported, and the host keeps its own.
         self.world.patch_agent(agent, &json!({"hostname": "Not_Valid"}));
         self.world.await_agent(agent, "SpecSynced", "False", "InputError");
         assert_eq!(self.host(agent)["requested_hostname"], "worker-1");
@@ -358,10 +358,10 @@ impl Walk<'_> {
             "  agentLabels:",
             "  additionalNTPSources: [198.51.100.1]\n  agentLabels:",
         );
-        let said = self
+        let printed = self
             .kubectl
             .run_with(&["apply", "--server-side", "-f", "-"], &keyed);
-        assert!(said.contains("serverside-applied"), "{said}");
+        assert!(printed.contains("serverside-applied"), "{printed}");
         muster_tests::condition::await_condition("REST to have the NTP source", SOON, || {
             let path = self.world.rest_path();
             let seen = self.world.client().get(&path).expect(200).json();
@@ -386,14 +386,14 @@ impl Walk<'_> {
 
     fn description(&self, agent: &str) {
         let described = self.k(&format!("describe agent {agent}"));
-        for words in [
+        for text in [
             "Kind:         Agent\n",
             "installation_disk_id:",
             "Conditions:",
             "AgentIsReady",
             "AcmeCorp",
         ] {
-            assert!(described.contains(words), "no {words:?} in:\n{described}");
+            assert!(described.contains(text), "no {text:?} in:\n{described}");
         }
     }
 
@@ -434,7 +434,7 @@ impl Walk<'_> {
                 (free && is(agent, "RequirementsMet", "True", "AgentIsReady")).then_some(())
             });
         println!(
-            "back in the pool {:.1} s after power-on",
+            "back in the InfraEnv {:.1} s after power-on",
             machine.uptime().as_secs_f32()
         );
         let listed = self.k("get agents --no-headers");

@@ -9,14 +9,14 @@ use muster_tests::process::output_within;
 
 use crate::kube::{Api, on_each_api};
 
-on_each_api!(the_recorded_custom_resources_are_seen_again);
+on_each_api!(the_recorded_custom_resources_are_reproduced);
 
 /// Share of equal points that is asked for.
 const LEAST: f64 = 0.95;
-/// The moment at which the walk ends; what comes later needs nodes that join.
+/// The step at which the walk ends; what comes later needs nodes that join.
 const UNTIL: &str = "Agent, binding";
 
-fn the_recorded_custom_resources_are_seen_again(api: Api) {
+fn the_recorded_custom_resources_are_reproduced(api: Api) {
     let service = api.serve_with(|settings| settings.live_image(&live_image()));
     let folder = project_root().join("tests/wire");
     let kubectl = program("kubectl");
@@ -32,11 +32,11 @@ fn the_recorded_custom_resources_are_seen_again(api: Api) {
     compare.arg(LEAST.to_string());
     compare.env("UNTIL", UNTIL).env("no_proxy", "*").env("PATH", path);
     let output = output_within(&mut compare, b"", Duration::from_secs(300));
-    let said = String::from_utf8_lossy(&output.stdout);
-    println!("{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains(UNTIL), "the walk ended before {UNTIL:?}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    println!("{printed}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(printed.contains(UNTIL), "the walk ended before {UNTIL:?}");
     assert!(
-        output.status.success() && said.contains("points equal"),
+        output.status.success() && printed.contains("points equal"),
         "fewer than {LEAST} of the points are equal"
     );
 }

@@ -1,4 +1,4 @@
-//! What most scenarios of custom resources start from: an administrator who makes an InfraEnv, and compares hosts with Agents.
+//! Common ground of most scenarios of custom resources: an administrator who makes an InfraEnv, and compares hosts with Agents.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 use crate::kube::{Api, KubeServed};
 use muster_tests::http::HttpClient;
 
-/// Where the custom resources of a scenario are.
+/// The Kubernetes API of a scenario.
 pub const NAMESPACE: &str = "hardware";
 /// The InfraEnv of a scenario.
 pub const INFRA_ENV: &str = "hw";
 /// The Secret that it refers to.
 pub const SECRET: &str = "pull-secret";
 
-/// How long a controller may take on a computer that is busy with machines and compilers.
+/// Time limit of a controller on a computer that is busy with machines and compilers.
 pub const SOON: Duration = Duration::from_secs(90);
 
 /// A service, and an administrator of what it works with.
@@ -83,7 +83,7 @@ impl World {
         ]);
     }
 
-    /// Where the InfraEnv is below the REST API.
+    /// Path of the InfraEnv in the REST API.
     #[track_caller]
     pub fn rest_path(&self) -> String {
         let all = self.client().get("/infra-envs").expect(200).json();
@@ -110,14 +110,14 @@ impl World {
         });
     }
 
-    /// Waits until every host of the InfraEnv at `path` has an Agent that says the same, and there are no other Agents; answers these.
+    /// Waits until every host of the InfraEnv at `path` has an Agent that has the same content, and there are no other Agents; answers these.
     #[track_caller]
     pub fn await_agreement(&self, path: &str) -> BTreeMap<String, Value> {
         await_agreement(&self.client(), &self.kubectl, path)
     }
 }
 
-/// Waits until every host of the InfraEnv at `path` has an Agent that says the same, and there are no other Agents; answers these.
+/// Waits until every host of the InfraEnv at `path` has an Agent that has the same content, and there are no other Agents; answers these.
 #[track_caller]
 pub fn await_agreement(client: &HttpClient, kubectl: &Kubectl, path: &str) -> BTreeMap<String, Value> {
     await_condition("hosts and Agents to agree", SOON, || {
@@ -127,8 +127,8 @@ pub fn await_agreement(client: &HttpClient, kubectl: &Kubectl, path: &str) -> BT
         if hosts.status != 200 {
             return Err(hosts.text());
         }
-        let said = kubectl.try_run(&["get", "agents", "-o", "json"]);
-        let agents: Value = serde_json::from_str(&said.out).map_err(|_| said.err.clone())?;
+        let printed = kubectl.try_run(&["get", "agents", "-o", "json"]);
+        let agents: Value = serde_json::from_str(&printed.out).map_err(|_| printed.err.clone())?;
         let (hosts, agents) = (by_name(&hosts.json()), by_name(&agents["items"]));
         let differences = differences(&hosts, &agents);
         if differences.is_empty() {
@@ -145,9 +145,9 @@ pub fn await_standing(client: &HttpClient, wanted: &str) -> String {
     let what = format!("/ready to say {wanted:?} of the Kubernetes API");
     await_condition(&what, SOON, || {
         let answer = client.request("GET", "/ready", None).expect(200).json();
-        let said = answer["kubernetes"].as_str().unwrap_or_default().to_owned();
-        if said.contains(wanted) {
-            Ok(said)
+        let printed = answer["kubernetes"].as_str().unwrap_or_default().to_owned();
+        if printed.contains(wanted) {
+            Ok(printed)
         } else {
             Err(answer.to_string())
         }
@@ -197,7 +197,7 @@ pub fn imported_cluster(name: &str) -> [Value; 2] {
     ]
 }
 
-/// Whether an object's condition has that status and reason.
+/// True when an object's condition has that status and reason.
 pub fn is(object: &Value, condition: &str, status: &str, reason: &str) -> bool {
     let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     conditions
@@ -205,7 +205,7 @@ pub fn is(object: &Value, condition: &str, status: &str, reason: &str) -> bool {
         .any(|one| one["type"] == condition && one["status"] == status && one["reason"] == reason)
 }
 
-/// What an object's condition says to people; empty when it is not there.
+/// The message of an object's condition; empty when it is not there.
 pub fn message<'a>(object: &'a Value, condition: &str) -> &'a str {
     let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
     let found = conditions.find(|one| one["type"] == condition);
@@ -225,7 +225,7 @@ fn by_name(list: &Value) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// Where hosts (REST) and Agents say different things.
+/// Differences between hosts (REST) and Agents.
 fn differences(hosts: &BTreeMap<String, Value>, agents: &BTreeMap<String, Value>) -> Vec<String> {
     let mut found = Vec::new();
     for name in agents.keys().filter(|name| !hosts.contains_key(*name)) {
@@ -247,15 +247,15 @@ fn differences(hosts: &BTreeMap<String, Value>, agents: &BTreeMap<String, Value>
         compare("state", &host["status"], &status["debugInfo"]["state"]);
         let inventory: Value =
             serde_json::from_str(host["inventory"].as_str().unwrap_or_default()).unwrap_or_default();
-        for (told, shown) in [("hostname", "hostname"), ("bmc_address", "bmcAddress")] {
-            compare(told, &inventory[told], &status["inventory"][shown]);
+        for (member, shown) in [("hostname", "hostname"), ("bmc_address", "bmcAddress")] {
+            compare(member, &inventory[member], &status["inventory"][shown]);
         }
         let disks = |inventory: &Value| json!(inventory["disks"].as_array().map_or(0, Vec::len));
         compare("disks", &disks(&inventory), &disks(&status["inventory"]));
         if spec["hostname"].as_str().is_some_and(|name| !name.is_empty()) {
             compare("requested name", &host["requested_hostname"], &spec["hostname"]);
         }
-        // REST does not tell whether a host is approved; the condition is made from the host's record.
+        // REST does not show whether a host is approved; the condition is made from the host's record.
         if host["status"] == "known-unbound" {
             let ready = json!(is(agent, "RequirementsMet", "True", "AgentIsReady"));
             compare("approval", &ready, &spec["approved"]);

@@ -1,4 +1,4 @@
-//! Machines boot what the service gives them, and become known. One file a subject; `pool` is their common ground, `kube` that of custom resources.
+//! Machines boot what the service gives them, and become known. One file a subject; `discovery` is their common ground, `kube` that of custom resources.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,7 +10,7 @@ mod clock;
 mod database;
 mod kube;
 mod kube_world;
-mod pool;
+mod discovery;
 mod raw_http;
 
 mod authorization;
@@ -37,7 +37,7 @@ mod infra_env_api;
 mod kube_agents;
 mod kube_bridge;
 mod kube_faults;
-mod kube_pools;
+mod kube_infra_envs;
 mod kube_secrets;
 mod kube_walk;
 mod kube_wire;

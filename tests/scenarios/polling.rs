@@ -12,10 +12,10 @@ use muster_tests::http::HttpClient;
 on_each_database!(
     an_idle_hosts_polls_write_nothing,
     a_silent_host_is_disconnected_and_a_poll_brings_it_back,
-    a_restart_disconnects_nobody,
+    a_restart_disconnects_no_client,
 );
 
-/// A number that `/metrics` tells.
+/// A number that `/metrics` reports.
 fn metric(client: &HttpClient, name: &str) -> u64 {
     let text = client.request("GET", "/metrics", None).expect(200).text();
     let line = text
@@ -27,7 +27,7 @@ fn metric(client: &HttpClient, name: &str) -> u64 {
 }
 
 /// The statements that the database driver has sent for the service so far, each by its beginning. (`sqlx::query` logs them,
-/// whoever sends them, so none is forgotten.)
+/// any client, so none is forgotten.)
 fn statements(service: &Served) -> Vec<String> {
     let log = service.log();
     let sent = log.lines().filter(|line| line.contains("sqlx::query"));
@@ -78,7 +78,7 @@ fn an_idle_hosts_polls_write_nothing(database: Database) {
         wrote <= 1,
         "100 polls of idle hosts made {wrote} write transactions"
     );
-    // The driver tells the first words of each, and of all writes the batched check-in alone is allowed.
+    // The driver logs the first words of each, and of all writes the batched check-in alone is allowed.
     let allowed = ["BEGIN", "COMMIT", "UPDATE hosts SET checked_in_at"];
     let written: Vec<&&String> = changing
         .iter()
@@ -198,7 +198,7 @@ fn a_silent_host_is_disconnected_and_a_poll_brings_it_back(database: Database) {
     );
 }
 
-fn a_restart_disconnects_nobody(database: Database) {
+fn a_restart_disconnects_no_client(database: Database) {
     let clock = Clock::new();
     let mut service = database.serve_with(|settings| settings.program(clock.program()));
     let client = service.http();
@@ -210,7 +210,7 @@ fn a_restart_disconnects_nobody(database: Database) {
     service.start_again();
     let client = service.http();
     await_condition(
-        "the passed deadline to be looked at",
+        "the passed deadline to be evaluated",
         Duration::from_secs(20),
         || {
             let late = "SELECT count(*) FROM hosts WHERE due_at < checked_in_at + 3500000000";

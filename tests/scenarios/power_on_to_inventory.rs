@@ -1,4 +1,4 @@
-//! How long a machine takes from power-on to an inventory in the service, beside a kernel that does nothing.
+//! Measures the time from power-on to an inventory in the service, beside a kernel that does nothing.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use muster_tests::initramfs;
 use muster_tests::qemu::{Accel, Firmware, Machine, Medium, Nic, Slots, UserNet};
 use muster_tests::service::Settings;
 
-use crate::pool::{MACS, Pool, known_machine};
+use crate::discovery::{MACS, Discovery, known_machine};
 
 /// The budget for software emulation on two idle cores (design.md §8).
 const TARGET: Duration = Duration::from_secs(20);
@@ -23,11 +23,11 @@ fn a_machine_is_known_within_the_budget_after_power_on() {
         initramfs: initramfs::build(folder.path(), "echo BARE-KERNEL-UP"),
         arguments: "quiet console=ttyS0,115200n8".to_owned(),
     };
-    let pool = Pool::on(Settings::for_user_networks());
+    let discovery = Discovery::on(Settings::for_user_networks());
     let nic = Nic::user("virtio-net-pci", MACS[0], UserNet::new(2).hostname("timed"));
     let machine = known_machine("timed")
         .firmware(Firmware::SeaBios)
-        .boot(Medium::Cd(pool.iso()))
+        .boot(Medium::Cd(discovery.iso()))
         .nic(nic)
         .accel(Accel::Tcg);
 
@@ -40,7 +40,7 @@ fn a_machine_is_known_within_the_budget_after_power_on() {
     drop(bare);
 
     let mut machine = machine.start_in(Slots::all());
-    pool.await_inventory(&mut machine);
+    discovery.await_inventory(&mut machine);
     let time = machine.uptime();
     let seconds = |time: Duration| time.as_secs_f32();
     println!(

@@ -9,7 +9,7 @@ use muster_tests::segment::in_segment;
 use muster_tests::service::Settings;
 use serde_json::Value;
 
-use crate::pool::Pool;
+use crate::discovery::Discovery;
 
 const RECORDED_BIOS: &str = include_str!("../data/reference_machine/inventory-bios.json");
 const RECORDED_UEFI: &str = include_str!("../data/reference_machine/inventory-uefi.json");
@@ -32,9 +32,9 @@ fn compare(firmware: Firmware, recorded: &str) {
 fn compare_isolated(firmware: Firmware, recorded: &str) {
     // What the agent sends, not what the service makes of it.
     let listener = Recorder::reserve();
-    let pool = Pool::on(Settings::for_user_networks().public_port(listener.port()));
-    let recorder = listener.relay_to(pool.service.port());
-    let mut machine = reference_machine(firmware, Medium::CdOn("sata.1".to_owned(), pool.iso())).start();
+    let discovery = Discovery::on(Settings::for_user_networks().public_port(listener.port()));
+    let recorder = listener.relay_to(discovery.service.port());
+    let mut machine = reference_machine(firmware, Medium::CdOn("sata.1".to_owned(), discovery.iso())).start();
     let sent = sent_inventory(&recorder, &mut machine);
     let recorded: Value = serde_json::from_str(recorded).unwrap();
     let differences = differences(&comparable(sent), &comparable(recorded));

@@ -13,7 +13,7 @@ use muster_tests::http::HttpClient;
 
 on_each_database!(
     a_restart_keeps_tokens_valid,
-    a_key_from_a_file_is_used_and_a_bad_one_is_told
+    a_key_from_a_file_is_used_and_a_bad_one_is_reported
 );
 
 fn a_restart_keeps_tokens_valid(database: Database) {
@@ -46,19 +46,19 @@ fn a_restart_keeps_tokens_valid(database: Database) {
     }
     // Another installation has another key.
     let other = database.serve_with(Settings::auth_local);
-    let words = other
+    let message = other
         .http()
         .with("Authorization", &operator)
         .get("/infra-envs")
         .expect(401)
         .error_message();
     assert!(
-        words.contains("signature") && !words.contains(&operator),
-        "{words}"
+        message.contains("signature") && !message.contains(&operator),
+        "{message}"
     );
 }
 
-fn a_key_from_a_file_is_used_and_a_bad_one_is_told(database: Database) {
+fn a_key_from_a_file_is_used_and_a_bad_one_is_reported(database: Database) {
     let folder = tempfile::tempdir().unwrap();
     let key = folder.path().join("key.pem");
     let make = [
@@ -104,14 +104,14 @@ fn two_services_on_one_database_share_keys_and_hosts() {
     // Both begin with the empty database at once. The thread that starts a service has to last as long as it.
     std::thread::scope(|scope| {
         let (done, wait) = channel::<()>();
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         scope.spawn(move || {
             let two = settings().start();
-            tell.send(two.http()).unwrap();
+            sender.send(two.http()).unwrap();
             let _ = wait.recv();
         });
         let one = settings().start();
-        let two = told.recv().unwrap();
+        let two = receiver.recv().unwrap();
         let token = one.muster(&["token", "--operator", "--database-url", &url]);
         share(
             &one.http().with("Authorization", token.trim()),
@@ -121,7 +121,7 @@ fn two_services_on_one_database_share_keys_and_hosts() {
     });
 }
 
-/// What one of two services is told, the other knows.
+/// A change through one of two services is seen through the other.
 fn share(first: &HttpClient, second: &HttpClient) {
     let path = infra_env(first);
     let host = register(first, &path, 1);
@@ -130,7 +130,7 @@ fn share(first: &HttpClient, second: &HttpClient) {
         second.get(&host).expect(200).json()["status"],
         "discovering-unbound"
     );
-    // The machine goes on with the other one.
+    // The machine continues with the other one.
     second
         .post(
             &format!("{host}/instructions"),

@@ -4,22 +4,22 @@ use muster_api::host::HostStatus;
 use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
 use muster_tests::service::Settings;
 
-use crate::pool::{MACS, Pool, known_machine};
+use crate::discovery::{MACS, Discovery, known_machine};
 
 #[test]
 fn a_machine_that_boots_while_the_service_is_down_is_known_when_it_is_back() {
     let name = "patient";
-    let mut pool = Pool::on(Settings::for_user_networks());
+    let mut discovery = Discovery::on(Settings::for_user_networks());
     let nic = Nic::user("virtio-net-pci", MACS[0], UserNet::new(2).hostname(name));
     let machine = known_machine(name)
         .firmware(Firmware::SeaBios)
-        .boot(Medium::Cd(pool.iso()))
+        .boot(Medium::Cd(discovery.iso()))
         .nic(nic);
-    pool.service.kill();
+    discovery.service.kill();
     let mut machine = machine.start();
-    // The console tells whoever stands before the machine that the service does not answer.
+    // The console shows at the machine that the service does not answer.
     machine.await_serial("(?i)(refused|unreachable|no answer|cannot reach|retry|next try)");
-    pool.service.start_again();
-    let host = pool.await_host(&mut machine, HostStatus::KnownUnbound);
+    discovery.service.start_again();
+    let host = discovery.await_host(&mut machine, HostStatus::KnownUnbound);
     assert_eq!(host.requested_hostname, name);
 }

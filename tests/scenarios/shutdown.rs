@@ -1,4 +1,4 @@
-//! SIGTERM: what was begun is finished, nothing new is begun, and nobody can hold the service for ever.
+//! SIGTERM: what was begun is finished, nothing new is begun, and no client can hold the service for ever.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -41,7 +41,7 @@ fn signal(service: &Served, signal: Signal) {
     kill(Pid::from_raw(id), signal).unwrap();
 }
 
-/// Waits until the service takes no connection any more: it has heard the signal.
+/// Waits until the service takes no connection any more: it has received the signal.
 fn await_deaf(service: &Served) {
     await_condition(
         "the listener to close",
@@ -53,7 +53,7 @@ fn await_deaf(service: &Served) {
     );
 }
 
-/// Waits for the service to end by itself, and tells how it did.
+/// Waits for the service to end by itself, and returns its status.
 fn exit_of(service: &mut Served) -> ExitStatus {
     let stat = format!("/proc/{}/stat", service.id());
     await_condition("the service to end", Duration::from_secs(45), || {
@@ -64,7 +64,7 @@ fn exit_of(service: &mut Served) -> ExitStatus {
             Err(state)
         }
     });
-    // It has ended: the signal that this sends reaches nobody.
+    // It has ended: the signal that this sends reaches no process.
     service.terminate()
 }
 

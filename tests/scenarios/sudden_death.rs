@@ -17,7 +17,7 @@ on_each_database!(what_was_answered_survives_a_kill);
 /// Writers at once.
 const WRITERS: u64 = 6;
 
-/// What the service has answered 2xx to, by host.
+/// Requests answered with 2xx, by host.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Promised {
     registered: bool,
@@ -94,8 +94,8 @@ fn what_was_answered_survives_a_kill(database: Database) {
                     Err(format!("{written} of {enough}"))
                 }
             });
-            let moment = Instant::now() + Duration::from_micros(chance * 200);
-            while Instant::now() < moment {
+            let at = Instant::now() + Duration::from_micros(chance * 200);
+            while Instant::now() < at {
                 std::hint::spin_loop();
             }
             service.kill();

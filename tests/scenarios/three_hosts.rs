@@ -19,9 +19,9 @@ const MACHINES: [(&str, [&str; 2]); 3] = [
     ("narrow", ["52:54:00:bb:00:02", "52:54:00:cc:00:02"]),
     ("late", ["52:54:00:bb:00:03", "52:54:00:cc:00:03"]),
 ];
-/// What `narrow` and `late` both have in the second network.
+/// The address that `narrow` and `late` both have in the second network.
 const TWICE: &str = "10.92.0.77";
-/// How far the clock of `late` is ahead, seconds.
+/// Seconds by which the clock of `late` is ahead.
 const AHEAD: i64 = 2 * 3600;
 /// Three machines share two cores, and connectivity is asked for once a minute.
 const LIMIT: Duration = Duration::from_secs(900);
@@ -81,7 +81,7 @@ fn three_hosts_of_a_cluster_show_a_duplicate_address_a_narrow_link_and_a_clock_t
         let fine = named(&hosts, "fine").unwrap();
         assert!(
             !fine.findings.iter().any(|finding| finding.kind == "clock-offset"),
-            "the one wrong clock falls back on nobody else: {:?}",
+            "the one wrong clock is reported on no other host: {:?}",
             fine.findings
         );
         compatible_ids_keep_their_values(&hosts);
@@ -156,7 +156,7 @@ fn find(hosts: &[Host], host: &str, kind: &str, about: &str, others: &[&str]) ->
     })
 }
 
-/// On the first network everybody is reached on the segment and by echo.
+/// On the first network every host is reached on the segment and by echo.
 #[track_caller]
 fn everybody_reaches_everybody(hosts: &[Host]) {
     for host in hosts {
@@ -209,7 +209,7 @@ fn compatible_ids_keep_their_values(hosts: &[Host]) {
     }
 }
 
-/// What the message of a finding of that kind says.
+/// The message of the finding of that kind.
 fn word_of(kind: &str) -> &'static str {
     match kind {
         "duplicate-address" => TWICE,
@@ -224,17 +224,17 @@ fn word_of(kind: &str) -> &'static str {
 fn events_tell(client: &Client, infra_env: &InfraEnv, expected: &[(&str, &str)]) {
     await_condition("an event for each finding", Duration::from_secs(30), || {
         let events = client.events(infra_env.id).map_err(|error| error.to_string())?;
-        let told: Vec<&str> = events
+        let messages: Vec<&str> = events
             .iter()
             .filter(|event| event.name.as_deref() == Some("muster_finding_appeared"))
             .map(|event| event.message.as_str())
             .collect();
         for (host, word) in expected {
-            let found = told
+            let found = messages
                 .iter()
                 .any(|message| message.contains(host) && message.contains(word));
             if !found {
-                return Err(format!("nothing about {host} and {word} in {told:#?}"));
+                return Err(format!("nothing about {host} and {word} in {messages:#?}"));
             }
         }
         Ok(())

@@ -189,13 +189,13 @@ fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
 }
 
 #[test]
-fn bad_certificate_files_are_told_at_the_start() {
+fn bad_certificate_files_are_reported_at_the_start() {
     let identity = Identity::new();
     let other = Identity::new();
     fs::write(identity.path("garbage.pem"), "garbage").unwrap();
     fs::write(identity.path("empty.pem"), "").unwrap();
     let (cert, key) = (identity.path("cert.pem"), identity.path("key.pem"));
-    for (cert, key, words) in [
+    for (cert, key, texts) in [
         (&identity.path("missing.pem"), &key, ["--tls-cert", "missing.pem"]),
         (&cert, &identity.path("missing.pem"), ["--tls-key", "missing.pem"]),
         (&identity.path("garbage.pem"), &key, ["--tls-cert", "garbage.pem"]),
@@ -222,31 +222,31 @@ fn bad_certificate_files_are_told_at_the_start() {
             .arg(key)
             .stdin(Stdio::null());
         let output = muster_within(serve);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(
             !output.status.success(),
             "it starts with {} and {}",
             cert.display(),
             key.display()
         );
-        for word in words {
+        for word in texts {
             assert!(
-                said.contains(word),
-                "{} and {}: {said}",
+                printed.contains(word),
+                "{} and {}: {printed}",
                 cert.display(),
                 key.display()
             );
         }
-        assert!(!said.contains("panicked"), "{said}");
+        assert!(!printed.contains("panicked"), "{printed}");
     }
     for alone in ["--tls-cert", "--tls-key"] {
         let mut serve = Command::new(muster_program());
         serve.args(["serve", alone]).arg(&cert).stdin(Stdio::null());
         let output = muster_within(serve);
-        let said = String::from_utf8_lossy(&output.stderr);
+        let printed = String::from_utf8_lossy(&output.stderr);
         assert!(
-            !output.status.success() && said.contains("--tls-cert") && said.contains("--tls-key"),
-            "{said}"
+            !output.status.success() && printed.contains("--tls-cert") && printed.contains("--tls-key"),
+            "{printed}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What holds for every request: bodies, ids, paths, methods, headers. Rules: docs/protocol/rest-behaviour.md#1.
+//! Rules for every request: bodies, ids, paths, methods, headers. Source: docs/protocol/rest-behaviour.md#1.
 
 use std::io::Read;
 
@@ -14,7 +14,7 @@ use muster_tests::http::HttpClient;
 on_each_database!(
     bodies_that_are_not_what_the_operation_takes_are_refused,
     ids_that_are_no_ids_are_refused_and_unknown_ones_are_not_found,
-    unknown_paths_and_methods_are_told_with_what_there_is,
+    unknown_paths_and_methods_are_refused_with_what_there_is,
     every_answer_has_the_request_id,
     long_answers_are_compressed_for_those_who_ask,
     the_service_describes_itself,
@@ -73,11 +73,11 @@ fn bodies_that_are_not_what_the_operation_takes_are_refused(database: Database) 
         refused(&client, Some(b"{\"\xff\xfe\": 1}"), "bytes that are not UTF-8");
         let mut more: Value = serde_json::from_str(&good).unwrap();
         more["no_such_field"] = json!(1);
-        let words = refused(&client, Some(more.to_string().as_bytes()), "an unknown field");
-        assert!(words.contains("no_such_field"), "{method} {path}: {words}");
+        let message = refused(&client, Some(more.to_string().as_bytes()), "an unknown field");
+        assert!(message.contains("no_such_field"), "{method} {path}: {message}");
         for media in ["text/plain", "application/x-www-form-urlencoded", "nonsense"] {
-            let words = refused(&client.with("Content-Type", media), Some(good.as_bytes()), media);
-            assert!(words.contains("application/json"), "{method} {path}: {words}");
+            let message = refused(&client.with("Content-Type", media), Some(good.as_bytes()), media);
+            assert!(message.contains("application/json"), "{method} {path}: {message}");
         }
         let nothing = format!("{method} {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         let answer = read_to_end(&mut connect(service.port(), nothing.as_bytes()));
@@ -158,14 +158,14 @@ fn ids_that_are_no_ids_are_refused_and_unknown_ones_are_not_found(database: Data
             "00000000-0000-4000-8000-00000000000g",
             "%F0%9F%92%A9",
         ] {
-            let words = ask(bad, &unknown).expect(400).error_message();
-            assert!(!words.is_empty(), "{method} {path}");
+            let message = ask(bad, &unknown).expect(400).error_message();
+            assert!(!message.is_empty(), "{method} {path}");
             if path.contains("{h}") {
                 ask(known, bad).expect(400).error_message();
             }
         }
-        let words = ask(&unknown, &unknown).expect(404).error_message();
-        assert!(words.contains(&unknown), "{method} {path}: {words}");
+        let message = ask(&unknown, &unknown).expect(404).error_message();
+        assert!(message.contains(&unknown), "{method} {path}: {message}");
         if path.contains("{h}") {
             let missing = ask(known, &unknown).expect(404);
             assert_eq!(missing.json()["code"], "404");
@@ -179,7 +179,7 @@ fn ids_that_are_no_ids_are_refused_and_unknown_ones_are_not_found(database: Data
     client.get(&host.replace(&infra_env, &other)).expect(404);
 }
 
-fn unknown_paths_and_methods_are_told_with_what_there_is(database: Database) {
+fn unknown_paths_and_methods_are_refused_with_what_there_is(database: Database) {
     let service = database.serve();
     let client = service.http();
     let infra_env = infra_env(&client);
@@ -208,14 +208,14 @@ fn unknown_paths_and_methods_are_told_with_what_there_is(database: Database) {
         ("DELETE", "/health", &["GET"]),
     ] {
         let answer = client.request(method, path, Some(b"{}")).expect(405);
-        let words = answer.error_message();
+        let message = answer.error_message();
         for name in allowed {
             assert!(
                 answer.header("allow").contains(name),
                 "{method} {path}: {:?}",
                 answer.headers
             );
-            assert!(words.contains(name), "{method} {path}: {words}");
+            assert!(message.contains(name), "{method} {path}: {message}");
         }
         assert!(
             !answer.header("allow").contains(method),
@@ -320,7 +320,7 @@ fn the_service_describes_itself(database: Database) {
     assert!(
         ready["live_image"]
             .as_str()
-            .is_some_and(|words| !words.is_empty()),
+            .is_some_and(|message| !message.is_empty()),
         "{ready}"
     );
     let metrics = client.request("GET", "/metrics", None).expect(200).text();

@@ -6,12 +6,12 @@ use muster_tests::artifacts::{live_image, project_root};
 
 use crate::database::{Database, on_each_database};
 
-on_each_database!(the_recorded_conversation_is_had_again);
+on_each_database!(the_recorded_conversation_is_replayed);
 
 /// Share of equal points that is asked for.
 const LEAST: f64 = 0.97;
 
-fn the_recorded_conversation_is_had_again(database: Database) {
+fn the_recorded_conversation_is_replayed(database: Database) {
     let service = database.serve_with(|settings| settings.live_image(&live_image()));
     let folder = project_root().join("tests/wire");
     let (questions, answers) = (folder.join("walk.json"), folder.join("walk.answers.json"));
@@ -21,10 +21,10 @@ fn the_recorded_conversation_is_had_again(database: Database) {
     compare.args([questions, answers]).arg(LEAST.to_string());
     compare.env("no_proxy", "*");
     let output = compare.output().expect("python3 is installed");
-    let said = String::from_utf8_lossy(&output.stdout);
-    println!("{said}{}", String::from_utf8_lossy(&output.stderr));
+    let printed = String::from_utf8_lossy(&output.stdout);
+    println!("{printed}{}", String::from_utf8_lossy(&output.stderr));
     assert!(
-        output.status.success() && said.contains("points equal"),
+        output.status.success() && printed.contains("points equal"),
         "fewer than {LEAST} of the points are equal"
     );
 }

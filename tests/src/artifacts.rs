@@ -1,4 +1,4 @@
-//! Where the things under test are: programs, the live image; and where locks of the lab stand.
+//! Paths of the things under test (programs, the live image) and of the lab's locks.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ fn beside_this_program(name: &str) -> PathBuf {
     profile_folder().join(name)
 }
 
-/// Where Cargo builds: a place for what is made from downloads and wanted again.
+/// Cargo's target folder: it keeps what is made from downloads and wanted again.
 pub fn target_folder() -> PathBuf {
     let profile = profile_folder();
     profile.parent().unwrap_or(&profile).to_owned()

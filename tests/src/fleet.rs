@@ -6,7 +6,7 @@ use crate::artifacts::fleet_program;
 use crate::process::{command, run};
 use crate::service::Service;
 
-/// What a run has shown (`muster-fleet --json`).
+/// Report of a run (`muster-fleet --json`).
 #[derive(Debug)]
 pub struct Run(Value);
 
@@ -22,9 +22,9 @@ pub fn fleet(service: &Service, arguments: &[&str]) -> Run {
         program.env_remove(name);
     }
     program.args(["--json", "--url", service.client().base()]);
-    let told = run(program.args(arguments));
-    Run(serde_json::from_str(&told)
-        .unwrap_or_else(|error| panic!("muster-fleet prints no JSON: {error} in {told}")))
+    let report = run(program.args(arguments));
+    Run(serde_json::from_str(&report)
+        .unwrap_or_else(|error| panic!("muster-fleet prints no JSON: {error} in {report}")))
 }
 
 impl Run {
@@ -33,7 +33,7 @@ impl Run {
         self.0.pointer(place).and_then(Value::as_f64).unwrap_or(0.0)
     }
 
-    /// How often something was counted, by its place.
+    /// A count, found by its path in the report.
     pub fn count(&self, place: &str) -> u64 {
         self.0.pointer(place).and_then(Value::as_u64).unwrap_or(0)
     }
@@ -52,7 +52,7 @@ impl Run {
         found.and_then(|entry| entry[which].as_f64()).unwrap_or(f64::NAN)
     }
 
-    /// How the requests of agents without a fault ended: operation, ending (a status or why there was none), how often.
+    /// Outcomes of requests of agents without a fault: operation, ending (a status, or the reason for none), count.
     pub fn endings(&self) -> Vec<(String, String, u64)> {
         let operations = self.0["operations"].as_array().into_iter().flatten();
         operations
@@ -63,7 +63,7 @@ impl Run {
             .collect()
     }
 
-    /// What a fault met: what was tried, the ending, how often.
+    /// Outcomes of a fault: attempt, ending, count.
     pub fn met(&self, fault: &str) -> Vec<(String, String, u64)> {
         let faults = self.0["faults"].as_array().into_iter().flatten();
         faults

@@ -6,5 +6,5 @@ mod kubectl;
 mod programs;
 
 pub use control_plane::{ControlPlane, Settings};
-pub use kubectl::{Kubectl, Said};
+pub use kubectl::{Kubectl, Output};
 pub use programs::program;

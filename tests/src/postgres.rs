@@ -90,7 +90,7 @@ impl Postgres {
         format!("postgres://postgres@127.0.0.1:{}/{database}", self.port.number())
     }
 
-    /// Creates an empty database that nobody else has; returns its URL.
+    /// Creates an empty database of its own; returns its URL.
     ///
     /// # Panics
     /// If the server refuses.

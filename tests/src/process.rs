@@ -12,10 +12,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::condition::await_condition;
-use crate::transcript::{Silence, Transcript};
+use crate::transcript::{NotFound, Transcript};
 
-/// How often it is looked whether a short command has ended.
-const LOOK: Duration = Duration::from_millis(2);
+/// Interval between checks for the end of a short command.
+const CHECK_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A running program whose standard output and error are followed.
 pub struct Program {
@@ -99,7 +99,7 @@ impl Program {
         self.child.id()
     }
 
-    /// What it has said.
+    /// Its output so far.
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
     }
@@ -116,16 +116,16 @@ impl Program {
         }
     }
 
-    fn report(&mut self, pattern: &str, silence: Silence) -> String {
+    fn report(&mut self, pattern: &str, silence: NotFound) -> String {
         let why = match silence {
-            Silence::Deadline => "did not say in time".to_owned(),
-            Silence::Ended => match self.child.wait() {
+            NotFound::Deadline => "did not print in time".to_owned(),
+            NotFound::Ended => match self.child.wait() {
                 Ok(status) => format!("ended ({status}) without saying"),
                 Err(error) => format!("is lost ({error}) without saying"),
             },
         };
         format!(
-            "{} {why} {pattern:?}; its last words:\n{}",
+            "{} {why} {pattern:?}; the end of its output:\n{}",
             self.name,
             self.transcript.tail()
         )
@@ -150,14 +150,14 @@ impl Program {
         } = self;
         let status = await_condition(&format!("{name} to end"), limit, || match child.try_wait() {
             Ok(Some(status)) => Ok(status),
-            Ok(None) => Err(format!("it runs; its last words:\n{}", transcript.tail())),
+            Ok(None) => Err(format!("it runs; the end of its output:\n{}", transcript.tail())),
             Err(error) => Err(error.to_string()),
         });
         transcript.await_end(Duration::from_secs(5));
         status
     }
 
-    /// Whether it runs.
+    /// True while it runs.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
@@ -185,7 +185,7 @@ impl Drop for Program {
 /// Runs a short command to its end and returns its output.
 ///
 /// # Panics
-/// If it cannot be started or fails; shows what it said.
+/// If it cannot be started or fails; shows its output.
 #[track_caller]
 pub fn run(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output();
@@ -201,10 +201,10 @@ pub fn run(command: &mut Command) -> String {
     stdout
 }
 
-/// Runs a command to its end, with `input` on its standard input; answers what it said, whatever came of it.
+/// Runs a command to its end, with `input` on its standard input; returns its output, whatever its status.
 ///
 /// # Panics
-/// If it cannot be started, or runs longer than `limit`; shows what it said until then.
+/// If it cannot be started, or runs longer than `limit`; shows its output until then.
 #[track_caller]
 pub fn output_within(command: &mut Command, input: &[u8], limit: Duration) -> Output {
     let pipes = command
@@ -234,22 +234,22 @@ pub fn output_within(command: &mut Command, input: &[u8], limit: Duration) -> Ou
         let (status, is_late) = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break (status, false),
-                Ok(None) if Instant::now() < end => std::thread::sleep(LOOK),
+                Ok(None) if Instant::now() < end => std::thread::sleep(CHECK_INTERVAL),
                 _ => {
                     let _ = child.kill();
                     break (child.wait().expect("a child can be waited for"), true);
                 }
             }
         };
-        let said = "reading a pipe does not panic";
+        let message = "reading a pipe does not panic";
         let output = Output {
             status,
-            stdout: out.join().expect(said),
-            stderr: err.join().expect(said),
+            stdout: out.join().expect(message),
+            stderr: err.join().expect(message),
         };
         assert!(
             !is_late,
-            "{command:?} runs for more than {} s; it said:\n{}{}",
+            "{command:?} runs for more than {} s; its output:\n{}{}",
             limit.as_secs(),
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)

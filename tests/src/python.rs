@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::artifacts::{lock_file, project_root, target_folder};
 use crate::process::{command, run};
 
-/// Written last, so that an environment whose making was interrupted is made anew.
+/// Written last, so that an environment whose making was interrupted is made again.
 const COMPLETE: &str = "complete";
 
 /// A virtual environment that is ready for use.
@@ -24,7 +24,7 @@ impl Environment {
     /// same list for the same Python.
     ///
     /// # Panics
-    /// If it cannot be made; shows what pip said.
+    /// If it cannot be made; shows pip's output.
     #[track_caller]
     pub fn of(name: &str) -> Self {
         let list = project_root().join(format!("tests/clients/{name}.txt"));

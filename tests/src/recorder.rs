@@ -1,4 +1,4 @@
-//! Listening in between an agent and a service: what the agent said, byte for byte.
+//! Records what an agent sends to a service, byte for byte.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-/// A port that agents can be told of before the service has one.
+/// A port that agents can be given before the service has one.
 pub struct Reserved {
     listener: TcpListener,
 }
 
 impl Reserved {
-    /// Where the recorder will listen.
+    /// Address of the recorder.
     pub fn port(&self) -> u16 {
         self.listener
             .local_addr()
@@ -22,8 +22,8 @@ impl Reserved {
 
     /// Relays to `service_port` of the loopback address until the test program ends.
     pub fn relay_to(self, service_port: u16) -> Recorder {
-        let heard = Heard::default();
-        let shared = Arc::clone(&heard);
+        let received = Received::default();
+        let shared = Arc::clone(&received);
         std::thread::spawn(move || {
             for client in self.listener.incoming().flatten() {
                 if let Ok(service) = TcpStream::connect((Ipv4Addr::LOCALHOST, service_port)) {
@@ -31,17 +31,17 @@ impl Reserved {
                 }
             }
         });
-        Recorder { heard }
+        Recorder { received }
     }
 }
 
 /// Relays connections to a service and keeps what clients sent.
 pub struct Recorder {
-    heard: Heard,
+    received: Received,
 }
 
 /// Per connection, in order of arrival.
-type Heard = Arc<Mutex<Vec<Vec<u8>>>>;
+type Received = Arc<Mutex<Vec<Vec<u8>>>>;
 
 /// A request with a JSON body.
 #[derive(Debug, Clone)]
@@ -65,23 +65,23 @@ impl Recorder {
 
     /// The requests with a complete JSON body so far.
     pub fn requests(&self) -> Vec<Request> {
-        let heard = self.heard.lock().expect("relays do not panic with the lock");
-        heard.iter().flat_map(|bytes| requests(bytes)).collect()
+        let received = self.received.lock().expect("relays do not panic with the lock");
+        received.iter().flat_map(|bytes| requests(bytes)).collect()
     }
 }
 
-fn relay(client: TcpStream, service: TcpStream, heard: &Heard) {
+fn relay(client: TcpStream, service: TcpStream, received: &Received) {
     let index = {
-        let mut heard = heard.lock().expect("relays do not panic with the lock");
-        heard.push(Vec::new());
-        heard.len() - 1
+        let mut received = received.lock().expect("relays do not panic with the lock");
+        received.push(Vec::new());
+        received.len() - 1
     };
     let (Ok(client_read), Ok(service_read)) = (client.try_clone(), service.try_clone()) else {
         return;
     };
-    let heard = Arc::clone(heard);
+    let received = Arc::clone(received);
     let keep = move |bytes: &[u8]| {
-        heard.lock().expect("relays do not panic with the lock")[index].extend_from_slice(bytes);
+        received.lock().expect("relays do not panic with the lock")[index].extend_from_slice(bytes);
     };
     std::thread::spawn(move || copy(client_read, service, keep));
     std::thread::spawn(move || copy(service_read, client, |_| ()));

@@ -19,10 +19,11 @@ use crate::http::HttpClient;
 /// A pull secret of the right shape that opens nothing.
 pub const PULL_SECRET: &str = r#"{"auths":{"registry.lab.example":{"auth":"bGFiOnRvbGQtdG8tbm9ib2R5"}}}"#;
 
-/// What is secret in [`PULL_SECRET`]. It stands nowhere else, not even in the example that `muster serve` prints, so where it turns up it has leaked.
+/// The secret part of [`PULL_SECRET`]. It stands nowhere else, not even in the example that `muster serve` prints: where it
+/// turns up, it has leaked.
 pub const PULL_SECRET_CREDENTIAL: &str = "bGFiOnRvbGQtdG8tbm9ib2R5";
 
-/// Why a question has no answer.
+/// A request without a usable answer.
 #[derive(Debug)]
 pub enum RestError {
     /// Nobody answered, or not in HTTP.
@@ -96,7 +97,7 @@ impl Client {
         self.ask("GET", path, None)
     }
 
-    /// Whether the service says that it is ready.
+    /// Checks that the service is ready.
     pub fn is_ready(&self) -> Answer<()> {
         match self.request("GET", "/ready", None)? {
             (200, _) => Ok(()),
@@ -149,7 +150,7 @@ impl Client {
         self.get(&format!("/infra-envs/{infra_env}/hosts/{id}"))
     }
 
-    /// What happened in an InfraEnv, oldest first.
+    /// Events of an InfraEnv, oldest first.
     pub fn events(&self, id: InfraEnvId) -> Answer<Vec<Event>> {
         self.get(&format!("/events?infra_env_id={id}"))
     }

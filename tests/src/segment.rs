@@ -19,10 +19,10 @@ pub const ADDRESS: &str = "10.91.0.1";
 /// The address of the router on the second network ([`Segment::second_network`]), which is also a DHCP server.
 pub const SECOND_ADDRESS: &str = "10.92.0.1";
 
-/// Where Debian's package `ipxe` has the programs that firmware loads by TFTP.
+/// Folder of Debian's package `ipxe` with the programs that firmware loads by TFTP.
 const IPXE_PROGRAMS: &str = "/usr/lib/ipxe";
 
-/// What the segment's DHCP server offers beside addresses (`10.91.0.50` to `.150`).
+/// Options of the segment's DHCP server beside addresses (`10.91.0.50` to `.150`).
 #[derive(Debug, Clone)]
 pub enum Offer {
     /// Nothing but addresses.
@@ -96,7 +96,7 @@ impl Segment {
         self.tap_on("br0")
     }
 
-    /// As [`tap`](Self::tap), but nothing longer than `mtu` bytes reaches the machine, and nobody tells the sender: a
+    /// As [`tap`](Self::tap), but nothing longer than `mtu` bytes reaches the machine, and the sender is not notified: a
     /// switch's port that is not set up for what its neighbours send. The router takes part in that MTU, so that
     /// services on [`ADDRESS`] are still reached.
     pub fn tap_with_mtu(&mut self, mtu: u32) -> String {
@@ -124,7 +124,7 @@ impl Segment {
     }
 
     /// Makes a second network: a bridge of its own, addresses from the same DHCP server (`10.92.0.50` to `.150`) and no
-    /// router. To be said before [`serve`](Self::serve).
+    /// router. To be called before [`serve`](Self::serve).
     pub fn second_network(&mut self) {
         self.second = true;
         let address = format!("{SECOND_ADDRESS}/24");
@@ -133,14 +133,14 @@ impl Segment {
         ip(&["link", "set", "br1", "up"]);
     }
 
-    /// Has the DHCP server give all these MACs one address: a duplicate, if there are several. To be said before
+    /// Has the DHCP server give all these MACs one address: a duplicate, if there are several. To be called before
     /// [`serve`](Self::serve).
     pub fn fix_address(&mut self, macs: &[&str], address: &str) {
         let macs = macs.iter().map(|mac| (*mac).to_owned()).collect();
         self.fixed.push((macs, address.to_owned()));
     }
 
-    /// Has the DHCP server tell the machine with that MAC its hostname. To be said before [`serve`](Self::serve).
+    /// Has the DHCP server give the machine with that MAC a hostname. To be called before [`serve`](Self::serve).
     pub fn name_host(&mut self, mac: &str, hostname: &str) {
         self.names.push((mac.to_owned(), hostname.to_owned()));
     }
@@ -220,7 +220,7 @@ impl Segment {
         let _ = writeln!(configuration, "enable-tftp\ntftp-root={}", root.display());
     }
 
-    /// A DHCP server that gives addresses and says nothing of booting: busybox's, for two dnsmasq would want the same port.
+    /// A DHCP server that gives addresses and offers no boot file: busybox's, for two dnsmasq would want the same port.
     fn serve_addresses_only(&mut self) {
         let leases = self.write("udhcpd.leases", "");
         let mut text = format!(
@@ -247,7 +247,7 @@ impl Segment {
     }
 }
 
-/// Where the kernel lets netfilter look into bridges, a bridge cuts up packets that are too long for a port; a switch drops them.
+/// With netfilter on bridges, a bridge cuts up packets that are too long for a port; a switch drops them.
 fn behave_as_a_switch() {
     for family in ["iptables", "ip6tables"] {
         let file = format!("/proc/sys/net/bridge/bridge-nf-call-{family}");

@@ -15,23 +15,23 @@ use crate::ports::ReservedPort;
 use crate::process::{Program, command, run};
 use crate::rest::Client;
 
-/// How long a service may take until it is ready. A debug build beside two emulated machines is slow.
+/// Time limit of a service's start. A debug build beside two emulated machines is slow.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// The address under which a machine on a QEMU user network finds this computer's loopback.
 const USER_NETWORK_HOST: &str = "10.0.2.2";
 
-/// Whose custom resources a service looks after.
+/// The Kubernetes API whose custom resources a service serves.
 #[derive(Debug, Clone)]
 enum KubeApi {
     Off,
-    /// Those of its own API.
+    /// Its own API.
     Builtin,
-    /// Those of the server of that kubeconfig.
+    /// The server of that kubeconfig.
     Server(PathBuf),
 }
 
-/// How a service is to run.
+/// Options of a service.
 #[derive(Debug, Clone)]
 pub struct Settings {
     program: PathBuf,
@@ -245,7 +245,7 @@ impl Service {
         }
     }
 
-    /// Where its data is.
+    /// Its data folder.
     pub fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")
     }
@@ -256,7 +256,7 @@ impl Service {
         url.replacen(&seen, &format!("//{}:", self.settings.address), 1)
     }
 
-    /// What it logged.
+    /// Its log.
     pub fn log(&self) -> String {
         self.program.transcript().text()
     }

@@ -1,4 +1,4 @@
-//! What a program or a serial console has said so far, and waiting for what it will say.
+//! Collects the output of a program or a serial console, and waits for texts in it.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use regex::bytes::Regex;
 
-/// How much of a transcript a failure shows.
+/// Bytes of a transcript that a failure shows.
 const TAIL_LINES: usize = 60;
 
 /// Bytes that arrive from a stream, kept in memory and in a file. Clones share them.
@@ -19,18 +19,18 @@ pub struct Transcript {
 
 struct Shared {
     file: PathBuf,
-    said: Mutex<Said>,
+    received: Mutex<Received>,
     more: Condvar,
 }
 
-struct Said {
+struct Received {
     bytes: Vec<u8>,
     open_streams: usize,
 }
 
-/// Why a text did not come.
+/// Reason why a text did not come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Silence {
+pub enum NotFound {
     /// The deadline passed.
     Deadline,
     /// The stream ended: the program or machine is gone.
@@ -38,16 +38,16 @@ pub enum Silence {
 }
 
 impl Transcript {
-    /// Nothing said yet; everything read from the streams given to [`follow`](Self::follow) is also written to `file`.
+    /// Nothing received yet; everything read from the streams given to [`follow`](Self::follow) is also written to `file`.
     pub fn new(file: &Path) -> Self {
-        let said = Said {
+        let received = Received {
             bytes: Vec::new(),
             open_streams: 0,
         };
         Self {
             shared: Arc::new(Shared {
                 file: file.to_owned(),
-                said: Mutex::new(said),
+                received: Mutex::new(received),
                 more: Condvar::new(),
             }),
         }
@@ -58,17 +58,17 @@ impl Transcript {
         let shared = Arc::clone(&self.shared);
         let file = File::options().create(true).append(true).open(&shared.file);
         let mut file = file.unwrap_or_else(|error| panic!("cannot write {}: {error}", shared.file.display()));
-        shared.said().open_streams += 1;
+        shared.received().open_streams += 1;
         std::thread::spawn(move || {
             let mut chunk = [0; 8192];
             loop {
                 let read = stream.read(&mut chunk).unwrap_or(0);
                 // A full disk must not stop the test that watches the program; memory still has the text.
                 let _ = file.write_all(&chunk[..read]);
-                let mut said = shared.said();
-                said.bytes.extend_from_slice(&chunk[..read]);
+                let mut received = shared.received();
+                received.bytes.extend_from_slice(&chunk[..read]);
                 if read == 0 {
-                    said.open_streams -= 1;
+                    received.open_streams -= 1;
                 }
                 shared.more.notify_all();
                 if read == 0 {
@@ -78,26 +78,26 @@ impl Transcript {
         });
     }
 
-    /// Waits until `pattern` occurs anywhere in what was said, and returns its first group, or the whole match if it has none.
-    pub fn await_match(&self, pattern: &str, limit: Duration) -> Result<String, Silence> {
+    /// Waits until `pattern` occurs anywhere in what was received, and returns its first group, or the whole match if it has none.
+    pub fn await_match(&self, pattern: &str, limit: Duration) -> Result<String, NotFound> {
         let regex = Regex::new(pattern).unwrap_or_else(|error| panic!("pattern {pattern:?}: {error}"));
         let end = Instant::now() + limit;
-        let mut said = self.shared.said();
+        let mut received = self.shared.received();
         loop {
-            if let Some(found) = regex.captures(&said.bytes) {
+            if let Some(found) = regex.captures(&received.bytes) {
                 let group = found.get(1).or(found.get(0)).expect("a match has a group 0");
                 return Ok(String::from_utf8_lossy(group.as_bytes()).into_owned());
             }
-            if said.open_streams == 0 {
-                return Err(Silence::Ended);
+            if received.open_streams == 0 {
+                return Err(NotFound::Ended);
             }
             let Some(left) = end.checked_duration_since(Instant::now()) else {
-                return Err(Silence::Deadline);
+                return Err(NotFound::Deadline);
             };
-            said = self
+            received = self
                 .shared
                 .more
-                .wait_timeout(said, left)
+                .wait_timeout(received, left)
                 .expect("readers do not panic with the lock")
                 .0;
         }
@@ -105,17 +105,17 @@ impl Transcript {
 
     /// Waits until every stream has ended; `false` if the deadline came first.
     pub fn await_end(&self, limit: Duration) -> bool {
-        let said = self.shared.said();
+        let received = self.shared.received();
         let waited = self
             .shared
             .more
-            .wait_timeout_while(said, limit, |said| said.open_streams > 0);
+            .wait_timeout_while(received, limit, |received| received.open_streams > 0);
         !waited.expect("readers do not panic with the lock").1.timed_out()
     }
 
-    /// Everything said so far, as text.
+    /// Everything received so far, as text.
     pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.shared.said().bytes).into_owned()
+        String::from_utf8_lossy(&self.shared.received().bytes).into_owned()
     }
 
     /// The last lines, with terminal control sequences taken out.
@@ -126,15 +126,15 @@ impl Transcript {
         lines[from..].join("\n")
     }
 
-    /// Where the whole of it is.
+    /// Path of the whole of it.
     pub fn file(&self) -> &Path {
         &self.shared.file
     }
 }
 
 impl Shared {
-    fn said(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().expect("readers do not panic with the lock")
+    fn received(&self) -> MutexGuard<'_, Received> {
+        self.received.lock().expect("readers do not panic with the lock")
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
         let writing = std::thread::spawn(move || writer.write_all(b"port 80").map(|()| writer));
         assert_eq!(transcript.await_match(r"port (\d+)", SOON).unwrap(), "80");
         drop(writing.join().unwrap());
-        assert_eq!(transcript.await_match("never", SOON), Err(Silence::Ended));
+        assert_eq!(transcript.await_match("never", SOON), Err(NotFound::Ended));
         assert_eq!(std::fs::read(transcript.file()).unwrap(), b"port 80");
     }
 

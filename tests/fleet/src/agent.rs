@@ -1,7 +1,7 @@
 //! One agent: registers, polls, answers, for ever. Source: docs/protocol/agent-protocol.md#3, §4 and §10; it reacts to each answer as
-//! agents in the field do, so a service that answers wrongly loses its hosts here, too.
+//! other agents do, so a service that answers wrongly loses its hosts here, too.
 
-mod deeds;
+mod misbehaviour;
 mod installation;
 mod logs;
 mod sent;
@@ -36,14 +36,14 @@ const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::fr
 /// After so long without a good poll an agent registers again.
 const GIVE_UP: Duration = Duration::from_secs(15 * 60);
 
-/// What all agents share.
+/// State shared by all agents.
 pub struct World {
     pub options: Options,
     pub infra_env: InfraEnvId,
     pub measure: Arc<Measure>,
 }
 
-/// What an agent is, as far as its deeds need it. Cheap to copy for a job of its own.
+/// An agent's identity and connection, cheap to copy for a background job.
 #[derive(Clone)]
 struct Desk {
     world: Arc<World>,
@@ -52,7 +52,7 @@ struct Desk {
     wire: Wire,
     /// As the service says; at first as the machine has it.
     host: HostId,
-    /// What the agent calls itself, as the service says.
+    /// The agent's version as the service expects it.
     version: Arc<str>,
 }
 
@@ -75,15 +75,15 @@ struct Installing {
     reboots: CancellationToken,
 }
 
-/// Why a session ended.
+/// Reason why a session ended.
 enum End {
     /// The agent registers again.
     RegisterAgain,
-    /// The agent is heard of no more.
+    /// The agent ends.
     Gone(Phase),
 }
 
-/// What a poll brought.
+/// Result of a poll.
 enum Polled {
     Steps(Steps),
     /// The service does not know the host.
@@ -96,7 +96,7 @@ impl Agent {
     pub fn new(world: Arc<World>, part: Part, wire: Wire) -> Self {
         let seed = world.options.seed;
         let machine = Machine::new(seed, part.number);
-        let host = Machine::new(seed, part.twin.unwrap_or(part.number)).host_id();
+        let host = Machine::new(seed, part.duplicate_of.unwrap_or(part.number)).host_id();
         let version = world.options.agent_version.as_str().into();
         Self {
             desk: Desk {
@@ -158,10 +158,10 @@ impl Agent {
             let (ending, answer) = self.desk.wire.ask(ask).await;
             match ending {
                 Ending::Status(201) => match serde_json::from_slice::<Registered>(&answer) {
-                    Ok(answer) => match answer.told() {
-                        Some(told) => {
-                            self.desk.host = told.host_id;
-                            self.desk.version = told.agent_version.into();
+                    Ok(answer) => match answer.runner_arguments() {
+                        Some(arguments) => {
+                            self.desk.host = arguments.host_id;
+                            self.desk.version = arguments.agent_version.into();
                             if !self.has_registered {
                                 self.has_registered = true;
                                 self.desk.world.measure.registered(began);
@@ -190,7 +190,7 @@ impl Agent {
         }
     }
 
-    /// Polls and does what it is told, until the service or a fault ends it.
+    /// Polls and does the steps, until the service or a fault ends it.
     async fn session(&mut self) -> End {
         let mut due = Instant::now();
         let mut failing: Option<(Instant, Duration)> = None;
@@ -217,18 +217,18 @@ impl Agent {
             if self.desk.part.fault == Some(Fault::Silent) && self.has_inventory {
                 return End::Gone(Phase::Silent);
             }
-            let told = Duration::from_secs(u64::try_from(steps.next_instruction_seconds).unwrap_or(0));
+            let pause = Duration::from_secs(u64::try_from(steps.next_instruction_seconds).unwrap_or(0));
             match steps.post_step_action {
                 PostStepAction::Exit => {
-                    sleep(told).await;
+                    sleep(pause).await;
                     return End::RegisterAgain;
                 }
                 PostStepAction::Continue => {
                     let now = Instant::now();
                     due = match self.desk.world.options.poll_interval {
-                        // What was missed is not made up for.
+                        // Missed polls are not made up for.
                         Some(pace) => (due + pace).max(now),
-                        None => now + told,
+                        None => now + pause,
                     };
                     if self.rebooted_before(due).await {
                         return End::Gone(Phase::Rebooted);
@@ -381,7 +381,7 @@ impl Agent {
         None
     }
 
-    /// What a faulty agent does beside its work, after each poll.
+    /// Misbehaves after each poll, beside the agent's work.
     async fn misbehave(&mut self) {
         match self.desk.part.fault {
             Some(Fault::ForeignReply) => {
@@ -390,7 +390,7 @@ impl Agent {
             }
             Some(Fault::ReplayedReply) => {
                 for body in &self.first_replies {
-                    let old = Some((Fault::ReplayedReply, "an old reply once more"));
+                    let old = Some((Fault::ReplayedReply, "an old reply again"));
                     self.desk.post_reply(body.clone(), old).await;
                 }
             }
@@ -458,7 +458,7 @@ impl Desk {
     }
 }
 
-/// What an agent reads of a registration's answer.
+/// The part of a registration's answer that an agent reads.
 #[derive(Deserialize)]
 struct Registered {
     next_step_runner_command: Option<Command>,
@@ -471,7 +471,7 @@ struct Command {
 }
 
 impl Registered {
-    fn told(self) -> Option<NextStepRunnerArgs> {
+    fn runner_arguments(self) -> Option<NextStepRunnerArgs> {
         let first = self.next_step_runner_command?.args.into_iter().next()?;
         serde_json::from_str(&first).ok()
     }

@@ -1,4 +1,4 @@
-//! How hosts misbehave, and which of them do.
+//! Faults of hosts, and their distribution over the fleet.
 
 use std::fmt;
 use std::str::FromStr;
@@ -50,7 +50,7 @@ impl Fault {
         }
     }
 
-    /// Whether a host with this fault tells a good inventory of its own all the same.
+    /// True when a host with this fault still reports a good inventory of its own.
     pub fn reports_inventory(self) -> bool {
         match self {
             Self::HostileInventory => false,
@@ -71,7 +71,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// How many hosts have a fault: `silent=5%` or `silent=3`.
+/// Share of hosts with a fault: `silent=5%` or `silent=3`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FaultShare {
     fault: Fault,
@@ -131,22 +131,21 @@ impl FromStr for FaultShare {
 pub struct Part {
     /// Its number, from 0.
     pub number: u32,
-    /// What is wrong with it.
     pub fault: Option<Fault>,
     /// With `duplicate-id`: the machine whose id it has.
-    pub twin: Option<u32>,
+    pub duplicate_of: Option<u32>,
 }
 
-/// Who misbehaves how: the same for the same seed, number of hosts and shares.
+/// The fault of each host: the same for the same seed, number of hosts and shares.
 ///
 /// # Errors
-/// When there are more faults than hosts, or nobody left whose id could be doubled.
+/// When there are more faults than hosts, or no host is left whose id could be duplicated.
 pub fn cast(hosts: u32, seed: u64, shares: &[FaultShare]) -> Result<Vec<Part>> {
     let mut parts: Vec<Part> = (0..hosts)
         .map(|number| Part {
             number,
             fault: None,
-            twin: None,
+            duplicate_of: None,
         })
         .collect();
     let mut order: Vec<usize> = (0..parts.len()).collect();
@@ -171,7 +170,7 @@ pub fn cast(hosts: u32, seed: u64, shares: &[FaultShare]) -> Result<Vec<Part>> {
             nth < good.len(),
             "duplicate-id doubles hosts without a fault, and too few are left: lower the shares"
         );
-        part.twin = Some(good[nth]);
+        part.duplicate_of = Some(good[nth]);
     }
     Ok(parts)
 }
@@ -202,25 +201,25 @@ mod tests {
     #[test]
     fn a_doubled_id_is_that_of_a_host_without_a_fault_and_each_is_doubled_once() {
         let parts = cast(10, 1, &shares(&["duplicate-id=5", "silent=0%"])).unwrap();
-        let mut twins: Vec<u32> = parts.iter().filter_map(|part| part.twin).collect();
-        assert!(twins.iter().all(|twin| parts[*twin as usize].fault.is_none()));
-        twins.sort_unstable();
-        twins.dedup();
-        assert_eq!(twins.len(), 5);
+        let mut duplicates: Vec<u32> = parts.iter().filter_map(|part| part.duplicate_of).collect();
+        assert!(duplicates.iter().all(|duplicate_of| parts[*duplicate_of as usize].fault.is_none()));
+        duplicates.sort_unstable();
+        duplicates.dedup();
+        assert_eq!(duplicates.len(), 5);
     }
 
     #[test]
     fn what_cannot_be_is_refused_with_a_remedy() {
         assert!(cast(10, 1, &shares(&["duplicate-id=60%"])).is_err());
         assert!(cast(10, 1, &shares(&["slow=80%", "silent=30%"])).is_err());
-        for (text, words) in [
+        for (text, message) in [
             ("silent", "silent=5%"),
             ("drunk=5%", "hostile-inventory"),
             ("silent=120%", "no share"),
             ("silent=-1", "no share"),
         ] {
             let error = text.parse::<FaultShare>().unwrap_err();
-            assert!(error.contains(words), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 }

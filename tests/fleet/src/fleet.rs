@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::report::Report;
 use crate::wire::Wires;
 
-/// How long inventories are waited for after `--duration`.
+/// Time limit for inventories after `--duration`.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Runs the fleet to its end.
@@ -68,7 +68,7 @@ pub async fn run(options: Options) -> Result<Report> {
     Ok(Report::new(&world, &parts, expected, ended, states))
 }
 
-/// When a machine boots. Those of an earlier run are spread over the time between two polls.
+/// Boot time of a machine. Machines of an earlier run are spread over the time between two polls.
 fn boot(options: &Options, started: Instant, number: u32) -> Instant {
     let nth = f64::from(number);
     let after = if options.resume {
@@ -124,7 +124,7 @@ async fn until_end(world: &World, expected: u64) -> Result<()> {
     Ok(())
 }
 
-/// How many hosts have each fault.
+/// Number of hosts by fault.
 pub fn faulty(parts: &[Part]) -> impl Iterator<Item = (Fault, usize)> {
     Fault::ALL
         .into_iter()

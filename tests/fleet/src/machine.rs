@@ -82,7 +82,7 @@ impl Machine {
         })
     }
 
-    /// Whether its clock follows a time source.
+    /// True when its clock follows a time source.
     pub fn keeps_time(self) -> bool {
         self.flaw() != Some(Flaw::NoTime)
     }
@@ -108,7 +108,7 @@ impl Machine {
         }
     }
 
-    /// What it reports of itself.
+    /// Its inventory.
     pub fn inventory(self) -> Inventory {
         let model = self.model();
         let flaw = self.flaw();

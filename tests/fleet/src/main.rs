@@ -1,5 +1,5 @@
 //! `muster-fleet`: machines that are not there. N agents in one process speak the agent protocol (registration, polls,
-//! replies, progress, logs) to a service over the network; some misbehave on demand; at the end it tells how fast the
+//! replies, progress, logs) to a service over the network; some misbehave on demand; at the end it reports how fast the
 //! service was, what it answered, and what each fault met.
 //!
 //! Everything about a machine follows from `--seed` and its number, so that a run can be repeated and continued.

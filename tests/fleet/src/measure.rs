@@ -1,4 +1,4 @@
-//! What is counted and timed while the fleet runs.
+//! Counts and times requests while the fleet runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::faults::Fault;
 /// Longer answers count as this long: 5 minutes.
 const LONGEST_MICROS: u64 = 300_000_000;
 
-/// What an agent asks a service for.
+/// Operations of the agent protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     Register,
@@ -38,7 +38,7 @@ impl Operation {
     }
 }
 
-/// How a request ended.
+/// Outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
     /// With this status.
@@ -66,16 +66,16 @@ impl fmt::Display for Ending {
     }
 }
 
-/// What an agent is doing.
+/// Activity of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Phase {
     NotStarted,
     Registering,
-    /// Refused for ever (401, 403, 404 or 409): as agents in the field it does nothing more.
+    /// Refused for ever (401, 403, 404 or 409): as other agents it does nothing more.
     Blocked,
     Polling,
-    /// Its poll met 404: as agents in the field it does nothing more.
+    /// Its poll met 404: as other agents it does nothing more.
     Frozen,
     Silent,
     Installing,
@@ -124,13 +124,13 @@ impl Timed {
         }
     }
 
-    /// How many there were.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.endings.values().sum()
     }
 }
 
-/// What requests that belong to a fault met, by what they tried.
+/// Outcomes of requests that belong to a fault, by attempt.
 pub type Met = BTreeMap<(Fault, String), BTreeMap<Ending, u64>>;
 
 /// From when to when something happened.
@@ -187,8 +187,8 @@ impl Measure {
     }
 
     /// Looks at the counts, or changes them.
-    pub fn counts<T>(&self, look: impl FnOnce(&mut Counts) -> T) -> T {
-        look(&mut self.counts.lock().expect("nothing panics while it counts"))
+    pub fn counts<T>(&self, read: impl FnOnce(&mut Counts) -> T) -> T {
+        read(&mut self.counts.lock().expect("nothing panics while it counts"))
     }
 
     /// A request ended.
@@ -240,7 +240,7 @@ impl Measure {
         }
     }
 
-    /// How many agents do what.
+    /// Number of agents by activity.
     pub fn phases(&self) -> BTreeMap<Phase, u64> {
         let mut found = BTreeMap::new();
         for slot in &self.phases {

@@ -1,4 +1,4 @@
-//! What the fleet asks as an operator: an InfraEnv to join, the token of its agents, how the service sees the hosts.
+//! Sends an operator's requests: an InfraEnv to join, the token of its agents, the hosts' states.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Operator {
         Ok(created.id)
     }
 
-    /// What the agents of an InfraEnv send along: what its discovery.ign says, as machines get it. `None` where no token is asked for.
+    /// The credential of an InfraEnv's agents, read from its discovery.ign as machines get it. `None` where no token is asked for.
     ///
     /// # Errors
     /// The service refuses, or does not answer.
@@ -91,7 +91,7 @@ impl Operator {
             .transpose()
     }
 
-    /// How many hosts of the InfraEnv the service sees in which state.
+    /// Number of hosts of the InfraEnv by state, as the service sees them.
     ///
     /// # Errors
     /// The service refuses, or does not answer.
@@ -170,10 +170,10 @@ fn token_of_ignition(body: &[u8]) -> Result<Option<String>> {
     let lines = units
         .filter_map(|unit| unit["contents"].as_str())
         .flat_map(str::lines);
-    let told = lines
+    let tokens = lines
         .filter_map(|line| line.split_once("PULL_SECRET_TOKEN="))
         .next();
-    Ok(told.map(|(_, token)| token.trim_matches(['"', '\'', ' ']).to_owned()))
+    Ok(tokens.map(|(_, token)| token.trim_matches(['"', '\'', ' ']).to_owned()))
 }
 
 #[cfg(test)]

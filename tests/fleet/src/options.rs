@@ -1,4 +1,4 @@
-//! What the fleet is to be: flags, read once in `main`.
+//! Command line flags, read once in `main`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,7 +25,7 @@ Faults (KIND=SHARE, a share such as 5% or a number of hosts; each host has at mo
   hostile-inventory  15,000 disks, control characters and markup in every text, huge, deep or broken inventories
   foreign-reply      also replies for hosts that do not exist and from InfraEnvs that it is not in
   long-log           uploads a log of a million lines
-  failed-install     fails while it writes the image, when it is told to install
+  failed-install     fails while it writes the image, when it is to install
 
 Ctrl-C ends a run early, with its summary.";
 
@@ -59,7 +59,7 @@ pub struct Options {
     )]
     pub agent_token: Option<String>,
 
-    /// How many hosts
+    /// Number of hosts
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200_000))]
     pub hosts: u32,
 
@@ -87,7 +87,7 @@ pub struct Options {
     #[arg(long)]
     pub skip_states: bool,
 
-    /// What the machines are made from
+    /// Seed that the machines are made from
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
 
@@ -99,11 +99,11 @@ pub struct Options {
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     pub log_lines: u64,
 
-    /// How long an installation takes from its first report to the reboot
+    /// Duration of an installation from its first report to the reboot
     #[arg(long, default_value = "60s", value_name = "TIME", value_parser = humantime::parse_duration)]
     pub install_time: Duration,
 
-    /// What the agents call themselves: a version or an image
+    /// Version or image that the agents report as their own
     #[arg(long, default_value = concat!("muster-agent/", env!("CARGO_PKG_VERSION")), value_name = "TEXT")]
     pub agent_version: String,
 
@@ -155,7 +155,7 @@ impl Options {
         Ok(())
     }
 
-    /// Where the operations of the protocol are, without a trailing slash.
+    /// Base URL of the protocol's operations, without a trailing slash.
     pub fn base(&self) -> String {
         let url = self.url.as_str().trim_end_matches('/');
         format!("{url}{}", muster_api::BASE_PATH)

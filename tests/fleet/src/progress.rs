@@ -1,4 +1,4 @@
-//! What is shown while the fleet runs, on standard error: a line that renews itself on a terminal, else one every few seconds.
+//! Shows progress on standard error while the fleet runs: a line that renews itself on a terminal, else one every few seconds.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Progress {
         Self { bar, polls_before: 0 }
     }
 
-    /// How often [`show`](Self::show) wants to be called.
+    /// Interval between calls of [`show`](Self::show).
     pub fn every(&self) -> Duration {
         if self.bar.is_some() {
             RENEW_EVERY

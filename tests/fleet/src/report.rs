@@ -1,4 +1,4 @@
-//! The summary, for people and as JSON.
+//! The summary, as text and as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct Report {
     agents: BTreeMap<&'static str, u64>,
     /// As the service sees them; absent when it could not be asked.
     host_states: Option<BTreeMap<String, u64>>,
-    /// Why it could not.
+    /// Reason of the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     host_states_problem: Option<String>,
     faults: Vec<FaultReport>,

@@ -1,4 +1,4 @@
-//! What a machine answers to each step: one table by step type. Argument and output shapes: docs/protocol/agent-protocol.md#6,
+//! Answers each step as a machine would: one table by step type. Argument and output shapes: docs/protocol/agent-protocol.md#6,
 //! docs/protocol/instructions.md#3 and §4.
 //!
 //! An answer follows from machine and arguments alone, so an agent needs to remember only that it gave it.
@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use crate::machine::Machine;
 
-/// What a step prints and how it ends.
+/// Output and exit code of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// 0 good, -1 bad arguments or an internal fault, others as the tool of that step.
     pub exit_code: i64,
     /// JSON text of most steps.
     pub output: String,
-    /// What went wrong.
+    /// Standard error.
     pub error: String,
 }
 
@@ -51,7 +51,7 @@ impl Outcome {
     }
 }
 
-/// How a step is handled.
+/// Handler of a step.
 #[derive(Debug, Clone, Copy)]
 pub enum Handling {
     /// Answered at once by a pure function.
@@ -108,7 +108,7 @@ const TABLE: [(&str, Handling); 17] = [
     ("reboot-for-reclaim", Handling::Job(Job::RebootForReclaim)),
 ];
 
-/// What to do with a step of that type. Unknown ones (also `execute`, which no agent has) fail as in every agent.
+/// Returns the handler of a step type. Unknown ones (also `execute`, which no agent has) fail as in every agent.
 pub fn handling(step_type: &str) -> Result<Handling, Outcome> {
     let known = TABLE.iter().find(|(name, _)| *name == step_type);
     known
@@ -194,9 +194,9 @@ mod tests {
         );
         let inventory: muster_api::inventory::Inventory = serde_json::from_str(&outcome.output).unwrap();
         assert_eq!(inventory, Machine::new(1, 5).inventory());
-        let told = output("ntp-synchronizer", &json!({"ntp_source": "a.example, 192.0.2.1"}));
-        let told: muster_api::steps::NtpSynchronizationResponse = serde_json::from_value(told).unwrap();
-        assert_eq!(told.ntp_sources.len(), 2);
+        let answer = output("ntp-synchronizer", &json!({"ntp_source": "a.example, 192.0.2.1"}));
+        let answer: muster_api::steps::NtpSynchronizationResponse = serde_json::from_value(answer).unwrap();
+        assert_eq!(answer.ntp_sources.len(), 2);
     }
 
     #[test]
@@ -218,12 +218,12 @@ mod tests {
         let id = Machine::new(1, 6).host_id();
         let stranger =
             json!([{"name": "eth0", "mac": "52:54:00:00:00:01", "ip_addresses": ["198.51.100.7"]}]);
-        let told = output(
+        let answer = output(
             "connectivity-check",
             &json!([{"host_id": id, "nics": nics}, {"host_id": "ffffffff-0000-0000-0000-000000000000", "nics": stranger}]),
         );
         let of = |id: String| {
-            told["remote_hosts"]
+            answer["remote_hosts"]
                 .as_array()
                 .unwrap()
                 .iter()
@@ -303,15 +303,15 @@ mod tests {
             "installation-disk-speed-check",
             &[r#"{"path":"/dev/sda"}"#, "480.00"],
         );
-        let told: Value = serde_json::from_str(&speed.output).unwrap();
-        assert!(told["io_sync_duration"].as_i64().unwrap() > 0, "{speed:?}");
+        let answer: Value = serde_json::from_str(&speed.output).unwrap();
+        assert!(answer["io_sync_duration"].as_i64().unwrap() > 0, "{speed:?}");
         let images = answer(
             "container-image-availability",
             &[r#"{"images":["quay.example/a:1","quay.example/b:1"],"timeout":960}"#],
         );
-        let told: Value = serde_json::from_str(&images.output).unwrap();
-        assert_eq!(told["images"].as_array().unwrap().len(), 2);
-        let any_failed = told["images"]
+        let answer: Value = serde_json::from_str(&images.output).unwrap();
+        assert_eq!(answer["images"].as_array().unwrap().len(), 2);
+        let any_failed = answer["images"]
             .as_array()
             .unwrap()
             .iter()

@@ -27,7 +27,7 @@ use crate::faults::Fault;
 use crate::measure::{Ending, Measure, Operation};
 use crate::options::Options;
 
-/// How long an answer may take. Agents in the field have no limit; here a lost answer has to end as something.
+/// Time limit of an answer. Other agents have none; here a lost answer has to be counted.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Quick retries of a request that met 503 or 504.
 const QUICK_RETRIES: u32 = 3;
@@ -103,7 +103,7 @@ pub struct Ask<'a> {
     pub body: Body,
     /// The media type of the body, if it has one.
     pub content_type: Option<&'a str>,
-    /// What the agent calls itself, where the protocol has it.
+    /// The agent's version, where the protocol has it.
     pub version: Option<&'a str>,
     /// The fault that makes the agent ask this, and what it tries.
     pub because: Option<(Fault, &'a str)>,

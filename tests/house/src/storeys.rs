@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::tree;
 
-/// What one package may be built from, directly or through others, outside tests.
+/// The packages that one package may be built from, directly or through others, outside tests.
 pub struct Storey {
     pub package: &'static str,
     /// The only packages of the workspace that it sees; `None`: all that do not forbid it.

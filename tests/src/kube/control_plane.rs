@@ -24,12 +24,12 @@ use super::programs::program;
 /// Measured 2.7 s for the API server on an idle machine; a test shares two cores with emulated ones.
 const START_LIMIT: Duration = Duration::from_secs(120);
 const REQUEST_LIMIT: Duration = Duration::from_secs(20);
-/// What the administrator shows instead of a certificate, for clients that know no certificates. The server ends with the test.
+/// The administrator's token, for clients without certificates. The server ends with the test.
 const TOKEN: &str = "token-of-the-labs-administrator";
-/// What production has that tests want: certificates are signed, owners' objects and namespaces' content go.
+/// Controllers that tests need: certificates are signed, owners' objects and namespaces' content are deleted.
 const CONTROLLERS: &str = "csrsigning,csrcleaner,garbagecollector,namespace,nodelifecycle";
 
-/// How a control plane is to run.
+/// Options of a control plane.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     more: Vec<String>,
@@ -151,13 +151,13 @@ impl ControlPlane {
                 status => Err(format!("{path}: {status} {}", answer.text())),
             }
         };
-        // The namespace is made a moment after the server is ready.
+        // The namespace is made shortly after the server is ready.
         await_condition("kube-apiserver to be ready", START_LIMIT, || {
             ask("/readyz").and_then(|()| ask("/api/v1/namespaces/default"))
         });
     }
 
-    /// Where the API server is.
+    /// URL of the API server.
     pub fn url(&self) -> String {
         format!("https://127.0.0.1:{}", self.ports.server.number())
     }

@@ -1,4 +1,4 @@
-//! `kubectl`, as people type it.
+//! `kubectl`, as users type it.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,14 @@ use crate::process::{Program, command, output_within};
 
 use super::programs::program;
 
-/// How long one command may take. Everything that waits says so itself (`--timeout`), and for less.
+/// Time limit of one command. Commands that wait have a shorter limit of their own (`--timeout`).
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What a command said.
+/// Output of a command.
 #[derive(Debug, Clone)]
-pub struct Said {
-    /// Whether it succeeded.
-    pub is_good: bool,
+pub struct Output {
+    /// True when it succeeded.
+    pub succeeded: bool,
     /// Standard output.
     pub out: String,
     /// Standard error.
@@ -40,7 +40,7 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
-    /// As somebody with that kubeconfig.
+    /// For a user with that kubeconfig.
     pub fn new(kubeconfig: &Path) -> Self {
         let home = tempfile::Builder::new().prefix("muster-kubectl-").tempdir();
         let home = home.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
@@ -106,18 +106,18 @@ impl Kubectl {
     /// Runs it; answers what it printed.
     ///
     /// # Panics
-    /// If it fails; shows what it said.
+    /// If it fails; shows its output.
     #[track_caller]
     pub fn run(&self, arguments: &[&str]) -> String {
-        let said = self.try_run(arguments);
+        let output = self.try_run(arguments);
         assert!(
-            said.is_good,
+            output.succeeded,
             "kubectl {}: {}{}",
             arguments.join(" "),
-            said.out,
-            said.err
+            output.out,
+            output.err
         );
-        said.out
+        output.out
     }
 
     /// Runs it, whatever comes of it.
@@ -125,25 +125,25 @@ impl Kubectl {
     /// # Panics
     /// If it does not end in time.
     #[track_caller]
-    pub fn try_run(&self, arguments: &[&str]) -> Said {
-        said_by(&mut self.command(arguments), b"")
+    pub fn try_run(&self, arguments: &[&str]) -> Output {
+        run_to_end(&mut self.command(arguments), b"")
     }
 
     /// Runs it with these arguments and text on standard input, e.g. `apply -f -`.
     ///
     /// # Panics
-    /// If it fails; shows what it said.
+    /// If it fails; shows its output.
     #[track_caller]
     pub fn run_with(&self, arguments: &[&str], input: &str) -> String {
-        let said = said_by(&mut self.command(arguments), input.as_bytes());
+        let output = run_to_end(&mut self.command(arguments), input.as_bytes());
         assert!(
-            said.is_good,
+            output.succeeded,
             "kubectl {}: {}{}\n{input}",
             arguments.join(" "),
-            said.out,
-            said.err
+            output.out,
+            output.err
         );
-        said.out
+        output.out
     }
 
     /// Applies objects as `kubectl apply` does.
@@ -156,7 +156,7 @@ impl Kubectl {
         self.run_with(&["apply", "-f", "-"], &list.to_string())
     }
 
-    /// What `get -o json` with these arguments answers.
+    /// The answer of `get -o json` with these arguments.
     ///
     /// # Panics
     /// If it fails.
@@ -166,7 +166,7 @@ impl Kubectl {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("kubectl get: {error} in {text}"))
     }
 
-    /// Waits until `get -o json` with these arguments answers something in which `look` finds what it wants.
+    /// Waits until `get -o json` with these arguments answers something in which `find` finds what it wants.
     ///
     /// # Panics
     /// After `limit`, with the last thing seen.
@@ -176,12 +176,12 @@ impl Kubectl {
         what: &str,
         arguments: &[&str],
         limit: Duration,
-        mut look: impl FnMut(&Value) -> Option<T>,
+        mut find: impl FnMut(&Value) -> Option<T>,
     ) -> T {
         await_condition(what, limit, || {
-            let said = self.try_run(&[&["get", "-o", "json"], arguments].concat());
-            let seen: Value = serde_json::from_str(&said.out).unwrap_or_default();
-            look(&seen).ok_or_else(|| format!("{}{}", said.out, said.err))
+            let output = self.try_run(&[&["get", "-o", "json"], arguments].concat());
+            let seen: Value = serde_json::from_str(&output.out).unwrap_or_default();
+            find(&seen).ok_or_else(|| format!("{}{}", output.out, output.err))
         })
     }
 
@@ -192,22 +192,22 @@ impl Kubectl {
     #[track_caller]
     pub fn edit(&self, arguments: &[&str], script: &str) -> String {
         let mut edit = self.command(&[&["edit"], arguments].concat());
-        let said = said_by(edit.env("EDITOR", script), b"");
+        let output = run_to_end(edit.env("EDITOR", script), b"");
         assert!(
-            said.is_good,
+            output.succeeded,
             "kubectl edit {}: {}{}",
             arguments.join(" "),
-            said.out,
-            said.err
+            output.out,
+            output.err
         );
-        said.out
+        output.out
     }
 
-    /// Starts it, e.g. `get -w`; what it says is followed.
+    /// Starts it, e.g. `get -w`; its output is followed.
     #[track_caller]
     pub fn start(&self, arguments: &[&str]) -> Program {
         let log = tempfile::Builder::new()
-            .prefix("said-")
+            .prefix("output-")
             .tempfile_in(self.home.path())
             .and_then(|file| Ok(file.into_temp_path().keep()?));
         let log = log.unwrap_or_else(|error| panic!("{}: {error}", self.home.path().display()));
@@ -229,11 +229,11 @@ impl Kubectl {
 }
 
 #[track_caller]
-fn said_by(command: &mut Command, input: &[u8]) -> Said {
+fn run_to_end(command: &mut Command, input: &[u8]) -> Output {
     let output = output_within(command.stdin(Stdio::piped()), input, LIMIT);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Said {
-        is_good: output.status.success(),
+    Output {
+        succeeded: output.status.success(),
         out: text(output.stdout),
         err: text(output.stderr),
     }

@@ -1,4 +1,4 @@
-//! Which accelerator machines run under.
+//! Chooses the accelerator that machines run under.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::process::{Program, command};
 
-/// What executes a guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accel {
     /// Software; works everywhere.
@@ -37,7 +36,7 @@ impl Accel {
     }
 }
 
-/// Whether KVM runs a firmware to its end. That `/dev/kvm` opens proves nothing: under `kvm_pvm` it opens and
+/// True when KVM runs a firmware to its end. That `/dev/kvm` opens proves nothing: under `kvm_pvm` it opens and
 /// ordinary guests hang, and QEMU does not fall back by itself (docs/protocol/boot-lab.md#0).
 fn kvm_boots() -> bool {
     let usable = std::fs::File::options()

@@ -1,11 +1,11 @@
-//! What is plugged into a machine.
+//! Devices of a machine.
 
 use std::path::{Path, PathBuf};
 
 /// 2^30 bytes.
 pub const GIB: u64 = 1 << 30;
 
-/// What a machine boots from.
+/// Boot medium of a machine.
 #[derive(Debug, Clone)]
 pub enum Medium {
     /// An ISO in the first optical drive.
@@ -32,7 +32,7 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// Whether the firmware boots from a network card.
+    /// True when the firmware boots from a network card.
     pub(super) fn is_network(&self) -> bool {
         matches!(self, Self::Network | Self::FirmwareHttp | Self::FirmwarePxe)
     }
@@ -46,13 +46,13 @@ impl Medium {
         }
     }
 
-    /// Whether network cards keep the ROM that QEMU gives them. Without need of it, ROMs only cost time.
+    /// True when network cards keep the ROM that QEMU gives them; otherwise ROMs only cost time.
     pub(super) fn wants_rom(&self) -> bool {
         matches!(self, Self::Network)
     }
 }
 
-/// How a disk is attached.
+/// Bus of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiskBus {
     /// virtio-blk.
@@ -70,7 +70,6 @@ pub enum DiskBus {
 /// A disk; its bytes are a sparse file.
 #[derive(Debug, Clone)]
 pub struct Disk {
-    /// How it is attached.
     pub bus: DiskBus,
     /// Bytes.
     pub size: u64,
@@ -146,9 +145,9 @@ pub struct UserNet {
     pub hostname: Option<String>,
     /// An IPv6 prefix of 64 bits, e.g. `fd00:2::`, for SLAAC.
     pub ipv6_prefix: Option<String>,
-    /// The file or URL that DHCP tells to boot.
+    /// The file or URL that DHCP offers to boot.
     pub boot_file: Option<String>,
-    /// Whether the network leads nowhere: addresses, but no router.
+    /// True when the network leads nowhere: addresses, but no router.
     pub isolated: bool,
 }
 
@@ -186,7 +185,7 @@ impl UserNet {
     }
 
     /// Without a way out. A machine's further cards are best plugged in so: through any other user network it would
-    /// reach the world outside, where the service's address is somebody else's.
+    /// reach the world outside, where the service's address belongs to another machine.
     #[must_use]
     pub fn isolated(mut self) -> Self {
         self.isolated = true;
@@ -212,7 +211,7 @@ impl UserNet {
     }
 }
 
-/// What a network card is plugged into.
+/// Network of a network card.
 #[derive(Debug, Clone)]
 enum Cable {
     User(UserNet),

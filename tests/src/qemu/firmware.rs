@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// What a machine runs before it boots. Names in test output follow [`Firmware::name`].
+/// Firmware of a machine. Names in test output follow [`Firmware::name`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Firmware {
     /// BIOS.
@@ -23,7 +23,7 @@ impl Firmware {
         }
     }
 
-    /// What an inventory says as `boot.current_boot_mode`.
+    /// The inventory's `boot.current_boot_mode`.
     pub fn boot_mode(self) -> &'static str {
         match self {
             Self::SeaBios => "bios",

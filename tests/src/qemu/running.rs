@@ -41,12 +41,12 @@ impl Running {
         self.power_on.elapsed()
     }
 
-    /// What is left of the time in which everything awaited of the machine must happen.
+    /// Time left for everything that is awaited of the machine.
     pub fn time_left(&self) -> Duration {
         self.time_limit.saturating_sub(self.uptime())
     }
 
-    /// What stood on the serial console so far (and QEMU's own messages).
+    /// Output of the serial console so far (and QEMU's own messages).
     pub fn console(&self) -> &Transcript {
         self.program.transcript()
     }
@@ -79,7 +79,7 @@ impl Running {
         uptime
     }
 
-    /// Whether it is on.
+    /// True while it is on.
     pub fn is_on(&mut self) -> bool {
         self.program.is_running()
     }

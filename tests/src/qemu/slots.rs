@@ -1,4 +1,4 @@
-//! How many machines run at once on this computer, over all test programs: two, for software emulation keeps a core busy.
+//! Limits the machines on this computer, over all test programs, to two: software emulation keeps a core busy.
 
 use std::fs::File;
 use std::time::Duration;

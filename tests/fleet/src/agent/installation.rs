@@ -22,7 +22,7 @@ struct InstallRequest {
     cluster_id: Uuid,
 }
 
-/// What is reported, and the share of the whole time (percent) that passes before it.
+/// Stages as reported, and the per cent of the whole time that passes before each.
 const STAGES: [(&str, &str, u32); 16] = [
     ("Starting installation", "ROLE", 0),
     ("Installing", "ROLE", 10),
@@ -43,7 +43,7 @@ const STAGES: [(&str, &str, u32); 16] = [
 ];
 
 impl Desk {
-    /// Reports stage by stage, uploads logs, replies to the step, and then the machine reboots and is heard of no more.
+    /// Reports stage by stage, uploads logs, replies to the step, and then the machine reboots and ends.
     pub(super) async fn install(self, step: Step, reboots: CancellationToken) {
         let Some(request) = step
             .args

@@ -66,7 +66,7 @@ impl Desk {
         self.wire.ask(ask).await;
     }
 
-    /// A log that nobody asked for, to a cluster that does not exist.
+    /// An unrequested log, to a cluster that does not exist.
     pub(super) async fn long_log(&self) {
         self.upload_long_log(Uuid::from_u128(self.host.0.as_u128() ^ 1))
             .await;

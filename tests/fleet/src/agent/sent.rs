@@ -1,5 +1,5 @@
-//! Which replies need not be sent again: a good one to the same step with the same arguments, for an hour. (Agents in the
-//! field compare outputs; here an output follows from machine and arguments, so these are compared and it is not made.)
+//! Remembers replies that need not be sent again: a good one to the same step with the same arguments, for an hour. (Other agents
+//! compare outputs; here an output follows from machine and arguments, so these are compared and it is not made.)
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl Sent {
         self.taken_over = true;
     }
 
-    /// Whether the service has the reply already.
+    /// True when the service has the reply already.
     pub fn knows(&mut self, step: &Step) -> bool {
         let (kind, args) = (hash(&step.step_type), hash(&step.args));
         match self.replies.iter().find(|(known, ..)| *known == kind) {

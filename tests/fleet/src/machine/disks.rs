@@ -8,7 +8,7 @@ use super::models::{Model, Storage};
 
 const GB: i64 = 1_000_000_000;
 
-/// What kind of disk, and which of its kind.
+/// A disk's kind and its number among disks of that kind.
 struct Kind {
     name: String,
     model: &'static str,
@@ -16,7 +16,7 @@ struct Kind {
     drive_type: &'static str,
     by_path: String,
     size_bytes: i64,
-    /// Whether it tells a world wide name.
+    /// True when it reports a world wide name.
     named: bool,
 }
 

@@ -1,8 +1,8 @@
-//! What machines there are.
+//! Machine models.
 
 use muster_api::inventory::Gpu;
 
-/// How the disks of a model are made up.
+/// Disks of a model.
 #[derive(Debug, Clone, Copy)]
 pub enum Storage {
     /// So many SATA SSDs for the system, and up to that many NVMe and rotating disks.
@@ -18,7 +18,7 @@ pub enum Storage {
 /// A model of a vendor.
 #[derive(Debug)]
 pub struct Model {
-    /// How common it is, beside the others.
+    /// Its weight in a draw among the models.
     pub share: u32,
     pub manufacturer: &'static str,
     pub product: &'static str,
@@ -35,7 +35,7 @@ pub struct Model {
     pub nics: u32,
     /// PCI vendor and device of the network interfaces.
     pub nic: (&'static str, &'static str, i64),
-    /// How the first is called.
+    /// Name of the first.
     pub nic_name: &'static str,
     pub gpu: bool,
     pub uefi: bool,

@@ -1,4 +1,4 @@
-//! What the machine is, and what time it has.
+//! Answers steps about the machine and its clock.
 
 use muster_api::steps::{NtpSource, NtpSourceState, NtpSynchronizationRequest, NtpSynchronizationResponse};
 

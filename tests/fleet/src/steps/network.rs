@@ -1,4 +1,4 @@
-//! What the machine reaches. Within 10.0.0.0/8, the fleet's own network, everything; elsewhere nothing.
+//! Answers connectivity steps: the machine reaches everything in 10.0.0.0/8, the fleet's own network, and nothing else.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{Outcome, argument, parse, settle};
 use crate::machine::Machine;
 
-/// Most addresses that one scan tells.
+/// Most addresses that one scan reports.
 const MOST_FREE_ADDRESSES: usize = 8000;
 
 #[derive(Deserialize)]

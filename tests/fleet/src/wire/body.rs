@@ -1,4 +1,4 @@
-//! What requests carry: bytes at once, bytes in drips, or far more bytes than fit in memory.
+//! Bodies of requests: bytes at once, bytes in drips, or far more bytes than fit in memory.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -69,7 +69,7 @@ impl Body {
         }
     }
 
-    /// The same once more, if that is possible.
+    /// The same again, if that is possible.
     pub fn again(&self) -> Option<Self> {
         match &self.content {
             Content::Whole(bytes) => Some(Self {

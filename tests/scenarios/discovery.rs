@@ -1,4 +1,4 @@
-//! What most scenarios start from: a service with two InfraEnvs, machines with known hardware, and the wait for a host.
+//! Common ground of machine scenarios: a service with two InfraEnvs, machines with known hardware, and the wait for a host.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,14 +19,14 @@ pub const MACS: [&str; 2] = ["52:54:00:aa:00:01", "52:54:00:aa:00:02"];
 const DISKS: [&str; 2] = ["SER-A", "SER-B"];
 
 /// A service with an InfraEnv that machines boot for, and another that must stay empty.
-pub struct Pool {
+pub struct Discovery {
     pub service: Service,
     pub infra_env: InfraEnv,
     other: InfraEnv,
     folder: TempDir,
 }
 
-impl Pool {
+impl Discovery {
     /// Starts a service and creates the InfraEnvs.
     pub fn on(settings: Settings) -> Self {
         let service = settings.start();
@@ -140,7 +140,7 @@ impl Pool {
         self.assert_status_moved(HostStatus::DiscoveringUnbound, HostStatus::KnownUnbound);
     }
 
-    /// Checks that the InfraEnv's events tell of this change of status.
+    /// Checks that the InfraEnv's events report this change of status.
     #[track_caller]
     pub fn assert_status_moved(&self, from: HostStatus, to: HostStatus) {
         let events = self.client().events(self.infra_env.id).unwrap();
@@ -148,12 +148,12 @@ impl Pool {
             .iter()
             .filter(|event| event.name.as_deref() == Some("host_status_updated"));
         let messages: Vec<&str> = moves.map(|event| event.message.as_str()).collect();
-        let told = messages
+        let reported = messages
             .iter()
             .any(|message| message.contains(from.name()) && message.contains(to.name()));
         assert!(
-            told,
-            "no event tells of {} -> {}: {messages:?}",
+            reported,
+            "no event reports {} -> {}: {messages:?}",
             from.name(),
             to.name()
         );
@@ -228,5 +228,5 @@ fn interface<'a>(inventory: &'a Inventory, mac: &str) -> &'a Interface {
     found.unwrap_or_else(|| panic!("no interface {mac} in {:#?}", inventory.interfaces))
 }
 
-/// How soon a service must see what a test did.
+/// Time limit for a service to notice a test's change.
 pub const SOON: Duration = Duration::from_secs(20);

@@ -1,4 +1,4 @@
-//! What faulty agents do.
+//! Misbehaviour of faulty agents.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::machine::{Hostility, hostile};
 use crate::steps::Outcome;
 use crate::wire::Body;
 
-/// How long a slow agent takes for a step, and how long its reply drips.
+/// Duration of a step of a slow agent, and of its dripping reply.
 const SLOWNESS: Duration = Duration::from_secs(3);
 
 impl Desk {
@@ -41,7 +41,7 @@ impl Desk {
     }
 
     /// Replies for hosts that it is not. (Another host of the same InfraEnv is left in peace: all hosts of an InfraEnv have
-    /// one token, so the protocol cannot tell them apart.)
+    /// one token, so the protocol cannot distinguish them.)
     pub(super) async fn reply_for_others(&self, turn: u32) {
         let step = Step {
             step_type: "inventory".into(),

@@ -102,16 +102,16 @@ fn what_an_infra_env_refers_to_is_followed(api: Api) {
     let rest = client.get(&format!("/infra-envs/{id}")).expect(200).json();
     assert_eq!(rest["download_url"], first["status"]["isoDownloadURL"]);
 
-    // Rotated: noticed at once, and no value is told.
+    // Rotated: noticed at once, and no value is shown.
     kubectl.apply(&[pull_secret("hunter2 is no JSON")]);
-    let told = await_condition_of(
+    let reported = await_condition_of(
         &kubectl,
         &object,
         "ImageCreated",
         "ImageCreationError",
         "spec.pullSecretRef",
     );
-    assert!(!told.contains("hunter2"), "{told}");
+    assert!(!reported.contains("hunter2"), "{reported}");
     kubectl.apply(&[good_pull_secret()]);
     await_condition_of(&kubectl, &object, "ImageCreated", "InfraEnvAvailable", "");
     assert!(!served.log().contains("hunter2") && !served.log().contains(SECRET_VALUE));
@@ -150,7 +150,7 @@ fn what_an_infra_env_refers_to_is_followed(api: Api) {
         first["status"]["isoDownloadURL"]
     );
 
-    // Nothing is written when nothing differs, also by a service that looks at everything anew.
+    // Nothing is written when nothing differs, also by a service that reconciles everything again.
     let mut served = served;
     assert!(served.terminate().success());
     served.start_again();
@@ -224,7 +224,7 @@ fn network_configurations_are_stored_and_never_silently(api: Api) {
         config("two", "02:00:00:AA:10:01", "nic-a"),
         config("three", "02:00:00:aa:10:03", "unknown"),
     ]);
-    let told = await_condition_of(
+    let reported = await_condition_of(
         &kubectl,
         &object,
         "StaticNetworkApplied",
@@ -232,8 +232,8 @@ fn network_configurations_are_stored_and_never_silently(api: Api) {
         "three: spec.config",
     );
     assert!(
-        told.contains("2 of 3") && told.contains("two: spec.interfaces"),
-        "{told}"
+        reported.contains("2 of 3") && reported.contains("two: spec.interfaces"),
+        "{reported}"
     );
     kubectl.run(&[
         "wait",
@@ -422,10 +422,10 @@ fn an_infra_env_goes_with_its_unbound_hosts_and_names_those_that_keep_it(api: Ap
 
     kubectl.run(&["delete", "infraenv", "own", "--wait=false"]);
     let object = ["infraenv", "own"];
-    let told = await_condition_of(&kubectl, &object, "DeletionBlocked", "HostsInUse", "0000000000");
+    let reported = await_condition_of(&kubectl, &object, "DeletionBlocked", "HostsInUse", "0000000000");
     assert!(
-        told.contains("55555555-0000-4000-8000-00000000005b (discovering)"),
-        "{told}"
+        reported.contains("55555555-0000-4000-8000-00000000005b (discovering)"),
+        "{reported}"
     );
     let envs = client.get("/infra-envs").expect(200).json();
     assert_eq!(envs.as_array().unwrap().len(), 1);
