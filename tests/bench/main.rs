@@ -1,6 +1,6 @@
 //! `make bench`: what downloads and polls cost, beside nginx where it is a peer, in the same run on the same bytes.
 //!
-//! Numbers of different computers say little; ratios do. Budgets: design.md §8.
+//! Numbers of different computers say little; ratios do.
 
 mod fleet;
 mod images;

@@ -3,11 +3,14 @@
 use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
 use muster_tests::service::Settings;
 
-use crate::discovery::{MACS, Discovery, known_machine};
+use crate::discovery::{Discovery, MACS, known_machine};
 
 fn boot_by_ipxe(name: &str, firmware: Firmware, card: &str, settings: Settings) {
     let discovery = Discovery::on(settings);
-    let script = discovery.client().ipxe_script_url(discovery.infra_env.id).unwrap();
+    let script = discovery
+        .client()
+        .ipxe_script_url(discovery.infra_env.id)
+        .unwrap();
     // The BOOTP field that carries the URL has 128 bytes, the last of them zero.
     assert!(script.len() < 128, "{script} does not fit");
     let network = UserNet::new(2).hostname(name).boot_file(&script);

@@ -4,12 +4,15 @@ use muster_tests::qemu::{Firmware, Medium, Nic};
 use muster_tests::segment::{ADDRESS, Offer, in_segment};
 use muster_tests::service::Settings;
 
-use crate::discovery::{MACS, Discovery, known_machine};
+use crate::discovery::{Discovery, MACS, known_machine};
 
 fn boot_by_pxe(name: &str, offer: impl FnOnce(String) -> Offer + Send) {
     in_segment(|segment| {
         let discovery = Discovery::on(Settings::on_address(ADDRESS));
-        let script = discovery.client().ipxe_script_url(discovery.infra_env.id).unwrap();
+        let script = discovery
+            .client()
+            .ipxe_script_url(discovery.infra_env.id)
+            .unwrap();
         segment.name_host(MACS[0], name);
         segment.serve(&offer(script));
         let nic = Nic::tap("virtio-net-pci", MACS[0], &segment.tap());

@@ -4,7 +4,7 @@ use muster_tests::qemu::{Firmware, Medium, Nic};
 use muster_tests::segment::{ADDRESS, Offer, in_segment};
 use muster_tests::service::Settings;
 
-use crate::discovery::{MACS, Discovery, known_machine};
+use crate::discovery::{Discovery, MACS, known_machine};
 
 #[test]
 fn an_ovmf_machine_boots_the_iso_by_uefi_http_and_becomes_known() {

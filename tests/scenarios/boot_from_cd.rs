@@ -20,5 +20,9 @@ fn an_ovmf_machine_boots_the_iso_from_cd_and_becomes_known_by_its_token() {
 #[test]
 fn a_secure_boot_machine_boots_the_iso_from_cd_and_becomes_known() {
     let discovery = Discovery::on(Settings::for_user_networks());
-    discovery.discover("cd-secureboot", Firmware::OvmfSecureBoot, Medium::Cd(discovery.iso()));
+    discovery.discover(
+        "cd-secureboot",
+        Firmware::OvmfSecureBoot,
+        Medium::Cd(discovery.iso()),
+    );
 }

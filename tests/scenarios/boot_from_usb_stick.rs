@@ -10,7 +10,11 @@ use crate::discovery::Discovery;
 fn a_seabios_machine_boots_the_iso_from_usb_stick_and_becomes_known_in_postgresql() {
     let postgres = Postgres::shared();
     let discovery = Discovery::on(Settings::for_user_networks().database(&postgres.create_database()));
-    discovery.discover("usb-seabios", Firmware::SeaBios, Medium::UsbStick(discovery.iso()));
+    discovery.discover(
+        "usb-seabios",
+        Firmware::SeaBios,
+        Medium::UsbStick(discovery.iso()),
+    );
 }
 
 #[test]

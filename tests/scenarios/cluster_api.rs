@@ -290,7 +290,11 @@ fn a_host_is_bound_validated_installed_and_unbound(database: Database) {
     // Its firmware that asks for the boot script is sent on to its disk; an unknown machine gets one.
     let made_of: Value = serde_json::from_str(seen["inventory"].as_str().unwrap()).unwrap();
     let mac = made_of["interfaces"][0]["mac_address"].as_str().unwrap();
-    let script = |mac: &str| client.get(&format!("{infra_env}/downloads/files?file_name=ipxe-script&mac={mac}"));
+    let script = |mac: &str| {
+        client.get(&format!(
+            "{infra_env}/downloads/files?file_name=ipxe-script&mac={mac}"
+        ))
+    };
     let message = script(mac).expect(404).error_message();
     assert!(message.contains("boots from its disk"), "{message}");
     script("02:00:00:00:99:99").expect(200);
@@ -352,7 +356,8 @@ fn refused_actions_name_the_state_and_are_reported(database: Database) {
         .expect(200)
         .json();
     assert!(
-        events.as_array()
+        events
+            .as_array()
             .unwrap()
             .iter()
             .any(|event| event["name"] == "host_bind_failed"),
@@ -370,8 +375,8 @@ fn an_infra_env_of_a_cluster_takes_hosts_into_it_until_the_cluster_is_gone(datab
         .expect(404)
         .error_message();
     let made = client.post("/infra-envs", &body(&cluster)).expect(201).json();
-    let infra_env = format!("/infra-envs/{}", made["id"].as_str().unwrap());
     let other = infra_env(&client);
+    let infra_env = format!("/infra-envs/{}", made["id"].as_str().unwrap());
     let listed = client
         .get(&format!("/infra-envs?cluster_id={cluster}"))
         .expect(200)
@@ -536,8 +541,13 @@ fn a_second_machine_of_one_id_is_kept_beside_the_first(database: Database) {
         let fingerprint = json!({"board_serial": "To be filled", "macs": [mac]});
         let client = client.with("x-muster-fingerprint", &fingerprint.to_string());
         let body = json!({"host_id": host_id(1), "discovery_agent_version": "muster-agent/0.1.0"});
-        let registered = client.post(&format!("{infra_env}/hosts"), &body).expect(201).json();
-        let runner = registered["next_step_runner_command"]["args"][0].as_str().unwrap();
+        let registered = client
+            .post(&format!("{infra_env}/hosts"), &body)
+            .expect(201)
+            .json();
+        let runner = registered["next_step_runner_command"]["args"][0]
+            .as_str()
+            .unwrap();
         let runner: Value = serde_json::from_str(runner).unwrap();
         assert_eq!(runner["host_id"], registered["id"], "both have the same id");
         registered["id"].as_str().unwrap().to_owned()
@@ -561,6 +571,9 @@ fn a_second_machine_of_one_id_is_kept_beside_the_first(database: Database) {
     let settled = client.post(&path, &json!({})).expect(200).text();
     assert!(!settled.contains("duplicate-host-id"), "{settled}");
     speaks("52:54:00:00:00:02");
-    let host = client.get(&format!("{infra_env}/hosts/{first}")).expect(200).text();
+    let host = client
+        .get(&format!("{infra_env}/hosts/{first}"))
+        .expect(200)
+        .text();
     assert!(!host.contains("duplicate-host-id"), "settled is settled: {host}");
 }

@@ -50,7 +50,10 @@ fn fails(arguments: &[&str], token: Option<&str>, texts: &[&str]) {
         "{arguments:?}: errors belong on standard error"
     );
     for word in texts {
-        assert!(printed.contains(word), "{arguments:?} does not say {word:?}: {printed}");
+        assert!(
+            printed.contains(word),
+            "{arguments:?} does not say {word:?}: {printed}"
+        );
     }
     assert!(
         !printed.contains("panicked") && !printed.contains("RUST_BACKTRACE"),
@@ -94,7 +97,8 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
     ];
     let printed = succeeds(&create, token);
     let value = |name: &str| {
-        printed.lines()
+        printed
+            .lines()
             .find_map(|line| line.strip_prefix(name))
             .map(|rest| rest.trim().to_owned())
             .unwrap_or_else(|| panic!("{printed}"))
@@ -250,7 +254,10 @@ fn mistakes_are_reported_with_what_to_do(database: Database) {
     let wrong = "postgres://nobody:a-password@127.0.0.1:1/none?sslmode=nonsense";
     let output = muster(&["token", "--operator", "--database-url", wrong], None);
     let printed = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && !printed.contains("a-password"), "{printed}");
+    assert!(
+        !output.status.success() && !printed.contains("a-password"),
+        "{printed}"
+    );
 
     let data_dir = folder.path().join("data").display().to_string();
     let serve = |more: &[&str], texts: &[&str]| {

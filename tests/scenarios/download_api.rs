@@ -177,7 +177,10 @@ fn signed_urls_open_what_they_name_and_nothing_else(database: Database) {
         .text();
     assert!(script.starts_with("#!ipxe\n"), "{script}");
     let mistyped = path_of(iso).replace("/boot/", "/boot/x");
-    anonymous.request("GET", &mistyped, None).expect(404).error_message();
+    anonymous
+        .request("GET", &mistyped, None)
+        .expect(404)
+        .error_message();
     anonymous
         .request("GET", "/byapikey/not.a.token/4.20/x86_64/full.iso", None)
         .expect(401)

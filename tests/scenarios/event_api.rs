@@ -167,7 +167,8 @@ fn what_the_live_image_cannot_apply_is_an_event(database: Database) {
     let events = client.get(&format!("/events?infra_env_id={id}")).expect(200);
     let messages = list(&events);
     assert!(
-        messages.iter()
+        messages
+            .iter()
             .any(|event| event["message"].as_str().unwrap().contains("gnition")),
         "{}",
         events.text()

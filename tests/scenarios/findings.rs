@@ -5,7 +5,7 @@ use muster_tests::qemu::{Disk, DiskBus, GIB, Machine, Medium, Nic, UserNet};
 use muster_tests::service::Settings;
 use serde_json::Value;
 
-use crate::discovery::{MACS, Discovery};
+use crate::discovery::{Discovery, MACS};
 
 #[test]
 fn a_small_machine_becomes_insufficient_and_gets_every_lack_as_a_finding() {

@@ -151,7 +151,8 @@ fn each_fault_is_contained_and_affects_no_other_host(database: Database) {
     // Two machines claim an id of another. They are either one record with it, or were given ids of their own.
     assert!((48..=50).contains(&seen.len()), "{} hosts", seen.len());
     let states = by_status(&seen);
-    let validated = states.get("known-unbound").unwrap_or(&0) + states.get("insufficient-unbound").unwrap_or(&0);
+    let validated =
+        states.get("known-unbound").unwrap_or(&0) + states.get("insufficient-unbound").unwrap_or(&0);
     assert!(validated >= seen.len() - 7, "{states:?}");
     assert!(states.get("known-unbound").unwrap_or(&0) >= &30, "{states:?}");
     for host in &seen {
@@ -252,7 +253,10 @@ fn agents_learn_their_token_as_machines_do(database: Database) {
         .unwrap();
     assert!(!refused.status.success());
     let message = String::from_utf8_lossy(&refused.stderr);
-    assert!(message.contains("401") && message.contains("--token"), "{message}");
+    assert!(
+        message.contains("401") && message.contains("--token"),
+        "{message}"
+    );
 
     // With the token of another InfraEnv, its agents are turned away and do not try again.
     let own = format!("/infra-envs/{}", run.infra_env_id());

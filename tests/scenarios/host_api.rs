@@ -73,10 +73,10 @@ fn a_machine_registers_reports_and_becomes_known(database: Database) {
     let known = client.get(&host).expect(200).json();
     assert_eq!(known["status"], "known-unbound", "{known}");
     assert_eq!(known["requested_hostname"], "host-1");
-    let inventory: Value = serde_json::from_str(known["inventory"].as_str().unwrap()).unwrap();
-    assert_eq!(inventory["system_vendor"]["serial_number"], "SN-1");
-    assert_eq!(inventory["disks"][0]["installation_eligibility"]["eligible"], true);
-    let small = &inventory["disks"][1]["installation_eligibility"];
+    let reported: Value = serde_json::from_str(known["inventory"].as_str().unwrap()).unwrap();
+    assert_eq!(reported["system_vendor"]["serial_number"], "SN-1");
+    assert_eq!(reported["disks"][0]["installation_eligibility"]["eligible"], true);
+    let small = &reported["disks"][1]["installation_eligibility"];
     assert!(small.get("eligible").is_none(), "false is left out: {small}");
     assert!(
         small["not_eligible_reasons"][0].as_str().unwrap().contains("GB"),

@@ -4,7 +4,7 @@ use muster_tests::condition::await_condition;
 use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
 use muster_tests::service::Settings;
 
-use crate::discovery::{MACS, Discovery, SOON, known_machine};
+use crate::discovery::{Discovery, MACS, SOON, known_machine};
 
 #[test]
 fn muster_hosts_shows_a_machine_come_and_its_status_change() {

@@ -357,7 +357,10 @@ fn every_bad_setting_is_refused_by_name_and_changes_nothing(database: Database) 
         let value = shown(&body[field]);
         assert_eq!(refused.status, 400, "create with {field} = {value}");
         let message = refused.error_message();
-        assert!(message.contains(named), "create with {field} = {value}: {message}");
+        assert!(
+            message.contains(named),
+            "create with {field} = {value}: {message}"
+        );
     }
     for (field, value, named) in bad_settings() {
         let refused = client.patch(&path, &json!({field: value}));
@@ -389,7 +392,10 @@ fn every_bad_setting_is_refused_by_name_and_changes_nothing(database: Database) 
     let mut body = json!({"name": "bad", "pull_secret": PULL_SECRET});
     body["cluster_id"] = json!("11111111-2222-4333-8444-555555555555");
     let message = client.post("/infra-envs", &body).expect(404).error_message();
-    assert!(message.contains("11111111-2222-4333-8444-555555555555"), "{message}");
+    assert!(
+        message.contains("11111111-2222-4333-8444-555555555555"),
+        "{message}"
+    );
 
     // One bad setting among good ones: none of them is taken.
     let mixed = json!({"image_type": "minimal-iso", "ntp_sources": "not a name"});

@@ -37,7 +37,11 @@ fn leader_status(service: &Service) -> String {
 fn await_leader_status(service: &Service, limit: Duration, text: &str) {
     await_condition(&format!("/ready to say {text:?}"), limit, || {
         let printed = leader_status(service);
-        if printed.contains(text) { Ok(()) } else { Err(printed) }
+        if printed.contains(text) {
+            Ok(())
+        } else {
+            Err(printed)
+        }
     });
 }
 
@@ -147,7 +151,9 @@ fn leader(services: &[&Service]) -> Result<usize, String> {
     let leading = |printed: &String| printed == "ok, leading";
     let following = |printed: &String| printed.starts_with("ok, ") && printed.ends_with(" leads");
     match printed.iter().position(leading) {
-        Some(index) if printed.iter().filter(|printed| following(printed)).count() == printed.len() - 1 => Ok(index),
+        Some(index) if printed.iter().filter(|printed| following(printed)).count() == printed.len() - 1 => {
+            Ok(index)
+        }
         _ => Err(format!("{printed:?}")),
     }
 }

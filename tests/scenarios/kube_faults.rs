@@ -151,8 +151,8 @@ impl Writers<'_> {
                 return;
             }
             for report in 1..=2 {
-                let report = reply("inventory", &reported(n, report));
-                if !send("POST", &format!("{host}/instructions"), Some(report), 204) {
+                let body = reply("inventory", &reported(n, report));
+                if !send("POST", &format!("{host}/instructions"), Some(body), 204) {
                     return;
                 }
                 self.promised.lock().unwrap().reports.insert(n, report);
@@ -346,7 +346,13 @@ fn a_database_that_is_away_loses_nothing(api: Api) {
         patch,
     ]);
     // The built-in API is in the database.
-    assert_eq!(printed.succeeded, api == Api::Real, "{}{}", printed.out, printed.err);
+    assert_eq!(
+        printed.succeeded,
+        api == Api::Real,
+        "{}{}",
+        printed.out,
+        printed.err
+    );
     cluster.start_again();
     ready(200);
     if api == Api::BuiltIn {

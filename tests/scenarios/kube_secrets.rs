@@ -141,10 +141,15 @@ fn no_value_of_a_secret_is_shown_anywhere(api: Api) {
         }
     });
     world.patch_agent(&agent, &reference("wrong-token"));
-    kubectl.await_that("the wrong token to be reported", &["agent", &agent], SOON, |agent| {
-        let message = message(agent, "SpecSynced");
-        message.contains("ignition-token").then_some(())
-    });
+    kubectl.await_that(
+        "the wrong token to be reported",
+        &["agent", &agent],
+        SOON,
+        |agent| {
+            let message = message(agent, "SpecSynced");
+            message.contains("ignition-token").then_some(())
+        },
+    );
     world.patch_agent(
         &agent,
         &json!({"ignitionEndpointTokenReference": null, "fencingCredentialsSecretRef": "fencing"}),

@@ -12,9 +12,9 @@ use muster_tests::rest::PULL_SECRET;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::discovery::{MACS, known_machine};
 use crate::kube::{Api, on_each_api};
 use crate::kube_world::{INFRA_ENV, SECRET, SOON, World, imported_cluster, is, message};
-use crate::discovery::{MACS, known_machine};
 
 on_each_api!(an_administrator_walks_from_an_infra_env_to_a_host_in_a_cluster_and_back);
 
@@ -96,8 +96,8 @@ fn table(text: &str) -> Vec<Vec<&str>> {
 impl Walk<'_> {
     #[track_caller]
     fn k(&self, line: &str) -> String {
-        let message: Vec<&str> = line.split_whitespace().collect();
-        self.kubectl.run(&words)
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        self.kubectl.run(&arguments)
     }
 
     fn schemas_are_explained(&self) {
@@ -174,7 +174,10 @@ impl Walk<'_> {
             url.is_some_and(|url| url.contains("static-network-config")),
             "{applied_to}"
         );
-        assert!(is(&applied_to, "ImageCreated", "True", "InfraEnvAvailable"), "{applied_to}");
+        assert!(
+            is(&applied_to, "ImageCreated", "True", "InfraEnvAvailable"),
+            "{applied_to}"
+        );
 
         // For a card that has its settings already.
         let wrong = config("rack-one-b", "52:54:00:dd:00:01", &interface);

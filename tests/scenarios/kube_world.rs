@@ -141,7 +141,7 @@ pub fn await_agreement(client: &HttpClient, kubectl: &Kubectl, path: &str) -> BT
 
 /// Waits until `/ready` says that of the Kubernetes API; it has to be 200 all the time.
 #[track_caller]
-pub fn await_standing(client: &HttpClient, wanted: &str) -> String {
+pub fn await_leader_status(client: &HttpClient, wanted: &str) -> String {
     let what = format!("/ready to say {wanted:?} of the Kubernetes API");
     await_condition(&what, SOON, || {
         let answer = client.request("GET", "/ready", None).expect(200).json();

@@ -8,9 +8,9 @@
 mod agents;
 mod clock;
 mod database;
+mod discovery;
 mod kube;
 mod kube_world;
-mod discovery;
 mod raw_http;
 
 mod authorization;

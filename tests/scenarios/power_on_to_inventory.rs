@@ -6,9 +6,9 @@ use muster_tests::initramfs;
 use muster_tests::qemu::{Accel, Firmware, Machine, Medium, Nic, Slots, UserNet};
 use muster_tests::service::Settings;
 
-use crate::discovery::{MACS, Discovery, known_machine};
+use crate::discovery::{Discovery, MACS, known_machine};
 
-/// The budget for software emulation on two idle cores (design.md §8).
+/// The budget for software emulation on two idle cores.
 const TARGET: Duration = Duration::from_secs(20);
 
 /// A computer that is busy with something else makes both slower: then the bare kernel's time, which was 7.6 s when

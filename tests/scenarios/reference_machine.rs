@@ -46,7 +46,7 @@ fn compare_isolated(firmware: Firmware, recorded: &str) {
     );
 }
 
-/// machine.md, line for line: PCI addresses follow the order.
+/// As recorded in tests/data/reference_machine/README.md: PCI addresses follow the order.
 fn reference_machine(firmware: Firmware, medium: Medium) -> Machine {
     let system = "type=1,manufacturer=AcmeCorp,product=Rack-1000,version=v2,serial=ACME-0001,uuid=11111111-2222-4333-8444-555555555555,sku=SKU9,family=Fam";
     let sata = "ide-hd,bus=sata.0,serial=SER-B,model=ACME-SATA,wwn=0x5000c500a0b0c0d1,rotation_rate=7200";
@@ -99,7 +99,7 @@ fn sent_inventory(recorder: &Recorder, machine: &mut Running) -> Value {
     })
 }
 
-/// Without what machine.md lists as exceptions, and with lists in an order of their own where order means nothing.
+/// Without the exceptions of tests/data/reference_machine/README.md, and with lists in an order of their own where order means nothing.
 fn comparable(mut inventory: Value) -> Value {
     remove(&mut inventory["boot"], &["command_line"]);
     // Given where the kernel knows it; the recording has none.

@@ -4,7 +4,7 @@ use muster_api::host::HostStatus;
 use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
 use muster_tests::service::Settings;
 
-use crate::discovery::{MACS, Discovery, known_machine};
+use crate::discovery::{Discovery, MACS, known_machine};
 
 #[test]
 fn a_machine_that_boots_while_the_service_is_down_is_known_when_it_is_back() {

@@ -1,9 +1,9 @@
 //! One agent: registers, polls, answers, for ever. Source: docs/protocol/agent-protocol.md#3, §4 and §10; it reacts to each answer as
 //! other agents do, so a service that answers wrongly loses its hosts here, too.
 
-mod misbehaviour;
 mod installation;
 mod logs;
+mod misbehaviour;
 mod sent;
 
 use std::sync::Arc;

@@ -202,7 +202,11 @@ mod tests {
     fn a_doubled_id_is_that_of_a_host_without_a_fault_and_each_is_doubled_once() {
         let parts = cast(10, 1, &shares(&["duplicate-id=5", "silent=0%"])).unwrap();
         let mut duplicates: Vec<u32> = parts.iter().filter_map(|part| part.duplicate_of).collect();
-        assert!(duplicates.iter().all(|duplicate_of| parts[*duplicate_of as usize].fault.is_none()));
+        assert!(
+            duplicates
+                .iter()
+                .all(|duplicate_of| parts[*duplicate_of as usize].fault.is_none())
+        );
         duplicates.sort_unstable();
         duplicates.dedup();
         assert_eq!(duplicates.len(), 5);

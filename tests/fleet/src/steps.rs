@@ -5,51 +5,12 @@
 
 mod checks;
 mod network;
+mod outcome;
 mod storage;
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+pub use outcome::Outcome;
 
 use crate::machine::Machine;
-
-/// Output and exit code of a step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// 0 good, -1 bad arguments or an internal fault, others as the tool of that step.
-    pub exit_code: i64,
-    /// JSON text of most steps.
-    pub output: String,
-    /// Standard error.
-    pub error: String,
-}
-
-impl Outcome {
-    fn good(output: &Value) -> Self {
-        Self {
-            exit_code: 0,
-            output: output.to_string(),
-            error: String::new(),
-        }
-    }
-
-    /// A step that ended well and prints nothing.
-    pub fn done() -> Self {
-        Self {
-            exit_code: 0,
-            output: String::new(),
-            error: String::new(),
-        }
-    }
-
-    /// A step that did not.
-    pub fn failed(exit_code: i64, error: impl Into<String>) -> Self {
-        Self {
-            exit_code,
-            output: String::new(),
-            error: error.into(),
-        }
-    }
-}
 
 /// Handler of a step.
 #[derive(Debug, Clone, Copy)]
@@ -116,32 +77,11 @@ pub fn handling(step_type: &str) -> Result<Handling, Outcome> {
         .ok_or_else(|| Outcome::failed(-1, format!("failed to find action for step type {step_type}")))
 }
 
-/// The one structured argument, or the failure that every agent answers to a wrong one.
-fn argument<T: DeserializeOwned>(args: &[String]) -> Result<T, Outcome> {
-    let [text] = args else {
-        return Err(Outcome::failed(
-            -1,
-            format!("expecting exactly one argument, got {}", args.len()),
-        ));
-    };
-    parse(text)
-}
-
-fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Outcome> {
-    serde_json::from_str(text)
-        .map_err(|error| Outcome::failed(-1, format!("arguments cannot be read: {error}")))
-}
-
-/// An answer that can fail early.
-fn settle(outcome: Result<Outcome, Outcome>) -> Outcome {
-    outcome.unwrap_or_else(|failed| failed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use muster_api::steps::StepType;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn answer(step: &str, args: &[&str]) -> Outcome {
         let args: Vec<String> = args.iter().map(|text| (*text).to_owned()).collect();
@@ -194,9 +134,10 @@ mod tests {
         );
         let inventory: muster_api::inventory::Inventory = serde_json::from_str(&outcome.output).unwrap();
         assert_eq!(inventory, Machine::new(1, 5).inventory());
-        let answer = output("ntp-synchronizer", &json!({"ntp_source": "a.example, 192.0.2.1"}));
-        let answer: muster_api::steps::NtpSynchronizationResponse = serde_json::from_value(answer).unwrap();
-        assert_eq!(answer.ntp_sources.len(), 2);
+        let reported = output("ntp-synchronizer", &json!({"ntp_source": "a.example, 192.0.2.1"}));
+        let reported: muster_api::steps::NtpSynchronizationResponse =
+            serde_json::from_value(reported).unwrap();
+        assert_eq!(reported.ntp_sources.len(), 2);
     }
 
     #[test]
@@ -218,12 +159,12 @@ mod tests {
         let id = Machine::new(1, 6).host_id();
         let stranger =
             json!([{"name": "eth0", "mac": "52:54:00:00:00:01", "ip_addresses": ["198.51.100.7"]}]);
-        let answer = output(
+        let reported = output(
             "connectivity-check",
             &json!([{"host_id": id, "nics": nics}, {"host_id": "ffffffff-0000-0000-0000-000000000000", "nics": stranger}]),
         );
         let of = |id: String| {
-            answer["remote_hosts"]
+            reported["remote_hosts"]
                 .as_array()
                 .unwrap()
                 .iter()
@@ -303,15 +244,15 @@ mod tests {
             "installation-disk-speed-check",
             &[r#"{"path":"/dev/sda"}"#, "480.00"],
         );
-        let answer: Value = serde_json::from_str(&speed.output).unwrap();
-        assert!(answer["io_sync_duration"].as_i64().unwrap() > 0, "{speed:?}");
+        let reported: Value = serde_json::from_str(&speed.output).unwrap();
+        assert!(reported["io_sync_duration"].as_i64().unwrap() > 0, "{speed:?}");
         let images = answer(
             "container-image-availability",
             &[r#"{"images":["quay.example/a:1","quay.example/b:1"],"timeout":960}"#],
         );
-        let answer: Value = serde_json::from_str(&images.output).unwrap();
-        assert_eq!(answer["images"].as_array().unwrap().len(), 2);
-        let any_failed = answer["images"]
+        let reported: Value = serde_json::from_str(&images.output).unwrap();
+        assert_eq!(reported["images"].as_array().unwrap().len(), 2);
+        let any_failed = reported["images"]
             .as_array()
             .unwrap()
             .iter()

@@ -378,7 +378,7 @@ mod tests {
         kubectl.run(&["wait", "--for=delete", "configmap/owned", "--timeout=60s"]);
 
         plane.kill_server();
-        assert!(!kubectl.try_run(&["get", "namespaces"]).is_good);
+        assert!(!kubectl.try_run(&["get", "namespaces"]).succeeded);
         plane.start_server_again();
         assert!(
             kubectl

@@ -2,7 +2,7 @@
 
 use muster_api::steps::{NtpSource, NtpSourceState, NtpSynchronizationRequest, NtpSynchronizationResponse};
 
-use super::{Outcome, argument, settle};
+use super::outcome::{Outcome, argument, settle};
 use crate::machine::Machine;
 
 /// `inventory`. The arguments are the host's id and bounds that only matter to machines with very many disks.

@@ -9,7 +9,7 @@ use rand::RngExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Outcome, argument, parse, settle};
+use super::outcome::{Outcome, argument, parse, settle};
 use crate::machine::Machine;
 
 /// Most addresses that one scan reports.

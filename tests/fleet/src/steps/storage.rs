@@ -4,7 +4,7 @@ use rand::RngExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Outcome, argument, parse, settle};
+use super::outcome::{Outcome, argument, parse, settle};
 use crate::machine::Machine;
 
 #[derive(Deserialize)]
