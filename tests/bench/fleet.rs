@@ -125,29 +125,26 @@ fn transpose(columns: [Vec<String>; 2]) -> impl Iterator<Item = [String; 2]> {
     left.into_iter().zip(right).map(|(left, right)| [left, right])
 }
 
+/// Registers so many hosts as fast as the service allows, until all of them have an inventory.
+fn register_all(world: &World, hosts: u32) -> Result<Run> {
+    let count = hosts.to_string();
+    let arguments = ["--hosts", &count, "--register-rate", "0", "--until-inventory", "--skip-states"];
+    let run = fleet(&world.service, &arguments);
+    ensure!(
+        run.count("/inventories/taken") == u64::from(hosts),
+        "not all hosts are known: {}",
+        run.text()
+    );
+    Ok(run)
+}
+
 fn three_thousand(world: &World) -> Result<Vec<String>> {
     let hosts = HOSTS.to_string();
     let pid = world.service.id();
     let ((loaded, begun), begin) = world.cost(|| {
-        resident_while(pid, || {
-            fleet(
-                &world.service,
-                &[
-                    "--hosts",
-                    &hosts,
-                    "--register-rate",
-                    "0",
-                    "--until-inventory",
-                    "--skip-states",
-                ],
-            )
-        })
+        resident_while(pid, || register_all(world, HOSTS))
     });
-    ensure!(
-        begun.count("/inventories/taken") == u64::from(HOSTS),
-        "not all hosts are known: {}",
-        begun.text()
-    );
+    let begun = begun?;
     let infra_env = begun.infra_env_id();
     let go_on = |pace: &str, time: &str| {
         fleet(
@@ -209,22 +206,7 @@ fn ten_thousand() -> Result<()> {
     let world = World::sqlite();
     let pid = world.service.id();
     let hosts = MANY_HOSTS.to_string();
-    let begun = fleet(
-        &world.service,
-        &[
-            "--hosts",
-            &hosts,
-            "--register-rate",
-            "0",
-            "--until-inventory",
-            "--skip-states",
-        ],
-    );
-    ensure!(
-        begun.count("/inventories/taken") == u64::from(MANY_HOSTS),
-        "not all hosts are known: {}",
-        begun.text()
-    );
+    let begun = register_all(&world, MANY_HOSTS)?;
     // In the first minute each host connects and is read; the second shows the steady state.
     let seconds = format!("{}s", 2 * REST.as_secs() + 2);
     let once_a_minute = [

@@ -10,7 +10,7 @@ use muster_tests::condition::await_condition;
 use muster_tests::ports::ReservedPort;
 use muster_tests::process::{Program, command};
 use muster_tests::rest::PULL_SECRET;
-use muster_tests::service::Settings;
+use muster_tests::service::{SERVE_ON_FREE_PORTS, Settings};
 
 use crate::database::{Database, known_host, on_each_database};
 use muster_tests::http::HttpClient;
@@ -261,17 +261,8 @@ fn mistakes_are_reported_with_what_to_do(database: Database) {
 
     let data_dir = folder.path().join("data").display().to_string();
     let serve = |more: &[&str], texts: &[&str]| {
-        let mut arguments = vec![
-            "serve",
-            "--data-dir",
-            &data_dir,
-            "--listen",
-            "127.0.0.1:0",
-            "--boot-listen",
-            "127.0.0.1:0",
-            "--kube-listen",
-            "127.0.0.1:0",
-        ];
+        let mut arguments = SERVE_ON_FREE_PORTS.to_vec();
+        arguments.extend(["--data-dir", &data_dir]);
         arguments.extend(more);
         fails(&arguments, None, texts);
     };

@@ -9,6 +9,7 @@ use muster_api::BASE_PATH;
 use muster_tests::artifacts::{live_image, muster_program};
 use muster_tests::process::{Program, command};
 use muster_tests::rest::PULL_SECRET;
+use muster_tests::service::SERVE_ON_FREE_PORTS;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -45,15 +46,7 @@ impl Identity {
     /// Starts a service with it; returns its two ports.
     fn serve(&self, more: &[&str]) -> (Program, u16, u16) {
         let mut serve = command(muster_program());
-        serve.args([
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--boot-listen",
-            "127.0.0.1:0",
-            "--kube-listen",
-            "127.0.0.1:0",
-        ]);
+        serve.args(SERVE_ON_FREE_PORTS);
         serve.arg("--data-dir").arg(self.path("data"));
         serve
             .arg("--tls-cert")
@@ -205,15 +198,7 @@ fn bad_certificate_files_are_reported_at_the_start() {
         (&key, &cert, ["--tls-cert", "--tls-key"]),
     ] {
         let mut serve = Command::new(muster_program());
-        serve.args([
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--boot-listen",
-            "127.0.0.1:0",
-            "--kube-listen",
-            "127.0.0.1:0",
-        ]);
+        serve.args(SERVE_ON_FREE_PORTS);
         serve.arg("--data-dir").arg(identity.path("data"));
         serve
             .arg("--tls-cert")

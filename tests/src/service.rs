@@ -18,6 +18,17 @@ use crate::rest::Client;
 /// Time limit of a service's start. A debug build beside two emulated machines is slow.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
+/// Arguments of `muster` for a service whose listeners take free ports of the loopback address.
+pub const SERVE_ON_FREE_PORTS: [&str; 7] = [
+    "serve",
+    "--listen",
+    "127.0.0.1:0",
+    "--boot-listen",
+    "127.0.0.1:0",
+    "--kube-listen",
+    "127.0.0.1:0",
+];
+
 /// The address under which a machine on a QEMU user network finds this computer's loopback.
 const USER_NETWORK_HOST: &str = "10.0.2.2";
 
