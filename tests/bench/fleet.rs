@@ -128,7 +128,14 @@ fn transpose(columns: [Vec<String>; 2]) -> impl Iterator<Item = [String; 2]> {
 /// Registers so many hosts as fast as the service allows, until all of them have an inventory.
 fn register_all(world: &World, hosts: u32) -> Result<Run> {
     let count = hosts.to_string();
-    let arguments = ["--hosts", &count, "--register-rate", "0", "--until-inventory", "--skip-states"];
+    let arguments = [
+        "--hosts",
+        &count,
+        "--register-rate",
+        "0",
+        "--until-inventory",
+        "--skip-states",
+    ];
     let run = fleet(&world.service, &arguments);
     ensure!(
         run.count("/inventories/taken") == u64::from(hosts),
@@ -141,9 +148,7 @@ fn register_all(world: &World, hosts: u32) -> Result<Run> {
 fn three_thousand(world: &World) -> Result<Vec<String>> {
     let hosts = HOSTS.to_string();
     let pid = world.service.id();
-    let ((loaded, begun), begin) = world.cost(|| {
-        resident_while(pid, || register_all(world, HOSTS))
-    });
+    let ((loaded, begun), begin) = world.cost(|| resident_while(pid, || register_all(world, HOSTS)));
     let begun = begun?;
     let infra_env = begun.infra_env_id();
     let go_on = |pace: &str, time: &str| {
