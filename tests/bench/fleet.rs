@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use muster_tests::fleet::fleet;
+use muster_tests::fleet::{Run, fleet};
 use muster_tests::postgres::Postgres;
 use muster_tests::service::{Service, Settings};
 
