@@ -1,4 +1,5 @@
-//! Thousands of hosts, played by `muster-fleet`: how fast they register, what their polls cost, what it costs to have them.
+//! Thousands of hosts, played by `muster-fleet`: how fast they register, what their polls cost, what it costs
+//! to have them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -206,7 +207,8 @@ fn three_thousand(world: &World) -> Result<Vec<String>> {
     ])
 }
 
-/// The budgets of a large service at rest: its hosts poll at the pace they are given, once a minute, or not at all.
+/// The budgets of a large service at rest: its hosts poll at the pace they are given, once a minute, or not
+/// at all.
 fn ten_thousand() -> Result<()> {
     let world = World::sqlite();
     let pid = world.service.id();

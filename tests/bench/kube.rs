@@ -1,5 +1,5 @@
-//! Custom resources: how fast hosts become Agents and what it costs, how soon an approval shows, how long a table takes; on the
-//! built-in Kubernetes API and on a real one.
+//! Custom resources: how fast hosts become Agents and what it costs, how soon an approval shows, how long a
+//! table takes; on the built-in Kubernetes API and on a real one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};

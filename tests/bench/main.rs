@@ -1,4 +1,5 @@
-//! `make bench`: what downloads and polls cost, beside nginx where it is a peer, in the same run on the same bytes.
+//! `make bench`: what downloads and polls cost, beside nginx where it is a peer, in the same run on the same
+//! bytes.
 //!
 //! Numbers of different computers say little; ratios do.
 
@@ -13,7 +14,8 @@ mod wire;
 
 use clap::{Parser, ValueEnum};
 
-/// Measures a release build of `muster` (beside this program, or `MUSTER_BIN`) with the live image of `make image` (or `MUSTER_LIVE_IMAGE`).
+/// Measures a release build of `muster` (beside this program, or `MUSTER_BIN`) with the live image of `make
+/// image` (or `MUSTER_LIVE_IMAGE`).
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Subjects to measure; everything if nothing is named.

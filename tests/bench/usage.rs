@@ -16,8 +16,8 @@ pub fn cpu_seconds(pid: u32) -> f64 {
     }
 }
 
-/// Memory of a process and its living children, MB (10^6 bytes); shared pages are counted once. `sysinfo` has no
-/// proportional set size.
+/// Memory of a process and its living children, MB (10^6 bytes); shared pages are counted once. `sysinfo` has
+/// no proportional set size.
 pub fn family_mb(pid: u32) -> f64 {
     let of_one = |pid: Pid| {
         let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();

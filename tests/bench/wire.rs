@@ -1,4 +1,5 @@
-//! The least HTTP client there is, so that what is measured is the server: one connection, `Content-Length` bodies.
+//! The least HTTP client there is, so that what is measured is the server: one connection, `Content-Length`
+//! bodies.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -50,7 +51,8 @@ impl Connection {
         })
     }
 
-    /// Asks for `path` and returns how long the answer's first byte took; the connection is of no use afterwards.
+    /// Asks for `path` and returns how long the answer's first byte took; the connection is of no use
+    /// afterwards.
     pub fn first_byte(mut self, path: &str) -> Result<Duration> {
         self.ask(path).map(|(_, first_byte, _)| first_byte)
     }

@@ -1,5 +1,6 @@
-//! Machines without hardware that live on their own: agents that register, poll, answer every step and report an
-//! installation, each in a thread, while a client program drives the service. Rules: docs/protocol/agent-protocol.md, docs/protocol/instructions.md#4.
+//! Machines without hardware that live on their own: agents that register, poll, answer every step and report
+//! an installation, each in a thread, while a client program drives the service. Rules:
+//! docs/protocol/agent-protocol.md, docs/protocol/instructions.md#4.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -14,7 +15,8 @@ use muster_tests::http::{Answer, HttpClient};
 /// Between two polls, whatever the service says: tests are in a hurry.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The stages that the agent of an added worker reports, in order (docs/protocol/host-lifecycle.md#5, day-2 managed).
+/// The stages that the agent of an added worker reports, in order (docs/protocol/host-lifecycle.md#5, day-2
+/// managed).
 const STAGES: [&str; 5] = [
     "Starting installation",
     "Installing",
@@ -194,7 +196,8 @@ impl Machine {
             "domain-resolution" => {
                 let asked = structured();
                 let answers = asked["domains"].as_array().expect("domains").iter().map(|domain| {
-                    // A name that only a wildcard would answer (docs/protocol/host-validations.tsv, dns-wildcard-not-configured).
+                    // A name that only a wildcard would answer (docs/protocol/host-validations.tsv,
+                    // dns-wildcard-not-configured).
                     let nowhere = domain["domain_name"].as_str().is_some_and(|name| name.contains("validateNoWildcardDNS"));
                     let addresses = if nowhere { json!([]) } else { json!(["192.0.2.10"]) };
                     json!({"domain_name": domain["domain_name"], "ipv4_addresses": addresses, "ipv6_addresses": [], "cnames": []})
@@ -203,7 +206,8 @@ impl Machine {
             }
             "api-vip-connectivity-check" => {
                 let url = structured()["url"].clone();
-                // A cluster known by its address answers for its names itself (docs/protocol/host-lifecycle.md#13).
+                // A cluster known by its address answers for its names itself
+                // (docs/protocol/host-lifecycle.md#13).
                 let by_address = url.as_str().is_some_and(|url| url.contains("//192.0.2."));
                 let keepalived = json!([{"path": "/etc/kubernetes/manifests/keepalived.yaml"}]);
                 let files = if by_address { keepalived } else { json!([]) };
@@ -263,7 +267,8 @@ impl Machine {
         )
     }
 
-    /// Until the test reclaims the installed machine and boots the image again: true. False: the host is deleted.
+    /// Until the test reclaims the installed machine and boots the image again: true. False: the host is
+    /// deleted.
     fn await_reset(&self, host: &str) -> Result<bool, Off> {
         loop {
             let found = self.client.get(host);

@@ -1,4 +1,5 @@
-//! Every operation that the service describes is refused to those who may not call it. Rules: docs/protocol/rest-behaviour.md#2.
+//! Every operation that the service describes is refused to those who may not call it. Rules:
+//! docs/protocol/rest-behaviour.md#2.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +16,8 @@ on_each_database!(
     a_token_dies_with_its_infra_env
 );
 
-/// In which ways an InfraEnv's own token opens an operation. The operator's opens every one, in `Authorization`.
+/// In which ways an InfraEnv's own token opens an operation. The operator's opens every one, in
+/// `Authorization`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct OpenTo {
     /// `X-Secret-Key`.
@@ -85,7 +87,8 @@ const DAY1: [(&str, OpenTo, u16); 30] = [
     ("V2ListOperatorProperties", OPERATOR_ONLY, 404),
 ];
 
-/// The checked-in list. An operation that is not in it fails the test: decide who may call it and write it down here.
+/// The checked-in list. An operation that is not in it fails the test: decide who may call it and write it
+/// down here.
 fn operations() -> Vec<Operation> {
     let operation = |id, open_to, query, body| Operation {
         id,
@@ -517,7 +520,8 @@ fn a_token_dies_with_its_infra_env(database: Database) {
     let agent = service.http().with("X-Secret-Key", &token);
     let host = known_host(&agent, &path, 1);
     agent.get(&format!("{host}/instructions")).expect(200);
-    // The agent's token does not open events of others, not even by naming foreign hosts beside its own InfraEnv.
+    // The agent's token does not open events of others, not even by naming foreign hosts beside its own
+    // InfraEnv.
     let other = infra_env(&operator);
     let foreign_host = known_host(&operator, &other, 2);
     let id = path.trim_start_matches("/infra-envs/");

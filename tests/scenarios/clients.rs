@@ -1,5 +1,5 @@
-//! Published clients, as PyPI has them, against a service with the live image and machines that answer:
-//! from an InfraEnv to a worker of an imported cluster and back. What they ask: docs/protocol/rest-behaviour.md#8.
+//! Published clients, as PyPI has them, against a service with the live image and machines that answer: from
+//! an InfraEnv to a worker of an imported cluster and back. What they ask: docs/protocol/rest-behaviour.md#8.
 
 use std::fs;
 use std::time::Duration;
@@ -33,8 +33,8 @@ fn the_python_sdk_discovers_binds_installs_and_gives_back_hosts() {
     follow("by_sdk.py", &service, None);
 }
 
-/// Runs a script of `tests/clients` as a user with a pull secret and an SSH key at home, while machines 1 and 2 boot the
-/// image of the InfraEnv `lab` and machine 3 that of `lab-day2_infra-env`.
+/// Runs a script of `tests/clients` as a user with a pull secret and an SSH key at home, while machines 1 and
+/// 2 boot the image of the InfraEnv `lab` and machine 3 that of `lab-day2_infra-env`.
 fn follow(script: &str, service: &Served, token: Option<&str>) {
     let home = tempfile::tempdir().unwrap();
     fs::create_dir(home.path().join(".ssh")).unwrap();

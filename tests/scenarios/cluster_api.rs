@@ -1,4 +1,5 @@
-//! Clusters over REST, and hosts that go into them and come back. Rules: docs/protocol/rest-behaviour.md#5 and §6.
+//! Clusters over REST, and hosts that go into them and come back. Rules: docs/protocol/rest-behaviour.md#5
+//! and §6.
 
 use std::time::Duration;
 

@@ -79,7 +79,8 @@ impl Served {
         self.service.muster(&arguments).trim().to_owned()
     }
 
-    /// One row of one column a line, straight from the database. SQLite's file may be read beside the service.
+    /// One row of one column a line, straight from the database. SQLite's file may be read beside the
+    /// service.
     #[track_caller]
     pub fn query(&self, sql: &str) -> String {
         let answer = match (&self.cluster, &self.url) {

@@ -1,6 +1,6 @@
 //! The service answers as its description says, whatever it is asked: schemathesis makes up requests from
-//! `api-spec/openapi.json`, good and bad, alone and in sequences, and compares the answers. It asks about what exists as
-//! well, and with texts of the right form (`tests/clients/schemathesis_hooks.py`).
+//! `api-spec/openapi.json`, good and bad, alone and in sequences, and compares the answers. It asks about
+//! what exists as well, and with texts of the right form (`tests/clients/schemathesis_hooks.py`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,8 @@ use serde_json::Value;
 
 use crate::database::{Database, Served, inventory};
 
-/// Made-up requests for each operation in the phase of random ones; the others have as many as the description gives cause for.
+/// Made-up requests for each operation in the phase of random ones; the others have as many as the
+/// description gives cause for.
 const EXAMPLES: &str = "8";
 
 /// The same requests each time, as long as the description stays.
@@ -27,7 +28,8 @@ const LIMIT: Duration = Duration::from_secs(600);
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
     response_schema_conformance,unsupported_method,allow_header_conformance,use_after_free,ensure_resource_availability";
 
-/// More where tokens are asked for: without one, or with a wrong one, 401; and what the description forbids is refused.
+/// More where tokens are asked for: without one, or with a wrong one, 401; and what the description forbids
+/// is refused.
 const CHECKS_WITH_TOKENS: &str = "ignored_auth,missing_required_header,negative_data_rejection";
 
 #[test]

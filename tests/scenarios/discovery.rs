@@ -1,4 +1,5 @@
-//! Common ground of machine scenarios: a service with two InfraEnvs, machines with known hardware, and the wait for a host.
+//! Common ground of machine scenarios: a service with two InfraEnvs, machines with known hardware, and the
+//! wait for a host.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -75,8 +76,8 @@ impl Discovery {
         self.await_one_host(machine, &what, |host| !host.inventory.is_empty())
     }
 
-    /// Waits until the inventory has both disks and an address for each card of a [`known_machine`]: a slow machine may
-    /// find a disk, and a link may come up, after the first inventory was sent.
+    /// Waits until the inventory has both disks and an address for each card of a [`known_machine`]: a slow
+    /// machine may find a disk, and a link may come up, after the first inventory was sent.
     #[track_caller]
     fn await_whole_inventory(&self, machine: &mut Running) -> Host {
         let what = "an inventory with both disks and the addresses of both cards";

@@ -1,4 +1,5 @@
-//! Many agents at once, some of which misbehave (`muster-fleet`): the service contains them, and other hosts are not affected.
+//! Many agents at once, some of which misbehave (`muster-fleet`): the service contains them, and other hosts
+//! are not affected.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -113,7 +114,8 @@ fn each_fault_is_contained_and_affects_no_other_host(database: Database) {
     // The harmless form of strange texts is kept; everything else is refused by name.
     for (what, ending, count) in run.met("hostile-inventory") {
         let strange_texts = what.contains("control characters");
-        // Nobody waits for the rest of a body that is too large, so its sender may only see the connection end.
+        // Nobody waits for the rest of a body that is too large, so its sender may only see the connection
+        // end.
         let too_large = what.contains("12 MiB");
         assert!(
             ending == "400"
@@ -148,7 +150,8 @@ fn each_fault_is_contained_and_affects_no_other_host(database: Database) {
     );
 
     let seen = hosts(&client, &infra_env);
-    // Two machines claim an id of another. They are either one record with it, or were given ids of their own.
+    // Two machines claim an id of another. They are either one record with it, or were given ids of their
+    // own.
     assert!((48..=50).contains(&seen.len()), "{} hosts", seen.len());
     let states = by_status(&seen);
     let validated =

@@ -1,4 +1,5 @@
-//! The disk of the data dir is full: reading goes on, writing says what to do, and continues by itself when there is space.
+//! The disk of the data dir is full: reading goes on, writing says what to do, and continues by itself when
+//! there is space.
 
 use std::fs;
 use std::io::Write;

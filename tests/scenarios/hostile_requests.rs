@@ -1,5 +1,6 @@
-//! Requests that no client library would send, to every path of the description: each is answered, none with a 5xx, and the
-//! service is well afterwards. What whole machines send is in `hostile_input`, what made-up clients send in `description`.
+//! Requests that no client library would send, to every path of the description: each is answered, none with
+//! a 5xx, and the service is well afterwards. What whole machines send is in `hostile_input`, what made-up
+//! clients send in `description`.
 
 use std::io::Write;
 use std::net::TcpStream;

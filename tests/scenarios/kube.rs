@@ -1,4 +1,5 @@
-//! The two Kubernetes APIs that everything of the custom resources is proven on, each beside one of the databases.
+//! The two Kubernetes APIs that everything of the custom resources is proven on, each beside one of the
+//! databases.
 
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;

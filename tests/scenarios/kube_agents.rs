@@ -1,5 +1,5 @@
-//! Agents beyond the walk: what they cost, machines that move, records that are lost, labels by queries that fail. The hosts are played
-//! over REST.
+//! Agents beyond the walk: what they cost, machines that move, records that are lost, labels by queries that
+//! fail. The hosts are played over REST.
 
 use std::time::{Duration, Instant};
 
@@ -312,7 +312,8 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
     register(&world.client(), &path, 1);
     let agent = host_id(1);
     await_state(&world, &agent, "discovering-unbound");
-    // Before the host has reported anything: the disk and the cluster wait, the name is bad, the rest is taken.
+    // Before the host has reported anything: the disk and the cluster wait, the name is bad, the rest is
+    // taken.
     world.patch_agent(
         &agent,
         &json!({

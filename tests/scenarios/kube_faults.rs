@@ -1,5 +1,5 @@
-//! The custom-resource bridge loses nothing through faults: death at any at, a Kubernetes API or a database that is away, a
-//! leader that dies. The hosts are played over REST.
+//! The custom-resource bridge loses nothing through faults: death at any at, a Kubernetes API or a database
+//! that is away, a leader that dies. The hosts are played over REST.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;

@@ -1,4 +1,5 @@
-//! InfraEnvs with what they refer to, and clusters, as custom resources: what their conditions say, and how they go.
+//! InfraEnvs with what they refer to, and clusters, as custom resources: what their conditions say, and how
+//! they go.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Secrets that custom resources refer to: a change is picked up, an absence is reported, and no value ever stands where it can be read
-//! by those who may not read Secrets.
+//! Secrets that custom resources refer to: a change is picked up, an absence is reported, and no value ever
+//! stands where it can be read by those who may not read Secrets.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};

@@ -1,5 +1,6 @@
-//! The walk of an administrator with `kubectl`: from an InfraEnv to an approved host, into a cluster, back, and everything gone again.
-//! A machine boots from the image; the API is the built-in one or a real one, the commands are the same.
+//! The walk of an administrator with `kubectl`: from an InfraEnv to an approved host, into a cluster, back,
+//! and everything gone again. A machine boots from the image; the API is the built-in one or a real one, the
+//! commands are the same.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -146,7 +147,8 @@ impl Walk<'_> {
         iso
     }
 
-    /// Network settings are checked and kept; that no image applies them is reported, and so is which of them cannot be used.
+    /// Network settings are checked and kept; that no image applies them is reported, and so is which of them
+    /// cannot be used.
     fn network_settings_are_reported(&self) {
         let config = |name: &str, mac: &str, config: &Value| {
             json!({

@@ -1,4 +1,5 @@
-//! Custom resources as another implementation showed them, walked through again with ours. See docs/wire-differences.md.
+//! Custom resources as another implementation showed them, walked through again with ours. See
+//! docs/wire-differences.md.
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Common ground of most scenarios of custom resources: an administrator who makes an InfraEnv, and compares hosts with Agents.
+//! Common ground of most scenarios of custom resources: an administrator who makes an InfraEnv, and compares
+//! hosts with Agents.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -53,7 +54,8 @@ impl World {
         self.service.http()
     }
 
-    /// Makes the Secret and the InfraEnv, with `more` in its spec; returns the InfraEnv's path below the REST API.
+    /// Makes the Secret and the InfraEnv, with `more` in its spec; returns the InfraEnv's path below the REST
+    /// API.
     #[track_caller]
     pub fn infra_env(&self, more: &Value) -> String {
         self.secret(PULL_SECRET);
@@ -110,14 +112,16 @@ impl World {
         });
     }
 
-    /// Waits until every host of the InfraEnv at `path` has an Agent that has the same content, and there are no other Agents; answers these.
+    /// Waits until every host of the InfraEnv at `path` has an Agent that has the same content, and there are
+    /// no other Agents; answers these.
     #[track_caller]
     pub fn await_agreement(&self, path: &str) -> BTreeMap<String, Value> {
         await_agreement(&self.client(), &self.kubectl, path)
     }
 }
 
-/// Waits until every host of the InfraEnv at `path` has an Agent that has the same content, and there are no other Agents; answers these.
+/// Waits until every host of the InfraEnv at `path` has an Agent that has the same content, and there are no
+/// other Agents; answers these.
 #[track_caller]
 pub fn await_agreement(client: &HttpClient, kubectl: &Kubectl, path: &str) -> BTreeMap<String, Value> {
     await_condition("hosts and Agents to agree", SOON, || {

@@ -1,4 +1,5 @@
-//! Machines boot what the service gives them, and become known. One file a subject; `discovery` is their common ground, `kube` that of custom resources.
+//! Machines boot what the service gives them, and become known. One file a subject; `discovery` is their
+//! common ground, `kube` that of custom resources.
 
 #![expect(
     clippy::unwrap_used,

@@ -26,8 +26,8 @@ fn metric(client: &HttpClient, name: &str) -> u64 {
         .unwrap()
 }
 
-/// The statements that the database driver has sent for the service so far, each by its beginning. (`sqlx::query` logs them,
-/// any client, so none is forgotten.)
+/// The statements that the database driver has sent for the service so far, each by its beginning.
+/// (`sqlx::query` logs them, any client, so none is forgotten.)
 fn statements(service: &Served) -> Vec<String> {
     let log = service.log();
     let sent = log.lines().filter(|line| line.contains("sqlx::query"));

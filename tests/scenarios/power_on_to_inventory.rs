@@ -11,8 +11,8 @@ use crate::discovery::{Discovery, MACS, known_machine};
 /// The budget for software emulation on two idle cores.
 const TARGET: Duration = Duration::from_secs(20);
 
-/// A computer that is busy with something else makes both slower: then the bare kernel's time, which was 7.6 s when
-/// the target was set (docs/protocol/boot-lab.md#2), says by how much.
+/// A computer that is busy with something else makes both slower: then the bare kernel's time, which was 7.6
+/// s when the target was set (docs/protocol/boot-lab.md#2), says by how much.
 const BARE_KERNEL: Duration = Duration::from_millis(7600);
 
 #[test]

@@ -24,7 +24,8 @@ fn the_reference_machine_under_ovmf_reports_the_recorded_inventory() {
     compare(Firmware::Ovmf, RECORDED_UEFI);
 }
 
-/// In a namespace that leads nowhere: each card has a default route, as recorded, and only the first finds the service.
+/// In a namespace that leads nowhere: each card has a default route, as recorded, and only the first finds
+/// the service.
 fn compare(firmware: Firmware, recorded: &str) {
     in_segment(|_| compare_isolated(firmware, recorded));
 }
@@ -99,7 +100,8 @@ fn sent_inventory(recorder: &Recorder, machine: &mut Running) -> Value {
     })
 }
 
-/// Without the exceptions of tests/data/reference_machine/README.md, and with lists in an order of their own where order means nothing.
+/// Without the exceptions of tests/data/reference_machine/README.md, and with lists in an order of their own
+/// where order means nothing.
 fn comparable(mut inventory: Value) -> Value {
     remove(&mut inventory["boot"], &["command_line"]);
     // Given where the kernel knows it; the recording has none.

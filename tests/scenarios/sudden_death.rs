@@ -1,4 +1,5 @@
-//! `kill -9` while many write: everything that was answered 2xx is there after the next start, with its events.
+//! `kill -9` while many write: everything that was answered 2xx is there after the next start, with its
+//! events.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

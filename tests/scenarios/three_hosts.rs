@@ -1,4 +1,5 @@
-//! Three machines on one segment, for a cluster that exists already: who reaches whom, and what is wrong between them.
+//! Three machines on one segment, for a cluster that exists already: who reaches whom, and what is wrong
+//! between them.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! A recorded conversation with another implementation of the protocol, held again with ours. See docs/wire-differences.md.
+//! A recorded conversation with another implementation of the protocol, held again with ours. See
+//! docs/wire-differences.md.
 
 use std::process::Command;
 

@@ -48,7 +48,8 @@ pub fn live_image() -> PathBuf {
     given_or("MUSTER_LIVE_IMAGE", default, "`make try-image` or `make image`")
 }
 
-/// The folder of what is downloaded or built once for all clones on this machine, as `.ci/kube` and muster-image name it.
+/// The folder of what is downloaded or built once for all clones on this machine, as `.ci/kube` and
+/// muster-image name it.
 pub fn cache_folder() -> PathBuf {
     let set = |variable| {
         std::env::var_os(variable)

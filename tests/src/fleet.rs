@@ -28,7 +28,8 @@ pub fn fleet(service: &Service, arguments: &[&str]) -> Run {
 }
 
 impl Run {
-    /// A number of the report, by its place (`/polls/per_second`); 0 when it is not there, as counts that are zero are not.
+    /// A number of the report, by its place (`/polls/per_second`); 0 when it is not there, as counts that are
+    /// zero are not.
     pub fn number(&self, place: &str) -> f64 {
         self.0.pointer(place).and_then(Value::as_f64).unwrap_or(0.0)
     }
@@ -52,7 +53,8 @@ impl Run {
         found.and_then(|entry| entry[which].as_f64()).unwrap_or(f64::NAN)
     }
 
-    /// Outcomes of requests of agents without a fault: operation, ending (a status, or the reason for none), count.
+    /// Outcomes of requests of agents without a fault: operation, ending (a status, or the reason for none),
+    /// count.
     pub fn endings(&self) -> Vec<(String, String, u64)> {
         let operations = self.0["operations"].as_array().into_iter().flatten();
         operations

@@ -53,7 +53,8 @@ impl HttpClient {
     }
 
     fn with_authorities<const N: usize>(base: &str, authorities: [Certificate; N]) -> Self {
-        // reqwest is built without a TLS provider and wants one for plain HTTP too. A second call finds it installed.
+        // reqwest is built without a TLS provider and wants one for plain HTTP too. A second call finds it
+        // installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .tls_certs_only(authorities)

@@ -1,5 +1,6 @@
-//! A real Kubernetes: etcd, kube-apiserver and kube-controller-manager as processes of the test, on loopback, and the `kubectl` of
-//! the same release. `.ci/kube` provides the programs. Source of flags and figures: docs/protocol/kube-lab.md.
+//! A real Kubernetes: etcd, kube-apiserver and kube-controller-manager as processes of the test, on loopback,
+//! and the `kubectl` of the same release. `.ci/kube` provides the programs. Source of flags and figures:
+//! docs/protocol/kube-lab.md.
 
 mod control_plane;
 mod kubectl;

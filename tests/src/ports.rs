@@ -1,7 +1,8 @@
 //! TCP ports that belong to one test.
 //!
-//! A service is told its public URL, port included, before it listens, so "port 0" does not do. A reserved port is
-//! below the range from which the kernel takes ports for outgoing connections, free when reserved, and locked against other test programs.
+//! A service is told its public URL, port included, before it listens, so "port 0" does not do. A reserved
+//! port is below the range from which the kernel takes ports for outgoing connections, free when reserved,
+//! and locked against other test programs.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener};

@@ -72,7 +72,8 @@ impl Postgres {
         self.server = launch(&self.programs, self.folder.path(), &self.port);
     }
 
-    /// The cluster that tests of this program share; started for the first, stopped after the last that holds it.
+    /// The cluster that tests of this program share; started for the first, stopped after the last that holds
+    /// it.
     #[track_caller]
     pub fn shared() -> Arc<Self> {
         static RUNNING: Mutex<Weak<Postgres>> = Mutex::new(Weak::new());
@@ -135,7 +136,8 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // Immediate shutdown: ends the server's children and gives its shared memory back, which SIGKILL would not.
+        // Immediate shutdown: ends the server's children and gives its shared memory back, which SIGKILL
+        // would not.
         self.server.signal(Signal::SIGQUIT);
         if !std::thread::panicking() {
             self.server.await_exit(Duration::from_secs(20));

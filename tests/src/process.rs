@@ -24,7 +24,8 @@ pub struct Program {
     transcript: Transcript,
 }
 
-/// A command that the kernel kills when the thread that starts it ends, so that an interrupted test leaves nothing running.
+/// A command that the kernel kills when the thread that starts it ends, so that an interrupted test leaves
+/// nothing running.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--"]).arg(program);
@@ -33,7 +34,8 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 
 type Start = Box<dyn FnOnce() + Send>;
 
-/// Does `start` in a thread that lives as long as this test program: for children that outlive the test that started them.
+/// Does `start` in a thread that lives as long as this test program: for children that outlive the test that
+/// started them.
 fn in_lasting_thread<T: Send + 'static>(start: impl FnOnce() -> T + Send + 'static) -> T {
     static THREAD: OnceLock<Mutex<Sender<Start>>> = OnceLock::new();
     let thread = THREAD.get_or_init(|| {
@@ -69,7 +71,8 @@ impl Program {
         )
     }
 
-    /// Like [`start`](Self::start), for a program that several tests share: it lasts as long as this test program at most.
+    /// Like [`start`](Self::start), for a program that several tests share: it lasts as long as this test
+    /// program at most.
     #[track_caller]
     pub fn start_shared(name: &str, mut command: Command, log: &Path) -> Self {
         command

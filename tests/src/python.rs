@@ -1,5 +1,5 @@
-//! Python programs of others, as they are published: a virtual environment for each file of pinned requirements in
-//! `tests/clients`, made when a test first asks for it and kept beside what Cargo builds.
+//! Python programs of others, as they are published: a virtual environment for each file of pinned
+//! requirements in `tests/clients`, made when a test first asks for it and kept beside what Cargo builds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,8 +44,8 @@ impl Environment {
         Self { folder }
     }
 
-    /// A program of the environment, e.g. `python` or what a package brings. It sees no proxy (what is under test is on this
-    /// computer) and `home` in place of its user's home.
+    /// A program of the environment, e.g. `python` or what a package brings. It sees no proxy (what is under
+    /// test is on this computer) and `home` in place of its user's home.
     ///
     /// The caller adds arguments and starts it.
     pub fn program(&self, name: &str, home: &Path) -> Command {

@@ -1,6 +1,8 @@
-//! Machines under QEMU: chosen firmware, media, disks, network cards, SMBIOS strings; the serial console captured.
+//! Machines under QEMU: chosen firmware, media, disks, network cards, SMBIOS strings; the serial console
+//! captured.
 //!
-//! Recipes and times: docs/protocol/boot-lab.md. Software emulation unless a probe finds a KVM that boots guests ([`accel`]).
+//! Recipes and times: docs/protocol/boot-lab.md. Software emulation unless a probe finds a KVM that boots
+//! guests ([`accel`]).
 
 mod accel;
 mod devices;

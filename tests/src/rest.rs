@@ -19,8 +19,8 @@ use crate::http::HttpClient;
 /// A pull secret of the right shape that opens nothing.
 pub const PULL_SECRET: &str = r#"{"auths":{"registry.lab.example":{"auth":"bGFiOnRvbGQtdG8tbm9ib2R5"}}}"#;
 
-/// The secret part of [`PULL_SECRET`]. It stands nowhere else, not even in the example that `muster serve` prints: where it
-/// turns up, it has leaked.
+/// The secret part of [`PULL_SECRET`]. It stands nowhere else, not even in the example that `muster serve`
+/// prints: where it turns up, it has leaked.
 pub const PULL_SECRET_CREDENTIAL: &str = "bGFiOnRvbGQtdG8tbm9ib2R5";
 
 /// A request without a usable answer.

@@ -1,7 +1,8 @@
-//! A network segment of its own: a namespace with a bridge, taps for machines, and the DHCP server that "they" already have.
+//! A network segment of its own: a namespace with a bridge, taps for machines, and the DHCP server that
+//! "they" already have.
 //!
-//! The thread that holds a segment is in its namespace, and so is everything it starts: services, machines, requests.
-//! Nothing has a name outside, so nothing can collide or stay behind.
+//! The thread that holds a segment is in its namespace, and so is everything it starts: services, machines,
+//! requests. Nothing has a name outside, so nothing can collide or stay behind.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -16,7 +17,8 @@ use crate::process::{Program, command, run};
 /// The address of the segment's router, where services listen, and its DHCP server.
 pub const ADDRESS: &str = "10.91.0.1";
 
-/// The address of the router on the second network ([`Segment::second_network`]), which is also a DHCP server.
+/// The address of the router on the second network ([`Segment::second_network`]), which is also a DHCP
+/// server.
 pub const SECOND_ADDRESS: &str = "10.92.0.1";
 
 /// Folder of Debian's package `ipxe` with the programs that firmware loads by TFTP.
@@ -96,9 +98,9 @@ impl Segment {
         self.tap_on("br0")
     }
 
-    /// As [`tap`](Self::tap), but nothing longer than `mtu` bytes reaches the machine, and the sender is not notified: a
-    /// switch's port that is not set up for what its neighbours send. The router takes part in that MTU, so that
-    /// services on [`ADDRESS`] are still reached.
+    /// As [`tap`](Self::tap), but nothing longer than `mtu` bytes reaches the machine, and the sender is not
+    /// notified: a switch's port that is not set up for what its neighbours send. The router takes part in
+    /// that MTU, so that services on [`ADDRESS`] are still reached.
     pub fn tap_with_mtu(&mut self, mtu: u32) -> String {
         let name = self.tap();
         ip(&["link", "set", &name, "mtu", &mtu.to_string()]);
@@ -123,8 +125,8 @@ impl Segment {
         name
     }
 
-    /// Makes a second network: a bridge of its own, addresses from the same DHCP server (`10.92.0.50` to `.150`) and no
-    /// router. To be called before [`serve`](Self::serve).
+    /// Makes a second network: a bridge of its own, addresses from the same DHCP server (`10.92.0.50` to
+    /// `.150`) and no router. To be called before [`serve`](Self::serve).
     pub fn second_network(&mut self) {
         self.second = true;
         let address = format!("{SECOND_ADDRESS}/24");
@@ -133,14 +135,15 @@ impl Segment {
         ip(&["link", "set", "br1", "up"]);
     }
 
-    /// Has the DHCP server give all these MACs one address: a duplicate, if there are several. To be called before
-    /// [`serve`](Self::serve).
+    /// Has the DHCP server give all these MACs one address: a duplicate, if there are several. To be called
+    /// before [`serve`](Self::serve).
     pub fn fix_address(&mut self, macs: &[&str], address: &str) {
         let macs = macs.iter().map(|mac| (*mac).to_owned()).collect();
         self.fixed.push((macs, address.to_owned()));
     }
 
-    /// Has the DHCP server give the machine with that MAC a hostname. To be called before [`serve`](Self::serve).
+    /// Has the DHCP server give the machine with that MAC a hostname. To be called before
+    /// [`serve`](Self::serve).
     pub fn name_host(&mut self, mac: &str, hostname: &str) {
         self.names.push((mac.to_owned(), hostname.to_owned()));
     }
@@ -166,7 +169,8 @@ impl Segment {
             Offer::Addresses => configuration += addresses,
             Offer::HttpBoot { url } => {
                 configuration += addresses;
-                // Firmware ignores an HTTP boot offer that does not answer its vendor class (docs/protocol/ipxe.md#5).
+                // Firmware ignores an HTTP boot offer that does not answer its vendor class
+                // (docs/protocol/ipxe.md#5).
                 configuration += "dhcp-match=set:http,option:client-arch,16\n";
                 configuration += "dhcp-option-force=tag:http,60,HTTPClient\n";
                 let _ = writeln!(configuration, "dhcp-boot=tag:http,{url}");
@@ -220,7 +224,8 @@ impl Segment {
         let _ = writeln!(configuration, "enable-tftp\ntftp-root={}", root.display());
     }
 
-    /// A DHCP server that gives addresses and offers no boot file: busybox's, for two dnsmasq would want the same port.
+    /// A DHCP server that gives addresses and offers no boot file: busybox's, for two dnsmasq would want the
+    /// same port.
     fn serve_addresses_only(&mut self) {
         let leases = self.write("udhcpd.leases", "");
         let mut text = format!(

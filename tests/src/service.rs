@@ -57,7 +57,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// On the loopback address, as machines on user networks find it; SQLite, no authentication, the live image.
+    /// On the loopback address, as machines on user networks find it; SQLite, no authentication, the live
+    /// image.
     pub fn for_user_networks() -> Self {
         Self {
             program: artifacts::muster_program(),
@@ -95,7 +96,8 @@ impl Settings {
         self
     }
 
-    /// Known to agents under another port of the same address: that of a [`Recorder`](crate::recorder::Recorder).
+    /// Known to agents under another port of the same address: that of a
+    /// [`Recorder`](crate::recorder::Recorder).
     #[must_use]
     pub fn public_port(mut self, port: u16) -> Self {
         self.public_port = Some(port);
@@ -158,7 +160,8 @@ impl Settings {
     }
 }
 
-/// A running service with a data folder of its own. Dropping it kills it; if the test fails, its log is shown.
+/// A running service with a data folder of its own. Dropping it kills it; if the test fails, its log is
+/// shown.
 pub struct Service {
     program: Program,
     settings: Settings,
@@ -293,7 +296,8 @@ impl Service {
         self.program.await_exit(Duration::from_secs(45))
     }
 
-    /// Starts it again, with the same data and ports, after [`kill`](Self::kill) or [`terminate`](Self::terminate).
+    /// Starts it again, with the same data and ports, after [`kill`](Self::kill) or
+    /// [`terminate`](Self::terminate).
     #[track_caller]
     pub fn start_again(&mut self) {
         let ports = [&self.port, &self.boot_port, &self.kube_port].map(ReservedPort::number);

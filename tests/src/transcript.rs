@@ -38,7 +38,8 @@ pub enum NotFound {
 }
 
 impl Transcript {
-    /// Nothing received yet; everything read from the streams given to [`follow`](Self::follow) is also written to `file`.
+    /// Nothing received yet; everything read from the streams given to [`follow`](Self::follow) is also
+    /// written to `file`.
     pub fn new(file: &Path) -> Self {
         let received = Received {
             bytes: Vec::new(),
@@ -78,7 +79,8 @@ impl Transcript {
         });
     }
 
-    /// Waits until `pattern` occurs anywhere in what was received, and returns its first group, or the whole match if it has none.
+    /// Waits until `pattern` occurs anywhere in what was received, and returns its first group, or the whole
+    /// match if it has none.
     pub fn await_match(&self, pattern: &str, limit: Duration) -> Result<String, NotFound> {
         let regex = Regex::new(pattern).unwrap_or_else(|error| panic!("pattern {pattern:?}: {error}"));
         let end = Instant::now() + limit;

@@ -1,5 +1,5 @@
-//! One agent: registers, polls, answers, for ever. Source: docs/protocol/agent-protocol.md#3, §4 and §10; it reacts to each answer as
-//! other agents do, so a service that answers wrongly loses its hosts here, too.
+//! One agent: registers, polls, answers, for ever. Source: docs/protocol/agent-protocol.md#3, §4 and §10; it
+//! reacts to each answer as other agents do, so a service that answers wrongly loses its hosts here, too.
 
 mod installation;
 mod logs;

@@ -1,5 +1,5 @@
-//! Made-up machines: what each is made of follows from the seed and its number alone, and is worked out when it is asked
-//! for, so that an agent that waits keeps nothing of it in memory.
+//! Made-up machines: what each is made of follows from the seed and its number alone, and is worked out when
+//! it is asked for, so that an agent that waits keeps nothing of it in memory.
 
 mod disks;
 mod hostile;
@@ -95,7 +95,8 @@ impl Machine {
         format!("FLT{:08X}S{:06}", self.seed & 0xffff_ffff, self.number)
     }
 
-    /// The id under which it registers: MD5 of the board's serial number (docs/protocol/agent-inventory.md#14, rule 1).
+    /// The id under which it registers: MD5 of the board's serial number
+    /// (docs/protocol/agent-inventory.md#14, rule 1).
     pub fn host_id(self) -> HostId {
         HostId(Uuid::from_bytes(Md5::digest(self.board_serial()).into()))
     }

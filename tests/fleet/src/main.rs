@@ -1,8 +1,9 @@
-//! `muster-fleet`: machines that are not there. N agents in one process speak the agent protocol (registration, polls,
-//! replies, progress, logs) to a service over the network; some misbehave on demand; at the end it reports how fast the
-//! service was, what it answered, and what each fault met.
+//! `muster-fleet`: machines that are not there. N agents in one process speak the agent protocol
+//! (registration, polls, replies, progress, logs) to a service over the network; some misbehave on demand; at
+//! the end it reports how fast the service was, what it answered, and what each fault met.
 //!
-//! Everything about a machine follows from `--seed` and its number, so that a run can be repeated and continued.
+//! Everything about a machine follows from `--seed` and its number, so that a run can be repeated and
+//! continued.
 
 mod agent;
 mod faults;

@@ -151,7 +151,8 @@ fn secret(text: &str) -> Result<HeaderValue> {
     Ok(value)
 }
 
-/// In ours the agent's configuration is a file with `token`; in others the agent's unit has `PULL_SECRET_TOKEN`.
+/// In ours the agent's configuration is a file with `token`; in others the agent's unit has
+/// `PULL_SECRET_TOKEN`.
 fn token_of_ignition(body: &[u8]) -> Result<Option<String>> {
     let ignition: Value = serde_json::from_slice(body).context("discovery.ign is no JSON")?;
     let files = ignition["storage"]["files"].as_array().into_iter().flatten();

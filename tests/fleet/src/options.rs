@@ -75,11 +75,13 @@ pub struct Options {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub duration: Option<Duration>,
 
-    /// End when every host that can has reported its inventory; with --duration not before that, and 5 minutes after it at the latest
+    /// End when every host that can has reported its inventory; with --duration not before that, and 5
+    /// minutes after it at the latest
     #[arg(long)]
     pub until_inventory: bool,
 
-    /// The hosts of an earlier run with the same seed go on: registered already, and with nothing new to report
+    /// The hosts of an earlier run with the same seed go on: registered already, and with nothing new to
+    /// report
     #[arg(long, requires = "infra_env_id")]
     pub resume: bool,
 

@@ -1,4 +1,5 @@
-//! Shows progress on standard error while the fleet runs: a line that renews itself on a terminal, else one every few seconds.
+//! Shows progress on standard error while the fleet runs: a line that renews itself on a terminal, else one
+//! every few seconds.
 
 use std::io::IsTerminal;
 use std::time::Duration;

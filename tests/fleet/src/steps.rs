@@ -1,5 +1,5 @@
-//! Answers each step as a machine would: one table by step type. Argument and output shapes: docs/protocol/agent-protocol.md#6,
-//! docs/protocol/instructions.md#3 and §4.
+//! Answers each step as a machine would: one table by step type. Argument and output shapes:
+//! docs/protocol/agent-protocol.md#6, docs/protocol/instructions.md#3 and §4.
 //!
 //! An answer follows from machine and arguments alone, so an agent needs to remember only that it gave it.
 
@@ -69,7 +69,8 @@ const TABLE: [(&str, Handling); 17] = [
     ("reboot-for-reclaim", Handling::Job(Job::RebootForReclaim)),
 ];
 
-/// Returns the handler of a step type. Unknown ones (also `execute`, which no agent has) fail as in every agent.
+/// Returns the handler of a step type. Unknown ones (also `execute`, which no agent has) fail as in every
+/// agent.
 pub fn handling(step_type: &str) -> Result<Handling, Outcome> {
     let known = TABLE.iter().find(|(name, _)| *name == step_type);
     known

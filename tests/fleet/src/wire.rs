@@ -146,7 +146,8 @@ impl<'a> Ask<'a> {
 }
 
 impl Wire {
-    /// Sends, with quick retries on 503 and 504, and counts each try. The body of the answer is empty unless it came whole.
+    /// Sends, with quick retries on 503 and 504, and counts each try. The body of the answer is empty unless
+    /// it came whole.
     pub async fn ask(&self, mut ask: Ask<'_>) -> (Ending, Vec<u8>) {
         let mut attempt = 0;
         loop {

@@ -49,8 +49,8 @@ pub fn targets() -> Result<Vec<(String, PathBuf)>> {
     Ok(targets)
 }
 
-/// Imports between the files of one crate. `mod` lines and re-exports are none: a re-exported item is taken from
-/// the file that defines it.
+/// Imports between the files of one crate. `mod` lines and re-exports are none: a re-exported item is taken
+/// from the file that defines it.
 pub fn edges(root: &Path) -> Result<Vec<Edge>> {
     let found = Crate::read(root)?;
     let mut edges: BTreeMap<(PathBuf, PathBuf), (usize, BTreeSet<String>)> = BTreeMap::new();

@@ -199,7 +199,8 @@ fn slug(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// Files of the repository that a page names in code spans: with a folder and an ending, without placeholders.
+/// Files of the repository that a page names in code spans: with a folder and an ending, without
+/// placeholders.
 pub fn named_files(text: &str) -> Vec<String> {
     let mut named = Vec::new();
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::modules::Crate;
 
-/// The modules, by index, where items of `path` are defined as seen from `module`. Empty when the path leads out of
-/// the crate, to a module, or to something local.
+/// The modules, by index, where items of `path` are defined as seen from `module`. Empty when the path leads
+/// out of the crate, to a module, or to something local.
 pub fn definitions(of: &Crate, module: usize, path: &[String]) -> HashSet<usize> {
     let targets = resolve(of, module, path, &mut HashSet::new()).unwrap_or_default();
     let items = targets.into_iter().filter_map(|target| match target {

@@ -54,8 +54,8 @@ pub fn packages() -> Result<Vec<Package>> {
     Ok(workspace.packages)
 }
 
-/// The names of all crates that a package is built from, itself included: normal dependencies, with the features
-/// it has when it is built alone.
+/// The names of all crates that a package is built from, itself included: normal dependencies, with the
+/// features it has when it is built alone.
 pub fn built_from(package: &str) -> Result<Vec<String>> {
     let arguments = [
         "tree",

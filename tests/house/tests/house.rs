@@ -1,5 +1,5 @@
-//! The rules of the house. Each test fails with what to do; known violations stand in `allowed.txt`, which may only
-//! shrink.
+//! The rules of the house. Each test fails with what to do; known violations stand in `allowed.txt`, which
+//! may only shrink.
 
 use std::path::Path;
 

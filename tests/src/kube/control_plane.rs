@@ -58,7 +58,8 @@ impl Settings {
     }
 }
 
-/// A running control plane with a data folder of its own. Dropping it kills it; if the test fails, its logs are shown.
+/// A running control plane with a data folder of its own. Dropping it kills it; if the test fails, its logs
+/// are shown.
 pub struct ControlPlane {
     // Whoever needs the other ends first.
     controllers: Option<Program>,
@@ -86,8 +87,8 @@ impl ControlPlane {
         Settings::default().start()
     }
 
-    /// The one that tests of this program share, each in namespaces of its own; started for the first, stopped after the last that
-    /// holds it. For tests that neither run Muster on it nor disturb it.
+    /// The one that tests of this program share, each in namespaces of its own; started for the first,
+    /// stopped after the last that holds it. For tests that neither run Muster on it nor disturb it.
     #[track_caller]
     pub fn shared() -> Arc<Self> {
         static RUNNING: Mutex<Weak<ControlPlane>> = Mutex::new(Weak::new());
@@ -162,7 +163,8 @@ impl ControlPlane {
         format!("https://127.0.0.1:{}", self.ports.server.number())
     }
 
-    /// The administrator's kubeconfig: the server is verified by its authority, the administrator shows a certificate.
+    /// The administrator's kubeconfig: the server is verified by its authority, the administrator shows a
+    /// certificate.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join("admin.kubeconfig")
     }
@@ -197,12 +199,14 @@ impl ControlPlane {
         self.server.kill();
     }
 
-    /// Stops the API server in its tracks, as a network that swallows everything would; `Signal::SIGCONT` lets it go on.
+    /// Stops the API server in its tracks, as a network that swallows everything would; `Signal::SIGCONT`
+    /// lets it go on.
     pub fn signal_server(&self, signal: Signal) {
         self.server.signal(signal);
     }
 
-    /// Starts the API server again, on the same port, after [`kill_server`](Self::kill_server), and waits until it is ready.
+    /// Starts the API server again, on the same port, after [`kill_server`](Self::kill_server), and waits
+    /// until it is ready.
     #[track_caller]
     pub fn start_server_again(&mut self) {
         self.server = launch_server(&self.settings, &self.ports, self.folder.path());

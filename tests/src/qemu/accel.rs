@@ -36,8 +36,8 @@ impl Accel {
     }
 }
 
-/// True when KVM runs a firmware to its end. That `/dev/kvm` opens proves nothing: under `kvm_pvm` it opens and
-/// ordinary guests hang, and QEMU does not fall back by itself (docs/protocol/boot-lab.md#0).
+/// True when KVM runs a firmware to its end. That `/dev/kvm` opens proves nothing: under `kvm_pvm` it opens
+/// and ordinary guests hang, and QEMU does not fall back by itself (docs/protocol/boot-lab.md#0).
 fn kvm_boots() -> bool {
     let usable = std::fs::File::options()
         .read(true)

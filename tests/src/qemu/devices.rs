@@ -37,7 +37,8 @@ impl Medium {
         matches!(self, Self::Network | Self::FirmwareHttp | Self::FirmwarePxe)
     }
 
-    /// Parts of OVMF's network stack that would be tried first, and waited for in vain (docs/protocol/ipxe.md#5).
+    /// Parts of OVMF's network stack that would be tried first, and waited for in vain
+    /// (docs/protocol/ipxe.md#5).
     pub(super) fn unwanted_protocols(&self) -> &'static [&'static str] {
         match self {
             Self::FirmwareHttp => &["IPv4PXESupport", "IPv6PXESupport", "IPv6Support"],
@@ -107,7 +108,8 @@ impl Disk {
         self
     }
 
-    /// `-device` values that attach `drive`; `index` tells devices of one machine apart, `sata_port` is the next free one.
+    /// `-device` values that attach `drive`; `index` tells devices of one machine apart, `sata_port` is the
+    /// next free one.
     pub(super) fn devices(&self, drive: &str, index: usize, sata_port: usize) -> Vec<String> {
         let mut options = format!("drive={drive},serial={}", self.serial);
         if let Some(wwn) = self.wwn {
@@ -136,7 +138,8 @@ impl Disk {
     }
 }
 
-/// A QEMU user network: the machine's own, with QEMU as DHCP server and router. The host's loopback is its `.2`.
+/// A QEMU user network: the machine's own, with QEMU as DHCP server and router. The host's loopback is its
+/// `.2`.
 #[derive(Debug, Clone)]
 pub struct UserNet {
     /// Third byte of `10.0.x.0/24`; the machine gets `10.0.x.15`.
@@ -184,8 +187,8 @@ impl UserNet {
         self
     }
 
-    /// Without a way out. A machine's further cards are best plugged in so: through any other user network it would
-    /// reach the world outside, where the service's address belongs to another machine.
+    /// Without a way out. A machine's further cards are best plugged in so: through any other user network it
+    /// would reach the world outside, where the service's address belongs to another machine.
     #[must_use]
     pub fn isolated(mut self) -> Self {
         self.isolated = true;

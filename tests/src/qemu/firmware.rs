@@ -41,7 +41,8 @@ impl Firmware {
         }
     }
 
-    /// Arguments that load it. Variables are a fresh copy in `folder`: boot entries must not leak between tests.
+    /// Arguments that load it. Variables are a fresh copy in `folder`: boot entries must not leak between
+    /// tests.
     pub(super) fn arguments(self, folder: &Path) -> Vec<String> {
         let (code, variables) = match self {
             Self::SeaBios => return Vec::new(),

@@ -7,7 +7,8 @@ use super::devices::{Disk, DiskBus, Medium, Nic, sparse_file};
 use super::{Accel, Firmware, Running, Slots};
 use crate::process::{Program, command};
 
-/// A machine to be switched on. Devices keep the order in which they are named: it decides their PCI addresses.
+/// A machine to be switched on. Devices keep the order in which they are named: it decides their PCI
+/// addresses.
 pub struct Machine {
     pub(super) name: String,
     firmware: Firmware,

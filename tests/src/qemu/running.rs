@@ -8,7 +8,8 @@ use super::{Machine, Slots};
 use crate::process::Program;
 use crate::transcript::Transcript;
 
-/// A machine that is on. Dropping it switches it off and removes its disks; if the test fails, its console is shown.
+/// A machine that is on. Dropping it switches it off and removes its disks; if the test fails, its console is
+/// shown.
 pub struct Running {
     // Fields are dropped in this order: the machine ends before its files and its slot go.
     program: Program,

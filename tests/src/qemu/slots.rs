@@ -1,4 +1,5 @@
-//! Limits the machines on this computer, over all test programs, to two: software emulation keeps a core busy.
+//! Limits the machines on this computer, over all test programs, to two: software emulation keeps a core
+//! busy.
 
 use std::fs::File;
 use std::time::Duration;
@@ -27,7 +28,8 @@ impl Slots {
         }
     }
 
-    /// The right to run one more machine of a scenario that holds them all: machines that mostly wait can be more than cores.
+    /// The right to run one more machine of a scenario that holds them all: machines that mostly wait can be
+    /// more than cores.
     #[must_use]
     pub fn with(&self) -> Self {
         Self { _held: Vec::new() }

@@ -40,8 +40,8 @@ impl Desk {
         self.reply(step, outcome, because).await;
     }
 
-    /// Replies for hosts that it is not. (Another host of the same InfraEnv is left in peace: all hosts of an InfraEnv have
-    /// one token, so the protocol cannot distinguish them.)
+    /// Replies for hosts that it is not. (Another host of the same InfraEnv is left in peace: all hosts of an
+    /// InfraEnv have one token, so the protocol cannot distinguish them.)
     pub(super) async fn reply_for_others(&self, turn: u32) {
         let step = Step {
             step_type: "inventory".into(),

@@ -1,5 +1,6 @@
-//! Remembers replies that need not be sent again: a good one to the same step with the same arguments, for an hour. (Other agents
-//! compare outputs; here an output follows from machine and arguments, so these are compared and it is not made.)
+//! Remembers replies that need not be sent again: a good one to the same step with the same arguments, for an
+//! hour. (Other agents compare outputs; here an output follows from machine and arguments, so these are
+//! compared and it is not made.)
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;

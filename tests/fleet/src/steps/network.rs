@@ -1,4 +1,5 @@
-//! Answers connectivity steps: the machine reaches everything in 10.0.0.0/8, the fleet's own network, and nothing else.
+//! Answers connectivity steps: the machine reaches everything in 10.0.0.0/8, the fleet's own network, and
+//! nothing else.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -12,7 +12,8 @@ struct Disk {
     path: String,
 }
 
-/// `installation-disk-speed-check`: a few milliseconds, on one machine in twenty too many. Two arguments: the disk, and the seconds allowed.
+/// `installation-disk-speed-check`: a few milliseconds, on one machine in twenty too many. Two arguments: the
+/// disk, and the seconds allowed.
 pub fn disk_speed(machine: Machine, args: &[String]) -> Outcome {
     let [disk, seconds] = args else {
         return Outcome::failed(-1, format!("expecting exactly two arguments, got {}", args.len()));
@@ -39,7 +40,8 @@ struct Images {
     images: Vec<String>,
 }
 
-/// `container-image-availability`: pulled at some 40 MB/s; one machine in thirty reaches no registry (exit code 2).
+/// `container-image-availability`: pulled at some 40 MB/s; one machine in thirty reaches no registry (exit
+/// code 2).
 pub fn image_availability(machine: Machine, args: &[String]) -> Outcome {
     settle(argument::<Images>(args).map(|asked| {
         let mut random = machine.random(9);
