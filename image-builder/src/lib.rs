@@ -7,9 +7,9 @@
 //! Reading order: [`live`] opens a base ISO, [`customise`] says what one InfraEnv wants of it,
 //! [`overlay`] is the arithmetic.
 
-pub mod config_archive;
+mod config_archive;
 pub mod customise;
-pub mod etag;
+mod etag;
 pub mod iso9660;
 pub mod kargs;
 pub mod live;
