@@ -38,7 +38,7 @@ try-programs:
 # A quick compression: the image is a few MB larger than the released one. The agent without its symbols: it boots from memory.
 try-image:
 	@.ci/deps image
-	@echo "make: 2 of 2: the live image (the first time: a download of 200 MB of Debian packages, a minute of work)"
+	@echo "make: 2 of 2: the live image (the first time: a download of 110 MB of Debian packages, half a minute of work)"
 	@strip -o $(DEBUG)/muster-agent.stripped $(DEBUG)/muster-agent
 	$(DEBUG)/muster-image live build --compression-level 9 --output $(DEBUG)/$(LIVE_IMAGE) --agent $(DEBUG)/muster-agent.stripped
 
