@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use kube::Client;
-use muster_core::secret::Secret;
+use muster_core::record::Secret;
 use muster_kube_api::{
     Authority, Caller, Credentials, Database, KubeApi, SqlStorage, Tokens, kubeconfig, write_private,
 };

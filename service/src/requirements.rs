@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use muster_core::host::requirements::{self, Requirements};
-use muster_core::validate::parse_disabled;
+use muster_core::rules::checks::parse_disabled;
+use muster_core::rules::requirements;
+use muster_core::rules::requirements::Requirements;
 
 /// Options about what is asked of hosts.
 #[derive(Debug, Clone, Default, Args)]
@@ -73,7 +74,7 @@ impl RequirementArgs {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use muster_core::validate::CheckId;
+    use muster_core::record::CheckId;
 
     use super::*;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use metrics_exporter_prometheus::PrometheusBuilder;
-use muster_core::host::agent_version::OWN_PREFIX;
-use muster_core::secret::Secret;
+use muster_core::record::Secret;
+use muster_core::rules::agent_version::OWN_PREFIX;
 use muster_http::listener::whole;
 use muster_images::Downloads;
 use muster_operations::auth::{Auth, Keys, keys};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use muster_core::event::EventLimits;
+use muster_core::record::EventLimits;
 use url::Url;
 
 use crate::kubernetes::{self, KubeApiChoice, Source};

@@ -13,8 +13,7 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
-use muster_core::cluster::Cluster;
-use muster_core::kube::KubeRef;
+use muster_core::record::{Cluster, KubeRef};
 use muster_resources::{AgentClusterInstall, ClusterDeployment};
 use tokio_util::sync::CancellationToken;
 

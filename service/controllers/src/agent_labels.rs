@@ -8,7 +8,7 @@ pub mod worker;
 
 use std::collections::BTreeMap;
 
-use muster_core::host::labels;
+use muster_core::rules::labels;
 use muster_resources::AgentClassification;
 use muster_resources::names::label;
 

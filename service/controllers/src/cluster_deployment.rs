@@ -18,7 +18,7 @@ use kube::ResourceExt;
 use kube::runtime::reflector::{self, ObjectRef};
 use kube::runtime::{WatchStreamExt, watcher};
 use muster_api::ids::ClusterId;
-use muster_core::kube::KubeRef;
+use muster_core::record::KubeRef;
 use muster_resources::{AgentClusterInstall, ClusterDeployment, names};
 use tokio_util::sync::CancellationToken;
 

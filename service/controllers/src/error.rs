@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_core::infra_env::Invalid;
+use muster_core::rules::input::Invalid;
 use muster_store::StoreError;
 
 use super::retry::RETRY_INTERVAL;
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use kube::core::Status;
     use muster_api::ids::ClusterId;
-    use muster_core::host::{RefusalClass, Refused};
+    use muster_core::lifecycle::host::{RefusalClass, Refused};
     use muster_store::Subject;
 
     fn answered(code: u16) -> Error {

@@ -19,7 +19,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::ResourceExt;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
-use muster_core::kube::KubeRef;
+use muster_core::record::KubeRef;
 use muster_resources::{ClusterDeployment, InfraEnv, NMStateConfig};
 use tokio_util::sync::CancellationToken;
 

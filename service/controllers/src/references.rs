@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::runtime::reflector::ObjectRef;
 use kube::{Resource, ResourceExt};
-use muster_core::kube::KubeRef;
+use muster_core::record::KubeRef;
 
 /// Namespace and name of an object.
 pub fn kube_ref<K: Resource>(object: &K) -> KubeRef {

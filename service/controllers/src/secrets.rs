@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret as KubeSecret};
 use kube::api::Patch;
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource, ResourceExt};
-use muster_core::secret::Secret;
+use muster_core::record::Secret;
 use muster_resources::names;
 use serde::de::DeserializeOwned;
 use serde_json::json;

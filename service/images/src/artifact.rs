@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
-use muster_core::infra_env::InfraEnv;
+use muster_core::record::InfraEnv;
 use muster_image::{Customisation, CustomiseError};
 use muster_operations::boot::kernel_arguments;
 

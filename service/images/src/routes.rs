@@ -9,7 +9,7 @@ use axum::routing::get;
 use http::StatusCode;
 use http::request::Parts;
 use muster_api::ids::InfraEnvId;
-use muster_core::infra_env::InfraEnv;
+use muster_core::record::InfraEnv;
 use serde::Deserialize;
 
 use muster_http::body::parse_mac;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
-use muster_core::infra_env::InfraEnv;
+use muster_core::record::InfraEnv;
 use url::Url;
 
 /// The tokens of the service.
@@ -129,7 +129,7 @@ impl Auth {
 #[cfg(test)]
 mod tests {
     use muster_api::ids::InfraEnvId;
-    use muster_core::infra_env::Settings;
+    use muster_core::record::Settings;
 
     use super::*;
 

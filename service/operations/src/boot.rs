@@ -3,10 +3,10 @@
 use muster_api::host::HostStatus;
 use muster_api::ids::HostId;
 use muster_api::live::LiveConfig;
-use muster_core::host::stages::has_agent;
-use muster_core::ignition::{AgentSettings, DiscoveryError, discovery};
-use muster_core::infra_env::{InfraEnv, live_config};
-use muster_core::secret::Secret;
+use muster_core::record::{InfraEnv, Secret};
+use muster_core::rules::ignition::{AgentSettings, DiscoveryError, discovery};
+use muster_core::rules::live_config::live_config;
+use muster_core::rules::stages::has_agent;
 use muster_ipxe::{BootScript, MacAddress, ScriptError, System, redirect_script};
 use muster_store::{HostBrief, StoreError};
 

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use muster_api::cluster::{ClusterUpdateParams, IgnoredValidations};
 use muster_api::ids::{ClusterId, HostId};
-use muster_core::cluster::{Cluster, ignored, news, update};
-use muster_core::event::NewEvent;
-use muster_core::host::{ClusterFacts, Peer};
-use muster_core::kube::KubeRef;
+use muster_core::lifecycle::cluster::{events, ignore, update};
+use muster_core::record::{Cluster, KubeRef, NewEvent, Peer};
+use muster_core::rules::facts::ClusterFacts;
 use muster_store::{ClusterDeletion, ClusterVersions, Store, StoreError, StoredCluster, Subject};
 
 use crate::clock::now;
@@ -125,7 +124,7 @@ impl Clusters {
 
     /// Stores a new one together with its event.
     pub async fn create(&self, mut created: Cluster) -> Result<Cluster> {
-        let events = [news::registered(&created, created.created_at)];
+        let events = [events::registered(&created, created.created_at)];
         created.version = request_id::naming(&self.store)
             .insert_cluster(&created, &events)
             .await?;
@@ -145,7 +144,7 @@ impl Clusters {
     /// Sets which failed checks are ignored.
     pub async fn ignore(&self, id: ClusterId, wanted: &IgnoredValidations) -> Result<Cluster> {
         self.change(id, |found| {
-            Ok(ignored::ignore(found, wanted, now())?.map(|next| (next, Vec::new())))
+            Ok(ignore::ignore(found, wanted, now())?.map(|next| (next, Vec::new())))
         })
         .await
     }
@@ -180,7 +179,7 @@ impl Clusters {
     /// Deletes a cluster; its hosts are released by [`Operations::delete_cluster`](crate::Operations::delete_cluster).
     pub(crate) async fn delete(&self, id: ClusterId) -> Result<()> {
         let found = self.get(id).await?;
-        let events = [news::deregistered(&found, now())];
+        let events = [events::deregistered(&found, now())];
         match request_id::naming(&self.store)
             .delete_cluster(id, now(), &events)
             .await?
@@ -196,7 +195,7 @@ impl Clusters {
                     hosts,
                 };
                 request_id::naming(&self.store)
-                    .insert_events(&[news::deregister_failed(&found, &refused.to_string(), now())])
+                    .insert_events(&[events::deregister_failed(&found, &refused.to_string(), now())])
                     .await?;
                 Err(refused)
             }

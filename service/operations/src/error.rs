@@ -1,8 +1,8 @@
 //! Defines how operations fail, in terms of the domain. REST and the controllers each map this once.
 
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
-use muster_core::host::Refused;
-use muster_core::infra_env::Invalid;
+use muster_core::lifecycle::host::Refused;
+use muster_core::rules::input::Invalid;
 use muster_store::{StoreError, Subject};
 
 /// A failed operation. No text holds a secret.

@@ -7,9 +7,8 @@ use chrono::TimeDelta;
 use moka::sync::Cache;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::infra_env::InfraEnvUpdateParams;
-use muster_core::event::NewEvent;
-use muster_core::infra_env::{InfraEnv, news, update};
-use muster_core::kube::KubeRef;
+use muster_core::lifecycle::infra_env::{events, update};
+use muster_core::record::{InfraEnv, KubeRef, NewEvent};
 use muster_store::{Deletion, Store, StoreError, Subject};
 
 use crate::clock::now;
@@ -125,7 +124,7 @@ impl InfraEnvs {
     /// Stores a new one together with its events.
     pub async fn create(&self, mut created: InfraEnv) -> Result<Arc<InfraEnv>> {
         let started = Instant::now();
-        let events = news::created_events(&created, created.created_at);
+        let events = events::created_events(&created, created.created_at);
         created.version = request_id::naming(&self.store)
             .insert_infra_env(&created, &events)
             .await?;
@@ -195,7 +194,7 @@ impl InfraEnvs {
     pub async fn delete(&self, id: InfraEnvId) -> Result<()> {
         let found = self.get(id).await?;
         let outcome = request_id::naming(&self.store)
-            .delete_infra_env(id, now(), &[news::deregistered(&found, now())])
+            .delete_infra_env(id, now(), &[events::deregistered(&found, now())])
             .await?;
         match outcome {
             Deletion::Deleted => {
@@ -211,7 +210,7 @@ impl InfraEnvs {
                     hosts,
                 };
                 request_id::naming(&self.store)
-                    .insert_events(&[news::deregister_failed(&found, &refused.to_string(), now())])
+                    .insert_events(&[events::deregister_failed(&found, &refused.to_string(), now())])
                     .await?;
                 Err(refused)
             }
@@ -225,7 +224,7 @@ fn missing(id: InfraEnvId) -> OperationError {
 
 #[cfg(test)]
 mod tests {
-    use muster_core::infra_env::Settings;
+    use muster_core::record::Settings;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The addresses that the service hands out.
 
-use muster_core::infra_env::InfraEnv;
+use muster_core::record::InfraEnv;
 use url::form_urlencoded::Serializer;
 
 /// Base URLs, without trailing slash.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use muster_api::cluster::Cluster as ClusterView;
 use muster_api::host::Host as HostView;
 use muster_api::infra_env::InfraEnv as InfraEnvView;
-use muster_core::cluster::view::{Shape, host_networks};
-use muster_core::host::{self, Host, Shown};
-use muster_core::infra_env::{self, InfraEnv};
+use muster_core::lifecycle::cluster::view::{Shape, host_networks};
+use muster_core::lifecycle::host::Shown;
+use muster_core::lifecycle::{host, infra_env};
+use muster_core::record::{Host, InfraEnv};
 use muster_operations::Operations;
 use muster_operations::check_ins::CheckIns;
 use muster_operations::infra_envs::InfraEnvs;
@@ -74,7 +75,7 @@ impl Views {
         for host in hosts {
             views.push(self.host(host).await?);
         }
-        Ok(muster_core::cluster::view(
+        Ok(muster_core::lifecycle::cluster::view(
             &found.cluster,
             shape,
             views,

@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::inventory::{Disk, Interface, Inventory};
 use muster_api::time::Timestamp;
-use muster_core::event::NewEvent;
-use muster_core::host::{Host, HostData, HostState};
-use muster_core::infra_env::{InfraEnv, Settings};
+use muster_core::record::{Host, HostData, HostState, InfraEnv, NewEvent, Settings};
 use muster_store::{CheckIn, HistoryEntry, Store};
 
 const HOSTS: usize = 1000;

@@ -1,7 +1,7 @@
 //! What is written beside every change of a record: its events and its place in the outbox.
 
 use muster_api::time::Timestamp;
-use muster_core::event::NewEvent;
+use muster_core::record::NewEvent;
 use sqlx::{Any, Transaction};
 use uuid::Uuid;
 

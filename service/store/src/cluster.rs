@@ -5,10 +5,7 @@ use std::borrow::Cow;
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::cluster::{Cluster, ClusterData};
-use muster_core::event::NewEvent;
-use muster_core::host::{Host, Peer};
-use muster_core::kube::KubeRef;
+use muster_core::record::{Cluster, ClusterData, Host, KubeRef, NewEvent, Peer};
 use sqlx::Row;
 use sqlx::any::AnyRow;
 

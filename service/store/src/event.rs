@@ -3,7 +3,7 @@
 use muster_api::event::{Category, Event, Severity};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::{Timestamp, millis};
-use muster_core::event::NewEvent;
+use muster_core::record::NewEvent;
 use serde_json::{Map, Value};
 use sqlx::Arguments;
 use sqlx::any::{AnyArguments, AnyRow};

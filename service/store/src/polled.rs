@@ -186,7 +186,7 @@ impl Store {
 mod tests {
     use super::*;
     use muster_api::time::Timestamp;
-    use muster_core::host::{HostData, HostState};
+    use muster_core::record::{HostData, HostState};
 
     fn host() -> Arc<HostBrief> {
         let now = Timestamp::UNIX_EPOCH;

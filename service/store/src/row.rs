@@ -6,7 +6,7 @@ use muster_api::event::{Category, Severity};
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::kube::KubeRef;
+use muster_core::record::KubeRef;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::any::{AnyArguments, AnyRow};

@@ -1,7 +1,7 @@
 //! Values that all replicas share and that are made once: the token-signing key and its like.
 
 use muster_api::time::Timestamp;
-use muster_core::secret::Secret;
+use muster_core::record::Secret;
 use sqlx::Row;
 
 use crate::Result;

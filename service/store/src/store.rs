@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use muster_core::event::EventLimits;
+use muster_core::record::EventLimits;
 use sqlx::pool::PoolConnection;
 use sqlx::{Any, AnyPool, Transaction};
 

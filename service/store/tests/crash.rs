@@ -99,7 +99,7 @@ async fn write_one(store: &Store, infra_env_id: InfraEnvId) -> Result<(), StoreE
     Ok(())
 }
 
-fn print_committed(host: &muster_core::host::Host) {
+fn print_committed(host: &muster_core::record::Host) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{} {}", host.id, host.version)
         .and_then(|()| out.flush())

@@ -36,7 +36,10 @@ fn module_lines_and_test_code_are_no_imports() {
     let circles = found(&[
         ("lib.rs", "mod a; pub use a::deep::Deep; pub struct Top;"),
         ("a.rs", "pub mod deep; pub use deep::Deep as Other;"),
-        ("a/deep.rs", "pub struct Deep; #[cfg(test)] mod tests { use crate::Top; fn f(_: Top) {} }"),
+        (
+            "a/deep.rs",
+            "pub struct Deep; #[cfg(test)] mod tests { use crate::Top; fn f(_: Top) {} }",
+        ),
     ]);
     assert!(circles.is_empty(), "{circles:?}");
 }

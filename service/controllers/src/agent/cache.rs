@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
-use muster_core::kube::KubeRef;
+use muster_core::record::KubeRef;
 use tokio::sync::Notify;
 
 use super::cached::CachedAgent;

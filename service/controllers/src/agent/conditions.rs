@@ -4,8 +4,8 @@
 //! may take the Agent meanwhile), and `Connected` is False only when the host counts as disconnected.
 
 use kube::runtime::events::EventType;
-use muster_core::host::{Host, HostState};
-use muster_core::validate::{self, CheckId};
+use muster_core::record::{CheckId, Host, HostState};
+use muster_core::rules::checks;
 use muster_resources::{AgentStatus, Condition};
 use strum::{EnumString, IntoStaticStr};
 
@@ -242,7 +242,7 @@ fn validated(host: &Host) -> DesiredCondition {
     let told = |failed: &[CheckId]| -> String {
         let messages: Vec<&str> = failed
             .iter()
-            .filter_map(|check| validate::find(checks, *check))
+            .filter_map(|check| checks::find(checks, *check))
             .map(|check| check.message.as_str())
             .collect();
         messages.join(", ")

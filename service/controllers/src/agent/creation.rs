@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use futures_util::{StreamExt, stream};
 use kube::runtime::scheduler::{ScheduleRequest, scheduler};
-use muster_core::kube::KubeRef;
+use muster_core::record::KubeRef;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 

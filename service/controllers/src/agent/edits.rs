@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use muster_api::host::{DiskConfigParams, DiskRole, HostRole, HostRoleUpdate, HostUpdateParams, KeyValue};
-use muster_core::host::{Host, disks, hostname, labels};
-use muster_core::secret::Secret;
+use muster_core::record::{Host, Secret};
+use muster_core::rules::{disks, hostname, labels};
 use muster_resources::AgentSpec;
 
 /// The token of the cluster's Ignition endpoint, as the spec wants it.

@@ -8,8 +8,7 @@ use kube::ResourceExt;
 use kube::api::{DeleteParams, Preconditions};
 use kube::runtime::controller::Action;
 use muster_api::ids::HostId;
-use muster_core::host::Host;
-use muster_core::kube::KubeRef;
+use muster_core::record::{Host, KubeRef};
 use muster_resources::names::{finalizer, label};
 
 use super::cached::CachedAgent;

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use kube::Api;
 use muster_api::host::HostUpdateParams;
-use muster_core::host::{Host, HostEvent};
-use muster_core::infra_env::InfraEnv;
-use muster_core::kube::KubeRef;
+use muster_core::lifecycle::host::HostEvent;
+use muster_core::record::{Host, InfraEnv, KubeRef};
 use muster_resources::{AgentSpec, ClusterDeployment, DeprovisionInfo};
 
 use super::edits::{Token, edits, is_open};

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::{Stream, stream};
 use kube::runtime::reflector::ObjectRef;
-use muster_core::kube::KubeRef;
+use muster_core::record::KubeRef;
 use tokio::sync::OwnedMutexGuard;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 

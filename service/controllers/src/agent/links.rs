@@ -2,8 +2,7 @@
 
 use muster_api::BASE_PATH;
 use muster_api::time::Timestamp;
-use muster_core::host::Host;
-use muster_core::infra_env::InfraEnv;
+use muster_core::record::{Host, InfraEnv};
 use muster_resources::AgentStatus;
 use url::form_urlencoded::Serializer;
 

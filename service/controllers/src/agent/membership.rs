@@ -3,8 +3,7 @@
 
 use muster_api::host::HostKind;
 use muster_api::ids::ClusterId;
-use muster_core::host::{Host, HostState, Phase};
-use muster_core::kube::KubeRef;
+use muster_core::record::{Host, HostState, KubeRef, Phase};
 use muster_resources::AgentSpec;
 
 /// What is to be done.

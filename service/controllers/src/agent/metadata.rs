@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use muster_api::inventory::Inventory;
-use muster_core::host::Host;
+use muster_core::record::Host;
 use muster_resources::names::{annotation, label};
 use serde::Serialize;
 
@@ -99,7 +99,7 @@ fn cleaned(text: &str) -> Option<String> {
 
 /// Whether a label may have this value.
 pub fn is_label_value(value: &str) -> bool {
-    muster_core::host::labels::check("k", value).is_ok()
+    muster_core::rules::labels::check("k", value).is_ok()
 }
 
 #[cfg(test)]

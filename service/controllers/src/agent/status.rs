@@ -4,7 +4,8 @@ use muster_api::host::HostKind;
 use muster_api::steps::NtpSourceState;
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationStatus;
-use muster_core::host::{Host, HostData, stages};
+use muster_core::record::{Host, HostData};
+use muster_core::rules::stages;
 use muster_resources::{
     AgentDebugInfo, AgentStatus, Condition, DeprovisionInfo, HostProgress, NtpSource, ValidationResult,
     ValidationsInfo,

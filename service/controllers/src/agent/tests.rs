@@ -13,7 +13,7 @@ use muster_api::host::{HostKind, HostRole};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::{Disk, Eligibility, Inventory};
 use muster_api::time::Timestamp;
-use muster_core::host::{Host, HostData, HostReports, HostState};
+use muster_core::record::{Host, HostData, HostReports, HostState};
 use uuid::Uuid;
 
 fn at(seconds: i64) -> Timestamp {

@@ -9,8 +9,7 @@ use k8s_openapi::api::core::v1::Secret as KubeSecret;
 use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Client, ResourceExt};
-use muster_core::kube::KubeRef;
-use muster_core::secret::Secret;
+use muster_core::record::{KubeRef, Secret};
 use muster_resources::names::key;
 use muster_resources::{AgentSpec, NamespacedReference};
 

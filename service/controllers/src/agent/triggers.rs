@@ -13,7 +13,7 @@ use kube::runtime::reflector::ObjectRef;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::{self, Event};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
-use muster_core::kube::KubeRef;
+use muster_core::record::KubeRef;
 use muster_resources::names::label;
 use muster_resources::{AgentClassification, InfraEnv, NamespacedReference};
 use tokio::sync::mpsc::UnboundedSender;

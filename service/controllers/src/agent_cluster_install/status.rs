@@ -2,7 +2,7 @@
 
 use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
-use muster_core::cluster::Cluster;
+use muster_core::record::Cluster;
 use muster_resources::{
     AgentClusterInstallDebugInfo, AgentClusterInstallSpec, AgentClusterInstallStatus, ClusterProgress,
     HiveCondition, MachineNetwork,

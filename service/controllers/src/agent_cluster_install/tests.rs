@@ -2,7 +2,7 @@
 
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
-use muster_core::cluster::{Cluster, ClusterData};
+use muster_core::record::{Cluster, ClusterData};
 use muster_resources::{AgentClusterInstallSpec, AgentClusterInstallStatus};
 use serde_json::Value;
 

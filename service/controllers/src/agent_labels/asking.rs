@@ -7,7 +7,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use muster_core::kube::KubeRef;
+use muster_core::record::KubeRef;
 use muster_resources::AgentClassification;
 use muster_resources::inventory::HostInventory;
 use tokio::time::{Instant, sleep, timeout};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use kube::api::{DeleteParams, ListParams, Patch};
 use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
-use muster_core::kube::KubeRef;
+use muster_core::record::KubeRef;
 use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv, names};
 use serde_json::json;
 

@@ -5,11 +5,9 @@ mod params;
 use muster_api::cluster::{IgnoredValidations, ImportClusterParams};
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
-use muster_core::cluster::{Cluster, ClusterData, ClusterTraits, ignored, import, news, update};
-use muster_core::event::NewEvent;
-use muster_core::infra_env::Invalid;
-use muster_core::kube::KubeRef;
-use muster_core::secret::Secret;
+use muster_core::lifecycle::cluster::{events, ignore, import, update};
+use muster_core::record::{Cluster, ClusterData, ClusterTraits, KubeRef, NewEvent, Secret};
+use muster_core::rules::input::Invalid;
 use muster_resources::{AgentClusterInstall, ClusterDeployment, names};
 use serde_json::json;
 use uuid::Uuid;
@@ -92,7 +90,7 @@ pub fn changed(
         ..found.clone()
     };
     let mut next = update(&base, params::params(wanted)?, now)?.cluster;
-    if let Some(changed) = ignored::ignore(&next, &ignored_validations(wanted.install), now)? {
+    if let Some(changed) = ignore::ignore(&next, &ignored_validations(wanted.install), now)? {
         next = changed;
     }
     if next.data == found.data {
@@ -101,7 +99,7 @@ pub fn changed(
     next.updated_at = now;
     let mut events = Vec::new();
     if next.data.proxy != found.data.proxy {
-        events.push(news::proxy_settings_changed(&next, now));
+        events.push(events::proxy_settings_changed(&next, now));
     }
     Ok(Some((next, events)))
 }

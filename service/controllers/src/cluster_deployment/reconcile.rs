@@ -7,9 +7,8 @@ use kube::api::Patch;
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::ClusterId;
-use muster_core::cluster::Cluster;
-use muster_core::infra_env::Invalid;
-use muster_core::secret::Secret;
+use muster_core::record::{Cluster, Secret};
+use muster_core::rules::input::Invalid;
 use muster_resources::{AgentClusterInstall, ClusterDeployment, ClusterImageSet, names};
 use serde_json::{Value, json};
 

@@ -2,10 +2,8 @@
 
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
-use muster_core::cluster::Cluster;
-use muster_core::infra_env::Invalid;
-use muster_core::kube::KubeRef;
-use muster_core::secret::Secret;
+use muster_core::record::{Cluster, KubeRef, Secret};
+use muster_core::rules::input::Invalid;
 use muster_resources::{AgentClusterInstall, ClusterDeployment};
 use serde_json::{Value, json};
 

@@ -3,9 +3,8 @@
 use muster_api::infra_env::{
     CpuArchitecture, HostStaticNetworkConfig, ImageType, InfraEnvCreateParams, KernelArgument, Proxy,
 };
-use muster_core::cluster::Cluster;
-use muster_core::infra_env::{InfraEnv as Kept, Invalid};
-use muster_core::secret::Secret;
+use muster_core::record::{Cluster, InfraEnv as Kept, Secret};
+use muster_core::rules::input::Invalid;
 use muster_resources::InfraEnvSpec;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

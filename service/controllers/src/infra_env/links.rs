@@ -1,7 +1,7 @@
 //! The addresses that an InfraEnv's status tells. They are those that REST answers.
 
 use muster_api::time::Timestamp;
-use muster_core::infra_env::InfraEnv as Kept;
+use muster_core::record::InfraEnv as Kept;
 use muster_resources::InfraEnvStatus;
 
 use muster_operations::Operations;

@@ -9,8 +9,10 @@ use kube::core::Selector;
 use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
 use muster_api::ids::InfraEnvId;
-use muster_core::cluster::Cluster;
-use muster_core::infra_env::{self, Invalid, Unapplied};
+use muster_core::lifecycle::infra_env;
+use muster_core::lifecycle::infra_env::Unapplied;
+use muster_core::record::Cluster;
+use muster_core::rules::input::Invalid;
 use muster_resources::{ClusterDeployment, InfraEnv, IpxeScriptType, NMStateConfig, names};
 
 use super::delete;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kube::ResourceExt;
 use muster_api::infra_env::{HostStaticNetworkConfig, MacInterface};
-use muster_core::infra_env::check_static_network;
+use muster_core::rules::input::static_network;
 use muster_resources::NMStateConfig;
 
 /// What became of the NMStateConfigs that an InfraEnv selects.
@@ -56,7 +56,7 @@ fn accepted(
     taken: &BTreeMap<String, String>,
 ) -> Result<HostStaticNetworkConfig, String> {
     let host = host(config);
-    let mut checked = check_static_network(std::slice::from_ref(&host)).map_err(|invalid| {
+    let mut checked = static_network(std::slice::from_ref(&host)).map_err(|invalid| {
         let field = invalid.field.trim_start_matches("static_network_config[0]");
         let field = match field {
             ".network_yaml" => "spec.config",

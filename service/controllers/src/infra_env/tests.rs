@@ -3,9 +3,8 @@
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::cluster::{Cluster, ClusterData};
-use muster_core::infra_env::{self, InfraEnv as Kept};
-use muster_core::secret::Secret;
+use muster_core::lifecycle::infra_env;
+use muster_core::record::{Cluster, ClusterData, InfraEnv as Kept, Secret};
 use muster_resources::{Condition, InfraEnv, InfraEnvSpec, InfraEnvStatus};
 use serde_json::{Value, json};
 
@@ -71,7 +70,9 @@ fn kept(asked: Value) -> Result<Kept, String> {
         networks: &[],
         newest_version: Some("5.0"),
     };
-    let told = |invalid: infra_env::Invalid| format!("{}: {}", spec_field(&invalid.field), invalid.reason);
+    let told = |invalid: muster_core::rules::input::Invalid| {
+        format!("{}: {}", spec_field(&invalid.field), invalid.reason)
+    };
     let params = desired("hw", &spec, &world).map_err(told)?;
     infra_env::create(params, InfraEnvId::random(), "b".repeat(22), at(0)).map_err(told)
 }

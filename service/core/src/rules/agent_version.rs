@@ -16,7 +16,11 @@ pub fn is_compatible(reported: &str, wanted: &str) -> bool {
 
 /// The version that a registration tells the agent to be: the service's for our own agents. Other agents take the answer for the name
 /// of a container image to run, so they are told `agent_image`, and where none is set what they said of themselves.
-pub fn told_agent_version<'a>(reported: &'a str, wanted: &'a str, agent_image: Option<&'a str>) -> &'a str {
+pub fn answered_agent_version<'a>(
+    reported: &'a str,
+    wanted: &'a str,
+    agent_image: Option<&'a str>,
+) -> &'a str {
     if reported.is_empty() || is_own(reported) {
         wanted
     } else {

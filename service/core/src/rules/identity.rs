@@ -21,16 +21,16 @@ pub const DUPLICATE_HOST_ID: &str = "duplicate-host-id";
 
 /// Whether a machine that claims the id of a known host is that host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Judgement {
+pub enum Comparison {
     /// As far as can be told. It registers under the id it claims.
     Same,
     /// It is another machine.
-    Different(Box<Twin>),
+    Different(Box<Duplicate>),
 }
 
 /// What to do with a second machine of one id.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Twin {
+pub struct Duplicate {
     /// The id it gets, the same each time that it registers.
     pub id: HostId,
     /// For the host that had the id first: apply [`HostEvent::IdClaimed`](super::HostEvent::IdClaimed) with it.
@@ -41,12 +41,12 @@ pub struct Twin {
 
 /// Whether the machine with the fingerprint `new`, which claims the id of `existing`, is `existing`. Without two fingerprints that
 /// can be compared it is taken to be.
-pub fn judge(existing: &Host, new: &Fingerprint) -> Judgement {
+pub fn compare(existing: &Host, new: &Fingerprint) -> Comparison {
     let Some(known) = &existing.data.fingerprint else {
-        return Judgement::Same;
+        return Comparison::Same;
     };
     if is_same_machine(known, new) {
-        return Judgement::Same;
+        return Comparison::Same;
     }
     let id = own_id(existing.id, new);
     let (first, second) = (describe(known), describe(new));
@@ -58,7 +58,7 @@ pub fn judge(existing: &Host, new: &Fingerprint) -> Judgement {
     };
     let what_to_do = "Nothing is lost: both are kept. If this is one machine whose parts were replaced, delete the host that is not needed; if they are two, settle it";
     let name = hostname::display(existing);
-    Judgement::Different(Box::new(Twin {
+    Comparison::Different(Box::new(Duplicate {
         id,
         on_first: finding(
             id,
@@ -78,7 +78,7 @@ pub fn judge(existing: &Host, new: &Fingerprint) -> Judgement {
 
 /// Hosts that once claimed the id of `first`. A machine whose fingerprint changed a little since ([`own_id`] would differ) is found
 /// among them with [`is_same_machine`].
-pub fn twins(first: &Host) -> Vec<HostId> {
+pub fn duplicates(first: &Host) -> Vec<HostId> {
     let found = first.data.findings.iter();
     let found =
         found.filter(|finding| finding.kind == DUPLICATE_HOST_ID && finding.about == first.id.to_string());

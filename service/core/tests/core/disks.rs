@@ -2,7 +2,8 @@
 
 use muster_api::host::{DiskConfigParams, DiskRole, HostUpdateParams};
 use muster_api::inventory::{Disk, Inventory, Iscsi};
-use muster_core::host::{Host, HostEvent};
+use muster_core::lifecycle::host::HostEvent;
+use muster_core::record::Host;
 
 use crate::world::{World, disk, good_inventory};
 

@@ -4,7 +4,7 @@ use muster_api::host::{
     DiskConfigParams, DiskRole, DiskSkipFormattingParams, HostRole, HostRoleUpdate, HostStatus,
     HostUpdateParams, KeyValue,
 };
-use muster_core::host::{HostEvent, RefusalClass, Shown, view};
+use muster_core::lifecycle::host::{HostEvent, RefusalClass, Shown, view};
 use serde_json::{Value, json};
 
 use crate::world::World;

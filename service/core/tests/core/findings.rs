@@ -1,12 +1,14 @@
 //! Three hosts of a cluster that exists already: what is found among them, told by the facts that one of them has.
 
+use muster_api::host::HostFinding;
 use muster_api::host::{HostRole, HostStatus};
 use muster_api::ids::HostId;
 use muster_api::steps::{
     AddressConflict, ConnectivityRemoteHost, ConnectivityReport, L2Connectivity, L3Connectivity, MtuReport,
 };
-use muster_core::findings::{self, changed, matters_to_others, peers_matter, sees};
-use muster_core::host::{Finding, HostReports, Peer, Sees};
+use muster_core::record::{HostReports, Peer, Sees};
+use muster_core::rules::findings;
+use muster_core::rules::findings::{changed, matters_to_others, peers_matter, sees};
 
 use crate::registry::scene::{Place, Scene, peer};
 
@@ -68,7 +70,7 @@ fn dead(remote: &mut ConnectivityRemoteHost) {
     remote.mtu_report.clear();
 }
 
-fn found(scene: &Scene) -> Vec<Finding> {
+fn found(scene: &Scene) -> Vec<HostFinding> {
     findings::evaluate(&scene.host, &scene.facts())
 }
 
@@ -83,7 +85,7 @@ fn kinds(scene: &Scene) -> Vec<String> {
             .hostname
             .clone()
     };
-    let line = |finding: Finding| {
+    let line = |finding: HostFinding| {
         let others: Vec<String> = finding.others.iter().map(name).collect();
         assert!(!finding.message.is_empty());
         for other in &others {
@@ -327,8 +329,8 @@ fn a_report_that_makes_no_sense_finds_nothing() {
     assert_eq!(found(&scene), []);
 }
 
-fn finding(kind: &str, others: &[u8]) -> Finding {
-    Finding {
+fn finding(kind: &str, others: &[u8]) -> HostFinding {
+    HostFinding {
         kind: kind.into(),
         about: String::new(),
         others: others.iter().map(|n| peer(*n).id).collect(),

@@ -4,9 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ignition_config::Config;
 use muster_api::live::LiveConfig;
-use muster_core::ignition::{AgentSettings, discovery};
-use muster_core::infra_env::InfraEnv;
-use muster_core::secret::Secret;
+use muster_core::record::{InfraEnv, Secret};
+use muster_core::rules::ignition::{AgentSettings, discovery};
 use serde_json::Value;
 
 use crate::world::{PULL_SECRET, infra_env};

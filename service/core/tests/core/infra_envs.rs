@@ -5,7 +5,11 @@ use base64::engine::general_purpose::STANDARD;
 use muster_api::event::Severity;
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{CpuArchitecture, InfraEnvCreateParams, InfraEnvUpdateParams};
-use muster_core::infra_env::{self, InfraEnv, Invalid, live_config, news, unapplied_by_live_image, update};
+use muster_core::lifecycle::infra_env;
+use muster_core::lifecycle::infra_env::{events, unapplied_by_live_image, update};
+use muster_core::record::InfraEnv;
+use muster_core::rules::input::Invalid;
+use muster_core::rules::live_config::live_config;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -320,8 +324,8 @@ fn what_the_live_image_cannot_apply_is_said_once_each_time_it_is_set() {
         "{}",
         said[0].message
     );
-    assert_eq!(news::created_events(&made, start()).len(), 3);
-    assert_eq!(news::created_events(&infra_env(), start()).len(), 2);
+    assert_eq!(events::created_events(&made, start()).len(), 3);
+    assert_eq!(events::created_events(&infra_env(), start()).len(), 2);
     let network = json!([host("02:00:00:AA:10:01", "a", "interfaces: []")]);
     let changed = update(&made, edit(json!({"static_network_config": network})), start()).unwrap();
     let fields: Vec<&str> = changed.unapplied.iter().map(|setting| setting.field()).collect();

@@ -37,10 +37,10 @@ use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::ClusterId;
 use muster_api::steps::{PostStepAction, StepReply, StepType};
 use muster_api::validation::ValidationStatus;
-use muster_core::host::hostname;
-use muster_core::host::reply::{Limits, interpret};
-use muster_core::host::{Host, HostEvent, Refused, Step};
-use muster_core::secret::Secret;
+use muster_core::lifecycle::host::reply::{Limits, interpret};
+use muster_core::lifecycle::host::{HostEvent, Refused, Step};
+use muster_core::record::{Host, Secret};
+use muster_core::rules::hostname;
 use serde_json::{Value, json};
 
 use crate::world::{AGENT, World, cluster_is_reached, reply};

@@ -10,9 +10,10 @@ use muster_api::inventory::{
 };
 use muster_api::steps::{DiskSpeedCheckResponse, NtpSource, NtpSourceState, StepType};
 use muster_api::validation::ValidationStatus;
-use muster_core::host::reply::{Limits, interpret};
-use muster_core::host::{Host, HostEvent, HostState, Phase, Shown, Step, stages, view};
-use muster_core::validate::{self, CheckId};
+use muster_core::lifecycle::host::reply::{Limits, interpret};
+use muster_core::lifecycle::host::{HostEvent, Shown, Step, view};
+use muster_core::record::{CheckId, Host, HostState, Phase};
+use muster_core::rules::{checks, stages};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -203,7 +204,7 @@ fn is_legal(host: &Host) {
         CheckId::HostnameValid,
     ]
     .into_iter()
-    .filter(|check| !validate::holds(&host.data.validations, *check))
+    .filter(|check| !checks::holds(&host.data.validations, *check))
     .collect();
     let stuck = |state: &HostState| assert!(host.due_at.is_none(), "{state:?} {:?}", host.due_at);
     match &host.state {
@@ -276,7 +277,7 @@ fn tells_everything(old: &Host, step: &Step) {
         usize::from(next.data.media_status == lost && old.data.media_status != lost)
     );
     let failing = |host: &Host, check: CheckId| {
-        validate::find(&host.data.validations, check).map(|row| row.status == ValidationStatus::Failure)
+        checks::find(&host.data.validations, check).map(|row| row.status == ValidationStatus::Failure)
     };
     let newly_failed = CheckId::ALL
         .iter()
@@ -403,7 +404,7 @@ proptest! {
             prop_assert!(shown.status.is_some());
             let _ = world.steps(&host);
             let stored = serde_json::to_string(&host.data).unwrap();
-            prop_assert_eq!(serde_json::from_str::<muster_core::host::HostData>(&stored).unwrap(), host.data.clone());
+            prop_assert_eq!(serde_json::from_str::<muster_core::record::HostData>(&stored).unwrap(), host.data.clone());
             let stored = serde_json::to_string(&host.state).unwrap();
             prop_assert_eq!(serde_json::from_str::<HostState>(&stored).unwrap(), host.state.clone());
         }

@@ -1,5 +1,6 @@
 //! Every check has a case for every way in which it can come out, wherever the host is; `checks.tsv` says which those are.
 
+mod case;
 mod cluster;
 mod machine;
 mod operators;
@@ -10,57 +11,18 @@ use std::collections::BTreeSet;
 use muster_api::host::HostStage;
 use muster_api::steps::{NtpSource, NtpSourceState};
 use muster_api::validation::ValidationStatus;
-use muster_core::validate::{self, CheckContext, CheckId, Conditions, Gate, Verdict};
+use muster_core::record::CheckId;
+use muster_core::rules::checks;
+use muster_core::rules::checks::{CheckContext, Conditions, Gate, Verdict};
 
+use case::{Case, Outcome};
 use scene::{Place, Scene};
-
-/// Where a case applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Where {
-    Anywhere,
-    Pool,
-    Bound,
-}
-
-impl Where {
-    fn places(self) -> &'static [Place] {
-        match self {
-            Self::Anywhere => &[Place::Pool, Place::Cluster],
-            Self::Pool => &[Place::Pool],
-            Self::Bound => &[Place::Cluster],
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
-    Success,
-    Failure,
-    Pending,
-    Error,
-    Hidden,
-    Disabled,
-}
-
-/// A check, where, how it comes out, and what is changed in a world where nothing is wrong to make it so.
-type Case = (CheckId, Where, Outcome, fn(&mut Scene));
 
 fn cases() -> Vec<Case> {
     let mut all = machine::cases();
     all.extend(cluster::cases());
     all.extend(operators::cases());
     all
-}
-
-fn outcome(verdict: &Verdict) -> Outcome {
-    match verdict {
-        Verdict::Success(_) => Outcome::Success,
-        Verdict::Failure(_) => Outcome::Failure,
-        Verdict::Pending(_) => Outcome::Pending,
-        Verdict::Error(_) => Outcome::Error,
-        Verdict::Disabled(_) => Outcome::Disabled,
-        Verdict::Hidden => Outcome::Hidden,
-    }
 }
 
 /// A row of `checks.tsv`.
@@ -107,7 +69,7 @@ fn judge(scene: &Scene, check: CheckId) -> Verdict {
 }
 
 fn evaluate(scene: &Scene) -> muster_api::validation::ValidationsInfo {
-    validate::evaluate(&scene.host, &scene.facts(), scene.world.now)
+    checks::evaluate(&scene.host, &scene.facts(), scene.world.now)
 }
 
 #[test]
@@ -118,7 +80,7 @@ fn each_case_comes_out_as_it_should_and_has_words_for_it() {
             change(&mut scene);
             let verdict = judge(&scene, check);
             assert_eq!(
-                outcome(&verdict),
+                Outcome::of(&verdict),
                 expected,
                 "{} {place:?}: {verdict:?}",
                 check.id()
@@ -224,7 +186,7 @@ fn rows_that_nobody_can_help_disappear_as_the_installation_goes_on() {
     let gone = |scene: &Scene| -> Vec<String> {
         let now = evaluate(scene);
         let ids = all.values().flatten().map(|row| row.id.clone());
-        ids.filter(|id| validate::find(&now, CheckId::from_id(id).unwrap()).is_none())
+        ids.filter(|id| checks::find(&now, CheckId::from_id(id).unwrap()).is_none())
             .collect()
     };
     scene.stage(HostStage::WritingImageToDisk);
@@ -247,20 +209,20 @@ fn a_disabled_check_counts_as_passed_until_the_cluster_ignores_some_by_itself() 
     let mut scene = Scene::new(Place::Cluster);
     scene.inventory().routes.clear();
     scene.world.requirements.disabled_checks =
-        validate::parse_disabled("has-default-route,lso-requirements-satisfied").unwrap();
+        checks::parse_disabled("has-default-route,lso-requirements-satisfied").unwrap();
     assert_eq!(
-        outcome(&judge(&scene, CheckId::HasDefaultRoute)),
+        Outcome::of(&judge(&scene, CheckId::HasDefaultRoute)),
         Outcome::Disabled
     );
-    assert!(validate::holds(&evaluate(&scene), CheckId::HasDefaultRoute));
+    assert!(checks::holds(&evaluate(&scene), CheckId::HasDefaultRoute));
     // Operators cannot be switched off.
     assert_eq!(
-        outcome(&judge(&scene, CheckId::LsoRequirementsSatisfied)),
+        Outcome::of(&judge(&scene, CheckId::LsoRequirementsSatisfied)),
         Outcome::Success
     );
     scene.cluster().ignored_host_validations = vec!["mtu-valid".into()];
     assert_eq!(
-        outcome(&judge(&scene, CheckId::HasDefaultRoute)),
+        Outcome::of(&judge(&scene, CheckId::HasDefaultRoute)),
         Outcome::Failure
     );
 }

@@ -1,8 +1,8 @@
 //! Replies to steps: what they mean, and what is refused.
 
 use muster_api::steps::{StepReply, StepType};
-use muster_core::host::HostEvent;
-use muster_core::host::reply::{BadReply, Limits, interpret};
+use muster_core::lifecycle::host::HostEvent;
+use muster_core::lifecycle::host::reply::{BadReply, Limits, interpret};
 
 use crate::world::{reply, said};
 
@@ -165,7 +165,10 @@ fn boot_artifacts_nobody_asked_for_are_not_accepted() {
     let host = world.known_host();
     let events = said(StepType::DownloadBootArtifacts, "");
     let refused = world.step(&host, &events[0]).unwrap_err();
-    assert_eq!(refused.class, muster_core::host::RefusalClass::NotAccepted);
+    assert_eq!(
+        refused.class,
+        muster_core::lifecycle::host::RefusalClass::NotAccepted
+    );
     assert!(refused.reason.contains("known-unbound"), "{}", refused.reason);
 }
 

@@ -3,7 +3,8 @@
 use chrono::Duration;
 use muster_api::host::HostStatus;
 use muster_api::steps::StepType;
-use muster_core::host::{HostEvent, HostState};
+use muster_core::lifecycle::host::HostEvent;
+use muster_core::record::HostState;
 
 use crate::world::{World, said, start};
 
@@ -136,5 +137,8 @@ fn an_infra_env_for_disconnected_installation_takes_no_hosts() {
         fingerprint: None,
     };
     let refused = world.step(&host, &registered).unwrap_err();
-    assert_eq!(refused.class, muster_core::host::RefusalClass::BadInput);
+    assert_eq!(
+        refused.class,
+        muster_core::lifecycle::host::RefusalClass::BadInput
+    );
 }

@@ -8,8 +8,8 @@ use std::fmt::Write;
 use chrono::Duration;
 use muster_api::host::{HostStage, LogsProgressState};
 use muster_api::inventory::{Inventory, Truncation};
-use muster_core::host::{Host, HostEvent, HostState, RefusalClass};
-use muster_core::record::CheckId;
+use muster_core::lifecycle::host::{HostEvent, RefusalClass};
+use muster_core::record::{CheckId, Host, HostState};
 
 use crate::world::{World, good_inventory};
 

@@ -3,10 +3,9 @@
 use muster_api::host::HostStatus;
 use muster_api::inventory::Iscsi;
 use muster_api::steps::{ConnectivityCheckNic, StepType};
-use muster_core::host::agent_version::told_agent_version;
-use muster_core::host::{Host, HostEvent, Peer};
-use muster_core::record::Sees;
-use muster_core::secret::Secret;
+use muster_core::lifecycle::host::HostEvent;
+use muster_core::record::{Host, Peer, Secret, Sees};
+use muster_core::rules::agent_version::answered_agent_version;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -207,12 +206,12 @@ fn kept_partitions_left_disks_and_proxies_are_told() {
 #[test]
 fn agents_of_another_make_are_upgraded_only_to_an_image_that_was_set() {
     let foreign = "quay.io/other/agent:1";
-    assert_eq!(told_agent_version(foreign, AGENT, None), foreign);
+    assert_eq!(answered_agent_version(foreign, AGENT, None), foreign);
     assert_eq!(
-        told_agent_version(foreign, AGENT, Some("quay.io/other/agent:2")),
+        answered_agent_version(foreign, AGENT, Some("quay.io/other/agent:2")),
         "quay.io/other/agent:2"
     );
-    assert_eq!(told_agent_version("muster-agent/0", AGENT, Some("x")), AGENT);
+    assert_eq!(answered_agent_version("muster-agent/0", AGENT, Some("x")), AGENT);
     let mut world = World::new();
     let mut host = world.known_host();
     let first = |world: &World, host: &Host| world.steps(host).instructions.unwrap()[0].clone();

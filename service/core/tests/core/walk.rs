@@ -3,11 +3,11 @@
 use muster_api::host::HostUpdateParams;
 use muster_api::infra_env::{InfraEnvCreateParams, InfraEnvUpdateParams};
 use muster_api::steps::{StepReply, StepType};
-use muster_core::host::reply::{Limits, interpret};
-use muster_core::host::{
+use muster_core::lifecycle::host::reply::{Limits, interpret};
+use muster_core::lifecycle::host::{
     HostEvent, Shown, instructions, registration_view, repeated_registration_view, view,
 };
-use muster_core::infra_env;
+use muster_core::lifecycle::infra_env;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -138,7 +138,9 @@ fn our_answers_have_the_recorded_shapes() {
     let ie = world.infra_env.id;
     let ie_names = [("ie", ie.to_string()), ("ie2", ie.to_string())];
     let create = |body: InfraEnvCreateParams| infra_env::create(body, ie, "b".into(), start()).unwrap();
-    let shown = |infra_env: &infra_env::InfraEnv| infra_env::view(infra_env, "http://x/y.iso", None, "admin");
+    let shown = |infra_env: &muster_core::record::InfraEnv| {
+        infra_env::view(infra_env, "http://x/y.iso", None, "admin")
+    };
 
     let most = create(rec.body("create infra-env, most"));
     rec.compare("create infra-env, most", &shown(&most), &ie_names);
@@ -167,7 +169,7 @@ fn our_answers_have_the_recorded_shapes() {
         fingerprint: None,
         agent_version: version.clone(),
     };
-    let mut host = muster_core::host::register(
+    let mut host = muster_core::lifecycle::host::register(
         registration["host_id"].as_str().unwrap().parse().unwrap(),
         ie,
         &version,

@@ -7,14 +7,12 @@ use muster_api::infra_env::InfraEnvCreateParams;
 use muster_api::inventory::{Cpu, Disk, Eligibility, Interface, Inventory, Memory, Route, SystemVendor};
 use muster_api::steps::{StepReply, StepType, Steps};
 use muster_api::time::Timestamp;
-use muster_core::cluster::{Cluster, ClusterData};
-use muster_core::host::reply::{Limits, interpret};
-use muster_core::host::requirements::Requirements;
-use muster_core::host::{
-    BootArtifacts, ClusterFacts, Host, HostEvent, HostFacts, InstallImages, Peer, Refused, Step, advance,
-    instructions, register,
-};
-use muster_core::infra_env::{self, InfraEnv};
+use muster_core::lifecycle::host::reply::{Limits, interpret};
+use muster_core::lifecycle::host::{HostEvent, Refused, Step, advance, instructions, register};
+use muster_core::lifecycle::infra_env;
+use muster_core::record::{Cluster, ClusterData, Host, InfraEnv, Peer};
+use muster_core::rules::facts::{BootArtifacts, ClusterFacts, HostFacts, InstallImages};
+use muster_core::rules::requirements::Requirements;
 use uuid::Uuid;
 
 pub const PULL_SECRET: &str = r#"{"auths":{"registry.example.test":{"auth":"dXNlcjpwYXNz"}}}"#;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::host::Host;
-use muster_core::host::requirements::Requirements;
+use muster_core::record::Host;
+use muster_core::rules::requirements::Requirements;
 use muster_store::{Store, StoreError};
 
 use crate::Result;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::host::{self, Host, HostEvent, Step};
-use muster_core::infra_env::InfraEnv;
+use muster_core::lifecycle::host;
+use muster_core::lifecycle::host::{HostEvent, Step};
+use muster_core::record::{Host, InfraEnv};
 use muster_store::{HistoryEntry, StoreError, Subject};
 
 use super::Hosts;
@@ -42,7 +43,7 @@ impl Hosts {
         let step = match host::advance(&found, event, &self.facts(&environment), now) {
             Ok(step) => step,
             Err(refused) => {
-                if let Some(reported) = host::news::of_refusal(&found, event, &refused, now) {
+                if let Some(reported) = host::events::of_refusal(&found, event, &refused, now) {
                     request_id::naming(&self.store).insert_events(&[reported]).await?;
                 }
                 return Err(refused.into());

@@ -1,7 +1,7 @@
 //! Deletes hosts.
 
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_core::host::news::host_deregistered;
+use muster_core::lifecycle::host::events::host_deregistered;
 
 use super::Hosts;
 use crate::clock::now;

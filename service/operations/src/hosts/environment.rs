@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use muster_api::ids::{ClusterId, HostId};
-use muster_core::host::{HostFacts, InstallImages};
-use muster_core::infra_env::InfraEnv;
+use muster_core::record::InfraEnv;
+use muster_core::rules::facts::{HostFacts, InstallImages};
 use muster_store::StoreError;
 
 use super::Hosts;

@@ -2,7 +2,9 @@
 
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::{StepType, Steps};
-use muster_core::host::{self, Host, HostEvent, HostReports};
+use muster_core::lifecycle::host;
+use muster_core::lifecycle::host::HostEvent;
+use muster_core::record::{Host, HostReports};
 use muster_store::HostBrief;
 
 use super::Hosts;
@@ -34,7 +36,7 @@ impl Hosts {
         let facts = self.facts(&environment);
         if let Some(image) = host::instructions::upgrade(&polled, &facts) {
             // The limits of events store it once an hour, however often it is due.
-            let started = host::news::upgrade_agent_started(&polled, image, now());
+            let started = host::events::upgrade_agent_started(&polled, image, now());
             self.store.insert_events(&[started]).await?;
         }
         let mut step_id = |step: StepType| format!("{}-{}", step.name(), random::step_suffix());

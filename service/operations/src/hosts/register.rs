@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_core::host::identity::{self, Judgement, Twin};
-use muster_core::host::{self, Host, HostEvent};
-use muster_core::infra_env::InfraEnv;
+use muster_core::lifecycle::host;
+use muster_core::lifecycle::host::HostEvent;
+use muster_core::record::{Host, InfraEnv};
+use muster_core::rules::identity;
+use muster_core::rules::identity::{Comparison, Duplicate};
 use muster_store::{HistoryEntry, StoreError, Subject};
 
 use super::Hosts;
@@ -96,11 +98,11 @@ impl Hosts {
         let Some(first) = self.store.find_host(infra_env_id, claimed).await? else {
             return Ok(Claim::of(claimed, false));
         };
-        let twin = match fingerprint.map(|fingerprint| identity::judge(&first, fingerprint)) {
-            Some(Judgement::Different(twin)) => twin,
-            Some(Judgement::Same) | None => return Ok(Claim::of(claimed, true)),
+        let twin = match fingerprint.map(|fingerprint| identity::compare(&first, fingerprint)) {
+            Some(Comparison::Different(twin)) => twin,
+            Some(Comparison::Same) | None => return Ok(Claim::of(claimed, true)),
         };
-        for id in identity::twins(&first) {
+        for id in identity::duplicates(&first) {
             let host = self.store.find_host(infra_env_id, id).await?;
             let known = host.as_ref().and_then(|host| host.data.fingerprint.as_ref());
             let same =
@@ -117,7 +119,7 @@ impl Hosts {
     }
 
     /// Records on both machines of one id that the other exists. Repeating it changes nothing.
-    async fn report_duplicate(&self, infra_env_id: InfraEnvId, first: HostId, twin: Twin) -> Result<()> {
+    async fn report_duplicate(&self, infra_env_id: InfraEnvId, first: HostId, twin: Duplicate) -> Result<()> {
         for (id, finding) in [(first, twin.on_first), (twin.id, twin.on_second)] {
             // One that was deleted in between leaves one machine of that id.
             unless_missing(self.apply(infra_env_id, id, HostEvent::IdClaimed(finding)).await)?;
@@ -142,7 +144,7 @@ impl Hosts {
         let step = match host::register(id, infra_env.id, agent_version, fingerprint, &facts, now) {
             Ok(step) => step,
             Err(refused) => {
-                let event = host::news::registration_refused(id, infra_env, &refused, now);
+                let event = host::events::registration_refused(id, infra_env, &refused, now);
                 request_id::naming(&self.store).insert_events(&[event]).await?;
                 return Err(refused.into());
             }
@@ -177,7 +179,7 @@ struct Claim {
     /// True when it has registered under that id before.
     known: bool,
     /// Set when it is a second machine of the id that it claims.
-    twin: Option<Box<Twin>>,
+    twin: Option<Box<Duplicate>>,
 }
 
 impl Claim {

@@ -1,6 +1,7 @@
 //! Restores hosts from their Agent resources.
 
-use muster_core::host::{Host, HostEvent};
+use muster_core::lifecycle::host::HostEvent;
+use muster_core::record::Host;
 use muster_store::{HistoryEntry, StoreError};
 
 use super::Hosts;

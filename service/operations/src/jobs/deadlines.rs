@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_core::host::HostEvent;
+use muster_core::lifecycle::host::HostEvent;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use muster_core::host::facts::SILENCE_LIMIT;
+use muster_core::rules::facts::SILENCE_LIMIT;
 use muster_store::CheckIn;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;

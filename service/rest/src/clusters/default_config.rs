@@ -1,6 +1,6 @@
 use axum::Json;
 use muster_api::cluster::{ClusterDefaultConfig, ClusterNetwork, ServiceNetwork};
-use muster_core::host::hostname::FORBIDDEN;
+use muster_core::rules::hostname::FORBIDDEN;
 
 /// What a new cluster would have by default (docs/protocol/rest-behaviour.md#6). Forms of clients are filled with it.
 #[utoipa::path(

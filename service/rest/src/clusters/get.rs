@@ -6,7 +6,7 @@ use http::HeaderMap;
 use muster_api::cluster::Cluster;
 use muster_api::error::ApiError;
 use muster_api::ids::ClusterId;
-use muster_core::cluster::Shape;
+use muster_core::lifecycle::cluster::Shape;
 use serde::Deserialize;
 use utoipa::IntoParams;
 

@@ -6,7 +6,7 @@ use http::StatusCode;
 use muster_api::cluster::IgnoredValidations;
 use muster_api::error::ApiError;
 use muster_api::ids::ClusterId;
-use muster_core::cluster::ignored::ignored;
+use muster_core::lifecycle::cluster::ignore::ignored;
 
 use muster_http::Problem;
 use muster_http::body::{Body, Path};

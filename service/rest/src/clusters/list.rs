@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use http::HeaderMap;
 use muster_api::cluster::Cluster;
-use muster_core::cluster::Shape;
+use muster_core::lifecycle::cluster::Shape;
 use serde::Deserialize;
 use utoipa::IntoParams;
 

@@ -6,7 +6,7 @@ use http::StatusCode;
 use muster_api::cluster::{Cluster, ClusterUpdateParams};
 use muster_api::error::ApiError;
 use muster_api::ids::ClusterId;
-use muster_core::cluster::Shape;
+use muster_core::lifecycle::cluster::Shape;
 use muster_store::StoredCluster;
 
 use crate::views::Views;

@@ -3,7 +3,7 @@ use axum::extract::State;
 use http::StatusCode;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::event::{Category, TriggeredEvent};
-use muster_core::event::{MAX_MESSAGE, NewEvent};
+use muster_core::record::{MAX_MESSAGE, NewEvent};
 use muster_core::text::one_line;
 use muster_operations::hosts::Hosts;
 use muster_operations::infra_envs::InfraEnvs;

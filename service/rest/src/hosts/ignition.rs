@@ -10,9 +10,9 @@ use http::{HeaderMap, StatusCode};
 use muster_api::error::{ApiError, InfraError};
 use muster_api::host::HostIgnitionParams;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_core::host::HostEvent;
-use muster_core::ignition::node::node;
-use muster_core::secret::Secret;
+use muster_core::lifecycle::host::HostEvent;
+use muster_core::record::Secret;
+use muster_core::rules::ignition::node::node;
 
 use muster_http::Problem;
 use muster_http::body::{Body, Path};

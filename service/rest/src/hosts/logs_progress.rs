@@ -5,7 +5,7 @@ use http::StatusCode;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::host::LogsProgressParams;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_core::host::HostEvent;
+use muster_core::lifecycle::host::HostEvent;
 
 use muster_http::Problem;
 use muster_http::body::{Body, Path};

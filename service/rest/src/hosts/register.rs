@@ -8,8 +8,8 @@ use muster_api::error::{ApiError, InfraError};
 use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
 use muster_api::host::{HostCreateParams, HostRegistrationResponse};
 use muster_api::ids::InfraEnvId;
-use muster_core::host::agent_version::told_agent_version;
-use muster_core::host::{Shown, registration_view, repeated_registration_view};
+use muster_core::lifecycle::host::{Shown, registration_view, repeated_registration_view};
+use muster_core::rules::agent_version::answered_agent_version;
 
 use crate::views::USER;
 use muster_http::Problem;
@@ -44,7 +44,7 @@ pub async fn register_host(
         .discovery_agent_version
         .or_else(|| agent_version(&headers))
         .unwrap_or_default();
-    let told = told_agent_version(&reported, hosts.agent_version(), None);
+    let told = answered_agent_version(&reported, hosts.agent_version(), None);
     let shown = Shown {
         user: USER,
         ..Shown::default()

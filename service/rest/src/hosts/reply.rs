@@ -5,7 +5,7 @@ use http::StatusCode;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::StepReply;
-use muster_core::host::reply::{Limits, ignored_because, interpret};
+use muster_core::lifecycle::host::reply::{Limits, ignored_because, interpret};
 
 use muster_http::Problem;
 use muster_http::body::{Body, Path};

@@ -5,7 +5,7 @@ use axum::extract::State;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::host::Host;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_core::host::HostEvent;
+use muster_core::lifecycle::host::HostEvent;
 
 use crate::views::Views;
 use muster_http::Problem;

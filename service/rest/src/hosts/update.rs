@@ -6,7 +6,7 @@ use http::StatusCode;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::host::{Host, HostUpdateParams};
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_core::host::HostEvent;
+use muster_core::lifecycle::host::HostEvent;
 
 use crate::views::Views;
 use muster_http::Problem;

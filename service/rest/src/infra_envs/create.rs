@@ -6,7 +6,7 @@ use http::StatusCode;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{InfraEnv, InfraEnvCreateParams};
-use muster_core::infra_env;
+use muster_core::lifecycle::infra_env;
 
 use crate::views::Views;
 use muster_http::Problem;

@@ -6,7 +6,7 @@ use http::HeaderMap;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::ImageType;
-use muster_core::infra_env::InfraEnv;
+use muster_core::record::InfraEnv;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 

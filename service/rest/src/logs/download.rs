@@ -11,7 +11,8 @@ use http::HeaderMap;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::host::HostRole;
 use muster_api::ids::{ClusterId, HostId};
-use muster_core::host::{Host, hostname};
+use muster_core::record::Host;
+use muster_core::rules::hostname;
 use muster_store::{LogOwner, Store, StoreError, StoredLog};
 
 use super::{DownloadQuery, LogsType};

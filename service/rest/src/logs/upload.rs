@@ -7,7 +7,7 @@ use axum::extract::{FromRequest, Multipart, Request, State};
 use http::StatusCode;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
-use muster_core::host::HostEvent;
+use muster_core::lifecycle::host::HostEvent;
 use muster_store::{LogOwner, LogUpload};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};

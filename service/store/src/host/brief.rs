@@ -2,7 +2,7 @@
 
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::host::{HostData, HostState};
+use muster_core::record::{HostData, HostState};
 
 /// A [`Host`](muster_core::host::Host) without its inventory and reports: enough for lists and polls.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! Writes what a host reports, of itself and of others, to tables of their own.
 
-use muster_core::host::{Host, HostReports};
+use muster_core::record::{Host, HostReports};
 use sqlx::{Any, Transaction};
 
 use crate::Result;

@@ -1,8 +1,7 @@
 //! Finds hosts by what their Agents are called: by namespace and id.
 
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_core::host::Host;
-use muster_core::kube::KubeRef;
+use muster_core::record::{Host, KubeRef};
 
 use super::row::{HOST_KEY, host_from, select_hosts};
 use crate::Result;

@@ -2,9 +2,9 @@
 
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::cluster::peer::peer;
-use muster_core::findings::matters_to_others;
-use muster_core::host::{Host, Peer};
+use muster_core::record::{Host, Peer};
+use muster_core::rules::findings::matters_to_others;
+use muster_core::rules::peer::peer;
 use sqlx::{Any, Row, Transaction};
 
 use crate::Result;

@@ -2,7 +2,7 @@
 
 use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
-use muster_core::host::Host;
+use muster_core::record::Host;
 
 use super::brief::HostBrief;
 use super::row::{brief_from, host_from, select_briefs, select_hosts};

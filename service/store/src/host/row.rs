@@ -6,7 +6,7 @@ use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
-use muster_core::host::{Host, HostData, HostReports, HostState};
+use muster_core::record::{Host, HostData, HostReports, HostState};
 use sqlx::any::AnyRow;
 
 use super::brief::HostBrief;

@@ -2,8 +2,7 @@
 
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::event::NewEvent;
-use muster_core::host::Host;
+use muster_core::record::{Host, NewEvent};
 use sqlx::{Any, Row, Transaction};
 
 use super::documents;

@@ -12,7 +12,7 @@ on_both! {
 
 mod cases {
     use muster_api::ids::{HostId, InfraEnvId};
-    use muster_core::host::Host;
+    use muster_core::record::Host;
     use muster_store::{CheckIn, Due};
 
     use crate::world::{World, at, host, registered};

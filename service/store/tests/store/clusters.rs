@@ -17,10 +17,7 @@ mod cases {
     use muster_api::host::{HostRole, HostStatus};
     use muster_api::ids::ClusterId;
     use muster_api::infra_env::{CpuArchitecture, Proxy};
-    use muster_core::cluster::{Cluster, ClusterData, ClusterTraits};
-    use muster_core::host::{Host, HostState, Peer};
-    use muster_core::kube::KubeRef;
-    use muster_core::secret::Secret;
+    use muster_core::record::{Cluster, ClusterData, ClusterTraits, Host, HostState, KubeRef, Peer, Secret};
     use muster_store::{
         CheckIn, ClusterDeletion, ClusterVersions, OutboxScope, StoreError, StoredCluster, Subject,
     };

@@ -90,7 +90,7 @@ mod cases {
         );
     }
 
-    fn good(host: &muster_core::host::Host, column: &str) -> String {
+    fn good(host: &muster_core::record::Host, column: &str) -> String {
         let json = match column {
             "data" => serde_json::to_string(&host.data),
             _ => serde_json::to_string(&host.state),

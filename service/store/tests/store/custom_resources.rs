@@ -14,10 +14,7 @@ mod cases {
     use std::time::Duration;
 
     use muster_api::ids::HostId;
-    use muster_core::cluster::Cluster;
-    use muster_core::host::Host;
-    use muster_core::infra_env::InfraEnv;
-    use muster_core::kube::KubeRef;
+    use muster_core::record::{Cluster, Host, InfraEnv, KubeRef};
     use muster_store::{
         ClusterDeletion, Deletion, Kind, OutboxScope, RecordChange, Store, StoreError, Subject,
     };

@@ -16,7 +16,7 @@ on_both! {
 mod cases {
     use muster_api::event::{Category, Event, Severity};
     use muster_api::ids::{ClusterId, HostId, InfraEnvId};
-    use muster_core::event::NewEvent;
+    use muster_core::record::NewEvent;
     use muster_store::{EventPage, EventQuery, Order};
     use serde_json::json;
     use strum::VariantArray;

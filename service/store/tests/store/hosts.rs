@@ -19,9 +19,7 @@ mod cases {
     use muster_api::inventory::Inventory;
     use muster_api::steps::{FreeNetworkAddresses, NtpSource};
     use muster_api::validation::{ValidationResult, ValidationStatus};
-    use muster_core::host::{Host, HostData, HostReports, HostState};
-    use muster_core::record::CheckId;
-    use muster_core::secret::Secret;
+    use muster_core::record::{CheckId, Host, HostData, HostReports, HostState, Secret};
     use muster_store::{HistoryRecord, HostBrief, StoreError};
 
     use crate::world::{World, at, became_known, event_of, host, inventory, registered};

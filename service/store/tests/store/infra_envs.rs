@@ -14,9 +14,7 @@ mod cases {
         CpuArchitecture, HostStaticNetworkConfig, ImageType, KernelArgument, KernelArgumentOperation,
         MacInterface, Proxy,
     };
-    use muster_core::infra_env::{InfraEnv, Settings};
-    use muster_core::kube::KubeRef;
-    use muster_core::secret::Secret;
+    use muster_core::record::{InfraEnv, KubeRef, Secret, Settings};
     use muster_store::{Deletion, StoreError};
 
     use crate::world::{World, at, event, infra_env};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use muster_core::host::Host;
+use muster_core::record::Host;
 use muster_store::{Kind, Store};
 
 use crate::world::World;

@@ -8,7 +8,7 @@ on_both! {
 mod cases {
     use std::collections::BTreeSet;
 
-    use muster_core::secret::Secret;
+    use muster_core::record::Secret;
 
     use crate::world::{World, at};
 

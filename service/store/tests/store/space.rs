@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use muster_core::event::NewEvent;
+use muster_core::record::NewEvent;
 use muster_store::{EventQuery, Store, StoreError};
 use muster_tests::postgres::Postgres;
 use nix::mount::{MsFlags, mount, umount};

@@ -8,7 +8,7 @@ on_both! {
 }
 
 mod cases {
-    use muster_core::host::{Host, HostState};
+    use muster_core::record::{Host, HostState};
     use muster_store::{CheckIn, Deletion, EventQuery, OutboxScope, Store, StoreError};
     use tokio::task::JoinSet;
 

@@ -1,14 +1,13 @@
 //! From the spec to the host, by docs/protocol/kube-controllers.md#4.2.
 
 use muster_api::host::{HostRole, HostRoleUpdate, HostUpdateParams};
-use muster_core::host::HostState;
-use muster_core::secret::Secret;
+use muster_core::record::{HostState, Secret};
 use muster_resources::AgentSpec;
 
 use super::host;
 use crate::agent::edits::{Edits, Token, edits, is_open};
 
-fn of(spec: &AgentSpec, change: impl FnOnce(&mut muster_core::host::Host)) -> Edits {
+fn of(spec: &AgentSpec, change: impl FnOnce(&mut muster_core::record::Host)) -> Edits {
     let mut host = host(HostState::KnownUnbound);
     change(&mut host);
     edits(spec, &host, &Token::Same)
@@ -135,7 +134,7 @@ fn settings_wait_while_the_host_is_installed() {
 #[test]
 fn a_token_is_given_once_and_taken_away_with_its_reference() {
     let mut host = host(HostState::Known);
-    let given = |host: &muster_core::host::Host, token: &str| {
+    let given = |host: &muster_core::record::Host, token: &str| {
         let found = edits(&AgentSpec::default(), host, &Token::Is(Secret::new(token)));
         found
             .params

@@ -1,8 +1,7 @@
 //! Into clusters and out of them, by docs/protocol/kube-controllers.md#4.1 and §4.4.
 
 use muster_api::ids::ClusterId;
-use muster_core::host::HostState;
-use muster_core::kube::KubeRef;
+use muster_core::record::{HostState, KubeRef};
 use muster_resources::{AgentSpec, ClusterReference};
 use uuid::Uuid;
 

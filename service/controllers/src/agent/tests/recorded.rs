@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use muster_api::host::{HostKind, HostRole, HostStatus};
 use muster_api::validation::ValidationsInfo;
-use muster_core::host::{Host, HostState, NotBooted, Progress};
+use muster_core::record::{Host, HostState, NotBooted, Progress};
 use muster_resources::{AgentStatus, DeprovisionInfo};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use muster_api::host::HostRole;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
-use muster_core::host::{Host, HostState};
+use muster_core::record::{Host, HostState};
 use muster_resources::{Agent, AgentSpec};
 
 use super::{at, cluster_id, host};

@@ -1,6 +1,6 @@
 //! The conditions of every state, by the table of docs/protocol/kube-controllers.md#4.3.
 
-use muster_core::host::HostState;
+use muster_core::record::HostState;
 
 use super::host;
 use crate::agent::conditions::{Reason, Type, of_host, without_host};
@@ -125,7 +125,7 @@ fn an_agent_without_a_host_knows_nothing() {
 
 #[test]
 fn failed_checks_are_told_in_their_own_words() {
-    let failed = vec![muster_core::validate::CheckId::HasMinMemory];
+    let failed = vec![muster_core::record::CheckId::HasMinMemory];
     let mut host = host(HostState::Insufficient { failed });
     let check = muster_api::validation::ValidationResult {
         id: "has-min-memory".into(),

@@ -6,7 +6,7 @@ use muster_api::cluster::{
     ClusterNetwork, ClusterUpdateParams, DiskEncryption, Hyperthreading, IgnitionEndpoint, LoadBalancer,
     LoadBalancerType, MachineNetwork, ServiceNetwork, Vip,
 };
-use muster_core::infra_env::Invalid;
+use muster_core::rules::input::Invalid;
 use muster_resources::{
     AgentClusterInstallSpec, Hyperthreading as Threads, LoadBalancerType as Balancer, MachinePool,
     Networking, names,

@@ -144,7 +144,7 @@ fn progress_stages(role: HostRole, kind: HostKind, kube: bool) -> Vec<String> {
 /// [`told_agent_version`](super::agent_version::told_agent_version).
 pub fn registration_view(
     host: &Host,
-    told_agent_version: &str,
+    answered_agent_version: &str,
     shown: Shown<'_>,
 ) -> HostRegistrationResponse {
     let host_view = HostView {
@@ -153,14 +153,14 @@ pub fn registration_view(
         updated_at: NEVER.into(),
         ..view(host, shown)
     };
-    with_command(host, host_view, told_agent_version)
+    with_command(host, host_view, answered_agent_version)
 }
 
 /// The answer (201) to a repeated registration. The protocol makes it from fresh values and not from the record: status
 /// null, default role, no name (docs/protocol/host-lifecycle.md#3.1).
 pub fn repeated_registration_view(
     host: &Host,
-    told_agent_version: &str,
+    answered_agent_version: &str,
     shown: Shown<'_>,
 ) -> HostRegistrationResponse {
     let role = match host.data.kind {
@@ -209,12 +209,12 @@ pub fn repeated_registration_view(
         node_labels: String::new(),
         ..view(host, shown)
     };
-    with_command(host, fresh, told_agent_version)
+    with_command(host, fresh, answered_agent_version)
 }
 
-fn with_command(host: &Host, host_view: HostView, told_agent_version: &str) -> HostRegistrationResponse {
+fn with_command(host: &Host, host_view: HostView, answered_agent_version: &str) -> HostRegistrationResponse {
     let args = NextStepRunnerArgs {
-        agent_version: told_agent_version.to_owned(),
+        agent_version: answered_agent_version.to_owned(),
         host_id: host.id,
         infra_env_id: host.infra_env_id,
     };

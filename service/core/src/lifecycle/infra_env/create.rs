@@ -6,8 +6,8 @@ use muster_api::time::Timestamp;
 
 use super::update::apply;
 use crate::record::{InfraEnv, Settings};
-use crate::rules::input;
-use crate::rules::input::Invalid;
+use crate::rules::ignition;
+use crate::rules::input::{self, Invalid};
 
 /// An InfraEnv as `params` ask for it. Its events: [`created_events`](super::news::created_events).
 /// Whether the cluster exists is not decided here: look first, an unknown one is "not found".
@@ -54,6 +54,6 @@ pub fn create(
         updated_at: now,
         settings,
     };
-    crate::ignition::check_size(&infra_env)?;
+    ignition::check_size(&infra_env)?;
     Ok(infra_env)
 }

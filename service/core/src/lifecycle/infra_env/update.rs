@@ -7,8 +7,8 @@ use muster_api::time::Timestamp;
 use super::events;
 use super::unapplied::Unapplied;
 use crate::record::{InfraEnv, NewEvent, Secret, Settings};
-use crate::rules::input::Invalid;
-use crate::rules::{ignition, input};
+use crate::rules::ignition;
+use crate::rules::input::{self, Invalid};
 
 /// The outcome of an update.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,11 +2,12 @@
 
 use muster_api::cluster::{DiskEncryption, DiskEncryptionMode, Hyperthreading, Platform, PlatformType};
 use muster_api::inventory::Interface;
-use muster_core::validate::CheckId as C;
+use muster_core::record::CheckId as C;
 
-use super::Outcome::{Error, Failure, Hidden, Pending, Success};
-use super::Where::{Anywhere, Bound, Pool};
-use super::{Case, Scene};
+use super::case::Case;
+use super::case::Outcome::{Error, Failure, Hidden, Pending, Success};
+use super::case::Where::{Anywhere, Bound, Pool};
+use super::scene::Scene;
 
 pub fn cases() -> Vec<Case> {
     let mut all = of_machine_networks();

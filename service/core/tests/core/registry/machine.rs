@@ -6,12 +6,13 @@ use muster_api::steps::{
     ContainerImageAvailability, ContainerImageAvailabilityResult, DiskInfo, DiskSpeed, NtpSource,
     NtpSourceState,
 };
-use muster_core::host::disks;
-use muster_core::validate::CheckId as C;
+use muster_core::record::CheckId as C;
+use muster_core::rules::disks;
 
-use super::Outcome::{Error, Failure, Hidden, Pending, Success};
-use super::Where::{Anywhere, Bound, Pool};
-use super::{Case, Scene};
+use super::case::Case;
+use super::case::Outcome::{Error, Failure, Hidden, Pending, Success};
+use super::case::Where::{Anywhere, Bound, Pool};
+use super::scene::Scene;
 use crate::world::AGENT;
 
 fn truncated(scene: &mut Scene, kind: &str) {

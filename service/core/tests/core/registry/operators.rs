@@ -1,10 +1,10 @@
 //! Cases of add-on operators.
 
-use muster_core::validate::CheckId as C;
+use muster_core::record::CheckId as C;
 
-use super::Case;
-use super::Outcome::{Hidden, Success};
-use super::Where::{Bound, Pool};
+use super::case::Case;
+use super::case::Outcome::{Hidden, Success};
+use super::case::Where::{Bound, Pool};
 
 pub fn cases() -> Vec<Case> {
     let operators = C::ALL

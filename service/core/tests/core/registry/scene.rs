@@ -8,8 +8,8 @@ use muster_api::steps::{
     ApiVipConnectivityResponse, ConnectivityCheckNic, ConnectivityRemoteHost, ConnectivityReport,
     DomainResolution, DomainResolutionResponse, L3Connectivity, MtuReport,
 };
-use muster_core::cluster::{Cluster, ClusterData, ClusterTraits};
-use muster_core::host::{ClusterFacts, Host, HostFacts, Peer, Progress, Sees};
+use muster_core::record::{Cluster, ClusterData, ClusterTraits, Host, Peer, Progress, Sees};
+use muster_core::rules::facts::{ClusterFacts, HostFacts};
 use uuid::Uuid;
 
 use crate::world::{World, start};

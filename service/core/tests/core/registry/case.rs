@@ -1,0 +1,50 @@
+//! The form of a case.
+
+use muster_core::record::CheckId;
+use muster_core::rules::checks::Verdict;
+
+use super::scene::{Place, Scene};
+
+/// Where a case applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Where {
+    Anywhere,
+    Pool,
+    Bound,
+}
+
+impl Where {
+    pub fn places(self) -> &'static [Place] {
+        match self {
+            Self::Anywhere => &[Place::Pool, Place::Cluster],
+            Self::Pool => &[Place::Pool],
+            Self::Bound => &[Place::Cluster],
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    Success,
+    Failure,
+    Pending,
+    Error,
+    Hidden,
+    Disabled,
+}
+
+/// A check, where, how it comes out, and what is changed in a world where nothing is wrong to make it so.
+pub type Case = (CheckId, Where, Outcome, fn(&mut Scene));
+
+impl Outcome {
+    pub fn of(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Success(_) => Outcome::Success,
+            Verdict::Failure(_) => Outcome::Failure,
+            Verdict::Pending(_) => Outcome::Pending,
+            Verdict::Error(_) => Outcome::Error,
+            Verdict::Disabled(_) => Outcome::Disabled,
+            Verdict::Hidden => Outcome::Hidden,
+        }
+    }
+}
