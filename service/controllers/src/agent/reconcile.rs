@@ -11,7 +11,7 @@ use kube::runtime::reflector::Store;
 use kube::{Api, ResourceExt};
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::lifecycle::infra_env;
-use muster_core::record::{Host, KubeRef};
+use muster_core::record::{self, Host, KubeRef};
 use muster_resources::names::label;
 use muster_resources::{Agent, AgentClassification, AgentSpec, AgentStatus, InfraEnv};
 use serde_json::{Value, json};
@@ -117,10 +117,7 @@ impl Reconciler {
     }
 
     /// The custom resource of an InfraEnv; `None`: it is not there.
-    pub(super) async fn resource(
-        &self,
-        record: &infra_env::InfraEnv,
-    ) -> Result<Option<Arc<InfraEnv>>, Error> {
+    pub(super) async fn resource(&self, record: &record::InfraEnv) -> Result<Option<Arc<InfraEnv>>, Error> {
         let Some(name) = &record.kube else {
             return Ok(None);
         };

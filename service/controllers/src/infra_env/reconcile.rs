@@ -11,7 +11,7 @@ use kube::{Api, ResourceExt};
 use muster_api::ids::InfraEnvId;
 use muster_core::lifecycle::infra_env;
 use muster_core::lifecycle::infra_env::Unapplied;
-use muster_core::record::Cluster;
+use muster_core::record::{self, Cluster};
 use muster_core::rules::input::Invalid;
 use muster_resources::{ClusterDeployment, InfraEnv, IpxeScriptType, NMStateConfig, names};
 
@@ -69,7 +69,7 @@ pub async fn reconcile(infra_env: Arc<InfraEnv>, context: Arc<Context>) -> Resul
 
 /// What was stored, and what else the status reports.
 struct Converged {
-    stored: Arc<infra_env::InfraEnv>,
+    stored: Arc<record::InfraEnv>,
     networks: Networks,
     mirror_registry: Option<Result<(), String>>,
 }
@@ -137,7 +137,7 @@ fn not_stored(error: OperationError) -> Refusal {
 }
 
 /// A ClusterDeployment that was deleted and made again has another cluster.
-async fn cluster_is_gone(context: &Context, found: &infra_env::InfraEnv) -> Result<bool, Refusal> {
+async fn cluster_is_gone(context: &Context, found: &record::InfraEnv) -> Result<bool, Refusal> {
     let Some(id) = found.cluster_id else {
         return Ok(false);
     };
@@ -264,7 +264,7 @@ async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converg
 }
 
 /// The reason why no image can be downloaded, and when to check again.
-async fn no_image(context: &Context, stored: &infra_env::InfraEnv) -> Option<(String, Option<Duration>)> {
+async fn no_image(context: &Context, stored: &record::InfraEnv) -> Option<(String, Option<Duration>)> {
     use muster_api::infra_env::CpuArchitecture;
     match stored.settings.cpu_architecture {
         CpuArchitecture::X86_64 => {}
@@ -282,7 +282,7 @@ async fn no_image(context: &Context, stored: &infra_env::InfraEnv) -> Option<(St
     Some((chain(&unavailable), Some(IMAGE_RETRY_INTERVAL)))
 }
 
-fn addresses(context: &Context, infra_env: &InfraEnv, stored: &infra_env::InfraEnv) -> Links {
+fn addresses(context: &Context, infra_env: &InfraEnv, stored: &record::InfraEnv) -> Links {
     let redirected = infra_env.spec.ipxe_script_type == IpxeScriptType::BootOrderControl;
     links(&context.app, stored, redirected, infra_env.status.as_ref(), now())
 }
