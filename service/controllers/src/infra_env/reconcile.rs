@@ -11,7 +11,8 @@ use kube::{Api, ResourceExt};
 use muster_api::ids::InfraEnvId;
 use muster_core::lifecycle::infra_env;
 use muster_core::lifecycle::infra_env::Unapplied;
-use muster_core::record::{self, Cluster};
+use muster_core::record;
+use muster_core::record::Cluster;
 use muster_core::rules::input::Invalid;
 use muster_resources::{ClusterDeployment, InfraEnv, IpxeScriptType, NMStateConfig, names};
 
