@@ -20,7 +20,6 @@ pub struct Customisation {
 /// A finished image or boot artifact: its bytes as a plan over the base file, and their tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageBytes {
-    /// The bytes.
     pub plan: Plan,
     /// Strong entity tag, quoted.
     pub etag: String,
@@ -33,12 +32,7 @@ pub enum CustomiseError {
     #[error(
         "the configuration needs {needed} bytes, the image reserves {limit}: shorten certificates, proxy or NTP sources of the InfraEnv"
     )]
-    ConfigTooBig {
-        /// Bytes of the archive.
-        needed: u64,
-        /// Bytes of the area.
-        limit: u64,
-    },
+    ConfigTooBig { needed: u64, limit: u64 },
     /// The arguments do not fit or are malformed.
     #[error(transparent)]
     KernelArguments(#[from] KargsError),

@@ -21,7 +21,6 @@ pub struct KargsLayout {
     pub files: Vec<KargsFile>,
 }
 
-/// One area.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KargsFile {
     /// Path in the ISO.
@@ -41,7 +40,6 @@ fn hash() -> String {
 /// Arguments cannot be written.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KargsError {
-    /// They do not fit.
     #[error(
         "kernel arguments need {needed} bytes with those of the image, the image reserves {limit}: shorten them by {} bytes",
         needed - limit
@@ -49,7 +47,6 @@ pub enum KargsError {
     TooLong {
         /// Bytes of all arguments, escaped, with the end mark.
         needed: usize,
-        /// Size of the area.
         limit: usize,
     },
     /// A line break or another control character would end the boot entry.

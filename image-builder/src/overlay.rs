@@ -19,14 +19,12 @@ pub struct Plan {
 pub enum Piece {
     /// Bytes of the base file.
     Base(Extent),
-    /// Computed bytes.
     Bytes(Bytes),
     /// So many zero bytes.
     Zeros(u64),
 }
 
 impl Piece {
-    /// Number of bytes.
     pub fn length(&self) -> u64 {
         match self {
             Self::Base(extent) => extent.length,
@@ -58,7 +56,6 @@ pub struct OutOfImage {
 }
 
 impl Plan {
-    /// These pieces, one behind the other.
     pub fn concatenation(pieces: impl IntoIterator<Item = Piece>) -> Self {
         let mut plan = Self {
             ends: Vec::new(),
@@ -91,12 +88,10 @@ impl Plan {
         Ok(Self::concatenation(before.chain([piece]).chain(after)))
     }
 
-    /// Bytes of the whole.
     pub fn length(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// All pieces.
     pub fn pieces(&self) -> &[Piece] {
         &self.segments
     }

@@ -8,7 +8,6 @@ pub trait ReadAt {
     /// Fills `buffer` with the bytes from `offset` on; an error when they are not all there.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// Length in bytes.
     fn length(&self) -> io::Result<u64>;
 }
 

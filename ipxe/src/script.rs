@@ -13,7 +13,6 @@ const COREOS_ARGUMENTS: &str = "random.trust_cpu=on rd.luks.options=discard igni
 /// The URLs and arguments of a boot script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootScript<'a> {
-    /// URL of the kernel.
     pub kernel_url: &'a str,
     /// URL of the initramfs, with its credentials.
     pub initrd_url: &'a str,
@@ -31,10 +30,7 @@ pub enum System<'a> {
         default_arguments: &'a str,
     },
     /// A CoreOS live image: it fetches its root.
-    CoreOs {
-        /// URL of the root.
-        rootfs_url: &'a str,
-    },
+    CoreOs { rootfs_url: &'a str },
 }
 
 /// No script can be made.
@@ -56,7 +52,6 @@ pub enum ScriptError {
 }
 
 impl BootScript<'_> {
-    /// The four lines.
     pub fn render(&self) -> Result<String, ScriptError> {
         let kernel = checked_url("kernel URL", self.kernel_url)?;
         let initrd = checked_url("initrd URL", self.initrd_url)?;

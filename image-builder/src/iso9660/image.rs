@@ -14,7 +14,6 @@ const LARGEST_DIRECTORY: u64 = 1 << 20;
 /// The volume's name in its descriptor.
 const VOLUME_ID: std::ops::Range<usize> = 40..72;
 
-/// An opened image.
 pub struct Iso<'a, R: ReadAt + ?Sized> {
     source: &'a R,
     length: u64,

@@ -42,7 +42,6 @@ pub struct ConfigArea {
 }
 
 impl Description {
-    /// The file's text.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("strings and numbers are valid JSON");
         text.push('\n');

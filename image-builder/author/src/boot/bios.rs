@@ -32,7 +32,6 @@ const MODULES: [&str; 19] = [
     "test",
 ];
 
-/// Files for the ISO.
 #[derive(Debug)]
 pub struct BiosLoader {
     /// The El Torito image, to be written with `--grub2-boot-info`.

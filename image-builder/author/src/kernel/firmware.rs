@@ -19,7 +19,6 @@ const MOST_LINKS: usize = 8;
 /// A file of the firmware folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// Its bytes.
     File(Vec<u8>),
     /// A link, as written.
     Link(String),

@@ -22,7 +22,6 @@ const LISTS_OF_DEPMOD: [&str; 3] = ["modules.alias", "modules.dep", "modules.sof
 pub struct Kernel {
     /// Release of the kernel, such as `6.1.0-56-amd64`.
     pub release: String,
-    /// The signed kernel's bytes.
     pub image: Vec<u8>,
     /// `lib/modules/<release>` of the scratch folder.
     folder: PathBuf,

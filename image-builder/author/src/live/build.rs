@@ -18,12 +18,10 @@ use crate::iso;
 use crate::packages::gather;
 use crate::progress::{Progress, megabytes};
 
-/// The result of [`build`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// The ISO was there already, made from the same ingredients.
     UpToDate(BuildRecord),
-    /// The ISO was written.
     Built(BuildRecord),
 }
 

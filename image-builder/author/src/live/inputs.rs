@@ -19,13 +19,11 @@ pub struct Inputs {
     pub builder: String,
     /// Packages, sorted by name.
     pub packages: Vec<Package>,
-    /// [`BuildOptions::firmware`].
     pub firmware: bool,
     /// Level of zstd for the initrd.
     pub compression: i32,
     /// SHA-256 of the agent.
     pub agent: String,
-    /// The agent's version.
     pub agent_version: String,
     /// Seconds since 1970 that every file bears.
     pub epoch: i64,

@@ -41,7 +41,6 @@ pub struct Parts {
 pub struct Facts {
     /// The kernel's release, such as `6.1.0-56-amd64`.
     pub kernel_release: String,
-    /// Kernel modules.
     pub modules: usize,
     /// Entries of the driver lists that name no module of this kernel.
     pub drivers_unknown: Vec<String>,
@@ -91,13 +90,11 @@ impl Parts {
         Ok(Self { folder, facts })
     }
 
-    /// The signed kernel.
     #[must_use]
     pub fn kernel(&self) -> PathBuf {
         self.folder.join(KERNEL)
     }
 
-    /// The compressed base archive.
     #[must_use]
     pub fn base(&self) -> PathBuf {
         self.folder.join(BASE)

@@ -13,7 +13,6 @@ use super::parts::Facts;
 /// The content of `<output>.build.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildRecord {
-    /// SHA-256 of the ISO.
     pub iso_sha256: String,
     /// Bytes of the ISO.
     pub iso_size: u64,
@@ -22,7 +21,6 @@ pub struct BuildRecord {
 }
 
 impl BuildRecord {
-    /// Describes the finished image.
     #[must_use]
     pub fn new(inputs: Inputs, facts: Facts, image: &LiveImage) -> Self {
         Self {

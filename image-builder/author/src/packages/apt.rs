@@ -27,7 +27,6 @@ const FRESH_FOR: Duration = Duration::from_hours(24);
 pub struct Package {
     /// Its name, such as `shim-signed`.
     pub name: String,
-    /// Debian version.
     pub version: String,
     /// Hex digest of the `.deb` file, from the signed list.
     pub sha256: String,

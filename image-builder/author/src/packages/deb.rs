@@ -17,14 +17,12 @@ pub struct Member<'a> {
 pub enum Kind<'a> {
     /// A regular file: its permissions and its bytes.
     File {
-        /// Permission bits.
         mode: u32,
         /// The bytes, to be read once.
         content: &'a mut dyn Read,
     },
     /// A symbolic link and what it says.
     Symlink(String),
-    /// A directory.
     Directory,
 }
 
