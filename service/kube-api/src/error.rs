@@ -221,7 +221,6 @@ impl ApiError {
         Self::new(403, "Forbidden", message).about(subject.details(name))
     }
 
-    /// 404: no such object.
     pub fn not_found(subject: Subject<'_>, name: &str) -> Self {
         let message = format!("{} {name:?} not found", subject.qualified());
         Self::new(404, "NotFound", message).about(subject.details(name))
@@ -410,7 +409,6 @@ impl ApiError {
         )
     }
 
-    /// The HTTP status code.
     pub fn code(&self) -> u16 {
         self.0.code
     }
@@ -424,7 +422,6 @@ impl ApiError {
         &self.0.message
     }
 
-    /// The `Status` object.
     pub fn status(&self) -> Value {
         let mut status = json!({
             "kind": "Status",

@@ -59,7 +59,6 @@ pub fn resource_version(object: &Value) -> &str {
     metadata_text(object, "resourceVersion")
 }
 
-/// Sets `metadata.resourceVersion`.
 pub fn set_resource_version(object: &mut Value, revision: u64) {
     metadata_mut(object).insert("resourceVersion".into(), revision.to_string().into());
 }
@@ -69,7 +68,6 @@ pub fn is_terminating(object: &Value) -> bool {
     metadata(object).is_some_and(|metadata| metadata.get("deletionTimestamp").is_some_and(|at| !at.is_null()))
 }
 
-/// `metadata.finalizers`.
 pub fn finalizers(object: &Value) -> Vec<&str> {
     let finalizers = metadata(object).and_then(|metadata| metadata.get("finalizers")?.as_array());
     finalizers
@@ -79,13 +77,11 @@ pub fn finalizers(object: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// `metadata.ownerReferences`.
 pub fn owner_references(object: &Value) -> impl Iterator<Item = &Map<String, Value>> {
     let owners = metadata(object).and_then(|metadata| metadata.get("ownerReferences")?.as_array());
     owners.into_iter().flatten().filter_map(Value::as_object)
 }
 
-/// `metadata.labels`.
 pub fn labels(object: &Value) -> Option<&Map<String, Value>> {
     metadata(object)?.get("labels")?.as_object()
 }

@@ -149,7 +149,6 @@ impl Resource {
         }
     }
 
-    /// The verbs for discovery.
     pub fn verbs(&self) -> &'static [&'static str] {
         if !self.strategy.is_stored() {
             return &["create"];

@@ -24,7 +24,6 @@ pub struct Column {
 pub struct BuiltInColumns {
     /// Name and priority.
     pub columns: &'static [(&'static str, i64)],
-    /// Computes a row.
     pub cells: fn(&Value) -> Vec<Value>,
 }
 

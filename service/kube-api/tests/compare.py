@@ -184,7 +184,7 @@ def shown(answer):
 def main():
     places, is_all = sys.argv[1:7], '--all' in sys.argv
     servers = [(url, token, ssl.create_default_context(cafile=ca)) for url, token, ca in (places[:3], places[3:])]
-    count = same = words = 0
+    count = same = messages = 0
     unknown = []
     for name, method, path, body, media_type, accept in cases():
         answers = [shown(call(server, method, path, body, media_type or 'application/json', accept)) for server in servers]
@@ -193,16 +193,16 @@ def main():
             sys.exit(f'{name}: no answer: {answers}')
         is_same = answers[0][:2] == answers[1][:2]
         same += is_same
-        words += answers[0] == answers[1]
+        messages += answers[0] == answers[1]
         if not is_same and name not in KNOWN:
             unknown.append(name)
         if answers[0] != answers[1] and (is_all or not is_same):
             print(f'== {name}' + (f': {KNOWN[name]}' if name in KNOWN else ''))
             for who, answer in zip(('real', 'ours'), answers):
                 print(f'   {who} {json.dumps(answer)[:600]}')
-    print(f'{count} cases: {same} with the same code and reason, {words} with the same words')
+    print(f'{count} cases: {same} with the same code and reason, {messages} with the same message')
     if unknown:
-        sys.exit('differences that nobody expects: ' + ', '.join(unknown))
+        sys.exit('unexpected differences: ' + ', '.join(unknown))
 
 
 main()

@@ -23,7 +23,6 @@ const OPEN: [&str; 4] = ["/healthz", "/livez", "/readyz", "/version"];
 pub struct Tokens(Vec<([u8; 32], Caller)>);
 
 impl Tokens {
-    /// Adds a token.
     #[must_use]
     pub fn with(mut self, token: &str, caller: Caller) -> Self {
         self.0.push((Sha256::digest(token).into(), caller));

@@ -13,7 +13,6 @@ pub static DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
         .expect("a file of this crate, read by its tests")
 });
 
-/// Compiles a definition.
 pub fn schema(definition: &str) -> Arc<Schema> {
     let schema = Schema::of_definition(&DEFINITIONS, definition);
     Arc::new(schema.unwrap_or_else(|error| unreachable!("the definitions are a file of this crate: {error}")))

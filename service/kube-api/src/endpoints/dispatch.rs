@@ -64,9 +64,9 @@ async fn answer(server: &Arc<Server>, request: Request<Body>) -> Result<Response
         return Ok(nothing_there());
     }
     check_subresource(&request)?;
-    let deprecation = request.resource.clone();
+    let resource = request.resource.clone();
     let mut response = dispatch(server, &head.method, &head.headers, request, body).await?;
-    if let Some(warning) = &deprecation.deprecation {
+    if let Some(warning) = &resource.deprecation {
         warn(&mut response, warning);
     }
     Ok(response)

@@ -16,7 +16,6 @@ pub enum Operation {
     Update,
 }
 
-/// The writer of fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manager {
     pub name: String,

@@ -15,7 +15,6 @@ pub struct FieldSet {
 }
 
 impl FieldSet {
-    /// Reads `fieldsV1`.
     pub fn from_json(json: &Value) -> Self {
         let mut set = Self::default();
         for (step, below) in json.as_object().into_iter().flatten() {
@@ -34,7 +33,6 @@ impl FieldSet {
         set
     }
 
-    /// Writes `fieldsV1`.
     pub fn to_json(&self) -> Value {
         let mut json = Map::new();
         for step in &self.members {

@@ -19,14 +19,11 @@ pub struct Continuation {
 }
 
 impl Continuation {
-    /// Writes a token.
     pub fn encode(&self) -> String {
         let json = serde_json::to_vec(self).expect("numbers and texts can be written as JSON");
         URL_SAFE_NO_PAD.encode(json)
     }
 
-    /// Reads a token.
-    ///
     /// # Errors
     /// 400 for a token that no list answered.
     pub fn decode(token: &str) -> Result<Self> {

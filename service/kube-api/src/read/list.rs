@@ -142,8 +142,6 @@ impl<'a> Cursor<'a> {
 }
 
 impl Server {
-    /// Reads one object.
-    ///
     /// # Errors
     /// 404; 504 for a revision that does not exist yet.
     pub async fn get(&self, request: &RequestInfo) -> Result<Value> {

@@ -21,7 +21,6 @@ pub enum Projection {
     Documents,
     /// At least these parts. Built-in kinds are parsed as a whole.
     Parts(Parts),
-    /// Parsed objects.
     Objects,
 }
 

@@ -57,8 +57,6 @@ pub fn object(media_type: &str, bytes: &[u8]) -> Result<Value> {
     Ok(object)
 }
 
-/// Parses JSON.
-///
 /// # Errors
 /// 400 for invalid content.
 pub fn json(bytes: &[u8]) -> Result<Value> {

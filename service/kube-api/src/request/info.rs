@@ -53,7 +53,6 @@ impl RequestInfo {
         }
     }
 
-    /// 404 for the object.
     pub fn not_found(&self) -> ApiError {
         ApiError::not_found(self.resource.subject(), &self.name)
     }

@@ -7,15 +7,12 @@ use url::form_urlencoded;
 use crate::error::{ApiError, FieldError, Result, Subject};
 use crate::table::IncludeObject;
 
-/// The treatment of unknown fields (`fieldValidation`).
+/// The treatment of unknown fields (`fieldValidation`): dropped, dropped with a warning, refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, strum::EnumString)]
 pub enum FieldValidation {
-    /// Drop silently.
     Ignore,
-    /// Drop with a warning.
     #[default]
     Warn,
-    /// Refuse.
     Strict,
 }
 
@@ -32,8 +29,6 @@ pub enum Propagation {
 }
 
 impl Propagation {
-    /// Parses `propagationPolicy`.
-    ///
     /// # Errors
     /// 422 for other values.
     pub fn parse(text: &str) -> Result<Self> {
@@ -72,12 +67,10 @@ pub struct Options {
     pub field_selector: String,
     /// 0 for none.
     pub limit: usize,
-    /// `continue`
     pub continue_token: String,
     pub resource_version: String,
     pub resource_version_match: String,
     pub watch: bool,
-    /// `allowWatchBookmarks`
     pub allow_bookmarks: bool,
     pub send_initial_events: Option<bool>,
     pub timeout_seconds: Option<u64>,
@@ -86,14 +79,11 @@ pub struct Options {
     pub field_manager: String,
     pub field_validation: FieldValidation,
     pub force: bool,
-    /// `propagationPolicy`
     pub propagation: Option<Propagation>,
     pub include_object: IncludeObject,
 }
 
 impl Options {
-    /// Parses a query.
-    ///
     /// # Errors
     /// 400 for malformed values, 422 for unsupported ones.
     pub fn parse(query: &str, method: &Method) -> Result<Self> {

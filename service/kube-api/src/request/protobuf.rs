@@ -47,8 +47,6 @@ impl From<Vec<String>> for Field {
     }
 }
 
-/// Decodes an object.
-///
 /// # Errors
 /// The reason, as a message.
 pub fn decode(bytes: &[u8]) -> Result<Value, String> {

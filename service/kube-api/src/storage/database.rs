@@ -1,8 +1,7 @@
-//! Differences between the databases.
+//! Begins transactions as SQLite and PostgreSQL need it.
 
 use sqlx::{Any, AnyConnection, AnyPool, Connection as _, Transaction};
 
-/// The kind of database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Database {
     /// One file, one process that writes.

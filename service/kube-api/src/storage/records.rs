@@ -31,8 +31,6 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Parses the document.
-    ///
     /// # Errors
     /// `Corrupt` when it is not valid JSON.
     pub fn object(&self) -> Result<Value, StorageError> {

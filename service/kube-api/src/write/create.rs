@@ -16,8 +16,6 @@ use crate::strategy::Strategy;
 const NAME_ATTEMPTS: usize = 8;
 
 impl Server {
-    /// Creates an object.
-    ///
     /// # Errors
     /// 400 and 422 for invalid content, 404 for a missing namespace, 409 for a name that is taken.
     pub async fn create(&self, request: &RequestInfo, object: Value) -> Result<Outcome> {

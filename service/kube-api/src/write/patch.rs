@@ -21,7 +21,6 @@ pub enum Form {
     Merge,
     /// Kubernetes' own, for built-in kinds.
     Strategic,
-    /// Server-side apply.
     Apply,
 }
 
@@ -49,8 +48,6 @@ impl Form {
 }
 
 impl Server {
-    /// Patches an object.
-    ///
     /// # Errors
     /// Those of an update; 400 or 422 for patches that are malformed or do not apply.
     pub async fn patch(&self, request: &RequestInfo, form: Form, bytes: &[u8]) -> Result<Outcome> {

@@ -32,7 +32,7 @@ mod cases {
         // Again: nothing is written.
         books.patch("a", &params, &Patch::Apply(&wanted)).await.unwrap();
         assert_eq!(world.get(&format!("{BOOKS}/a")).await, created);
-        // Somebody else adds a chapter; the applier drops one of its own, and its label.
+        // Another manager adds a chapter; the applier drops one of its own, and its label.
         let chapters =
             json!({"spec": {"chapters": [{"name": "one", "pages": 5}, {"name": "two"}, {"name": "three"}]}});
         world

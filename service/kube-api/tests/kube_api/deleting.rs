@@ -1,4 +1,4 @@
-//! Deleting, and what follows from it.
+//! Deletion, finalizers and garbage collection.
 
 on_both! {
     finalizers_hold_an_object_until_they_are_gone,

@@ -14,7 +14,6 @@ pub struct Answer {
     pub body: Value,
 }
 
-/// Sends a request.
 pub async fn send(
     client: &Client,
     method: &str,
@@ -57,7 +56,6 @@ pub struct Events {
 }
 
 impl Events {
-    /// Opens a watch.
     pub async fn open(client: &Client, path: &str) -> Self {
         let answer = open(client, "GET", path, &[], Vec::new()).await;
         Self {

@@ -13,7 +13,7 @@ use crate::peers::Peer;
 use crate::world::a_book;
 
 on_each_server! {
-    kubectl_does_what_people_type,
+    kubectl_works_as_with_a_real_server,
 }
 
 /// The namespace of these tests' objects.
@@ -52,7 +52,7 @@ impl Kubectl {
         command
     }
 
-    /// Runs it; answers what it printed.
+    /// Runs a command that must succeed; returns its output.
     async fn run(&self, arguments: &[&str]) -> String {
         let (good, out, err) = self.try_run(arguments).await;
         assert!(good, "kubectl {}: {out}{err}", arguments.join(" "));
@@ -77,18 +77,18 @@ fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-async fn kubectl_does_what_people_type(peer: Peer) {
+async fn kubectl_works_as_with_a_real_server(peer: Peer) {
     peer.shelf(NAMESPACE).await;
     let folder = tempfile::tempdir().unwrap();
     let kubectl = Kubectl::with_config(&peer.kubeconfig_in(folder.path())).in_namespace(NAMESPACE);
-    looks_around(&kubectl).await;
+    discovers(&kubectl).await;
     creates_and_gets(&kubectl).await;
     changes(&kubectl).await;
     waits_and_deletes(&kubectl).await;
     secrets(&kubectl).await;
 }
 
-async fn looks_around(kubectl: &Kubectl) {
+async fn discovers(kubectl: &Kubectl) {
     let resources = kubectl.run(&["api-resources", "--no-headers"]).await;
     let books = resources
         .lines()

@@ -12,10 +12,10 @@ use crate::http::Events;
 use crate::peers::Peer;
 use crate::world::a_book;
 
-/// 119 questions, one after the other on each server: schema violations, oversize objects, conflicts,
+/// 119 requests, one after the other to each server: schema violations, oversize objects, conflicts,
 /// malformed requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_questions_get_the_same_answers() {
+async fn wrong_requests_get_the_same_answers() {
     let (real, ours) = (Peer::real().await, Peer::built_in(Database::Sqlite).await);
     let mut compare = Command::new("python3");
     compare.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compare.py"));

@@ -19,7 +19,7 @@ use crate::world::{World, crd};
 
 const TOKEN: &str = "token-of-the-administrator";
 
-/// A server with the CRD of books, and what clients need to reach it.
+/// A server with the CRD of books, and the URL and credentials for clients.
 pub struct Peer {
     pub name: &'static str,
     pub url: String,
@@ -108,7 +108,7 @@ impl Peer {
         peer
     }
 
-    /// Creates a namespace; answers the path of its books.
+    /// Creates a namespace; returns the path of its books.
     pub async fn shelf(&self, namespace: &str) -> String {
         let (status, body) = self
             .ask(
@@ -128,7 +128,7 @@ impl Peer {
         books
     }
 
-    /// Sends a request (patches are merge patches); answers status and body. `Null` is no body.
+    /// Sends a request (patches are merge patches); returns status and body. `Null` is no body.
     pub async fn ask(&self, method: &str, path: &str, body: &Value) -> (StatusCode, Value) {
         let form = match method {
             "PATCH" => "application/merge-patch+json",
@@ -149,7 +149,7 @@ impl Peer {
         }
     }
 
-    /// Asks until there is an answer.
+    /// Waits until `check` returns a value.
     pub async fn await_that<T>(&self, what: &str, check: impl AsyncFn() -> Option<T>) -> T {
         let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(60);
         loop {

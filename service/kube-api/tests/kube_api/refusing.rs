@@ -1,6 +1,7 @@
 //! Requests that are refused, with the code and reason of a Kubernetes API server.
 
 on_both! {
+    invalid_objects_are_refused,
     requests_that_break_rules_are_refused,
     a_stale_version_is_a_conflict,
     unknown_fields_are_refused_warned_of_or_dropped,
@@ -15,7 +16,7 @@ mod cases {
     use crate::http::send;
     use crate::world::{BOOKS, World, a_book};
 
-    pub async fn requests_that_break_rules_are_refused(world: World) {
+    pub async fn invalid_objects_are_refused(world: World) {
         world.post(BOOKS, a_book("a", 1)).await;
         let with = |name: &str, spec: Value| {
             let mut object = a_book(name, 1);
@@ -28,72 +29,66 @@ mod cases {
         versioned["metadata"]["resourceVersion"] = "1".into();
         let mut elsewhere = a_book("x", 1);
         elsewhere["metadata"]["namespace"] = "other".into();
-        let a = format!("{BOOKS}/a");
         let cases = [
             (
-                "POST",
-                BOOKS,
                 a_book("a", 1),
                 409,
                 "AlreadyExists",
                 r#"books.library.example.com "a" already exists"#,
             ),
             (
-                "POST",
-                BOOKS,
                 with("x", json!({})),
                 422,
                 "Invalid",
                 r#"Book.library.example.com "x" is invalid: [spec.title: Required value, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
             ),
             (
-                "POST",
-                BOOKS,
                 with("x", json!({"title": "t", "genre": "poem"})),
                 422,
                 "Invalid",
                 r#"Book.library.example.com "x" is invalid: [spec.genre: Unsupported value: "poem": supported values: "novel", "manual", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
             ),
             (
-                "POST",
-                BOOKS,
                 with("x", json!({"title": 5})),
                 422,
                 "Invalid",
                 r#"Book.library.example.com "x" is invalid: [spec.title: Invalid value: "integer": spec.title in body must be of type string: "integer", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
             ),
             (
-                "POST",
-                BOOKS,
                 with("x", json!({"title": "t", "pages": 0})),
                 422,
                 "Invalid",
                 r#"Book.library.example.com "x" is invalid: [spec.pages: Invalid value: 0: spec.pages in body should be greater than or equal to 1, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]"#,
             ),
             (
-                "POST",
-                BOOKS,
                 nameless,
                 422,
                 "Invalid",
                 r#"Book.library.example.com "" is invalid: metadata.name: Required value: name or generateName is required"#,
             ),
             (
-                "POST",
-                BOOKS,
                 versioned,
                 500,
                 "",
                 "resourceVersion should not be set on objects to be created",
             ),
             (
-                "POST",
-                BOOKS,
                 elsewhere,
                 400,
                 "BadRequest",
                 "the namespace of the provided object does not match the namespace sent on the request",
             ),
+        ];
+        for (object, code, reason, message) in cases {
+            let refused = world.refused("POST", BOOKS, object).await;
+            assert_eq!(refused, (code, reason.to_owned(), message.to_owned()));
+        }
+    }
+
+    pub async fn requests_that_break_rules_are_refused(world: World) {
+        world.post(BOOKS, a_book("a", 1)).await;
+        let a = format!("{BOOKS}/a");
+        let cases = [
             (
                 "POST",
                 "/apis/library.example.com/v1/namespaces/none/books",

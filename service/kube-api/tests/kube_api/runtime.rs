@@ -224,7 +224,7 @@ async fn pages_are_followed_by_kube_rs(peer: Peer) {
             break;
         }
         assert_eq!(left, Some(7 - 3 * pages), "{}", peer.name);
-        // What comes in between is not of this list's moment.
+        // Objects created in between are not of this list's revision.
         let late = serde_json::from_value(a_book(&format!("zz-{pages}"), 1)).unwrap();
         books.create(&PostParams::default(), &late).await.unwrap();
     }

@@ -21,7 +21,6 @@ mod cases {
     use crate::http::Events;
     use crate::world::{BOOKS, World, a_book, book, client};
 
-    /// Opens a watch.
     async fn watch(api: &KubeApi, path: &str) -> Events {
         let events = Events::open(&client(api), path).await;
         assert_eq!(events.status, 200);

@@ -70,7 +70,7 @@ impl World {
         Api::namespaced_with(self.client.clone(), NAMESPACE, &book())
     }
 
-    /// Sends a request; answers status and body.
+    /// Sends a request; returns status and body.
     pub async fn send(
         &self,
         method: &str,
@@ -121,7 +121,7 @@ impl World {
         (status.as_u16(), text("reason"), text("message"))
     }
 
-    /// Waits until `path` answers something that fits; prints the last answer if it never does.
+    /// Waits until the answer for `path` fits; panics with the last answer if it never does.
     pub async fn await_that(&self, path: &str, fits: impl Fn(StatusCode, &Value) -> bool) -> Value {
         let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
         loop {
@@ -180,7 +180,6 @@ pub fn a_book(name: &str, pages: u32) -> Value {
     })
 }
 
-/// The CRD of books.
 pub fn crd() -> Value {
     serde_saphyr::from_str(include_str!("book.yaml")).unwrap()
 }
