@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::ClusterId;
 
-/// What kind of record a cluster is. This service has clusters that exist already, and no others.
+/// Kind of a cluster's record. This service has only clusters that exist already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[allow(missing_docs, reason = "the names say it")]
@@ -28,7 +28,7 @@ pub enum ClusterKind {
     DisconnectedCluster,
 }
 
-/// Where a cluster stands. Those that exist already stay in `adding-hosts` (docs/protocol/host-lifecycle.md#15).
+/// Status of a cluster. One that exists already stays in `adding-hosts` (docs/protocol/host-lifecycle.md#15).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -54,7 +54,6 @@ pub enum ClusterStatus {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BindHostParams {
-    /// Where the host shall go.
     pub cluster_id: ClusterId,
 }
 

@@ -14,7 +14,7 @@ pub struct ApiError {
     pub id: i32,
     /// Always `Error`.
     pub kind: String,
-    /// What happened and what to do.
+    /// Sentences for users: the cause, and a way out.
     pub reason: String,
 }
 
@@ -37,6 +37,6 @@ impl ApiError {
 pub struct InfraError {
     /// HTTP status.
     pub code: i32,
-    /// What happened and what to do.
+    /// Sentences for users: the cause, and a way out.
     pub message: String,
 }

@@ -1,10 +1,9 @@
-//! What happened, in order. Source: docs/protocol/events.tsv and docs/protocol/rest-behaviour.md#7.
+//! Defines events on the wire. Source: docs/protocol/events.tsv and docs/protocol/rest-behaviour.md#7.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{ClusterId, HostId, InfraEnvId};
 
-/// How much an event matters.
 #[derive(
     Debug,
     Clone,
@@ -37,7 +36,7 @@ impl Severity {
     }
 }
 
-/// Who an event is for; lists show `user` unless asked otherwise.
+/// Audience of an event; lists show `user` unless asked otherwise.
 #[derive(
     Debug,
     Clone,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::ids::{ClusterId, HostId, InfraEnvId};
 use crate::serialize::{is_default, null_as_default};
 
-/// Where a host stands. Wire names are kebab-case.
+/// Status of a host. Wire names are kebab-case.
 #[derive(
     Debug,
     Clone,
@@ -69,7 +69,6 @@ impl HostStatus {
     }
 }
 
-/// What kind of record a host is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[allow(missing_docs, reason = "the names say it")]
@@ -114,7 +113,7 @@ impl HostRole {
     }
 }
 
-/// Whether the medium that a host was booted from can still be read.
+/// `Disconnected` when the medium that a host was booted from can no longer be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -187,7 +186,7 @@ impl From<HostRoleUpdate> for HostRole {
     }
 }
 
-/// What a disk is for.
+/// Use of a disk by the installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -208,7 +207,7 @@ pub struct DiskConfigParams {
     pub role: Option<DiskRole>,
 }
 
-/// Whether a disk is left as it is when a host is installed.
+/// True keeps a disk as it is when the host is installed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -251,11 +250,10 @@ pub struct HostIgnitionParams {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LogsProgressParams {
-    /// How it goes.
     pub logs_state: LogsProgressState,
 }
 
-/// How the collecting of logs goes.
+/// Progress of the collection of logs.
 #[derive(
     Debug,
     Clone,
@@ -292,7 +290,7 @@ impl LogsProgressState {
     }
 }
 
-/// How far an installation is.
+/// Progress of an installation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -418,7 +416,7 @@ pub struct HostFinding {
     /// Other hosts that have to do with it, sorted.
     #[serde(default, skip_serializing_if = "is_default")]
     pub others: Vec<HostId>,
-    /// What is wrong and what to do.
+    /// A sentence for users: the problem, and a way out.
     pub message: String,
 }
 
@@ -445,7 +443,6 @@ pub struct HostRegistrationResponse {
     /// The host.
     #[serde(flatten)]
     pub host: Host,
-    /// How to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step_runner_command: Option<NextStepRunnerCommand>,
 }

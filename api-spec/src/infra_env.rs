@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ClusterId, InfraEnvId};
 use crate::serialize::{is_default, null_as_default};
 
-/// Which discovery image an InfraEnv makes.
+/// Kind of discovery image.
 #[derive(
     Debug,
     Clone,
@@ -106,7 +106,7 @@ pub struct Proxy {
     pub no_proxy: Option<String>,
 }
 
-/// What to do with a kernel argument; only `append` is accepted.
+/// Operation on a kernel argument; only `append` is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -136,7 +136,7 @@ pub struct HostStaticNetworkConfig {
     /// nmstate YAML.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_yaml: Option<String>,
-    /// Which MAC stands for which interface name of the YAML.
+    /// MAC address of an interface name in the YAML.
     #[serde(deserialize_with = "null_as_default")]
     pub mac_interface_map: Vec<MacInterface>,
 }
@@ -254,7 +254,6 @@ pub struct InfraEnv {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PresignedUrl {
-    /// Where to get it.
     pub url: String,
     /// The zero date when it does not expire.
     pub expires_at: String,

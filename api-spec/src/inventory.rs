@@ -1,4 +1,4 @@
-//! What a host reports of itself. Source of every field: docs/protocol/agent-inventory.md.
+//! Defines the inventory that a host reports. Source of every field: docs/protocol/agent-inventory.md.
 //!
 //! Scalars that are zero are left out; lists are always written (`[]`). Readers accept missing,
 //! `null` and `[]` alike. Sizes are bytes, speeds Mbit/s, CPU frequency MHz.
@@ -44,7 +44,7 @@ pub struct Inventory {
     pub truncation: Option<Truncation>,
 }
 
-/// How the running system was booted.
+/// Boot mode and boot device of the running system.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -158,7 +158,7 @@ pub struct Disk {
     pub wwn: String,
 }
 
-/// Whether a disk may be installed to, and if not, why. No reasons are written as `null`.
+/// Eligibility of a disk for the installation, with reasons against it. An empty list of reasons is written as `null`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -265,7 +265,7 @@ pub struct Gpu {
     pub vendor_id: String,
 }
 
-/// Who made the machine, from SMBIOS.
+/// Manufacturer and model of the machine, from SMBIOS.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]

@@ -1,4 +1,4 @@
-//! What a Muster live image is told: the service writes it into the image, the agent reads it at boot.
+//! Defines the configuration of a live image: the service writes it into the image, the agent reads it at boot.
 //!
 //! It stands in an uncompressed newc cpio archive (an extra initrd) as [`CONFIG_PATH`], inside the
 //! area that the ISO reserves for it (see `muster-image`). The only secret in it is the agent's token,
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::InfraEnvId;
 use crate::serialize::{is_default, null_as_default};
 
-/// Where the configuration is in the booted system. Its directory entry precedes it in the archive.
+/// Path of the configuration in the booted system. Its directory entry precedes it in the archive.
 pub const CONFIG_PATH: &str = "/muster/config.json";
 
 /// The format that this code writes and reads. Raise it when an older agent would do wrong with a newer file.
@@ -27,7 +27,7 @@ pub mod kernel_arguments {
     pub const RESCUE: &str = "muster.rescue";
 }
 
-/// Who to report to, and how to get there.
+/// URL of the service, its credentials, and proxies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveConfig {
     /// [`CONFIG_VERSION`] of the writer.

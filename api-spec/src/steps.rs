@@ -34,7 +34,7 @@ pub use tang::*;
 pub use upgrade::*;
 pub use vips::*;
 
-/// What a host can be asked to do. Wire names are kebab-case.
+/// Kind of instruction for a host. Wire names are kebab-case.
 #[derive(
     Debug,
     Clone,
@@ -98,7 +98,7 @@ pub struct Step {
     pub args: Vec<String>,
 }
 
-/// What a host does after its steps are started.
+/// Action of a host after it has started its steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -125,7 +125,7 @@ pub struct Steps {
     pub instructions: Option<Vec<Step>>,
 }
 
-/// What a host answers to a step. Zero members are left out.
+/// A host's reply to a step. Zero members are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -143,7 +143,6 @@ pub struct StepReply {
     /// JSON text for structured replies.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub output: String,
-    /// What went wrong.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub error: String,
 }

@@ -2,13 +2,13 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-/// A moment, always UTC.
+/// A time, always UTC.
 pub type Timestamp = DateTime<Utc>;
 
-/// What stands for "never" in `date-time` fields (clients look for year 1).
+/// "Never" in `date-time` fields (clients test for year 1).
 pub const NEVER_MILLIS: &str = "0001-01-01T00:00:00.000Z";
 
-/// What stands for "never" in `created_at` and `updated_at`.
+/// "Never" in `created_at` and `updated_at`.
 pub const NEVER: &str = "0001-01-01T00:00:00Z";
 
 /// `2026-11-21T14:00:00.123Z`, or the zero date: the form of most date fields.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::absent::absent_is_default;
 use crate::{ClusterReference, Condition, NamespacedReference, ValidationsInfo};
 
-/// What is wanted of the host.
+/// Desired settings of the host.
 #[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(rename = "AgentSpec")]
@@ -77,7 +77,7 @@ pub struct AgentSpec {
     /// Name of the MachineConfigPool that the host joins as a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_config_pool: Option<String>,
-    /// Whether the host may join a cluster. Nothing is installed on a host that is not approved.
+    /// True when the host may join a cluster. Nothing is installed on a host that is not approved.
     pub approved: bool,
     /// The disk to install to: `id` of one in `status.inventory.disks`. Not together with `installation_disk_path`.
     #[serde(rename = "installation_disk_id", skip_serializing_if = "Option::is_none")]
@@ -111,20 +111,20 @@ pub struct AgentSpec {
 }
 absent_is_default!(AgentSpec);
 
-/// What is known of the host.
+/// Observed state of the host.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentStatus {
-    /// Whether the host carries the cluster's bootstrap while it is installed.
+    /// True when the host runs the cluster's bootstrap during the installation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<bool>,
     /// The host's role: the one asked for, or the one that the service suggests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// What the host reports of its hardware and network.
+    /// Hardware and network as the host reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inventory: Option<inventory::HostInventory>,
-    /// How far the installation is.
+    /// Progress of the installation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<HostProgress>,
     /// The time servers that the host knows, and how they answer.
@@ -133,10 +133,10 @@ pub struct AgentStatus {
     /// `SpecSynced`, `Connected`, `RequirementsMet`, `Validated`, `Installed`, `Bound`; `Cleanup` when a deletion is stuck.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
-    /// The host's state, and where to look when something is wrong.
+    /// The host's state, and URLs for troubleshooting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debug_info: Option<AgentDebugInfo>,
-    /// What each check found, by category.
+    /// Results of all validations, by category.
     #[serde(default, skip_serializing_if = "ValidationsInfo::is_empty")]
     pub validations_info: ValidationsInfo,
     /// The disk that will be installed to: `id` of one in `inventory.disks`.
@@ -148,12 +148,12 @@ pub struct AgentStatus {
     /// Certificate requests of the node that were approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub csr_status: Option<CsrStatus>,
-    /// What is still to be taken away from the cluster that the host left.
+    /// The node that is still to be removed from the cluster that the host left.
     #[serde(rename = "deprovision_info", skip_serializing_if = "Option::is_none")]
     pub deprovision_info: Option<DeprovisionInfo>,
 }
 
-/// How far an installation is.
+/// Progress of an installation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostProgress {
@@ -163,13 +163,13 @@ pub struct HostProgress {
     /// Details of the stage, such as a percentage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress_info: Option<String>,
-    /// How much of the installation is done, 0 to 100.
+    /// Percentage of the installation that is done, 0 to 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub installation_percentage: Option<i64>,
-    /// When the stage began.
+    /// Time at which the stage began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage_start_time: Option<Time>,
-    /// When the host last told something of the stage.
+    /// Time of the host's last report about the stage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage_update_time: Option<Time>,
     /// The stages of this host, in order.
@@ -189,7 +189,7 @@ pub struct NtpSource {
     pub source_state: Option<String>,
 }
 
-/// The host's state, and where to look when something is wrong.
+/// The host's state, and URLs for troubleshooting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentDebugInfo {
@@ -202,7 +202,7 @@ pub struct AgentDebugInfo {
     /// State of the host, such as `known-unbound` or `installing-in-progress`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Why it is in that state, as a sentence.
+    /// Reason for the state, as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_info: Option<String>,
 }
@@ -214,7 +214,7 @@ pub struct CsrStatus {
     /// The approved requests.
     #[serde(rename = "approvedCSRs", default, skip_serializing_if = "Vec::is_empty")]
     pub approved_csrs: Vec<ApprovedCsr>,
-    /// When requests were last looked for.
+    /// Time of the last search for requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_approval_attempt: Option<Time>,
 }
@@ -228,11 +228,11 @@ pub struct ApprovedCsr {
     /// `client` or `serving`.
     #[serde(rename = "type")]
     pub type_: String,
-    /// When it was approved.
+    /// Time of the approval.
     pub approved_at: Time,
 }
 
-/// What is still to be taken away from the cluster that the host left.
+/// The node that is still to be removed from the cluster that the host left.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeprovisionInfo {
     /// Name of the ClusterDeployment that the host left.
@@ -244,7 +244,7 @@ pub struct DeprovisionInfo {
     /// Name that the host had as a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
-    /// How the removal stands, as a sentence.
+    /// State of the removal, as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

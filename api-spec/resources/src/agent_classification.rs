@@ -6,7 +6,7 @@ use crate::Condition;
 use crate::absent::absent_is_default;
 use crate::schema;
 
-/// Which label, and which hosts get it.
+/// A label, and the query that selects the Agents that get it.
 #[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(rename = "AgentClassificationSpec")]
@@ -31,7 +31,7 @@ pub struct AgentClassificationSpec {
 }
 absent_is_default!(AgentClassificationSpec);
 
-/// How many Agents fit.
+/// Number of Agents that match.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentClassificationStatus {

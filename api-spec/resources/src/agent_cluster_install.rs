@@ -42,7 +42,7 @@ pub struct AgentClusterInstallSpec {
     /// The release to install: a ClusterImageSet. Not needed for a cluster that exists. Cannot be changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_set_ref: Option<NameReference>,
-    /// What is known of the cluster once it is installed, or is told of one that was installed by others.
+    /// Ids and credentials of the installed cluster; given by the user for a cluster that others installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_metadata: Option<ClusterMetadata>,
     /// ConfigMap in the same namespace with manifests to apply. `manifestsConfigMapRefs` is preferred.
@@ -56,7 +56,7 @@ pub struct AgentClusterInstallSpec {
     /// Public SSH keys, one a line, that may log in to the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssh_public_key: Option<String>,
-    /// How many hosts of each role the cluster is made of.
+    /// Number of hosts of each role that the cluster consists of.
     pub provision_requirements: ProvisionRequirements,
     /// Settings of control-plane nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub struct AgentClusterInstallSpec {
     /// Do not begin the installation, even when everything is ready. Hosts that join an installed cluster are not held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_installation: Option<bool>,
-    /// Where hosts get their Ignition, when not from the cluster's machine config server.
+    /// Source of the hosts' Ignition, when not the cluster's machine config server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ignition_endpoint: Option<IgnitionEndpoint>,
     /// Encryption of the disks that are installed to.
@@ -96,24 +96,24 @@ pub struct AgentClusterInstallSpec {
     /// Proxy of the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Proxy>,
-    /// What the nodes run on.
+    /// Platform of the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform_type: Option<PlatformType>,
     /// Details of the platform `External`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalPlatform>,
-    /// Whether control-plane nodes also run what workers run.
+    /// True when control-plane nodes also run the workloads of workers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub masters_schedulable: Option<bool>,
     /// ConfigMap with registries to be used in place of others: `registries.conf`, and `ca-bundle.crt` for their certificates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mirror_registry_ref: Option<NamespacedReference>,
-    /// What spreads connections over the nodes.
+    /// Load balancer in front of the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_balancer: Option<LoadBalancer>,
 }
 
-/// How many hosts of each role.
+/// Number of hosts of each role.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProvisionRequirements {
@@ -130,7 +130,7 @@ pub struct ProvisionRequirements {
     pub worker_agents: Option<i64>,
 }
 
-/// What is known of an installed cluster.
+/// Ids and credentials of an installed cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterMetadata {
@@ -148,12 +148,12 @@ pub struct ClusterMetadata {
     /// Secret with the installer's own notes (`metadata.json`).
     #[serde(rename = "metadataJSONSecretRef", skip_serializing_if = "Option::is_none")]
     pub metadata_json_secret_ref: Option<LocalReference>,
-    /// What only clouds need.
+    /// Details that only clouds need.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<ClusterMetadataPlatform>,
 }
 
-/// What only clouds need. Nothing here is used for clusters of Agents; it is kept as it was written.
+/// Details that only clouds need. Not used for clusters of Agents; kept as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClusterMetadataPlatform {
     /// Amazon Web Services.
@@ -167,7 +167,7 @@ pub struct ClusterMetadataPlatform {
     pub gcp: Option<platform::GcpMetadata>,
 }
 
-/// Where hosts get their Ignition.
+/// Source of the hosts' Ignition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IgnitionEndpoint {
@@ -179,7 +179,7 @@ pub struct IgnitionEndpoint {
     pub ca_certificate_reference: Option<NamespacedReference>,
 }
 
-/// What spreads connections over the nodes.
+/// Load balancer in front of the nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadBalancer {
     /// `ClusterManaged` when the cluster does it itself, `UserManaged` when something outside does.
@@ -187,7 +187,7 @@ pub struct LoadBalancer {
     pub type_: LoadBalancerType,
 }
 
-/// Who spreads connections over the nodes.
+/// Owner of the load balancer in front of the nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum LoadBalancerType {
     /// The cluster.
@@ -197,7 +197,7 @@ pub enum LoadBalancerType {
     UserManaged,
 }
 
-/// How the cluster stands.
+/// Observed state of the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentClusterInstallStatus {
@@ -220,13 +220,13 @@ pub struct AgentClusterInstallStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::integer")]
     pub worker_agents_ready: Option<i64>,
-    /// Which hosts reach which, by network, as JSON text.
+    /// Groups of hosts that reach each other, by network, as JSON text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connectivity_majority_groups: Option<String>,
     /// The networks that the hosts are in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machine_network: Vec<MachineNetwork>,
-    /// The cluster's state, and where to look when something is wrong.
+    /// The cluster's state, and URLs for troubleshooting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debug_info: Option<AgentClusterInstallDebugInfo>,
     /// First address of the API.
@@ -243,29 +243,29 @@ pub struct AgentClusterInstallStatus {
     #[serde(rename = "ingressVIPs", default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 2))]
     pub ingress_vips: Vec<String>,
-    /// Whether the network around the cluster is somebody else's work.
+    /// True when load balancers and DNS of the cluster are managed outside of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_managed_networking: Option<bool>,
-    /// What the nodes run on.
+    /// Platform of the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform_type: Option<PlatformType>,
-    /// How far the installation is.
+    /// Progress of the installation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ClusterProgress>,
-    /// What each check found, by category.
+    /// Results of all validations, by category.
     #[serde(default, skip_serializing_if = "ValidationsInfo::is_empty")]
     pub validations_info: ValidationsInfo,
 }
 
-/// How far the installation of a cluster is.
+/// Progress of the installation of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterProgress {
-    /// How much is done, 0 to 100.
+    /// Percentage that is done, 0 to 100.
     pub total_percentage: i64,
 }
 
-/// The cluster's state, and where to look when something is wrong.
+/// The cluster's state, and URLs for troubleshooting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentClusterInstallDebugInfo {
@@ -278,7 +278,7 @@ pub struct AgentClusterInstallDebugInfo {
     /// State of the cluster, such as `adding-hosts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Why it is in that state, as a sentence.
+    /// Reason for the state, as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_info: Option<String>,
 }

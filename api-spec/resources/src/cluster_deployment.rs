@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::absent::absent_is_default;
 use crate::{HiveCondition, schema, selector};
 
-/// Members that are Hive's business.
+/// Members that only Hive uses.
 pub type Others = BTreeMap<String, Value>;
 
 /// The cluster.
@@ -68,15 +68,15 @@ pub struct ClusterDeploymentSpec {
     pub cluster_name: String,
     /// Domain that the cluster's own is a part of.
     pub base_domain: String,
-    /// What the cluster runs on.
+    /// Platform of the cluster.
     pub platform: ClusterDeploymentPlatform,
-    /// The object that tells how the cluster is installed: an AgentClusterInstall for clusters of Agents.
+    /// The object with the settings of the installation: an AgentClusterInstall for clusters of Agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_install_ref: Option<ClusterInstallReference>,
-    /// Whether the cluster is installed. Set from the start for one that is imported.
+    /// True when the cluster is installed. Set from the start for one that is imported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub installed: Option<bool>,
-    /// What is known of the cluster once it is installed.
+    /// Ids and credentials of the cluster, once it is installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_metadata: Option<ClusterDeploymentMetadata>,
     /// Secret in the same namespace with the registries' credentials, under the key `.dockerconfigjson`.
@@ -88,38 +88,38 @@ pub struct ClusterDeploymentSpec {
     /// Leave the cluster as it is when this object is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preserve_on_delete: Option<bool>,
-    /// `Running` or `Hibernating`: what the machines shall be.
+    /// Desired power state of the machines: `Running` or `Hibernating`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["", "Running", "Hibernating"]))]
     pub power_state: Option<String>,
-    /// How often an installation is tried.
+    /// Maximum number of attempts to install.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub install_attempts_limit: Option<i32>,
-    /// Whether Hive writes the cluster's names into DNS.
+    /// True when Hive manages the cluster's DNS names.
     #[serde(rename = "manageDNS", skip_serializing_if = "Option::is_none")]
     pub manage_dns: Option<bool>,
-    /// The pool that the cluster comes from; Hive's business.
+    /// The ClusterPool that the cluster comes from; managed by Hive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::any_object")]
     pub cluster_pool_ref: Option<Map<String, Value>>,
-    /// How Hive's own installer works; not used for Agents.
+    /// Settings of Hive's own installer; not used for Agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::any_object")]
     pub provisioning: Option<Map<String, Value>>,
-    /// What else is there.
+    /// All other members.
     #[serde(flatten)]
     pub others: Others,
 }
 absent_is_default!(ClusterDeploymentSpec);
 
-/// What a cluster runs on.
+/// Platform of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterDeploymentPlatform {
     /// Hosts that booted a discovery image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_bare_metal: Option<AgentBareMetalPlatform>,
-    /// What else is there.
+    /// All other members.
     #[serde(flatten)]
     pub others: Others,
 }
@@ -133,7 +133,7 @@ pub struct AgentBareMetalPlatform {
     pub agent_selector: LabelSelector,
 }
 
-/// The object that tells how a cluster is installed.
+/// The object with the settings of the installation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClusterInstallReference {
     /// API group, such as `extensions.hive.openshift.io`.
@@ -146,7 +146,7 @@ pub struct ClusterInstallReference {
     pub version: String,
 }
 
-/// What is known of an installed cluster.
+/// Ids and credentials of an installed cluster.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterDeploymentMetadata {
@@ -161,7 +161,7 @@ pub struct ClusterDeploymentMetadata {
     /// Secret with the administrator's `username` and `password`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin_password_secret_ref: Option<OptionalLocalReference>,
-    /// What else is there.
+    /// All other members.
     #[serde(flatten)]
     pub others: Others,
 }
@@ -178,15 +178,15 @@ pub struct OptionalLocalReference {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ControlPlaneConfig {
-    /// Certificates that the API shows.
+    /// Serving certificates of the API.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serving_certificates: Option<ServingCertificates>,
-    /// What else is there.
+    /// All other members.
     #[serde(flatten)]
     pub others: Others,
 }
 
-/// Certificates that the API shows.
+/// Serving certificates of the API.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServingCertificates {
     /// Name of the certificate bundle for all names without one of their own.
@@ -202,15 +202,15 @@ pub struct ServingCertificates {
 pub struct AdditionalCertificate {
     /// Name of the certificate bundle.
     pub name: String,
-    /// Domain that it is shown for.
+    /// Domain that the certificate is for.
     pub domain: String,
 }
 
-/// How the cluster stands; written by Hive.
+/// Observed state of the cluster; written by Hive.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterDeploymentStatus {
-    /// How the cluster and its installation stand.
+    /// Conditions of the cluster and its installation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<HiveCondition>,
     /// URL of the cluster's API.
@@ -225,27 +225,27 @@ pub struct ClusterDeploymentStatus {
     /// Image with the installer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub installer_image: Option<String>,
-    /// How often the installation began anew.
+    /// Number of times that the installation was restarted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::integer")]
     pub install_restarts: Option<i64>,
-    /// When the installation began.
+    /// Time at which the installation began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub install_started_timestamp: Option<Time>,
-    /// When the cluster was installed.
+    /// Time at which the cluster was installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub installed_timestamp: Option<Time>,
     /// Version that was installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub install_version: Option<String>,
-    /// What the machines are: running, hibernating, or on their way.
+    /// Power state of the machines: running, hibernating, or in transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_state: Option<String>,
-    /// What only some platforms know.
+    /// Details of some platforms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::any_object")]
     pub platform_status: Option<Map<String, Value>>,
-    /// What else is there.
+    /// All other members.
     #[serde(flatten)]
     pub others: Others,
 }

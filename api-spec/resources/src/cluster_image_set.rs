@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::absent::absent_is_default;
 
-/// Which release.
+/// Release of a ClusterImageSet.
 #[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(rename = "ClusterImageSetSpec")]
@@ -26,6 +26,6 @@ pub struct ClusterImageSetSpec {
 }
 absent_is_default!(ClusterImageSetSpec);
 
-/// Nothing is told.
+/// Empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClusterImageSetStatus {}

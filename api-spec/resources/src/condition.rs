@@ -4,46 +4,46 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One thing that is true, false or unknown of an object, and why.
+/// One aspect of an object that is true, false or unknown, with its reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// What the condition tells about; one condition a type.
+    /// Type of the condition; unique in a list.
     #[serde(rename = "type")]
     pub type_: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// Why, as one word for programs.
+    /// Reason in one CamelCase word, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Why, as a sentence for people.
+    /// Reason as a sentence, for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When the status became what it is.
+    /// Time of the last change of the status.
     pub last_transition_time: Option<Time>,
-    /// Never set; clients of the field expect the member, and read `null`.
+    /// Never set; existing clients expect the member, and read `null`.
     pub last_heartbeat_time: Option<Time>,
 }
 
-/// A condition in Hive's shape: it tells when it was last looked at, in place of a heartbeat.
+/// A condition in Hive's shape, with the time of the last probe in place of a heartbeat.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HiveCondition {
-    /// What the condition tells about; one condition a type.
+    /// Type of the condition; unique in a list.
     #[serde(rename = "type")]
     pub type_: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// Why, for programs: mostly one word, but some reasons are sentences.
+    /// Reason, for programs: mostly one CamelCase word, but some reasons are sentences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Why, as a sentence for people.
+    /// Reason as a sentence, for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When the condition was last written.
+    /// Time at which the condition was last written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_probe_time: Option<Time>,
-    /// When the status became what it is.
+    /// Time of the last change of the status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
 }

@@ -13,7 +13,7 @@ use crate::{
     NMStateConfig, schema,
 };
 
-/// The kinds that Muster answers for.
+/// The kinds that Muster owns.
 pub fn own() -> Vec<CustomResourceDefinition> {
     vec![
         definition::<Agent>(Spec::Optional),
@@ -24,7 +24,7 @@ pub fn own() -> Vec<CustomResourceDefinition> {
     ]
 }
 
-/// Kinds of others that Muster reads, for clusters whose owners are not installed.
+/// Kinds that Muster reads, for Kubernetes clusters in which their owners are not installed.
 pub fn foreign() -> Vec<CustomResourceDefinition> {
     vec![
         definition::<ClusterDeployment>(Spec::Optional),
@@ -32,14 +32,14 @@ pub fn foreign() -> Vec<CustomResourceDefinition> {
     ]
 }
 
-/// Whether an object without `spec` is refused.
+/// Validation of an object without `spec`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Spec {
     Required,
     Optional,
 }
 
-/// What `kube` derives, with the schema that [`schema::of`] makes.
+/// The definition that `kube` derives, with the schema that [`schema::of`] makes.
 fn definition<K: CustomResourceExt + JsonSchema>(spec: Spec) -> CustomResourceDefinition {
     let mut definition = K::crd();
     let names = &mut definition.spec.names;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::absent::absent_is_default;
 use crate::{ClusterReference, Condition, LocalReference, NamespacedReference, Proxy, selector};
 
-/// What the image holds and how hosts that boot it are treated.
+/// Contents of the image, and settings of the hosts that boot it.
 #[derive(CustomResource, Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(rename = "InfraEnvSpec")]
@@ -44,7 +44,7 @@ pub struct InfraEnvSpec {
     /// Proxy that hosts use while they run the discovery image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Proxy>,
-    /// Time servers that hosts use beside those that DHCP tells them: names or addresses.
+    /// Time servers that hosts use in addition to those from DHCP: names or addresses.
     #[serde(
         rename = "additionalNTPSources",
         default,
@@ -54,7 +54,7 @@ pub struct InfraEnvSpec {
     /// Time servers that hosts use: names or addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ntp_sources: Vec<String>,
-    /// Certificates in PEM that hosts trust beside the system's own, one after the other.
+    /// Certificates in PEM that hosts trust in addition to the system's own, one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub additional_trust_bundle: Option<String>,
     /// Ignition (JSON) that is merged over what the image would have.
@@ -70,7 +70,7 @@ pub struct InfraEnvSpec {
     /// Labels that Agents get when they are created. Later changes reach new Agents only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agent_labels: BTreeMap<String, String>,
-    /// Whether Agents must be approved by hand.
+    /// Approval of new Agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_approval: Option<AgentApproval>,
     /// Processor architecture of the image, such as `x86_64` or `aarch64`. Cannot be changed.
@@ -79,23 +79,23 @@ pub struct InfraEnvSpec {
     /// `full-iso` or `minimal-iso`. Without it the service chooses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_type: Option<String>,
-    /// Version of the operating system in the image. Not together with `clusterRef`: there the cluster's version tells.
+    /// Version of the operating system in the image. Not together with `clusterRef`, which implies a version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub os_image_version: Option<String>,
-    /// What the iPXE script does when a host that is already known boots it.
+    /// Behaviour of the iPXE script when a registered host boots it.
     #[serde(default)]
     pub ipxe_script_type: IpxeScriptType,
     /// ConfigMap with registries to be used in place of others: `registries.conf`, and `ca-bundle.crt` for their certificates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mirror_registry_ref: Option<NamespacedReference>,
-    /// Seconds that a host waits after boot before it looks at its network.
+    /// Seconds that a host waits after boot before it inspects its network.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub network_discovery_delay_seconds: Option<i64>,
 }
 absent_is_default!(InfraEnvSpec);
 
-/// As the API server fills it in.
+/// The defaults that the API server fills in.
 impl Default for InfraEnvSpec {
     fn default() -> Self {
         Self {
@@ -128,7 +128,7 @@ fn x86_64() -> String {
 /// A change of the kernel's arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelArgument {
-    /// What is done with the value.
+    /// Operation on the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<KernelArgumentOperation>,
     /// The argument: text without blanks, which may stand in double quotes.
@@ -137,22 +137,22 @@ pub struct KernelArgument {
     pub value: Option<String>,
 }
 
-/// What is done with a kernel argument.
+/// Operation on a kernel argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KernelArgumentOperation {
-    /// Added at the end.
+    /// Add at the end.
     Append,
-    /// Put in place of the argument with the same key.
+    /// Replace the argument with the same key.
     Replace,
-    /// Taken away.
+    /// Remove.
     Delete,
 }
 
-/// What an iPXE script does.
+/// Behaviour of an iPXE script.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum IpxeScriptType {
-    /// Nothing was chosen: as `DiscoveryImageAlways`.
+    /// Unset: the same as `DiscoveryImageAlways`.
     #[serde(rename = "")]
     Unset,
     /// The script boots the discovery image each time.
@@ -162,23 +162,23 @@ pub enum IpxeScriptType {
     BootOrderControl,
 }
 
-/// Who approves Agents.
+/// Approval of new Agents.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentApproval {
-    /// Approve each Agent of this InfraEnv, without anybody looking at it.
+    /// True: each new Agent of this InfraEnv is approved automatically.
     #[serde(default)]
     pub auto_approve: bool,
 }
 
-/// What became of the image.
+/// Observed state of the image.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InfraEnvStatus {
-    /// Where the ISO is downloaded. It may hold a token: whoever has the URL gets the image.
+    /// URL of the ISO. It may hold a token: whoever has the URL gets the image.
     #[serde(rename = "isoDownloadURL", skip_serializing_if = "Option::is_none")]
     pub iso_download_url: Option<String>,
-    /// When `isoDownloadURL` became what it is.
+    /// Time of the last change of `isoDownloadURL`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_time: Option<Time>,
     /// `ImageCreated`: whether the image can be downloaded, and if not, why.
@@ -188,7 +188,7 @@ pub struct InfraEnvStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "selector::schema")]
     pub agent_label_selector: Option<LabelSelector>,
-    /// Where to look when something is wrong.
+    /// URLs for troubleshooting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debug_info: Option<InfraEnvDebugInfo>,
     /// URLs for machines that boot from the network.
@@ -196,7 +196,7 @@ pub struct InfraEnvStatus {
     pub boot_artifacts: Option<BootArtifacts>,
 }
 
-/// Where to look when something is wrong with an InfraEnv.
+/// URLs for troubleshooting an InfraEnv.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InfraEnvDebugInfo {
@@ -208,7 +208,7 @@ pub struct InfraEnvDebugInfo {
     pub static_network_download_url: Option<String>,
 }
 
-/// What a machine needs to boot from the network. Each URL may hold a token.
+/// URLs for booting from the network. Each may hold a token.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BootArtifacts {

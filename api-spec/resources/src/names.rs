@@ -46,7 +46,7 @@ pub mod label {
     pub const HOST_PRODUCT_NAME: &str = "inventory.agent-install.openshift.io/host-productname";
     /// On Agents: whether it is a virtual machine.
     pub const HOST_IS_VIRTUAL: &str = "inventory.agent-install.openshift.io/host-isvirtual";
-    /// What labels of AgentClassifications begin with; `labelKey` follows.
+    /// Prefix of labels of AgentClassifications; `labelKey` follows.
     pub const CLASSIFICATION_PREFIX: &str = "agentclassification.agent-install.openshift.io/";
     /// On AgentClusterInstalls: who uses the cluster; becomes the cluster's tags.
     pub const CONSUMER: &str = "agentclusterinstalls.agent-install.openshift.io/consumer";

@@ -32,7 +32,7 @@ pub struct NMStateConfigSpec {
 }
 absent_is_default!(NMStateConfigSpec);
 
-/// What an interface is called in `config`.
+/// Name of an interface in `config`, and its MAC address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NMStateConfigInterface {

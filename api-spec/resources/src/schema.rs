@@ -5,7 +5,7 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-/// `int` of the field's Go types: an integer whose size is not told.
+/// `int` of the upstream Go types: an integer without a format.
 pub(crate) fn integer(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "integer" })
 }
@@ -15,7 +15,7 @@ pub(crate) fn integer_from_zero(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "integer", "minimum": 0 })
 }
 
-/// An object with members that nobody declares.
+/// An object with undeclared members.
 pub(crate) fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
 }

@@ -18,7 +18,7 @@ pub(crate) fn schema(generator: &mut SchemaGenerator) -> Schema {
     schema
 }
 
-/// Without a word on merging, as older CRDs have it.
+/// Without a merge strategy, as in older CRDs.
 pub(crate) fn plain_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 /// Results by category: `hardware`, `network`, `operators`, `platform` and the like.
 pub type ValidationsInfo = BTreeMap<String, Vec<ValidationResult>>;
 
-/// What one check found.
+/// Result of one validation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ValidationResult {
-    /// Which check, such as `has-min-memory`.
+    /// Id of the validation, such as `has-min-memory`.
     pub id: String,
-    /// What was found, as a sentence.
+    /// Finding, as a sentence.
     pub message: String,
     /// `success`, `failure`, `pending`, `error` or `disabled`.
     pub status: String,

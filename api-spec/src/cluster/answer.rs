@@ -1,4 +1,4 @@
-//! What the API answers about a cluster.
+//! Defines the answers of the API about a cluster.
 
 use serde::{Deserialize, Serialize};
 
@@ -126,7 +126,7 @@ pub struct ImageInfo {
     pub expires_at: String,
 }
 
-/// How far the installation of a new cluster is; here always at its beginning.
+/// Progress of the installation of a new cluster; always 0 here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[allow(missing_docs, reason = "field names are the protocol's")]
@@ -134,7 +134,7 @@ pub struct ClusterProgressInfo {
     pub finalizing_stage_started_at: String,
 }
 
-/// How the preparation of the installation of a new cluster ended; here always empty.
+/// Result of the preparation of the installation of a new cluster; always empty here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]

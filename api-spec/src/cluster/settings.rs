@@ -1,4 +1,4 @@
-//! What a user says about a cluster.
+//! Defines the settings of a cluster that a user sends.
 
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ pub struct ClusterUpdateParams {
     pub operator_bundles: Option<Vec<OperatorBundle>>,
 }
 
-/// Where nodes take their ignition from instead of the machine config server.
+/// Source of the nodes' Ignition, in place of the machine config server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -127,7 +127,7 @@ pub struct Vip {
     pub verification: Option<String>,
 }
 
-/// What the cluster runs on.
+/// Platform of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -165,7 +165,7 @@ pub struct PlatformExternal {
     pub cloud_controller_manager: Option<String>,
 }
 
-/// Who balances the load of the API.
+/// Owner of the load balancer of the API.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -175,7 +175,7 @@ pub struct LoadBalancer {
     pub balancer_type: LoadBalancerType,
 }
 
-/// Who balances the load of the API.
+/// Owner of the load balancer of the API.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -186,7 +186,7 @@ pub enum LoadBalancerType {
     UserManaged,
 }
 
-/// Which disks are encrypted, and how.
+/// Encryption of disks, by role.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
@@ -201,7 +201,7 @@ pub struct DiskEncryption {
     pub tang_servers: Option<String>,
 }
 
-/// Where the key of a disk is.
+/// Keeper of the key of an encrypted disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]

@@ -1,4 +1,4 @@
-//! How far an installation is. Source: docs/protocol/host-lifecycle.md#5.
+//! Defines the stages of an installation. Source: docs/protocol/host-lifecycle.md#5.
 
 use serde::{Deserialize, Serialize};
 

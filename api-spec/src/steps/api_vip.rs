@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::serialize::{is_default, null_as_default};
 
-/// What to download, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ApiVipConnectivityRequest {
@@ -25,7 +24,7 @@ pub struct ApiVipConnectivityRequest {
     pub verify_cidr: Option<bool>,
 }
 
-/// What became of it. A failure is exit code 0 with `is_success` false.
+/// Result. A failure is exit code 0 with `is_success` false.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ApiVipConnectivityResponse {
@@ -35,7 +34,7 @@ pub struct ApiVipConnectivityResponse {
     /// As asked.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub url: String,
-    /// Why none came.
+    /// Reason for the failure.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub download_error: String,
     /// The part of it that the service needs: `storage.luks` and three files (docs/protocol/agent-protocol.md#6).

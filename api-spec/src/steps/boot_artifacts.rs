@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::serialize::null_as_default;
 
-/// What to boot next time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DownloadBootArtifactsRequest {
@@ -17,7 +16,7 @@ pub struct DownloadBootArtifactsRequest {
     /// Of the initrd.
     #[serde(deserialize_with = "null_as_default")]
     pub initrd_url: String,
-    /// Where the file system of the node is seen.
+    /// Path at which the file system of the node is mounted.
     #[serde(deserialize_with = "null_as_default")]
     pub host_fs_mount_dir: String,
 }
@@ -26,7 +25,7 @@ pub struct DownloadBootArtifactsRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RebootForReclaimRequest {
-    /// Where the file system of the node is seen.
+    /// Path at which the file system of the node is mounted.
     #[serde(deserialize_with = "null_as_default")]
     pub host_fs_mount_dir: String,
 }

@@ -58,7 +58,7 @@ pub struct AddressConflict {
     pub remote_mac: String,
 }
 
-/// How one other host is reached. Empty lists are `null` on the wire.
+/// Connectivity to one other host. Empty lists are `null` on the wire.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConnectivityRemoteHost {
@@ -89,7 +89,7 @@ pub struct L2Connectivity {
     /// The address asked for.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub remote_ip_address: String,
-    /// Who answered.
+    /// MAC address that answered.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub remote_mac: String,
     /// The MAC belongs to the host asked for.
@@ -118,7 +118,7 @@ pub struct L3Connectivity {
     pub packet_loss_percentage: f64,
 }
 
-/// Whether a full-sized packet gets through without being cut.
+/// True when a full-sized packet arrives unfragmented.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MtuReport {

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::serialize::{is_default, null_as_default};
 
-/// Which disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskSpeedCheckRequest {
@@ -13,7 +12,7 @@ pub struct DiskSpeedCheckRequest {
     pub path: String,
 }
 
-/// What was measured; read by the service even when the step failed.
+/// Measurement; read by the service even when the step failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskSpeedCheckResponse {
@@ -25,7 +24,7 @@ pub struct DiskSpeedCheckResponse {
     pub io_sync_duration: i64,
 }
 
-/// What the service keeps of it, by disk (`disks_info` of a host).
+/// Part that the service stores, by disk (`disks_info` of a host).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskInfo {

@@ -31,7 +31,7 @@ pub struct DomainResolutionResponse {
     pub resolutions: Vec<DomainResolution>,
 }
 
-/// What a name means; not found is empty lists.
+/// Addresses of a name; empty lists when it was not found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DomainResolution {

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::serialize::{is_default, null_as_default};
 
-/// Which images.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContainerImageAvailabilityRequest {
@@ -25,14 +24,13 @@ pub struct ContainerImageAvailabilityResponse {
     pub images: Vec<ContainerImageAvailability>,
 }
 
-/// How one image is.
+/// Availability of one image.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContainerImageAvailability {
     /// As asked.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub name: String,
-    /// Whether it can be had.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ContainerImageAvailabilityResult>,
     /// Bytes downloaded.
@@ -46,7 +44,7 @@ pub struct ContainerImageAvailability {
     pub download_rate: f64,
 }
 
-/// Whether an image can be had.
+/// Availability of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the names are the protocol's")]

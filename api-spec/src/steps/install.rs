@@ -32,7 +32,7 @@ pub struct InstallRequest {
     /// Absent for imported clusters.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub control_plane_count: i64,
-    /// Whether the cluster version operator is waited for.
+    /// True waits for the cluster version operator.
     #[serde(deserialize_with = "null_as_default")]
     pub check_cvo: bool,
     /// Ids.

@@ -17,7 +17,6 @@ pub struct LogsGatherRequest {
     /// Its pool.
     #[serde(deserialize_with = "null_as_default")]
     pub infra_env_id: String,
-    /// Whether it is the bootstrap host.
     #[serde(deserialize_with = "null_as_default")]
     pub bootstrap: bool,
     /// Always true.

@@ -27,7 +27,6 @@ pub struct NtpSource {
     /// Name or address.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub source_name: String,
-    /// How it stands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_state: Option<NtpSourceState>,
 }

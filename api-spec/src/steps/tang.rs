@@ -36,7 +36,7 @@ pub struct TangConnectivityResponse {
     pub tang_server_response: Option<Vec<TangServerResponse>>,
 }
 
-/// What a server advertised (JWS).
+/// Advertisement of a server (JWS).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TangServerResponse {

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::serialize::{is_default, null_as_default};
 
-/// Which.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UpgradeAgentRequest {
@@ -25,7 +24,6 @@ pub struct UpgradeAgentResponse {
     pub result: Option<UpgradeAgentResult>,
 }
 
-/// Whether it went well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the names are the protocol's")]

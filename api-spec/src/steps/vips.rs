@@ -11,7 +11,6 @@ pub struct VerifyVip {
     /// The address.
     #[serde(deserialize_with = "null_as_default")]
     pub vip: String,
-    /// What it is for.
     pub vip_type: VipType,
 }
 
@@ -22,13 +21,12 @@ pub struct VerifiedVip {
     /// The address.
     #[serde(deserialize_with = "null_as_default")]
     pub vip: String,
-    /// What it is for.
     pub vip_type: VipType,
     /// The outcome.
     pub verification: VipVerification,
 }
 
-/// What an address of a cluster is for.
+/// Use of a virtual address of a cluster.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the names are the protocol's")]

@@ -1,4 +1,4 @@
-//! How long writes take: `cargo run --release -p muster-store --example write_latency -- URL`, on an empty database.
+//! Measures how long writes take: `cargo run --release -p muster-store --example write_latency -- URL`, on an empty database.
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,6 @@
-//! Polls, written down in batches.
+//! Writes polls of hosts in batches.
 //!
-//! An idle host's poll changes nothing but the moment at which it was last heard, so the service keeps that in memory and
+//! A poll of an idle host changes nothing but the time of its last check-in, so the service keeps that in memory and
 //! flushes many at once. A flush does not count as a write of the host (`version` stays), so it never makes a
 //! [`Store::save_host`] fail; and a save never moves `checked_in_at` back, so it never undoes a flush.
 
@@ -8,7 +8,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 
 use crate::Result;
-use crate::change::{commit, push_tuples};
+use crate::statement::{commit, push_tuples};
 use crate::error::{StoreError, failed};
 use crate::row::{micros, storable};
 use crate::store::Store;
@@ -16,17 +16,14 @@ use crate::store::Store;
 /// The newest poll of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckIn {
-    /// Where the host is registered.
     pub infra_env_id: InfraEnvId,
-    /// Which host.
     pub host_id: HostId,
-    /// When it was heard.
     pub at: Timestamp,
-    /// When it counts as silent if it is not heard again.
+    /// Time at which the host counts as silent unless it polls again.
     pub silent_at: Timestamp,
-    /// Its clock, seconds since 1970; `None` when not told.
+    /// The host's clock, seconds since 1970; `None` when not reported.
     pub host_clock: Option<i64>,
-    /// Its agent's version; `None` when not told.
+    /// `None` when not reported.
     pub agent_version: Option<String>,
 }
 
@@ -37,11 +34,11 @@ const AT_ONCE: usize = 1000;
 const ATTEMPTS: u32 = 3;
 
 impl Store {
-    /// Writes check-ins down, a thousand in a statement. Hosts that are gone, or whose stored check-in is newer, are passed over.
+    /// Writes check-ins, a thousand in a statement. Hosts that are deleted, or whose stored check-in is newer, are skipped.
     /// `due_at` moves only where it is the end of the silence allowed after the previous check-in (`checked_in_at` + the same
     /// distance as from `at` to `silent_at`): a host that waits for something else keeps its deadline.
     ///
-    /// Answers how many hosts were written.
+    /// Returns the number of hosts that were written.
     ///
     /// # Errors
     /// Those of the database; none of a failed batch is written.
@@ -65,17 +62,17 @@ impl Store {
 
     async fn flush_chunk(&self, check_ins: &[CheckIn]) -> Result<u64> {
         let mut sql = String::from(
-            "UPDATE hosts SET checked_in_at = heard.column3,
-                 due_at = CASE WHEN due_at = checked_in_at + heard.column4 THEN heard.column3 + heard.column4 ELSE due_at END,
-                 host_clock = COALESCE(heard.column5, host_clock),
-                 host_clock_at = CASE WHEN heard.column5 IS NULL THEN host_clock_at ELSE heard.column3 END,
-                 agent_version = COALESCE(heard.column6, agent_version)
+            "UPDATE hosts SET checked_in_at = poll.column3,
+                 due_at = CASE WHEN due_at = checked_in_at + poll.column4 THEN poll.column3 + poll.column4 ELSE due_at END,
+                 host_clock = COALESCE(poll.column5, host_clock),
+                 host_clock_at = CASE WHEN poll.column5 IS NULL THEN host_clock_at ELSE poll.column3 END,
+                 agent_version = COALESCE(poll.column6, agent_version)
              FROM (VALUES ",
         );
         push_tuples(&mut sql, self.kind(), check_ins.len(), 6);
         sql.push_str(
-            ") AS heard WHERE hosts.id = heard.column1 AND hosts.infra_env_id = heard.column2
-                 AND hosts.deleted_at IS NULL AND hosts.checked_in_at < heard.column3",
+            ") AS poll WHERE hosts.id = poll.column1 AND hosts.infra_env_id = poll.column2
+                 AND hosts.deleted_at IS NULL AND hosts.checked_in_at < poll.column3",
         );
         // Each length is a text of its own: not worth a place in the cache of prepared statements.
         let mut query = sqlx::query(sqlx::AssertSqlSafe(sql)).persistent(false);

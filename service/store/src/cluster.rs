@@ -13,36 +13,34 @@ use crate::Result;
 use crate::change::{Change, commit_change};
 use crate::error::{StoreError, failed};
 use crate::host::{HOST_KEY, host_from, select_hosts};
-use crate::outbox::Subject;
+use crate::subject::Subject;
 use crate::row::{Json, Reading, kube_columns, kube_ref, micros, row, storable};
 use crate::store::Store;
 
-/// What tells whether a cluster kept in memory is still as it is stored.
+/// Versions that show whether a cached cluster is still current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClusterVersions {
     /// Number of writes of the cluster itself.
     pub version: i64,
-    /// Number of changes of its hosts that other hosts of it must know of.
+    /// Number of changes of its hosts that matter to its other hosts.
     pub members_version: i64,
 }
 
 /// A cluster, perhaps a deleted one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredCluster {
-    /// The cluster.
     pub cluster: Cluster,
     /// `None` while it lives.
     pub deleted_at: Option<Timestamp>,
 }
 
-/// What became of a request to delete a cluster.
+/// Result of a request to delete a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClusterDeletion {
-    /// It is gone. Its hosts are still to be let go; the outbox says so until that is acknowledged.
+    /// Its hosts are still to be unbound; the outbox keeps the change until that is acknowledged.
     Deleted,
-    /// There was none.
     Absent,
-    /// It stays: this many of its hosts are being installed.
+    /// Not deleted: this many of its hosts are being installed.
     Installing(i64),
 }
 
@@ -99,7 +97,7 @@ impl<'a> ClusterRow<'a> {
 }
 
 impl Store {
-    /// Stores a new cluster with its events and answers its first version, 1.
+    /// Stores a new cluster with its events; returns its first version, 1.
     ///
     /// # Errors
     /// `Conflict` when its id or its custom resource is taken.
@@ -125,7 +123,7 @@ impl Store {
         Ok(1)
     }
 
-    /// The cluster with this id, also a deleted one: its hosts may not have been let go yet.
+    /// The cluster with this id, also a deleted one: its hosts may not be unbound yet.
     ///
     /// # Errors
     /// `Corrupt` when its row cannot be read.
@@ -178,7 +176,7 @@ impl Store {
         rows.iter().map(cluster_from).collect()
     }
 
-    /// The versions of a cluster, alive or deleted. The least that can be read to know that nothing changed.
+    /// The versions of a cluster, alive or deleted. The cheapest read that shows that nothing changed.
     ///
     /// # Errors
     /// Those of the database.
@@ -199,7 +197,7 @@ impl Store {
         .transpose()
     }
 
-    /// What the hosts of a cluster need to know of each other, sorted by id, with their clocks as last written down.
+    /// The part of a cluster's hosts that they need to know of each other, sorted by id, with their clocks as last stored.
     ///
     /// # Errors
     /// `Corrupt` when a row cannot be read.
@@ -264,7 +262,7 @@ impl Store {
             .collect()
     }
 
-    /// Writes a cluster that was read as `cluster.version` and answers its new version. `created_at` and `kube` stay.
+    /// Writes a cluster that was read as `cluster.version`; returns its new version. `created_at` and `kube` stay.
     ///
     /// # Errors
     /// `Conflict` when another write came first, or it is gone.
@@ -292,7 +290,7 @@ impl Store {
     }
 
     /// Deletes a cluster none of whose hosts is being installed. Its row stays. From then on no host joins it or begins to be
-    /// installed into it; letting go those that it has is the business of whoever takes the change from the outbox.
+    /// installed into it; whoever takes the change from the outbox unbinds those that it has.
     ///
     /// # Errors
     /// Those of the database.

@@ -1,4 +1,4 @@
-//! Hosts that wait for a moment. Found through an index on `due_at`: nothing looks at the others.
+//! Finds hosts whose deadline has passed, through an index on `due_at`.
 
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
@@ -10,18 +10,15 @@ use crate::host::HOST_KEY;
 use crate::row::{Reading, micros};
 use crate::store::Store;
 
-/// A host whose moment has come.
+/// A host whose deadline has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// Where it is registered.
     pub infra_env_id: InfraEnvId,
-    /// Which host.
     pub host_id: HostId,
-    /// The moment.
     pub due_at: Timestamp,
 }
 
-/// Where a list of due hosts goes on.
+/// Position at which a list of due hosts continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueAfter {
     due_at: i64,
@@ -30,8 +27,8 @@ pub struct DueAfter {
 }
 
 impl Store {
-    /// Hosts that were due at `now` or before, most overdue first, of at most `limit` rows; and where the list goes on, unless it
-    /// ends here. A row whose key cannot be read is told in the log and passed over.
+    /// Hosts that were due at `now` or before, most overdue first, of at most `limit` rows; and the position at which the list
+    /// continues, unless it ends here. A row whose key cannot be read is logged and skipped.
     ///
     /// # Errors
     /// Those of the database.
@@ -69,13 +66,13 @@ impl Store {
         for row in &rows {
             match due_from(row) {
                 Ok(host) => due.push(host),
-                Err(error) => tracing::error!(%error, "a deadline cannot be read; it is passed over"),
+                Err(error) => tracing::error!(%error, "a deadline cannot be read; it is skipped"),
             }
         }
         Ok((due, last.transpose()?))
     }
 
-    /// When the next host is due; `None` while none waits for time.
+    /// Time at which the next host is due; `None` while none has a deadline.
     ///
     /// # Errors
     /// Those of the database.

@@ -1,4 +1,7 @@
-//! What can go wrong with the database, sorted by what a caller can do about it.
+//! Classifies errors of the database by what a caller can do about them.
+
+/// Result of an operation on the database.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// A failed operation. The texts name what was attempted, never a value of a row.
 #[derive(Debug, thiserror::Error)]
@@ -6,7 +9,6 @@ pub enum StoreError {
     /// The address cannot be used as it is written.
     #[error("database URL: {reason}")]
     Address {
-        /// What to write instead.
         reason: String,
     },
     /// The database did not come up, or its tables could not be made.
@@ -14,32 +16,26 @@ pub enum StoreError {
     Open {
         /// Without password.
         address: String,
-        /// The last failure.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The database is away, restarting, busy for too long or out of connections. The same call may succeed later.
     #[error("the database is not available ({doing})")]
     Unavailable {
-        /// What was attempted.
         doing: &'static str,
-        /// Why.
         #[source]
         source: sqlx::Error,
     },
     /// No space left for the database. Nothing was changed; the same call succeeds once there is space.
     #[error("the database has no space left ({doing}); free some on its disk")]
     Full {
-        /// What was attempted.
         doing: &'static str,
-        /// Why.
         #[source]
         source: sqlx::Error,
     },
     /// The record was written by another since it was read, or exists already. Load it again and decide again.
     #[error("{table} {id} was changed meanwhile")]
     Conflict {
-        /// Table of the record.
         table: &'static str,
         /// Key of the record.
         id: String,
@@ -47,7 +43,6 @@ pub enum StoreError {
     /// A record that a write refers to is not there, or deleted.
     #[error("{table} {id} does not exist")]
     Missing {
-        /// Table of the record.
         table: &'static str,
         /// Key of the record.
         id: String,
@@ -55,13 +50,10 @@ pub enum StoreError {
     /// A row holds what this version of Muster cannot read.
     #[error("corrupt row in table {table}, id {id}, column {column}: {reason}")]
     Corrupt {
-        /// Table of the row.
         table: &'static str,
-        /// Key of the row.
         id: String,
-        /// Column that could not be read.
         column: &'static str,
-        /// Why; never the value.
+        /// Never quotes the value, which may be secret.
         reason: String,
     },
     /// A record that cannot be written as a row.
@@ -75,43 +67,41 @@ pub enum StoreError {
     /// The database refused a statement: a bug here, or a damaged database.
     #[error("the database refused a statement ({doing})")]
     Statement {
-        /// What was attempted.
         doing: &'static str,
-        /// Why.
         #[source]
         source: sqlx::Error,
     },
 }
 
 impl StoreError {
-    /// Whether the same call may succeed later without anything being decided anew.
+    /// True when the same call may succeed later, without a new decision.
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Full { .. })
     }
 
-    /// Whether the record has to be loaded and the change decided again.
+    /// True when the record has to be loaded and the change decided again.
     pub fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict { .. })
     }
 }
 
-/// Sorts an error of the driver; for `map_err(failed("..."))`.
+/// Classifies an error of the driver; for `map_err(failed("..."))`.
 pub(crate) fn failed(doing: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
-    move |source| match trouble(&source) {
-        Trouble::Full => StoreError::Full { doing, source },
-        Trouble::Away => StoreError::Unavailable { doing, source },
-        Trouble::Refused => StoreError::Statement { doing, source },
+    move |source| match class(&source) {
+        Class::Full => StoreError::Full { doing, source },
+        Class::Unavailable => StoreError::Unavailable { doing, source },
+        Class::Refused => StoreError::Statement { doing, source },
     }
 }
 
 #[derive(Debug, PartialEq)]
-enum Trouble {
+enum Class {
     Full,
-    Away,
+    Unavailable,
     Refused,
 }
 
-fn trouble(error: &sqlx::Error) -> Trouble {
+fn class(error: &sqlx::Error) -> Class {
     use sqlx::Error;
     match error {
         Error::Io(_)
@@ -119,29 +109,29 @@ fn trouble(error: &sqlx::Error) -> Trouble {
         | Error::Protocol(_)
         | Error::PoolTimedOut
         | Error::PoolClosed
-        | Error::WorkerCrashed => Trouble::Away,
-        Error::Database(database) => database.code().map_or(Trouble::Refused, |code| by_code(&code)),
-        _ => Trouble::Refused,
+        | Error::WorkerCrashed => Class::Unavailable,
+        Error::Database(database) => database.code().map_or(Class::Refused, |code| by_code(&code)),
+        _ => Class::Refused,
     }
 }
 
 /// SQLite's (extended) result codes are decimal numbers, <https://www.sqlite.org/rescode.html>; PostgreSQL's SQLSTATEs have five
 /// characters, <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
-fn by_code(code: &str) -> Trouble {
+fn by_code(code: &str) -> Class {
     if code.len() == 5 {
         return match code {
-            "53100" => Trouble::Full,
+            "53100" => Class::Full,
             // Deadlock and serialization failures, lock and statement timeouts, a server in recovery (read-only).
-            "40001" | "40P01" | "55P03" | "25006" => Trouble::Away,
-            _ if ["08", "53", "57", "58"].contains(&&code[..2]) => Trouble::Away,
-            _ => Trouble::Refused,
+            "40001" | "40P01" | "55P03" | "25006" => Class::Unavailable,
+            _ if ["08", "53", "57", "58"].contains(&&code[..2]) => Class::Unavailable,
+            _ => Class::Refused,
         };
     }
     // The low byte is the primary code: 5 BUSY, 6 LOCKED, 8 READONLY, 10 IOERR, 13 FULL, 14 CANTOPEN, 15 PROTOCOL.
     match code.parse::<u32>().map(|code| code & 0xff) {
-        Ok(13) => Trouble::Full,
-        Ok(5 | 6 | 8 | 10 | 14 | 15) => Trouble::Away,
-        _ => Trouble::Refused,
+        Ok(13) => Class::Full,
+        Ok(5 | 6 | 8 | 10 | 14 | 15) => Class::Unavailable,
+        _ => Class::Refused,
     }
 }
 
@@ -152,17 +142,17 @@ mod tests {
     #[test]
     fn codes_of_both_databases_are_sorted_by_what_helps() {
         for (code, want) in [
-            ("13", Trouble::Full),
-            ("53100", Trouble::Full),
-            ("5", Trouble::Away),
-            ("517", Trouble::Away),
-            ("778", Trouble::Away),
-            ("57P01", Trouble::Away),
-            ("57014", Trouble::Away),
-            ("40P01", Trouble::Away),
-            ("1555", Trouble::Refused),
-            ("23505", Trouble::Refused),
-            ("42601", Trouble::Refused),
+            ("13", Class::Full),
+            ("53100", Class::Full),
+            ("5", Class::Unavailable),
+            ("517", Class::Unavailable),
+            ("778", Class::Unavailable),
+            ("57P01", Class::Unavailable),
+            ("57014", Class::Unavailable),
+            ("40P01", Class::Unavailable),
+            ("1555", Class::Refused),
+            ("23505", Class::Refused),
+            ("42601", Class::Refused),
         ] {
             assert_eq!(by_code(code), want, "{code}");
         }

@@ -11,18 +11,16 @@ use sqlx::any::AnyRow;
 use crate::Result;
 use crate::change::{Change, commit_change};
 use crate::error::{StoreError, failed};
-use crate::outbox::Subject;
+use crate::subject::Subject;
 use crate::row::{Json, Reading, kube_columns, kube_ref, micros, row, storable};
 use crate::store::Store;
 
-/// What became of a request to delete.
+/// Result of a request to delete an InfraEnv.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deletion {
-    /// It is gone.
     Deleted,
-    /// There was none.
     Absent,
-    /// It stays: this many hosts live in it.
+    /// Not deleted: this many hosts are in it.
     Inhabited(i64),
 }
 
@@ -63,7 +61,7 @@ impl<'a> InfraEnvRow<'a> {
 }
 
 impl Store {
-    /// Stores a new InfraEnv with its events and answers its first version, 1.
+    /// Stores a new InfraEnv with its events; returns its first version, 1.
     ///
     /// # Errors
     /// `Conflict` when its id, its boot id or its custom resource is taken.
@@ -153,7 +151,7 @@ impl Store {
         rows.iter().map(infra_env_from).collect()
     }
 
-    /// Writes an InfraEnv that was read as `infra_env.version` and answers its new version. `created_at` and `kube` stay.
+    /// Writes an InfraEnv that was read as `infra_env.version`; returns its new version. `created_at` and `kube` stay.
     ///
     /// # Errors
     /// `Conflict` when another write came first, it is gone, or its new boot id is taken.
@@ -191,7 +189,7 @@ impl Store {
         Ok(version)
     }
 
-    /// Deletes an InfraEnv in which no host lives. Its row stays, unseen.
+    /// Deletes an InfraEnv without hosts. Its row stays, unseen.
     ///
     /// # Errors
     /// Those of the database.

@@ -10,9 +10,10 @@ use std::time::Duration;
 use sqlx::postgres::PgListener;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::change::{CHANNEL, new_id};
+use crate::change::CHANNEL;
+use crate::statement::new_id;
 use crate::notify::RecordChange;
-use crate::outbox::Subject;
+use crate::subject::Subject;
 use crate::store::Store;
 
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);

@@ -1,5 +1,5 @@
-//! Logs that hosts and installation controllers upload: bytes in chunks, each written for itself, so that an upload holds
-//! neither memory nor the write lock. An upload that was not finished is invisible.
+//! Stores logs that hosts and installation controllers upload, in chunks that are written one by one, so that an upload
+//! holds neither memory nor the write lock. An unfinished upload is invisible.
 
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
@@ -7,39 +7,31 @@ use sqlx::Row;
 use sqlx::any::AnyRow;
 
 use crate::Result;
-use crate::change::{commit, new_id};
+use crate::statement::{commit, new_id};
 use crate::error::{StoreError, failed};
 use crate::row::{Reading, micros};
 use crate::store::Store;
 
-/// Whose logs.
+/// Owner of logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogOwner {
-    /// A host's.
     Host {
-        /// Its pool.
         infra_env_id: InfraEnvId,
-        /// The host.
         host_id: HostId,
     },
-    /// Those of the installation controller of a cluster.
+    /// The installation controller of a cluster.
     Controller,
 }
 
-/// An upload that is complete.
+/// A complete upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredLog {
-    /// Its own id.
     pub id: String,
-    /// The cluster that it was uploaded to.
     pub cluster_id: ClusterId,
-    /// Whose it is.
     pub owner: LogOwner,
     /// Bytes.
     pub size: i64,
-    /// Number of chunks.
     pub chunks: i64,
-    /// When it was complete.
     pub completed_at: Timestamp,
 }
 
@@ -99,7 +91,7 @@ impl Store {
     /// Adds a chunk.
     ///
     /// # Errors
-    /// When the upload was given up in between, and those of the database.
+    /// When the upload was discarded in between, and those of the database.
     pub async fn append_log(&self, upload: &mut LogUpload, content: &[u8]) -> Result<()> {
         let mut transaction = self.writer().await?;
         sqlx::query("INSERT INTO log_chunks (log_id, number, content) VALUES ($1, $2, $3)")
@@ -118,7 +110,7 @@ impl Store {
     /// Makes an upload visible in place of the last one of the same owner.
     ///
     /// # Errors
-    /// `Conflict` when the upload was given up in between.
+    /// `Conflict` when the upload was discarded in between.
     pub async fn finish_log(&self, upload: LogUpload, now: Timestamp) -> Result<()> {
         let (_, host_id) = columns(upload.owner);
         let mut transaction = self.writer().await?;
@@ -149,7 +141,7 @@ impl Store {
         commit(transaction).await
     }
 
-    /// Gives an upload up.
+    /// Discards an upload.
     ///
     /// # Errors
     /// Those of the database.
@@ -159,11 +151,11 @@ impl Store {
             .bind(upload.id)
             .execute(&mut *transaction)
             .await
-            .map_err(failed("giving up an upload of logs"))?;
+            .map_err(failed("discarding an upload of logs"))?;
         commit(transaction).await
     }
 
-    /// Gives up what was begun before `before`: whoever sent it is gone. Answers how many.
+    /// Discards unfinished uploads that began before `before`: their senders are gone. Returns how many.
     ///
     /// # Errors
     /// Those of the database.
@@ -185,7 +177,7 @@ impl Store {
             .bind(micros(before))
             .execute(&mut *transaction)
             .await
-            .map_err(failed("giving up unfinished logs"))?
+            .map_err(failed("discarding unfinished logs"))?
             .rows_affected();
         commit(transaction).await?;
         Ok(gone)

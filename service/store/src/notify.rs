@@ -9,8 +9,8 @@ use std::sync::{PoisonError, RwLock};
 use sqlx::{Any, Transaction};
 
 use crate::Result;
-use crate::change::commit;
-use crate::outbox::Subject;
+use crate::statement::commit;
+use crate::subject::Subject;
 use crate::store::Store;
 
 /// A record that has changed.

@@ -11,15 +11,16 @@ use tokio::time::Instant;
 
 use crate::Result;
 use crate::error::StoreError;
-use crate::store::{Kind, Store};
+use crate::kind::Kind;
+use crate::store::Store;
 
 /// Every change of the tables since the first version.
 static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
 
-/// How long a server may take to come up before opening fails: it is often started together with Muster.
+/// Time for a server to come up before opening fails: it is often started together with Muster.
 const STARTING_PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long an operation waits for a free connection. SQLite has one that writes, so under load writes queue here.
+/// Time that an operation waits for a free connection. SQLite has one that writes, so under load writes queue here.
 const CONNECTION_PATIENCE: Duration = Duration::from_secs(30);
 
 /// For every SQLite connection. `synchronous=FULL` syncs the log at each commit, so that a power cut loses nothing that was
@@ -228,7 +229,7 @@ async fn migrate(address: &Address) -> Result<(), sqlx::migrate::MigrateError> {
     Ok(())
 }
 
-/// Whether trying again can help: the server is starting, or another process is applying the same migrations to the file.
+/// True when trying again can help: the server is starting, or another process is applying the same migrations to the file.
 fn worth_waiting(kind: Kind, error: &sqlx::migrate::MigrateError) -> bool {
     use sqlx::Error;
     use sqlx::migrate::MigrateError;

@@ -2,63 +2,22 @@
 
 use std::time::Duration;
 
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use sqlx::any::AnyRow;
 
 use crate::Result;
-use crate::change::{commit, push_tuples};
+use crate::statement::{commit, push_tuples};
 use crate::error::{StoreError, failed};
 use crate::row::{Reading, micros};
 use crate::store::Store;
+use crate::subject::Subject;
 
-/// The record that changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Subject {
-    /// A host.
-    Host {
-        /// Where it is registered.
-        infra_env_id: InfraEnvId,
-        /// Which host.
-        id: HostId,
-    },
-    /// An InfraEnv.
-    InfraEnv(InfraEnvId),
-    /// A cluster, or what its hosts need to know of each other.
-    Cluster(ClusterId),
-}
-
-impl Subject {
-    pub(crate) fn columns(self) -> (&'static str, String) {
-        match self {
-            Self::Host { infra_env_id, id } => ("host", format!("{infra_env_id}/{id}")),
-            Self::InfraEnv(id) => ("infra_env", id.to_string()),
-            Self::Cluster(id) => ("cluster", id.to_string()),
-        }
-    }
-
-    pub(crate) fn from_columns(kind: &str, key: &str) -> Option<Self> {
-        match kind {
-            "host" => {
-                let (infra_env_id, id) = key.split_once('/')?;
-                Some(Self::Host {
-                    infra_env_id: infra_env_id.parse().ok()?,
-                    id: id.parse().ok()?,
-                })
-            }
-            "infra_env" => key.parse().ok().map(Self::InfraEnv),
-            "cluster" => key.parse().ok().map(Self::Cluster),
-            _ => None,
-        }
-    }
-}
-
-/// OutboxScope changes are taken from the outbox.
+/// Selection of the changes that are taken from the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutboxScope {
     /// Everybody's.
     All,
-    /// Those of InfraEnvs and clusters: changes of hosts are for another replica, which acts on them.
+    /// InfraEnvs and clusters: changes of hosts are for another replica.
     NotHosts,
 }
 
@@ -129,7 +88,7 @@ impl Store {
         Ok(entries)
     }
 
-    /// Whether [`Self::take_from_outbox`] would give anything. A read: looking costs no write.
+    /// True when [`Self::take_from_outbox`] would return anything. Costs no write.
     ///
     /// # Errors
     /// Those of the database.

@@ -26,7 +26,7 @@ pub(crate) struct Polled {
 }
 
 struct Inner {
-    /// Whether all changes are heard of.
+    /// True while all changes are received.
     trusted: bool,
     /// Number of changes heard of. What was read before a change is not kept after it.
     changes: u64,
@@ -106,7 +106,7 @@ impl Polled {
         inner.hosts.remove(&key);
     }
 
-    /// Whether all changes are heard of.
+    /// True while all changes are received.
     pub(crate) fn is_trusted(&self) -> bool {
         self.inner().trusted
     }

@@ -1,11 +1,11 @@
-//! Values that all replicas share and that are made once: the token-signing key and its like.
+//! Stores values that all replicas share and that are made once, such as the token-signing key.
 
 use muster_api::time::Timestamp;
 use muster_core::record::Secret;
 use sqlx::Row;
 
 use crate::Result;
-use crate::change::commit;
+use crate::statement::commit;
 use crate::error::failed;
 use crate::row::micros;
 use crate::store::Store;

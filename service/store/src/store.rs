@@ -1,4 +1,4 @@
-//! The open database: who may read, who may write, and how often that happened.
+//! Gives out connections for reads and transactions for writes, and counts both.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,52 +10,9 @@ use sqlx::{Any, AnyPool, Transaction};
 
 use crate::Result;
 use crate::error::failed;
+use crate::kind::Kind;
 use crate::notify::Subscribers;
 use crate::polled::Polled;
-
-/// Which database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// One file, one process that writes.
-    Sqlite,
-    /// A server, any number of replicas.
-    Postgres,
-}
-
-impl Kind {
-    /// `sqlite` or `postgres`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sqlite => "sqlite",
-            Self::Postgres => "postgres",
-        }
-    }
-
-    /// Appended to a `SELECT` in a write transaction: others may not delete or change the row before it ends. SQLite has one
-    /// writer at a time, so nothing is needed there.
-    pub(crate) fn holding(self) -> &'static str {
-        match self {
-            Self::Sqlite => "",
-            Self::Postgres => " FOR SHARE",
-        }
-    }
-
-    /// Appended to a `SELECT` in a write transaction: nobody else may even hold the row.
-    pub(crate) fn locking(self) -> &'static str {
-        match self {
-            Self::Sqlite => "",
-            Self::Postgres => " FOR UPDATE",
-        }
-    }
-
-    /// Appended to the `SELECT` of a claim: rows that another is just claiming are passed over.
-    pub(crate) fn skipping(self) -> &'static str {
-        match self {
-            Self::Sqlite => "",
-            Self::Postgres => " FOR UPDATE SKIP LOCKED",
-        }
-    }
-}
 
 /// The open database. Cloning is cheap; clones share connections.
 #[derive(Clone)]
@@ -77,7 +34,7 @@ struct Shared {
     server: Option<String>,
 }
 
-/// How often the database was used since the store was opened.
+/// Number of uses of the database since the store was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatementCounts {
     /// Operations that only read.
@@ -125,7 +82,6 @@ impl Store {
         &self.event_limits
     }
 
-    /// Which database it is.
     pub fn kind(&self) -> Kind {
         self.shared.kind
     }
@@ -136,7 +92,7 @@ impl Store {
         (self.shared.readers.clone(), self.shared.writers.clone())
     }
 
-    /// Whether the database answers a read, and is not only connected.
+    /// Reads a row: fails when the database is connected but does not answer.
     ///
     /// # Errors
     /// `Unavailable` when it does not.
@@ -155,7 +111,7 @@ impl Store {
         self.shared.writers.close().await;
     }
 
-    /// For tests that assert how often the database is used: every operation of this crate passes one of two gates that count.
+    /// For metrics, and for tests that assert how often the database is used.
     pub fn statement_counts(&self) -> StatementCounts {
         StatementCounts {
             reads: self.shared.reads.load(Ordering::Relaxed),

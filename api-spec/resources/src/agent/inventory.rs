@@ -1,4 +1,4 @@
-//! What a host reports of itself, as Agents show it. Source of the values: docs/protocol/agent-inventory.md.
+//! Types of a host's inventory as Agents show it. Source of the values: docs/protocol/agent-inventory.md.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ pub struct HostInventory {
     /// IPv6 address of the management controller with its prefix length; `::/0` when there is none.
     #[serde(rename = "bmcV6Address", skip_serializing_if = "Option::is_none")]
     pub bmc_v6_address: Option<String>,
-    /// How the running system was booted.
+    /// Boot mode and boot device of the running system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot: Option<HostBoot>,
     /// Processors.
@@ -35,15 +35,15 @@ pub struct HostInventory {
     /// Graphics processors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gpus: Vec<HostGpu>,
-    /// Who made the machine.
+    /// Manufacturer and model of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_vendor: Option<HostSystemVendor>,
-    /// When the host sent this report.
+    /// Time at which the host sent this report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_time: Option<Time>,
 }
 
-/// How the running system was booted.
+/// Boot mode and boot device of the running system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostBoot {
@@ -68,10 +68,10 @@ pub struct HostCpu {
     /// Speed in MHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_megahertz: Option<i64>,
-    /// What the processors can do, in the kernel's names.
+    /// Features of the processors, by the kernel's names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
-    /// What the processor calls itself.
+    /// Model name that the processor reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_name: Option<String>,
     /// Architecture, such as `x86_64`.
@@ -83,10 +83,10 @@ pub struct HostCpu {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostMemory {
-    /// What is built in, in bytes.
+    /// Installed memory, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub physical_bytes: Option<i64>,
-    /// What the running system can use, in bytes.
+    /// Memory that the running system can use, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usable_bytes: Option<i64>,
 }
@@ -95,12 +95,12 @@ pub struct HostMemory {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostDisk {
-    /// What to write into `installation_disk_id`: `byID`, or `byPath`, or `path`, whichever is known.
+    /// Value for `installation_disk_id`: `byID`, or `byPath`, or `path`, whichever is known first.
     pub id: String,
     /// Kind of device: `HDD`, `SSD`, `Multipath`, `iSCSI`, `FC`, `RAID`, `virtual` and others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drive_type: Option<String>,
-    /// Who made it.
+    /// Manufacturer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Name of the kernel, such as `sda`.
@@ -130,32 +130,32 @@ pub struct HostDisk {
     /// Size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<i64>,
-    /// Whether there is a boot record on it.
+    /// True when the disk has a boot record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bootable: Option<bool>,
-    /// What the device tells of its health (SMART), as JSON text.
+    /// Health data of the device (SMART), as JSON text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smart: Option<String>,
-    /// Whether it can be installed to.
+    /// Eligibility for the installation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub installation_eligibility: Option<HostInstallationEligibility>,
-    /// How fast it is.
+    /// Result of the last speed measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub io_perf: Option<HostIoPerf>,
 }
 
-/// Whether a disk can be installed to.
+/// Eligibility of a disk for the installation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostInstallationEligibility {
-    /// Whether it can be.
+    /// True when the disk can be installed to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eligible: Option<bool>,
-    /// Why not, a sentence each.
+    /// Reasons against it, one sentence each.
     pub not_eligible_reasons: Vec<String>,
 }
 
-/// How fast a disk is.
+/// Result of a speed measurement of a disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostIoPerf {
@@ -188,13 +188,13 @@ pub struct HostInterface {
     /// Speed in Mbit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_mbps: Option<i64>,
-    /// Whether a cable is plugged in at both ends.
+    /// True when a cable is plugged in at both ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has_carrier: Option<bool>,
-    /// Who made it, as a PCI id.
+    /// Vendor, as a PCI id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
-    /// Which product it is, as a PCI id.
+    /// Product, as a PCI id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub product: Option<String>,
     /// Name that the firmware gives it.
@@ -212,7 +212,7 @@ pub struct HostGpu {
     /// Address on the PCI bus.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Which product it is, as a PCI id.
+    /// Product, as a PCI id.
     #[serde(rename = "deviceID", skip_serializing_if = "Option::is_none")]
     pub device_id: Option<String>,
     /// Name of the product.
@@ -221,12 +221,12 @@ pub struct HostGpu {
     /// Name of the maker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
-    /// Who made it, as a PCI id.
+    /// Vendor, as a PCI id.
     #[serde(rename = "vendorID", skip_serializing_if = "Option::is_none")]
     pub vendor_id: Option<String>,
 }
 
-/// Who made the machine.
+/// Manufacturer and model of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostSystemVendor {
@@ -239,7 +239,7 @@ pub struct HostSystemVendor {
     /// Serial number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serial_number: Option<String>,
-    /// Whether it is a virtual machine.
+    /// True for a virtual machine.
     #[serde(rename = "virtual", skip_serializing_if = "Option::is_none")]
     pub is_virtual: Option<bool>,
 }

@@ -5,23 +5,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachinePool {
-    /// `Enabled` or `Disabled`: whether a processor core works at two things at a time.
+    /// `Enabled` or `Disabled`: simultaneous multithreading of the processors.
     #[serde(default)]
     pub hyperthreading: Hyperthreading,
     /// Name of the pool: `master`, `arbiter` or `worker`.
     pub name: String,
 }
 
-/// Whether a processor core works at two things at a time.
+/// Simultaneous multithreading of the processors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Hyperthreading {
-    /// Nothing was chosen: as `Enabled`.
+    /// Unset: the same as `Enabled`.
     #[serde(rename = "")]
     Unset,
-    /// It does.
+    /// Enabled.
     #[default]
     Enabled,
-    /// It does not.
+    /// Disabled.
     Disabled,
 }
 
@@ -32,7 +32,7 @@ pub struct DiskEncryption {
     /// The roles whose disks are encrypted.
     #[serde(default)]
     pub enable_on: DiskEncryptionRoles,
-    /// What keeps the key: the machine's own chip (`tpmv2`) or servers in the network (`tang`).
+    /// Keeper of the key: the machine's TPM (`tpmv2`) or servers in the network (`tang`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<DiskEncryptionMode>,
     /// For `tang`: the servers, each with `url` and `thumbprint`, as JSON text.
@@ -61,12 +61,12 @@ pub enum DiskEncryptionRoles {
     MastersArbitersWorkers,
 }
 
-/// What keeps the key of an encrypted disk.
+/// Keeper of the key of an encrypted disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DiskEncryptionMode {
-    /// A chip in the machine.
+    /// TPM 2.0 of the machine.
     Tpmv2,
-    /// Servers in the network.
+    /// Tang servers in the network.
     Tang,
 }

@@ -14,10 +14,10 @@ pub struct Networking {
     /// Networks that services get their addresses from, as CIDRs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub service_network: Vec<String>,
-    /// What connects the pods.
+    /// Network plugin that connects the pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_type: Option<NetworkType>,
-    /// Whether the network around the cluster (addresses of API and ingress, names, load balancers) is somebody else's work.
+    /// True when the addresses of API and ingress, their DNS names and the load balancers are managed outside of the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_managed_networking: Option<bool>,
 }
@@ -40,7 +40,7 @@ pub struct ClusterNetwork {
     pub host_prefix: Option<i32>,
 }
 
-/// What connects the pods.
+/// Network plugin that connects the pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs, reason = "names of products")]
 pub enum NetworkType {

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the nodes run on. `Unset`, the empty text, is nobody's choice.
+/// Platform of the nodes. `Unset` is the empty text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs, reason = "names of platforms")]
 pub enum PlatformType {

@@ -9,7 +9,7 @@ use super::*;
 
 const CLUSTER_DEPLOYMENTS: &str = "clusterdeployments.hive.openshift.io";
 
-/// Where a definition differs from the facts on purpose: its name, path, attribute, reason.
+/// Deliberate differences of a definition from the facts: its name, path, attribute, reason.
 const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
     (
         CLUSTER_DEPLOYMENTS,

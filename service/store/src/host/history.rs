@@ -6,7 +6,7 @@ use muster_api::time::Timestamp;
 use sqlx::{Any, Transaction};
 
 use crate::Result;
-use crate::change::new_id;
+use crate::statement::new_id;
 use crate::error::failed;
 use crate::row::{Reading, row};
 use crate::store::Store;

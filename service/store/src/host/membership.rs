@@ -1,4 +1,4 @@
-//! That a host is one of a cluster, and what the cluster's other hosts need to know of it.
+//! Stores the membership of a host in a cluster, with the part of the host that the cluster's other hosts need.
 
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
@@ -12,14 +12,14 @@ use crate::change::note_change;
 use crate::cluster::HOLDS_CLUSTER;
 use crate::error::{StoreError, failed};
 use crate::notify::PendingChanges;
-use crate::outbox::Subject;
+use crate::subject::Subject;
 use crate::row::{Json, Reading, document};
 
 /// A host's place in a cluster, as it is stored.
 pub(super) struct Membership {
     cluster_id: ClusterId,
     peer: Peer,
-    /// It is being installed, which only a living cluster allows.
+    /// True while the host is being installed, for which the cluster must not be deleted.
     installing: bool,
 }
 
@@ -33,7 +33,7 @@ impl Membership {
     }
 }
 
-/// Writes what changed of a host's membership, and tells the clusters that it joined, left or looks different in.
+/// Writes the change of a host's membership, and publishes a change of each cluster that it joined, left or is different in.
 ///
 /// # Errors
 /// `Missing` when it joins a cluster that is not there, or begins to be installed into one that is deleted.
@@ -55,7 +55,7 @@ pub(super) async fn write(
     let before = match &row {
         Some(row) => {
             let reading = Reading::new(row, "cluster_members", &["infra_env_id", "host_id"]);
-            // One that an older version wrote is taken for another.
+            // One that an older version of Muster wrote counts as different.
             let peer = reading.get::<Json<Peer>>("peer").ok().map(|document| document.0);
             Some((reading.get::<ClusterId>("cluster_id")?, peer))
         }
@@ -109,12 +109,12 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// That a cluster's hosts are others than before.
+/// A change of the hosts of a cluster.
 struct Touch {
     cluster_id: ClusterId,
-    /// It may not have been deleted.
+    /// The cluster must not be deleted.
     must_live: bool,
-    /// Its other hosts have to be judged anew.
+    /// Its other hosts have to be validated again.
     matters: bool,
 }
 
@@ -145,7 +145,7 @@ impl Touch {
             .bind(self.cluster_id.to_string())
             .fetch_optional(&mut **transaction)
             .await
-            .map_err(failed("telling a cluster that its hosts are others"))?;
+            .map_err(failed("updating the version of a cluster's members"))?;
         let Some(row) = row else {
             if self.must_live {
                 return Err(StoreError::Missing {

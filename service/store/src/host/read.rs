@@ -103,7 +103,7 @@ impl Store {
         rows.iter().map(brief_from).collect()
     }
 
-    /// How many hosts are in each status, over all InfraEnvs; statuses without a host are left out.
+    /// Number of hosts in each status, over all InfraEnvs; statuses without a host are left out.
     ///
     /// # Errors
     /// `Corrupt` when a status is unknown.

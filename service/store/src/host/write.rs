@@ -13,7 +13,7 @@ use crate::Result;
 use crate::change::{Change, write_change};
 use crate::error::{StoreError, failed};
 use crate::notify::PendingChanges;
-use crate::outbox::Subject;
+use crate::subject::Subject;
 use crate::row::micros;
 use crate::store::Store;
 

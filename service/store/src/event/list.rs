@@ -1,0 +1,247 @@
+//! Lists events. Rules of the list: docs/protocol/rest-behaviour.md#7.
+
+use muster_api::event::{Category, Severity};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use sqlx::Arguments;
+use sqlx::any::AnyArguments;
+use strum::VariantArray;
+
+use super::row::{EventRow, StoredEvent, event_from};
+use crate::Result;
+use crate::error::{StoreError, failed};
+use crate::row::Reading;
+use crate::store::Store;
+
+/// A selection of events. `Default` asks for the first 5000 user events of all, oldest first.
+///
+/// With `cluster_id`: the events of that cluster, narrowed by `host_ids`, `deleted_hosts` and `cluster_level` (an event that fits
+/// one of them is in) and by `message`. Without: `host_ids` wins over `infra_env_id`, skips deleted hosts, and the other three
+/// are ignored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventQuery {
+    /// Only events of this InfraEnv, whatever else is asked: the caller's token opens nothing else.
+    pub scope: Option<InfraEnvId>,
+    /// Events of this cluster.
+    pub cluster_id: Option<ClusterId>,
+    /// Events of these hosts; empty: not asked.
+    pub host_ids: Vec<HostId>,
+    /// Events of this InfraEnv.
+    pub infra_env_id: Option<InfraEnvId>,
+    /// With `cluster_id`: also those of deleted hosts.
+    pub deleted_hosts: bool,
+    /// With `cluster_id`: also those of no host.
+    pub cluster_level: bool,
+    /// With `cluster_id`: the message contains this, in any case (on SQLite any ASCII case); `%` and `_` mean themselves.
+    pub message: Option<String>,
+    /// Only these severities; empty: all.
+    pub severities: Vec<Severity>,
+    /// Only these categories; empty: all.
+    pub categories: Vec<Category>,
+    /// By time.
+    pub order: Order,
+    /// At most so many; 0 gives counts only, negative is unlimited.
+    pub limit: i64,
+    /// Pass over so many; negative is 0.
+    pub offset: i64,
+}
+
+/// Order of a list of events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Oldest first.
+    #[default]
+    Ascending,
+    /// Newest first.
+    Descending,
+}
+
+impl Default for EventQuery {
+    fn default() -> Self {
+        Self {
+            scope: None,
+            cluster_id: None,
+            host_ids: Vec::new(),
+            infra_env_id: None,
+            deleted_hosts: false,
+            cluster_level: false,
+            message: None,
+            severities: Vec::new(),
+            categories: vec![Category::User],
+            order: Order::Ascending,
+            limit: 5000,
+            offset: 0,
+        }
+    }
+}
+
+/// A part of the events asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventPage {
+    /// The part that `limit` and `offset` cut out.
+    pub events: Vec<StoredEvent>,
+    /// Number of events that fit all filters, `limit` and `offset` aside.
+    pub total: i64,
+    /// Number of events of each [`Severity`] that fit the other filters; all 0 without `cluster_id`.
+    pub by_severity: [i64; 4],
+}
+
+impl Store {
+    /// The events asked for, and how many there are. Unknown ids give an empty page.
+    ///
+    /// # Errors
+    /// `Corrupt` when a row cannot be read.
+    pub async fn list_events(&self, query: &EventQuery) -> Result<EventPage> {
+        let mut connection = self.reader().await?;
+        let counted = Filter::of(query, false)?;
+        let sql = format!(
+            "SELECT severity, COUNT(*) AS events FROM events{} GROUP BY severity",
+            counted.sql
+        );
+        let rows = sqlx::query_with(sqlx::AssertSqlSafe(sql), counted.arguments)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("counting events"))?;
+        let mut by_severity = [0; 4];
+        for row in &rows {
+            let reading = Reading::new(row, "events", &["severity"]);
+            let severity: Severity = reading.get("severity")?;
+            by_severity[severity as usize] = reading.get("events")?;
+        }
+        let wanted = |severity: Severity| query.severities.is_empty() || query.severities.contains(&severity);
+        let total = Severity::VARIANTS
+            .iter()
+            .filter(|severity| wanted(**severity))
+            .map(|severity| by_severity[*severity as usize])
+            .sum();
+        if query.cluster_id.is_none() {
+            by_severity = [0; 4];
+        }
+        if query.limit == 0 || total == 0 {
+            return Ok(EventPage {
+                events: Vec::new(),
+                total,
+                by_severity,
+            });
+        }
+
+        let mut filter = Filter::of(query, true)?;
+        let direction = match query.order {
+            Order::Ascending => "ASC",
+            Order::Descending => "DESC",
+        };
+        let limit = filter.add(if query.limit < 0 { i64::MAX } else { query.limit })?;
+        let offset = filter.add(query.offset.max(0))?;
+        let sql = format!(
+            "SELECT {} FROM events{} ORDER BY at {direction}, id {direction} LIMIT {limit} OFFSET {offset}",
+            EventRow::COLUMNS, filter.sql
+        );
+        let rows = sqlx::query_with(sqlx::AssertSqlSafe(sql), filter.arguments)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("listing events"))?;
+        let events = rows.iter().map(event_from).collect::<Result<_>>()?;
+        Ok(EventPage {
+            events,
+            total,
+            by_severity,
+        })
+    }
+}
+
+/// A `WHERE` clause with its values.
+struct Filter {
+    sql: String,
+    arguments: AnyArguments,
+}
+
+impl Filter {
+    fn of(query: &EventQuery, with_severities: bool) -> Result<Self> {
+        let mut filter = Self {
+            sql: String::new(),
+            arguments: AnyArguments::default(),
+        };
+        if let Some(cluster_id) = query.cluster_id {
+            let cluster = filter.add(cluster_id.to_string())?;
+            filter.and(&format!("cluster_id = {cluster}"));
+            let mut any = Vec::new();
+            if !query.host_ids.is_empty() {
+                any.push(filter.among("host_id", query.host_ids.iter().map(HostId::to_string))?);
+            }
+            if query.deleted_hosts {
+                any.push(host_is("NOT NULL"));
+            }
+            if query.cluster_level {
+                any.push("host_id IS NULL".into());
+            }
+            if !any.is_empty() {
+                filter.and(&format!("({})", any.join(" OR ")));
+            }
+            if let Some(message) = query.message.as_deref().filter(|message| !message.is_empty()) {
+                let pattern = filter.add(format!("%{}%", escaped(message)))?;
+                filter.and(&format!("LOWER(message) LIKE LOWER({pattern}) ESCAPE '\\'"));
+            }
+        } else if !query.host_ids.is_empty() {
+            let among = filter.among("host_id", query.host_ids.iter().map(HostId::to_string))?;
+            filter.and(&among);
+            filter.and(&host_is("NULL"));
+        } else if let Some(id) = query.infra_env_id {
+            let infra_env = filter.add(id.to_string())?;
+            filter.and(&format!("infra_env_id = {infra_env}"));
+        }
+        if let Some(id) = query.scope {
+            let infra_env = filter.add(id.to_string())?;
+            filter.and(&format!("infra_env_id = {infra_env}"));
+        }
+        if !query.categories.is_empty() {
+            let among = filter.among("category", query.categories.iter().map(|c| c.name().to_owned()))?;
+            filter.and(&among);
+        }
+        if with_severities && !query.severities.is_empty() {
+            let among = filter.among("severity", query.severities.iter().map(|s| s.name().to_owned()))?;
+            filter.and(&among);
+        }
+        Ok(filter)
+    }
+
+    fn and(&mut self, condition: &str) {
+        self.sql
+            .push_str(if self.sql.is_empty() { " WHERE " } else { " AND " });
+        self.sql.push_str(condition);
+    }
+
+    /// Binds a value and answers its placeholder.
+    fn add<T>(&mut self, value: T) -> Result<String>
+    where
+        T: for<'t> sqlx::Encode<'t, sqlx::Any> + sqlx::Type<sqlx::Any>,
+    {
+        self.arguments.add(value).map_err(|error| StoreError::Statement {
+            doing: "binding a filter",
+            source: sqlx::Error::Encode(error),
+        })?;
+        Ok(format!("${}", self.arguments.len()))
+    }
+
+    fn among(&mut self, column: &str, values: impl Iterator<Item = String>) -> Result<String> {
+        let places = values.map(|value| self.add(value)).collect::<Result<Vec<_>>>()?;
+        Ok(format!("{column} IN ({})", places.join(", ")))
+    }
+}
+
+/// The event's host is there and its `deleted_at` is as said.
+fn host_is(deleted_at: &str) -> String {
+    format!(
+        "EXISTS (SELECT 1 FROM hosts WHERE hosts.id = events.host_id AND hosts.deleted_at IS {deleted_at} \
+         AND (events.infra_env_id IS NULL OR events.infra_env_id = hosts.infra_env_id))"
+    )
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.replace('\0', "").chars() {
+        if ['%', '_', '\\'].contains(&character) {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out
+}

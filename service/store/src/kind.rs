@@ -1,0 +1,42 @@
+//! Names the two databases, and the clauses of statements that differ between them.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub enum Kind {
+    /// One file, one process that writes.
+    Sqlite,
+    /// A server, any number of replicas.
+    Postgres,
+}
+
+impl Kind {
+    /// `sqlite` or `postgres`.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Appended to a `SELECT` in a write transaction: others may not delete or change the row before it ends. SQLite has one
+    /// writer at a time, so nothing is needed there.
+    pub(crate) fn holding(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR SHARE",
+        }
+    }
+
+    /// Appended to a `SELECT` in a write transaction: nobody else may even hold the row.
+    pub(crate) fn locking(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR UPDATE",
+        }
+    }
+
+    /// Appended to the `SELECT` of a claim: rows that another is just claiming are passed over.
+    pub(crate) fn skipping(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres => " FOR UPDATE SKIP LOCKED",
+        }
+    }
+}

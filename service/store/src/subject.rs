@@ -1,0 +1,40 @@
+//! Names a record that changed, in the outbox and in notifications.
+
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+
+/// A record that changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Subject {
+    Host {
+        infra_env_id: InfraEnvId,
+        id: HostId,
+    },
+    InfraEnv(InfraEnvId),
+    /// A cluster, or what its hosts know of each other.
+    Cluster(ClusterId),
+}
+
+impl Subject {
+    pub(crate) fn columns(self) -> (&'static str, String) {
+        match self {
+            Self::Host { infra_env_id, id } => ("host", format!("{infra_env_id}/{id}")),
+            Self::InfraEnv(id) => ("infra_env", id.to_string()),
+            Self::Cluster(id) => ("cluster", id.to_string()),
+        }
+    }
+
+    pub(crate) fn from_columns(kind: &str, key: &str) -> Option<Self> {
+        match kind {
+            "host" => {
+                let (infra_env_id, id) = key.split_once('/')?;
+                Some(Self::Host {
+                    infra_env_id: infra_env_id.parse().ok()?,
+                    id: id.parse().ok()?,
+                })
+            }
+            "infra_env" => key.parse().ok().map(Self::InfraEnv),
+            "cluster" => key.parse().ok().map(Self::Cluster),
+            _ => None,
+        }
+    }
+}
