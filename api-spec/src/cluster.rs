@@ -20,7 +20,6 @@ use crate::ids::ClusterId;
 /// Kind of a cluster's record. This service has only clusters that exist already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum ClusterKind {
     Cluster,
     #[default]
@@ -32,7 +31,6 @@ pub enum ClusterKind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum ClusterStatus {
     Insufficient,
     Ready,
@@ -57,11 +55,10 @@ pub struct BindHostParams {
     pub cluster_id: ClusterId,
 }
 
-/// Checks that a user wants ignored. Each field is the JSON text of a list of ids; `["all"]` stands for every one that may be.
+/// Checks that a user wants ignored. Each field is the JSON text of a list of ids; `["all"]` means every one that may be.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct IgnoredValidations {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_validation_ids: Option<String>,

@@ -1,27 +1,15 @@
 //! Defines events on the wire. Source: docs/protocol/events.tsv and docs/protocol/rest-behaviour.md#7.
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use crate::ids::{ClusterId, HostId, InfraEnvId};
 
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::EnumString,
-    strum::VariantArray,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum Severity {
     Info,
     Warning,
@@ -37,24 +25,11 @@ impl Severity {
 }
 
 /// Audience of an event; lists show `user` unless asked otherwise.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::EnumString,
-    strum::VariantArray,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum Category {
     User,
     Metrics,
@@ -67,11 +42,10 @@ impl Category {
     }
 }
 
-/// Body of `POST /v2/events`: what an agent tells.
+/// Body of `POST /v2/events`, sent by agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct TriggeredEvent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -100,7 +74,6 @@ pub struct TriggeredEvent {
 /// An event as `GET /v2/events` answers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_id: Option<ClusterId>,

@@ -1,5 +1,5 @@
-//! What a machine calls itself, sent by our agent in a header at registration: tells two machines apart that compute one host id.
-//! Services of another make ignore the header; their bodies would refuse an unknown field.
+//! Defines the fingerprint of a machine: ids of its parts, sent by our agent in a header at registration, which tell apart two
+//! machines that compute the same host id. Services of other makes ignore the header; their bodies would refuse an unknown field.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ pub const FINGERPRINT_HEADER: &str = "x-muster-fingerprint";
 /// Longest header value, bytes. Servers cap the sum of all headers at some 8 to 64 KiB.
 pub const MAX_HEADER_BYTES: usize = 8192;
 
-/// Longest list in a fingerprint; the first by name are kept, so that a machine tells the same ones each time.
+/// Longest list in a fingerprint; the first by name are kept, so that a machine sends the same ones each time.
 pub const MAX_ENTRIES: usize = 48;
 
 /// Longest text in a fingerprint, bytes.

@@ -6,6 +6,7 @@ pub use stage::{HostProgressParams, HostStage};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use crate::ids::{ClusterId, HostId, InfraEnvId};
 use crate::serialize::{is_default, null_as_default};
@@ -21,16 +22,12 @@ use crate::serialize::{is_default, null_as_default};
     PartialOrd,
     Ord,
     Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::EnumString,
-    strum::VariantArray,
+    Deserialize
 )]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-#[allow(missing_docs, reason = "docs/protocol/host-lifecycle.md#1 describes each")]
 pub enum HostStatus {
     Discovering,
     Known,
@@ -71,7 +68,6 @@ impl HostStatus {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum HostKind {
     #[default]
     Host,
@@ -79,24 +75,11 @@ pub enum HostKind {
 }
 
 /// The part a host plays in a cluster.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::EnumString,
-    strum::VariantArray,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum HostRole {
     #[default]
     AutoAssign,
@@ -117,7 +100,6 @@ impl HostRole {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum MediaStatus {
     Connected,
     Disconnected,
@@ -139,7 +121,6 @@ pub struct HostCreateParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct HostUpdateParams {
     pub host_role: Option<HostRoleUpdate>,
     pub host_name: Option<String>,
@@ -167,7 +148,6 @@ pub struct SettleIdentityParams {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum HostRoleUpdate {
     AutoAssign,
     Master,
@@ -190,7 +170,6 @@ impl From<HostRoleUpdate> for HostRole {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum DiskRole {
     None,
     Install,
@@ -200,7 +179,6 @@ pub enum DiskRole {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct DiskConfigParams {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -211,7 +189,6 @@ pub struct DiskConfigParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct DiskSkipFormattingParams {
     pub disk_id: String,
     pub skip_formatting: bool,
@@ -221,7 +198,6 @@ pub struct DiskSkipFormattingParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct KeyValue {
     pub key: String,
     pub value: String,
@@ -254,24 +230,11 @@ pub struct LogsProgressParams {
 }
 
 /// Progress of the collection of logs.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::EnumString,
-    strum::VariantArray,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum LogsProgressState {
     Requested,
     Collecting,
@@ -294,7 +257,6 @@ impl LogsProgressState {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct HostProgressInfo {
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub current_stage: String,
@@ -311,7 +273,6 @@ pub struct HostProgressInfo {
 /// A host as the API answers it. Dates that never happened are the zero date; texts that are empty are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Host {
     pub kind: HostKind,
     pub id: HostId,

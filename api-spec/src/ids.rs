@@ -48,7 +48,7 @@ id! {
     HostId
 }
 id! {
-    /// An InfraEnv: the pool that a discovery image feeds.
+    /// An InfraEnv: a discovery image and the hosts that booted it.
     InfraEnvId
 }
 id! {

@@ -1,29 +1,17 @@
 //! InfraEnvs on the wire. Source: docs/protocol/rest-schemas.json, docs/protocol/rest-behaviour.md#4.
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use crate::ids::{ClusterId, InfraEnvId};
 use crate::serialize::{is_default, null_as_default};
 
 /// Kind of discovery image.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::EnumString,
-    strum::VariantArray,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum ImageType {
     #[default]
     FullIso,
@@ -48,24 +36,11 @@ impl ImageType {
 }
 
 /// A processor architecture as clients send it; `aarch64` is stored and answered as `arm64`.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::EnumString,
-    strum::VariantArray,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum CpuArchitecture {
     #[default]
     X86_64,
@@ -110,7 +85,6 @@ pub struct Proxy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum KernelArgumentOperation {
     Append,
     Replace,
@@ -145,7 +119,6 @@ pub struct HostStaticNetworkConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct MacInterface {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mac_address: Option<String>,
@@ -157,7 +130,6 @@ pub struct MacInterface {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct InfraEnvCreateParams {
     pub name: String,
     pub pull_secret: String,
@@ -181,7 +153,6 @@ pub struct InfraEnvCreateParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct InfraEnvUpdateParams {
     pub additional_ntp_sources: Option<String>,
     pub additional_trust_bundle: Option<String>,
@@ -201,7 +172,6 @@ pub struct InfraEnvUpdateParams {
 /// An InfraEnv as the API answers it: never with the pull secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct InfraEnv {
     pub kind: String,
     pub id: InfraEnvId,

@@ -7,14 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::serialize::{empty_as_null, is_default, null_as_default};
 
-/// Everything a host tells about its hardware and network. Sent as JSON text inside a step reply.
+/// Hardware and network of a host. Sent as JSON text inside a step reply.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(
-    missing_docs,
-    reason = "field names are the protocol's; units are in the module's text"
-)]
 pub struct Inventory {
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub bmc_address: String,
@@ -48,7 +44,6 @@ pub struct Inventory {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Boot {
     /// The whole `/proc/cmdline`, trailing newline included.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
@@ -71,7 +66,6 @@ pub struct Boot {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Cpu {
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub architecture: String,
@@ -90,7 +84,6 @@ pub struct Cpu {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Memory {
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub physical_bytes: i64,
@@ -104,7 +97,6 @@ pub struct Memory {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Disk {
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub bootable: bool,
@@ -162,7 +154,6 @@ pub struct Disk {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Eligibility {
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub eligible: bool,
@@ -184,7 +175,6 @@ pub struct IoPerf {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Iscsi {
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub host_ip_address: String,
@@ -194,7 +184,6 @@ pub struct Iscsi {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Interface {
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub biosdevname: String,
@@ -233,7 +222,6 @@ pub struct Interface {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Route {
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub destination: String,
@@ -251,7 +239,6 @@ pub struct Route {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Gpu {
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub address: String,
@@ -269,7 +256,6 @@ pub struct Gpu {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct SystemVendor {
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub manufacturer: String,
@@ -289,7 +275,6 @@ pub struct SystemVendor {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Truncation {
     /// `partial` or `full`.
     #[serde(rename = "type", deserialize_with = "null_as_default")]

@@ -1,11 +1,8 @@
-//! What travels between Muster and everybody else: REST v2, step payloads, the configuration
-//! inside a discovery image. Types only; nothing here decides anything.
+//! Types of everything that Muster sends and receives: REST v2, payloads of steps, the configuration inside a discovery image.
+//! Nothing here decides anything.
 //!
-//! Facts follow the assisted-installer v2 protocol, with the JSON habits of its Go authors: scalars
-//! that are zero are left out, absent lists may be `null`. A deployed agent may be older or newer
-//! than the service, so these types change by addition.
-
-#![warn(missing_docs)]
+//! They follow the assisted-installer v2 protocol, with the JSON habits of its Go authors: scalars that are zero are left out,
+//! absent lists may be `null`. A deployed agent may be older or newer than the service, so these types change by addition.
 
 pub mod cluster;
 pub mod error;
@@ -25,8 +22,8 @@ pub mod versions;
 /// The path under which every v2 operation lives.
 pub const BASE_PATH: &str = "/api/assisted-install/v2";
 
-/// Name of the header in which an agent tells its version. The underscores are the protocol's;
-/// proxies that drop such headers cost the version, nothing else.
+/// Name of the header with the agent's version. The underscores are the protocol's; a proxy that drops such headers costs the
+/// version, nothing else.
 pub const AGENT_VERSION_HEADER: &str = "discovery_agent_version";
 
 /// Name of the header that carries an agent's token, without any prefix.

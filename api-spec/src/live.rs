@@ -1,6 +1,6 @@
 //! Defines the configuration of a live image: the service writes it into the image, the agent reads it at boot.
 //!
-//! It stands in an uncompressed newc cpio archive (an extra initrd) as [`CONFIG_PATH`], inside the
+//! It is in an uncompressed newc cpio archive (an extra initrd) as [`CONFIG_PATH`], inside the
 //! area that the ISO reserves for it (see `muster-image`). The only secret in it is the agent's token,
 //! which opens one InfraEnv and nothing else.
 
@@ -34,9 +34,8 @@ pub struct LiveConfig {
     pub version: u32,
     /// Base URL of the service, without `/api/assisted-install`.
     pub service_url: String,
-    /// The pool that the host joins.
     pub infra_env_id: InfraEnvId,
-    /// The pool's name, for the console screen.
+    /// The InfraEnv's name, for the console screen.
     #[serde(
         default,
         skip_serializing_if = "is_default",
@@ -68,7 +67,6 @@ pub struct LiveConfig {
 /// Proxies as in the environment variables of the same names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "named as the variables")]
 pub struct LiveProxy {
     #[serde(skip_serializing_if = "is_default")]
     pub http_proxy: String,

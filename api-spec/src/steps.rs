@@ -2,6 +2,7 @@
 //! Source: docs/protocol/agent-protocol.md#4 and docs/protocol/instructions.md.
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 mod addresses;
 mod api_vip;
@@ -35,24 +36,11 @@ pub use upgrade::*;
 pub use vips::*;
 
 /// Kind of instruction for a host. Wire names are kebab-case.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::EnumString,
-    strum::VariantArray,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-#[allow(missing_docs, reason = "the names are the protocol's")]
 pub enum StepType {
     ConnectivityCheck,
     Execute,
@@ -154,6 +142,5 @@ pub struct NextStepRunnerArgs {
     pub agent_version: String,
     /// The id that the host has from now on.
     pub host_id: HostId,
-    /// The pool it was registered in.
     pub infra_env_id: InfraEnvId,
 }

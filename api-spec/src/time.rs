@@ -1,4 +1,4 @@
-//! The two ways in which the protocol writes a moment.
+//! Formats timestamps in the two forms of the protocol.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 

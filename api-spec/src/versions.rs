@@ -18,7 +18,6 @@ pub struct ListVersions {
 /// One version that can be discovered for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct OpenshiftVersion {
     pub cpu_architectures: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -34,7 +33,6 @@ pub type OpenshiftVersions = BTreeMap<String, OpenshiftVersion>;
 /// Answer of `GET /v2/support-levels/features`: by name, `supported` or `unavailable`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct SupportedFeatures {
     pub features: BTreeMap<String, String>,
 }
@@ -42,7 +40,6 @@ pub struct SupportedFeatures {
 /// Answer of `GET /v2/support-levels/architectures`: by name, `supported` or `unavailable`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct SupportedArchitectures {
     pub architectures: BTreeMap<String, String>,
 }
@@ -50,7 +47,6 @@ pub struct SupportedArchitectures {
 /// Answer of `GET /v2/support-levels/features/detailed`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct DetailedFeatures {
     pub features: Vec<Feature>,
     /// There are none here.
@@ -60,7 +56,6 @@ pub struct DetailedFeatures {
 /// A feature with its level of support.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Feature {
     #[serde(rename = "feature-support-level-id")]
     pub feature_support_level_id: String,

@@ -1,4 +1,4 @@
-//! An Agent: one host (docs/protocol/kube-controllers.md#3-4).
+//! An Agent: one host (docs/protocol/kube-controllers.md#3).
 
 pub mod inventory;
 
@@ -13,7 +13,17 @@ use crate::absent::absent_is_default;
 use crate::{ClusterReference, Condition, NamespacedReference, ValidationsInfo};
 
 /// Desired settings of the host.
-#[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    CustomResource,
+    Debug,
+    Clone,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema
+)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(rename = "AgentSpec")]
 #[kube(
@@ -25,7 +35,7 @@ use crate::{ClusterReference, Condition, NamespacedReference, ValidationsInfo};
     status = "AgentStatus",
     derive = "Default",
     derive = "PartialEq",
-    doc = "A machine that booted the discovery image of an InfraEnv. It appears by itself, named by the machine's id; people or programs approve it and say what becomes of it.",
+    doc = "A machine that booted the discovery image of an InfraEnv. It appears by itself, named by the machine's id; users or controllers approve it and assign it.",
     printcolumn(
         name = "Cluster",
         json_path = ".spec.clusterDeploymentName.name",
@@ -36,7 +46,7 @@ use crate::{ClusterReference, Condition, NamespacedReference, ValidationsInfo};
         name = "Approved",
         json_path = ".spec.approved",
         type_ = "boolean",
-        description = "Whether the host may join a cluster"
+        description = "True when the host may join a cluster"
     ),
     printcolumn(
         name = "Role",
@@ -48,7 +58,7 @@ use crate::{ClusterReference, Condition, NamespacedReference, ValidationsInfo};
         name = "Stage",
         json_path = ".status.progress.currentStage",
         type_ = "string",
-        description = "How far the installation is"
+        description = "Stage of the installation"
     ),
     printcolumn(
         name = "Hostname",

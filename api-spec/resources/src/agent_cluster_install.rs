@@ -1,4 +1,4 @@
-//! An AgentClusterInstall: how a cluster of Agents is made, or one that exists already is described (docs/protocol/kube-controllers.md#6).
+//! Defines AgentClusterInstalls: settings of a cluster of Agents that is to be installed, or exists already (docs/protocol/kube-controllers.md#6).
 
 pub mod machine_pool;
 pub mod networking;
@@ -16,7 +16,17 @@ use networking::{MachineNetwork, Networking};
 use platform::{ExternalPlatform, PlatformType};
 
 /// The cluster that is wanted.
-#[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    CustomResource,
+    Debug,
+    Clone,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema
+)]
 #[serde(rename_all = "camelCase")]
 #[kube(
     group = "extensions.hive.openshift.io",
@@ -171,7 +181,7 @@ pub struct ClusterMetadataPlatform {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IgnitionEndpoint {
-    /// URL without the name of the pool at its end.
+    /// URL without the name of the MachineConfigPool at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Secret with the certificate that the endpoint's own is checked against, under the key `tls.crt`.
@@ -188,7 +198,17 @@ pub struct LoadBalancer {
 }
 
 /// Owner of the load balancer in front of the nodes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema
+)]
 pub enum LoadBalancerType {
     /// The cluster.
     #[default]

@@ -16,7 +16,16 @@ use crate::{HiveCondition, schema, selector};
 pub type Others = BTreeMap<String, Value>;
 
 /// The cluster.
-#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    CustomResource,
+    Debug,
+    Clone,
+    Default,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    JsonSchema
+)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(rename = "ClusterDeploymentSpec")]
 #[kube(
@@ -29,7 +38,7 @@ pub type Others = BTreeMap<String, Value>;
     status = "ClusterDeploymentStatus",
     derive = "Default",
     derive = "PartialEq",
-    doc = "A cluster that is to be installed, or is installed. How it is installed on Agents stands in the AgentClusterInstall that it names.",
+    doc = "A cluster that is to be installed, or is installed. The AgentClusterInstall that it names has the settings of its installation on Agents.",
     printcolumn(
         name = "InfraID",
         json_path = ".spec.clusterMetadata.infraID",

@@ -1,4 +1,4 @@
-//! Conditions in the two shapes of the field (docs/protocol/kube-controllers.md#0, "Condition lists").
+//! Defines conditions in the two upstream shapes (docs/protocol/kube-controllers.md#0, "Condition lists").
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;

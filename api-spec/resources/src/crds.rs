@@ -1,4 +1,4 @@
-//! The CustomResourceDefinitions, made from the types of this crate.
+//! Generates the CustomResourceDefinitions from the types of this crate.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceSubresourceStatus, CustomResourceSubresources,
@@ -77,7 +77,7 @@ pub fn to_yaml(definition: &CustomResourceDefinition) -> String {
     serde_saphyr::to_string(&value).expect("JSON can be written as YAML")
 }
 
-/// Bounds of integers are floating-point numbers in Kubernetes' types; they are written as people write them.
+/// Bounds of integers are floating-point numbers in Kubernetes' types; they are written as integers.
 fn whole_numbers(value: &mut Value) {
     match value {
         Value::Number(number) => {

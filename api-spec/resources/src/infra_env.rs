@@ -1,4 +1,4 @@
-//! An InfraEnv: what hosts boot, and the hosts that booted it (docs/protocol/kube-controllers.md#1).
+//! Defines InfraEnvs: a discovery image, and the hosts that booted it (docs/protocol/kube-controllers.md#1).
 
 use std::collections::BTreeMap;
 
@@ -150,7 +150,17 @@ pub enum KernelArgumentOperation {
 }
 
 /// Behaviour of an iPXE script.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema
+)]
 pub enum IpxeScriptType {
     /// Unset: the same as `DiscoveryImageAlways`.
     #[serde(rename = "")]

@@ -1,6 +1,6 @@
-//! The custom resources that Muster owns or reads, and the CustomResourceDefinitions that are made from them.
+//! Defines the custom resources that Muster owns or reads, and generates their CustomResourceDefinitions.
 //!
-//! Field names on the wire, types, defaults and rules are those of the field (docs/protocol/crd-fields.json); doc comments become the text of
+//! Field names on the wire, types, defaults and rules are upstream's (docs/protocol/crd-fields.json); doc comments become the text of
 //! `kubectl explain`. What is not required is an `Option`, or a list or map that is left out when empty. Optional members of
 //! references are empty strings when absent.
 
@@ -55,7 +55,7 @@ pub use proxy::Proxy;
 pub use reference::{ClusterReference, LocalReference, NameReference, NamespacedReference};
 pub use validation::{ValidationResult, ValidationsInfo};
 
-pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, Time};
+pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
 
 #[cfg(test)]
 mod tests;

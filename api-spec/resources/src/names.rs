@@ -1,4 +1,4 @@
-//! Labels, annotations, finalizers and other names that clients look for (docs/protocol/kube-controllers.md#0-6).
+//! Names of labels, annotations, finalizers and keys that clients use (docs/protocol/kube-controllers.md#0).
 
 /// Name of the Lease that the replica holds whose controllers run.
 pub const LEASE: &str = "77190dcb.agent-install.openshift.io";

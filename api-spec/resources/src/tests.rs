@@ -32,7 +32,7 @@ fn again_by_kind(object: &Value) -> Value {
     }
 }
 
-/// What `written` lacks or has beside `expected`, but for what Rust's types always write:
+/// Differences of `written` from `expected`, except for members that Rust's types always write:
 /// `lastHeartbeatTime: null`, and the uid of owners, which the recording left out.
 fn compare(expected: &Value, written: &Value, path: &str, differences: &mut Vec<String>) {
     match (expected, written) {

@@ -14,7 +14,6 @@ use crate::serialize::is_default;
 /// an import that way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Cluster {
     pub kind: ClusterKind,
     pub id: ClusterId,
@@ -120,7 +119,6 @@ pub struct Cluster {
 /// The image of a cluster; here images belong to InfraEnvs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct ImageInfo {
     pub created_at: String,
     pub expires_at: String,
@@ -129,7 +127,6 @@ pub struct ImageInfo {
 /// Progress of the installation of a new cluster; always 0 here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct ClusterProgressInfo {
     pub finalizing_stage_started_at: String,
 }
@@ -138,7 +135,6 @@ pub struct ClusterProgressInfo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct LastInstallationPreparation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
@@ -149,7 +145,6 @@ pub struct LastInstallationPreparation {
 /// A network that hosts of the cluster are in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct HostNetwork {
     pub cidr: String,
     pub host_ids: Vec<HostId>,
@@ -158,7 +153,6 @@ pub struct HostNetwork {
 /// An add-on that a user says the cluster has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct MonitoredOperator {
     pub cluster_id: ClusterId,
     pub name: String,
@@ -170,7 +164,6 @@ pub struct MonitoredOperator {
 /// Answer of `GET /v2/clusters/default-config`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct ClusterDefaultConfig {
     pub cluster_network_cidr: String,
     pub cluster_network_host_prefix: i64,

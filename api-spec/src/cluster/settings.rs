@@ -8,7 +8,6 @@ use crate::ids::ClusterId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct ImportClusterParams {
     pub name: String,
     /// Name or address of its API. `api.<name>.<domain>` gives the cluster that name and base domain.
@@ -24,7 +23,6 @@ pub struct ImportClusterParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct ClusterUpdateParams {
     pub name: Option<String>,
     pub base_dns_domain: Option<String>,
@@ -64,7 +62,6 @@ pub struct ClusterUpdateParams {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct IgnitionEndpoint {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
@@ -77,7 +74,6 @@ pub struct IgnitionEndpoint {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct MachineNetwork {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_id: Option<ClusterId>,
@@ -89,7 +85,6 @@ pub struct MachineNetwork {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct ClusterNetwork {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_id: Option<ClusterId>,
@@ -104,7 +99,6 @@ pub struct ClusterNetwork {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct ServiceNetwork {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_id: Option<ClusterId>,
@@ -116,13 +110,12 @@ pub struct ServiceNetwork {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Vip {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_id: Option<ClusterId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip: Option<String>,
-    /// `unverified`, `failed` or `succeeded`; what a client sends is not looked at.
+    /// `unverified`, `failed` or `succeeded`; what a client sends is ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<String>,
 }
@@ -131,7 +124,6 @@ pub struct Vip {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct Platform {
     #[serde(rename = "type")]
     pub platform_type: PlatformType,
@@ -143,7 +135,6 @@ pub struct Platform {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum PlatformType {
     #[default]
     Baremetal,
@@ -157,7 +148,6 @@ pub enum PlatformType {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct PlatformExternal {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform_name: Option<String>,
@@ -179,7 +169,6 @@ pub struct LoadBalancer {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum LoadBalancerType {
     #[default]
     ClusterManaged,
@@ -190,7 +179,6 @@ pub enum LoadBalancerType {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct DiskEncryption {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enable_on: Option<Hyperthreading>,
@@ -205,7 +193,6 @@ pub struct DiskEncryption {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum DiskEncryptionMode {
     Tpmv2,
     Tang,
@@ -214,7 +201,6 @@ pub enum DiskEncryptionMode {
 /// The roles whose hosts a setting is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum Hyperthreading {
     #[serde(rename = "none")]
     None,
@@ -239,7 +225,6 @@ pub enum Hyperthreading {
 /// The cluster's network software.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum NetworkType {
     #[serde(rename = "OpenShiftSDN")]
     OpenShiftSdn,
@@ -256,7 +241,6 @@ pub enum NetworkType {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct OperatorCreateParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -268,7 +252,6 @@ pub struct OperatorCreateParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct OperatorBundle {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]

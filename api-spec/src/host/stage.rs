@@ -1,23 +1,12 @@
 //! Defines the stages of an installation. Source: docs/protocol/host-lifecycle.md#5.
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 /// Stages of an installation, with the words of the protocol.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::IntoStaticStr,
-    strum::EnumString,
-    strum::VariantArray,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum HostStage {
     #[serde(rename = "Starting installation")]
     #[strum(serialize = "Starting installation")]
@@ -59,7 +48,6 @@ impl HostStage {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs, reason = "field names are the protocol's")]
 pub struct HostProgressParams {
     pub current_stage: Option<HostStage>,
     pub progress_info: Option<String>,

@@ -1,4 +1,4 @@
-//! `free-network-addresses`: which addresses nobody uses. The argument is a JSON array of canonical IPv4 networks.
+//! `free-network-addresses`: finds unused addresses. The argument is a JSON array of canonical IPv4 networks.
 
 use serde::{Deserialize, Serialize};
 

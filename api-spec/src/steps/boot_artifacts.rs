@@ -1,4 +1,4 @@
-//! `download-boot-artifacts` and `reboot-for-reclaim`: the way of an installed node back to the pool.
+//! `download-boot-artifacts` and `reboot-for-reclaim`: these return an installed node to its InfraEnv.
 
 use serde::{Deserialize, Serialize};
 

@@ -47,7 +47,7 @@ pub struct ConnectivityReport {
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AddressConflict {
-    /// The reporting host's card that the other machine was heard on.
+    /// The reporting host's interface that received the other machine's answer.
     #[serde(deserialize_with = "null_as_default")]
     pub outgoing_nic: String,
     /// The address that both have.
@@ -71,7 +71,7 @@ pub struct ConnectivityRemoteHost {
     /// By ICMP echo.
     #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
     pub l3_connectivity: Vec<L3Connectivity>,
-    /// Of cards whose MTU is not 1500; of the others only failures, which other agents do not look for.
+    /// Of cards whose MTU is not 1500; of the others only failures, which other agents do not detect.
     #[serde(serialize_with = "empty_as_null", deserialize_with = "null_as_default")]
     pub mtu_report: Vec<MtuReport>,
 }
@@ -101,7 +101,7 @@ pub struct L2Connectivity {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct L3Connectivity {
-    /// Never set by agents in the field.
+    /// Never set by upstream agents.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub outgoing_nic: String,
     /// The address asked.

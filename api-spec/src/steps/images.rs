@@ -47,7 +47,6 @@ pub struct ContainerImageAvailability {
 /// Availability of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names are the protocol's")]
 pub enum ContainerImageAvailabilityResult {
     Success,
     Failure,

@@ -8,7 +8,6 @@ use crate::serialize::{is_default, null_as_default};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InstallRequest {
-    /// Its pool.
     #[serde(deserialize_with = "null_as_default")]
     pub infra_env_id: String,
     /// The cluster to join.
@@ -59,7 +58,7 @@ pub struct InstallRequest {
     /// Saves one reboot.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub enable_skip_mco_reboot: bool,
-    /// Reboots are told.
+    /// True notifies of reboots.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub notify_num_reboots: bool,
     /// Only with an http(s) proxy.

@@ -14,7 +14,6 @@ pub struct LogsGatherRequest {
     /// The host itself.
     #[serde(deserialize_with = "null_as_default")]
     pub host_id: String,
-    /// Its pool.
     #[serde(deserialize_with = "null_as_default")]
     pub infra_env_id: String,
     #[serde(deserialize_with = "null_as_default")]

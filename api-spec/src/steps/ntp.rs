@@ -34,7 +34,6 @@ pub struct NtpSource {
 /// The state of a time source, in chrony's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the names are the protocol's")]
 pub enum NtpSourceState {
     Synced,
     Combined,

@@ -26,7 +26,6 @@ pub struct UpgradeAgentResponse {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names are the protocol's")]
 pub enum UpgradeAgentResult {
     Success,
     Failure,

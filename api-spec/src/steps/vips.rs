@@ -29,17 +29,15 @@ pub struct VerifiedVip {
 /// Use of a virtual address of a cluster.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names are the protocol's")]
 pub enum VipType {
     #[default]
     Api,
     Ingress,
 }
 
-/// `failed`: somebody has the address already.
+/// `failed`: the address is in use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names are the protocol's")]
 pub enum VipVerification {
     #[default]
     Unverified,

@@ -7,11 +7,11 @@ use sqlx::{Any, Transaction};
 use crate::Result;
 use crate::error::failed;
 use crate::event;
+use crate::notify::PendingChanges;
 use crate::row::micros;
 use crate::statement::new_id;
 use crate::store::Store;
 use crate::subject::Subject;
-use crate::notify::PendingChanges;
 
 /// A change of a record whose row is written already.
 pub(crate) struct Change<'a> {

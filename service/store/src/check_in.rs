@@ -8,9 +8,9 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 
 use crate::Result;
-use crate::statement::{commit, push_tuples};
 use crate::error::{StoreError, failed};
 use crate::row::{micros, storable};
+use crate::statement::{commit, push_tuples};
 use crate::store::Store;
 
 /// The newest poll of a host.

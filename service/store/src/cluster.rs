@@ -13,9 +13,9 @@ use crate::Result;
 use crate::change::{Change, commit_change};
 use crate::error::{StoreError, failed};
 use crate::host::{HOST_KEY, host_from, select_hosts};
-use crate::subject::Subject;
 use crate::row::{Json, Reading, kube_columns, kube_ref, micros, row, storable};
 use crate::store::Store;
+use crate::subject::Subject;
 
 /// Versions that show whether a cached cluster is still current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -265,7 +265,7 @@ impl Store {
     /// Writes a cluster that was read as `cluster.version`; returns its new version. `created_at` and `kube` stay.
     ///
     /// # Errors
-    /// `Conflict` when another write came first, or it is gone.
+    /// `Conflict` when another write came first, or it is deleted.
     pub async fn update_cluster(&self, cluster: &Cluster, events: &[NewEvent]) -> Result<i64> {
         let version = cluster.version + 1;
         let values = ClusterRow::of(cluster, version).values()?.without(&WRITTEN_ONCE);

@@ -8,9 +8,7 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 pub enum StoreError {
     /// The address cannot be used as it is written.
     #[error("database URL: {reason}")]
-    Address {
-        reason: String,
-    },
+    Address { reason: String },
     /// The database did not come up, or its tables could not be made.
     #[error("cannot open the database {address}")]
     Open {

@@ -11,9 +11,9 @@ use sqlx::any::AnyRow;
 use crate::Result;
 use crate::change::{Change, commit_change};
 use crate::error::{StoreError, failed};
-use crate::subject::Subject;
 use crate::row::{Json, Reading, kube_columns, kube_ref, micros, row, storable};
 use crate::store::Store;
+use crate::subject::Subject;
 
 /// Result of a request to delete an InfraEnv.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +154,7 @@ impl Store {
     /// Writes an InfraEnv that was read as `infra_env.version`; returns its new version. `created_at` and `kube` stay.
     ///
     /// # Errors
-    /// `Conflict` when another write came first, it is gone, or its new boot id is taken.
+    /// `Conflict` when another write came first, it is deleted, or its new boot id is taken.
     pub async fn update_infra_env(&self, infra_env: &InfraEnv, events: &[NewEvent]) -> Result<i64> {
         let version = infra_env.version + 1;
         let values = InfraEnvRow::of(infra_env, version)

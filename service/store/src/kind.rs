@@ -1,6 +1,8 @@
 //! Names the two databases, and the clauses of statements that differ between them.
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+use strum::IntoStaticStr;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Kind {
     /// One file, one process that writes.
@@ -15,7 +17,7 @@ impl Kind {
         self.into()
     }
 
-    /// Appended to a `SELECT` in a write transaction: others may not delete or change the row before it ends. SQLite has one
+    /// Appended to a `SELECT` in a write transaction: other transactions cannot delete or change the row before it ends. SQLite has one
     /// writer at a time, so nothing is needed there.
     pub(crate) fn holding(self) -> &'static str {
         match self {
@@ -24,7 +26,7 @@ impl Kind {
         }
     }
 
-    /// Appended to a `SELECT` in a write transaction: nobody else may even hold the row.
+    /// Appended to a `SELECT` in a write transaction: no other transaction may even hold the row.
     pub(crate) fn locking(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -32,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// Appended to the `SELECT` of a claim: rows that another is just claiming are passed over.
+    /// Appended to the `SELECT` of a claim: rows that another transaction is claiming are skipped.
     pub(crate) fn skipping(self) -> &'static str {
         match self {
             Self::Sqlite => "",

@@ -11,10 +11,10 @@ use sqlx::postgres::PgListener;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::change::CHANNEL;
-use crate::statement::new_id;
 use crate::notify::RecordChange;
-use crate::subject::Subject;
+use crate::statement::new_id;
 use crate::store::Store;
+use crate::subject::Subject;
 
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 const RECONNECT_INTERVAL: Duration = Duration::from_secs(2);

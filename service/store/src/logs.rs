@@ -7,9 +7,9 @@ use sqlx::Row;
 use sqlx::any::AnyRow;
 
 use crate::Result;
-use crate::statement::{commit, new_id};
 use crate::error::{StoreError, failed};
 use crate::row::{Reading, micros};
+use crate::statement::{commit, new_id};
 use crate::store::Store;
 
 /// Owner of logs.

@@ -10,8 +10,8 @@ use sqlx::{Any, Transaction};
 
 use crate::Result;
 use crate::statement::commit;
-use crate::subject::Subject;
 use crate::store::Store;
+use crate::subject::Subject;
 
 /// A record that has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

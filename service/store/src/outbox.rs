@@ -6,9 +6,9 @@ use muster_api::time::Timestamp;
 use sqlx::any::AnyRow;
 
 use crate::Result;
-use crate::statement::{commit, push_tuples};
 use crate::error::{StoreError, failed};
 use crate::row::{Reading, micros};
+use crate::statement::{commit, push_tuples};
 use crate::store::Store;
 use crate::subject::Subject;
 
@@ -31,7 +31,7 @@ impl OutboxScope {
     }
 }
 
-/// A change that nobody has acted on yet. Several changes of one record are one entry, with the newest version.
+/// A change that has not been handled yet. Several changes of one record are one entry, with the newest version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxEntry {
     /// For [`Store::acknowledge`].
@@ -45,9 +45,9 @@ pub struct OutboxEntry {
 }
 
 impl Store {
-    /// Claims up to `limit` changes, oldest first, for the duration of `claim`: nobody else gets them before that has passed.
-    /// A record that changes while it is claimed is given out anew. What cannot be read is told in the log, stays claimed for
-    /// that long, and keeps nobody else from being given out. Of hosts only when `scope` says so.
+    /// Claims up to `limit` changes, oldest first, for the duration of `claim`: no other caller gets them before that has passed.
+    /// A record that changes while it is claimed can be claimed again. An unreadable entry is logged, stays claimed for that
+    /// long, and holds up no other.
     ///
     /// # Errors
     /// Those of the database.
@@ -79,7 +79,7 @@ impl Store {
             match entry_from(row) {
                 Ok(entry) => entries.push(entry),
                 Err(error) => {
-                    tracing::error!(%error, "a change in the outbox cannot be read; it is passed over")
+                    tracing::error!(%error, "a change in the outbox cannot be read; it is skipped")
                 }
             }
         }
@@ -106,8 +106,8 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Removes changes that have been acted on; answers how many. An entry whose record has changed since it was taken stays,
-    /// and so does one that somebody is just changing: it is about to be given out anew.
+    /// Removes changes that have been handled; returns how many. An entry whose record has changed since it was taken stays,
+    /// and so does one that is being changed: it will be claimed again.
     ///
     /// # Errors
     /// Those of the database.

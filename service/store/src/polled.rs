@@ -1,8 +1,8 @@
-//! Hosts that poll, kept in memory until somebody changes them: a poll of an idle host asks no database.
+//! Caches hosts between their polls until they change: a poll of an idle host reads no database.
 //!
 //! On SQLite this process is the only writer, so what is kept is true by construction. On PostgreSQL other replicas write,
-//! too: every change of a host is told on a notification channel ([`crate::change`]), and hosts are kept only while this
-//! replica hears that channel ([`crate::listen`]).
+//! too: every change of a host is sent on a notification channel ([`crate::change`]), and hosts are cached only while this
+//! replica receives from that channel ([`crate::listen`]).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -28,7 +28,7 @@ pub(crate) struct Polled {
 struct Inner {
     /// True while all changes are received.
     trusted: bool,
-    /// Number of changes heard of. What was read before a change is not kept after it.
+    /// Number of changes received. A host that was read before a change is not cached after it.
     changes: u64,
     hosts: HashMap<HostKey, Arc<HostBrief>>,
     /// Hosts that are being changed, or may be.
@@ -42,7 +42,7 @@ struct Bar {
 }
 
 impl Polled {
-    /// `trusted` where nobody else writes.
+    /// `trusted` where no other process writes.
     pub(crate) fn new(trusted: bool) -> Self {
         Self {
             inner: Mutex::new(Inner {
@@ -111,12 +111,12 @@ impl Polled {
         self.inner().trusted
     }
 
-    /// All changes are heard of from now on.
+    /// All changes are received from now on.
     pub(crate) fn trust(&self) {
         self.inner().trusted = true;
     }
 
-    /// Changes may have gone unheard.
+    /// Changes may have been missed.
     pub(crate) fn distrust(&self) {
         let mut inner = self.inner();
         inner.trusted = false;
@@ -125,7 +125,7 @@ impl Polled {
     }
 }
 
-/// A host being changed. Dropped before it is done, nobody knows what became of the change.
+/// A host being changed. Dropped before it is done, the outcome of the change is unknown.
 pub(crate) struct Change {
     polled: Arc<Polled>,
     key: HostKey,
@@ -157,7 +157,7 @@ impl Drop for Change {
 }
 
 impl Store {
-    /// A host as polls need it: from memory where nobody has changed it since it was last read, else from the database.
+    /// A host as polls need it: from memory where it has not changed since it was last read, else from the database.
     /// What polls do not need is left out: validations, findings, the words of the status, disk reasons.
     /// What polls themselves bring (`checked_in_at`, the host's clock and agent version) may be older than what is stored.
     ///

@@ -5,9 +5,9 @@ use muster_core::record::Secret;
 use sqlx::Row;
 
 use crate::Result;
-use crate::statement::commit;
 use crate::error::failed;
 use crate::row::micros;
+use crate::statement::commit;
 use crate::store::Store;
 
 impl Store {

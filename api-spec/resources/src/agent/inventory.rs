@@ -53,7 +53,7 @@ pub struct HostBoot {
     /// `persistent` when booted from an installed disk, `ephemeral` from an image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_type: Option<String>,
-    /// The interface that the machine booted from, as its firmware told the kernel (`BOOTIF`).
+    /// The interface that the machine booted from, as its firmware reported to the kernel (`BOOTIF`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pxe_interface: Option<String>,
 }
@@ -112,13 +112,13 @@ pub struct HostDisk {
     /// Address on the SCSI bus: host, channel, target, unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hctl: Option<String>,
-    /// Path that tells where the device is plugged in.
+    /// Path by the place where the device is plugged in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_path: Option<String>,
-    /// Path that tells which device it is, wherever it is plugged in.
+    /// Path by the identity of the device, wherever it is plugged in.
     #[serde(rename = "byID", skip_serializing_if = "Option::is_none")]
     pub by_id: Option<String>,
-    /// Model, as the device tells it.
+    /// Model that the device reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// World-wide name.

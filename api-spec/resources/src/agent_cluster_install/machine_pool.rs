@@ -13,7 +13,17 @@ pub struct MachinePool {
 }
 
 /// Simultaneous multithreading of the processors.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema
+)]
 pub enum Hyperthreading {
     /// Unset: the same as `Enabled`.
     #[serde(rename = "")]
@@ -41,9 +51,18 @@ pub struct DiskEncryption {
 }
 
 /// Roles whose disks are encrypted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema
+)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum DiskEncryptionRoles {
     #[default]
     None,

@@ -42,7 +42,6 @@ pub struct ClusterNetwork {
 
 /// Network plugin that connects the pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs, reason = "names of products")]
 pub enum NetworkType {
     OpenShiftSDN,
     OVNKubernetes,

@@ -2,8 +2,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Platform of the nodes. `Unset` is the empty text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs, reason = "names of platforms")]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    JsonSchema
+)]
 pub enum PlatformType {
     #[default]
     #[serde(rename = "")]

@@ -133,7 +133,8 @@ impl Store {
         let offset = filter.add(query.offset.max(0))?;
         let sql = format!(
             "SELECT {} FROM events{} ORDER BY at {direction}, id {direction} LIMIT {limit} OFFSET {offset}",
-            EventRow::COLUMNS, filter.sql
+            EventRow::COLUMNS,
+            filter.sql
         );
         let rows = sqlx::query_with(sqlx::AssertSqlSafe(sql), filter.arguments)
             .fetch_all(&mut *connection)
@@ -209,7 +210,7 @@ impl Filter {
         self.sql.push_str(condition);
     }
 
-    /// Binds a value and answers its placeholder.
+    /// Binds a value; returns its placeholder.
     fn add<T>(&mut self, value: T) -> Result<String>
     where
         T: for<'t> sqlx::Encode<'t, sqlx::Any> + sqlx::Type<sqlx::Any>,

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use crate::Result;
-use crate::statement::new_id;
 use crate::row::{Json, Reading, row};
+use crate::statement::new_id;
 
 /// A stored event: a [`NewEvent`] with its own id and the request that caused it.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,14 +7,43 @@ use crate::Result;
 use crate::error::failed;
 use crate::row::document;
 
-/// Statements on the table of one kind of report.
-struct Documents {
+/// The documents of a host as JSON text.
+pub(super) struct Documents {
+    inventory: Option<String>,
+    reports: Option<String>,
+}
+
+impl Documents {
+    /// # Errors
+    /// `Encode` when one cannot be written as JSON.
+    pub(super) fn of(host: &Host) -> Result<Self> {
+        let inventory = host.inventory.as_ref();
+        let reports = (host.reports != HostReports::default()).then_some(&host.reports);
+        Ok(Self {
+            inventory: inventory
+                .map(|inventory| document("host_inventories", "document", inventory))
+                .transpose()?,
+            reports: reports
+                .map(|reports| document("host_reports", "document", reports))
+                .transpose()?,
+        })
+    }
+
+    /// Writes or removes the documents of `host`. An unchanged one costs a read.
+    pub(super) async fn write(self, transaction: &mut Transaction<'static, Any>, host: &Host) -> Result<()> {
+        INVENTORIES.write(transaction, host, self.inventory).await?;
+        REPORTS.write(transaction, host, self.reports).await
+    }
+}
+
+/// Statements on the table of one kind of document.
+struct Table {
     upsert: &'static str,
     delete: &'static str,
     doing: &'static str,
 }
 
-const INVENTORIES: Documents = Documents {
+const INVENTORIES: Table = Table {
     upsert: "INSERT INTO host_inventories (host_id, infra_env_id, document) VALUES ($1, $2, $3)
              ON CONFLICT (host_id, infra_env_id) DO UPDATE SET document = excluded.document
              WHERE host_inventories.document <> excluded.document",
@@ -22,7 +51,7 @@ const INVENTORIES: Documents = Documents {
     doing: "storing an inventory",
 };
 
-const REPORTS: Documents = Documents {
+const REPORTS: Table = Table {
     upsert: "INSERT INTO host_reports (host_id, infra_env_id, document) VALUES ($1, $2, $3)
              ON CONFLICT (host_id, infra_env_id) DO UPDATE SET document = excluded.document
              WHERE host_reports.document <> excluded.document",
@@ -30,23 +59,7 @@ const REPORTS: Documents = Documents {
     doing: "storing what a host reports of others",
 };
 
-/// Writes or removes the inventory and the reports of a host. An unchanged one costs a read.
-pub(super) async fn write(transaction: &mut Transaction<'static, Any>, host: &Host) -> Result<()> {
-    let inventory = host
-        .inventory
-        .as_ref()
-        .map(|inventory| document("host_inventories", "document", inventory))
-        .transpose()?;
-    INVENTORIES.write(transaction, host, inventory).await?;
-    let reports = if host.reports == HostReports::default() {
-        None
-    } else {
-        Some(document("host_reports", "document", &host.reports)?)
-    };
-    REPORTS.write(transaction, host, reports).await
-}
-
-impl Documents {
+impl Table {
     async fn write(
         &self,
         transaction: &mut Transaction<'static, Any>,

@@ -6,9 +6,9 @@ use muster_api::time::Timestamp;
 use sqlx::{Any, Transaction};
 
 use crate::Result;
-use crate::statement::new_id;
 use crate::error::failed;
 use crate::row::{Reading, row};
+use crate::statement::new_id;
 use crate::store::Store;
 
 /// A change of a host's state, to be stored with it.

@@ -12,8 +12,8 @@ use crate::change::note_change;
 use crate::cluster::HOLDS_CLUSTER;
 use crate::error::{StoreError, failed};
 use crate::notify::PendingChanges;
-use crate::subject::Subject;
 use crate::row::{Json, Reading, document};
+use crate::subject::Subject;
 
 /// A host's place in a cluster, as it is stored.
 pub(super) struct Membership {

@@ -37,14 +37,14 @@ row! {
 }
 
 impl<'a> HostRow<'a> {
-    pub(super) fn of(host: &'a Host) -> Self {
+    pub(super) fn of(host: &'a Host, version: i64) -> Self {
         let inventory = host.inventory.as_ref();
         Self {
             id: host.id,
             infra_env_id: host.infra_env_id,
             cluster_id: host.cluster_id,
             status: host.state.status(),
-            version: host.version,
+            version,
             due_at: host.due_at,
             checked_in_at: host.checked_in_at,
             host_clock: host.data.timestamp,

@@ -5,7 +5,7 @@ use muster_api::time::Timestamp;
 use muster_core::record::{Host, NewEvent};
 use sqlx::{Any, Row, Transaction};
 
-use super::documents;
+use super::documents::Documents;
 use super::history::{self, HistoryEntry};
 use super::membership::{self, Membership};
 use super::row::HostRow;
@@ -13,9 +13,9 @@ use crate::Result;
 use crate::change::{Change, write_change};
 use crate::error::{StoreError, failed};
 use crate::notify::PendingChanges;
-use crate::subject::Subject;
 use crate::row::micros;
 use crate::store::Store;
+use crate::subject::Subject;
 
 const KEY: [&str; 2] = ["id", "infra_env_id"];
 
@@ -29,17 +29,14 @@ impl Store {
     /// # Errors
     /// `Missing` when the InfraEnv or the cluster does not exist, `Conflict` when the host does.
     pub async fn insert_host(&self, host: &Host, history: &HistoryEntry, events: &[NewEvent]) -> Result<i64> {
+        let documents = Documents::of(host)?;
         let mut transaction = self.writer().await?;
         self.hold_infra_env(&mut transaction, host.infra_env_id).await?;
         let version = match remove_deleted(&mut transaction, host).await? {
             Some(last) => last + 1,
             None => 1,
         };
-        let row = HostRow {
-            version,
-            ..HostRow::of(host)
-        };
-        let values = row.values()?;
+        let values = HostRow::of(host, version).values()?;
         let sql = format!("{} ON CONFLICT DO NOTHING", values.insert());
         let inserted = values
             .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))
@@ -49,7 +46,7 @@ impl Store {
         if inserted.rows_affected() == 0 {
             return Err(conflict(host));
         }
-        documents::write(&mut transaction, host).await?;
+        documents.write(&mut transaction, host).await?;
         let change = HostChange::of(host, version, Some(history), events);
         self.commit_host_change(transaction, change).await?;
         Ok(version)
@@ -59,7 +56,7 @@ impl Store {
     /// `checked_in_at` never goes back: a check-in that was flushed since the read stays.
     ///
     /// # Errors
-    /// `Conflict` when another write came first, or the host is gone; `Missing` when it joins a cluster that does not exist, or
+    /// `Conflict` when another write came first, or the host is deleted; `Missing` when it joins a cluster that does not exist, or
     /// begins to be installed into a deleted one.
     pub async fn save_host(
         &self,
@@ -68,11 +65,8 @@ impl Store {
         events: &[NewEvent],
     ) -> Result<i64> {
         let version = host.version + 1;
-        let row = HostRow {
-            version,
-            ..HostRow::of(host)
-        };
-        let values = row.values()?.without(&["created_at"]);
+        let documents = Documents::of(host)?;
+        let values = HostRow::of(host, version).values()?.without(&["created_at"]);
         let polled_at = values.parameter("checked_in_at");
         let sql = values.update(&KEY, |column, new| {
             if POLLED.contains(&column) {
@@ -90,7 +84,7 @@ impl Store {
         if updated.rows_affected() == 0 {
             return Err(conflict(host));
         }
-        documents::write(&mut transaction, host).await?;
+        documents.write(&mut transaction, host).await?;
         let change = HostChange::of(host, version, history, events);
         self.commit_host_change(transaction, change).await?;
         Ok(version)

@@ -114,7 +114,7 @@ impl World {
     }
 }
 
-/// So many seconds after a fixed moment.
+/// So many seconds after a fixed time.
 pub fn at(seconds: i64) -> Timestamp {
     Timestamp::from_timestamp_micros(1_795_000_000_123_456 + seconds * 1_000_000).expect("a moment")
 }
