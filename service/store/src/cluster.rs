@@ -69,7 +69,7 @@ row! {
 }
 
 /// Columns that an update of a cluster does not write.
-const WRITTEN_ONCE: [&str; 5] = [
+const NOT_UPDATED: [&str; 5] = [
     "members_version",
     "created_at",
     "deleted_at",
@@ -268,7 +268,7 @@ impl Store {
     /// `Conflict` when another write came first, or it is deleted.
     pub async fn update_cluster(&self, cluster: &Cluster, events: &[NewEvent]) -> Result<i64> {
         let version = cluster.version + 1;
-        let values = ClusterRow::of(cluster, version).values()?.without(&WRITTEN_ONCE);
+        let values = ClusterRow::of(cluster, version).values()?.without(&NOT_UPDATED);
         let sql = values.update(&["id"], |_, new| new);
         let mut transaction = self.writer().await?;
         let updated = values

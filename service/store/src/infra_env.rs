@@ -40,7 +40,7 @@ row! {
 }
 
 /// Columns that an update of an InfraEnv does not write.
-const WRITTEN_ONCE: [&str; 3] = ["created_at", "kube_namespace", "kube_name"];
+const NOT_UPDATED: [&str; 3] = ["created_at", "kube_namespace", "kube_name"];
 
 impl<'a> InfraEnvRow<'a> {
     fn of(infra_env: &'a InfraEnv, version: i64) -> Self {
@@ -159,7 +159,7 @@ impl Store {
         let version = infra_env.version + 1;
         let values = InfraEnvRow::of(infra_env, version)
             .values()?
-            .without(&WRITTEN_ONCE);
+            .without(&NOT_UPDATED);
         let sql = values.update(&["id"], |_, new| new);
         let mut transaction = self.writer().await?;
         let updated = values
