@@ -401,7 +401,6 @@ pub struct NextStepRunnerCommand {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HostRegistrationResponse {
-    /// The host.
     #[serde(flatten)]
     pub host: Host,
     #[serde(default, skip_serializing_if = "Option::is_none")]

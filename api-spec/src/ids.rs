@@ -15,7 +15,6 @@ macro_rules! id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// A new random identifier.
             pub fn random() -> Self {
                 Self(Uuid::new_v4())
             }

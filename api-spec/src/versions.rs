@@ -49,7 +49,7 @@ pub struct SupportedArchitectures {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DetailedFeatures {
     pub features: Vec<Feature>,
-    /// There are none here.
+    /// Always empty.
     pub operators: Vec<Feature>,
 }
 

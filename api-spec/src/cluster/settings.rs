@@ -120,7 +120,6 @@ pub struct Vip {
     pub verification: Option<String>,
 }
 
-/// Platform of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -131,7 +130,6 @@ pub struct Platform {
     pub external: Option<PlatformExternal>,
 }
 
-/// Kinds of platforms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]

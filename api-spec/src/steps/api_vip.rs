@@ -7,7 +7,7 @@ use crate::serialize::{is_default, null_as_default};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ApiVipConnectivityRequest {
-    /// Of the ignition.
+    /// URL of the Ignition.
     #[serde(deserialize_with = "null_as_default")]
     pub url: String,
     /// PEM bundle in base64; only these are trusted when present.
@@ -31,7 +31,6 @@ pub struct ApiVipConnectivityResponse {
     /// A valid ignition (3.0 to 3.2) came.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub is_success: bool,
-    /// As asked.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub url: String,
     /// Reason for the failure.

@@ -7,13 +7,13 @@ use crate::serialize::null_as_default;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DownloadBootArtifactsRequest {
-    /// Of the kernel.
+    /// URL of the kernel.
     #[serde(deserialize_with = "null_as_default")]
     pub kernel_url: String,
     /// Of the root file system; becomes a kernel argument.
     #[serde(deserialize_with = "null_as_default")]
     pub rootfs_url: String,
-    /// Of the initrd.
+    /// URL of the initrd.
     #[serde(deserialize_with = "null_as_default")]
     pub initrd_url: String,
     /// Path at which the file system of the node is mounted.

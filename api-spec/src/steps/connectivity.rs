@@ -8,10 +8,9 @@ use crate::serialize::{empty_as_null, is_default, null_as_default};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConnectivityCheckHost {
-    /// Its id.
     #[serde(deserialize_with = "null_as_default")]
     pub host_id: String,
-    /// All its network cards.
+    /// All its network interfaces.
     #[serde(deserialize_with = "null_as_default")]
     pub nics: Vec<ConnectivityCheckNic>,
 }
@@ -23,7 +22,6 @@ pub struct ConnectivityCheckNic {
     /// As the other host calls it.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub name: String,
-    /// Its MAC.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub mac: String,
     /// Without prefix length, IPv4 before IPv6.
@@ -31,7 +29,6 @@ pub struct ConnectivityCheckNic {
     pub ip_addresses: Vec<String>,
 }
 
-/// The reply.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConnectivityReport {
@@ -53,7 +50,6 @@ pub struct AddressConflict {
     /// The address that both have.
     #[serde(deserialize_with = "null_as_default")]
     pub ip_address: String,
-    /// The other machine's MAC.
     #[serde(deserialize_with = "null_as_default")]
     pub remote_mac: String,
 }
@@ -62,7 +58,6 @@ pub struct AddressConflict {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConnectivityRemoteHost {
-    /// Its id.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub host_id: String,
     /// By ARP and NDP.
@@ -83,10 +78,9 @@ pub struct L2Connectivity {
     /// Our address on `outgoing_nic`.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub outgoing_ip_address: String,
-    /// The card asked through.
+    /// Interface that the request was sent on.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub outgoing_nic: String,
-    /// The address asked for.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub remote_ip_address: String,
     /// MAC address that answered.
@@ -104,7 +98,6 @@ pub struct L3Connectivity {
     /// Never set by upstream agents.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub outgoing_nic: String,
-    /// The address asked.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub remote_ip_address: String,
     /// At least one was answered.
@@ -113,7 +106,7 @@ pub struct L3Connectivity {
     /// Of the answered ones, ms.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub average_rtt_ms: f64,
-    /// Of the ten, %.
+    /// Percentage of the ten packets.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub packet_loss_percentage: f64,
 }
@@ -122,13 +115,11 @@ pub struct L3Connectivity {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MtuReport {
-    /// The card asked through.
+    /// Interface that the request was sent on.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub outgoing_nic: String,
-    /// The address asked.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub remote_ip_address: String,
-    /// It did.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub mtu_successful: bool,
 }

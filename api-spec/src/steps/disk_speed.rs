@@ -7,7 +7,6 @@ use crate::serialize::{is_default, null_as_default};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskSpeedCheckRequest {
-    /// Its id.
     #[serde(deserialize_with = "null_as_default")]
     pub path: String,
 }
@@ -16,7 +15,6 @@ pub struct DiskSpeedCheckRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskSpeedCheckResponse {
-    /// As asked.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub path: String,
     /// 99th percentile of a synchronous write, ms; 0 when not measured.
@@ -28,10 +26,8 @@ pub struct DiskSpeedCheckResponse {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskInfo {
-    /// As asked.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub path: String,
-    /// The outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_speed: Option<DiskSpeed>,
 }
@@ -40,10 +36,10 @@ pub struct DiskInfo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskSpeed {
-    /// A reply came.
+    /// True when a reply came.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub tested: bool,
-    /// Of that reply.
+    /// Exit code of that reply.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub exit_code: i64,
     /// ms.

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::serialize::{empty_as_null, null_as_default};
 
-/// The names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DomainResolutionRequest {
@@ -13,7 +12,6 @@ pub struct DomainResolutionRequest {
     pub domains: Vec<DomainResolutionRequestDomain>,
 }
 
-/// One name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DomainResolutionRequestDomain {
@@ -22,11 +20,9 @@ pub struct DomainResolutionRequestDomain {
     pub domain_name: String,
 }
 
-/// The reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DomainResolutionResponse {
-    /// One a name.
     #[serde(deserialize_with = "null_as_default")]
     pub resolutions: Vec<DomainResolution>,
 }
@@ -35,7 +31,6 @@ pub struct DomainResolutionResponse {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DomainResolution {
-    /// As asked.
     #[serde(deserialize_with = "null_as_default")]
     pub domain_name: String,
     /// A records.

@@ -19,7 +19,6 @@ pub struct ContainerImageAvailabilityRequest {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContainerImageAvailabilityResponse {
-    /// One an image.
     #[serde(deserialize_with = "null_as_default")]
     pub images: Vec<ContainerImageAvailability>,
 }
@@ -28,7 +27,6 @@ pub struct ContainerImageAvailabilityResponse {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContainerImageAvailability {
-    /// As asked.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,7 +34,7 @@ pub struct ContainerImageAvailability {
     /// Bytes downloaded.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub size_bytes: f64,
-    /// Seconds it took.
+    /// Duration, seconds.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub time: f64,
     /// MB (10^6) a second.

@@ -13,7 +13,6 @@ pub struct InstallRequest {
     /// The cluster to join.
     #[serde(deserialize_with = "null_as_default")]
     pub cluster_id: String,
-    /// The host itself.
     #[serde(deserialize_with = "null_as_default")]
     pub host_id: String,
     /// `master`, `worker`, `arbiter` or `bootstrap`.
@@ -22,10 +21,10 @@ pub struct InstallRequest {
     /// Id of the disk to write.
     #[serde(deserialize_with = "null_as_default")]
     pub boot_device: String,
-    /// Reference.
+    /// Image reference.
     #[serde(deserialize_with = "null_as_default")]
     pub controller_image: String,
-    /// Reference.
+    /// Image reference.
     #[serde(deserialize_with = "null_as_default")]
     pub installer_image: String,
     /// Absent for imported clusters.
@@ -34,7 +33,6 @@ pub struct InstallRequest {
     /// True waits for the cluster version operator.
     #[serde(deserialize_with = "null_as_default")]
     pub check_cvo: bool,
-    /// Ids.
     #[serde(deserialize_with = "null_as_default")]
     pub disks_to_format: Vec<String>,
     /// Day-1 only.
@@ -52,10 +50,10 @@ pub struct InstallRequest {
     /// JSON array of arguments of coreos-installer.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub installer_args: String,
-    /// Partitions are kept.
+    /// True keeps partitions.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub skip_installation_disk_cleanup: bool,
-    /// Saves one reboot.
+    /// True saves one reboot.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub enable_skip_mco_reboot: bool,
     /// True notifies of reboots.
@@ -72,13 +70,10 @@ pub struct InstallRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InstallProxy {
-    /// For http.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub http_proxy: String,
-    /// For https.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub https_proxy: String,
-    /// Not for these.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub no_proxy: String,
 }

@@ -4,14 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::serialize::null_as_default;
 
-/// For whom.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LogsGatherRequest {
     /// The cluster that the logs are uploaded to.
     #[serde(deserialize_with = "null_as_default")]
     pub cluster_id: String,
-    /// The host itself.
     #[serde(deserialize_with = "null_as_default")]
     pub host_id: String,
     #[serde(deserialize_with = "null_as_default")]

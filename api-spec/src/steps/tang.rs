@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::serialize::{is_default, null_as_default};
 
-/// The servers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TangConnectivityRequest {
@@ -13,14 +12,12 @@ pub struct TangConnectivityRequest {
     pub tang_servers: String,
 }
 
-/// One server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TangServer {
-    /// Its base.
     #[serde(deserialize_with = "null_as_default")]
     pub url: String,
-    /// Of its signing key.
+    /// Thumbprint of its signing key.
     #[serde(deserialize_with = "null_as_default")]
     pub thumbprint: String,
 }
@@ -29,10 +26,9 @@ pub struct TangServer {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TangConnectivityResponse {
-    /// All answered.
+    /// True when all servers answered.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub is_success: bool,
-    /// One a server.
     pub tang_server_response: Option<Vec<TangServerResponse>>,
 }
 
@@ -40,18 +36,16 @@ pub struct TangConnectivityResponse {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TangServerResponse {
-    /// As asked.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub tang_url: String,
     /// Base64 of its keys.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub payload: String,
-    /// Of the payload.
+    /// Signatures of the payload.
     #[serde(deserialize_with = "null_as_default")]
     pub signatures: Vec<TangSignature>,
 }
 
-/// A signature.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TangSignature {

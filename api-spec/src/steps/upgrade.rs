@@ -7,7 +7,7 @@ use crate::serialize::{is_default, null_as_default};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UpgradeAgentRequest {
-    /// Reference.
+    /// Image reference.
     #[serde(deserialize_with = "null_as_default")]
     pub agent_image: String,
 }
@@ -16,7 +16,6 @@ pub struct UpgradeAgentRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UpgradeAgentResponse {
-    /// As asked.
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub agent_image: String,
     /// Absent when one was running already.

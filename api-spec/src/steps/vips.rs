@@ -4,11 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::serialize::null_as_default;
 
-/// An address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VerifyVip {
-    /// The address.
     #[serde(deserialize_with = "null_as_default")]
     pub vip: String,
     pub vip_type: VipType,
@@ -18,11 +16,9 @@ pub struct VerifyVip {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VerifiedVip {
-    /// The address.
     #[serde(deserialize_with = "null_as_default")]
     pub vip: String,
     pub vip_type: VipType,
-    /// The outcome.
     pub verification: VipVerification,
 }
 

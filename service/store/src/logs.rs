@@ -12,7 +12,6 @@ use crate::row::{Reading, micros};
 use crate::statement::{commit, new_id};
 use crate::store::Store;
 
-/// Owner of logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogOwner {
     Host {

@@ -22,7 +22,6 @@ pub struct RecordChange {
     pub version: i64,
 }
 
-/// Callbacks for changes.
 #[derive(Default)]
 pub(crate) struct Subscribers(RwLock<Vec<Callback>>);
 

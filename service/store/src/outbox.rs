@@ -15,7 +15,6 @@ use crate::subject::Subject;
 /// Selection of the changes that are taken from the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutboxScope {
-    /// Everybody's.
     All,
     /// InfraEnvs and clusters: changes of hosts are for another replica.
     NotHosts,
@@ -38,9 +37,8 @@ pub struct OutboxEntry {
     pub id: String,
     /// The record; it may be deleted by now.
     pub subject: Subject,
-    /// Its version.
     pub version: i64,
-    /// Since when it waits.
+    /// Time of the oldest change that is not acknowledged.
     pub created_at: Timestamp,
 }
 

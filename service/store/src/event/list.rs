@@ -37,7 +37,6 @@ pub struct EventQuery {
     pub severities: Vec<Severity>,
     /// Only these categories; empty: all.
     pub categories: Vec<Category>,
-    /// By time.
     pub order: Order,
     /// At most so many; 0 gives counts only, negative is unlimited.
     pub limit: i64,
@@ -48,10 +47,8 @@ pub struct EventQuery {
 /// Order of a list of events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Oldest first.
     #[default]
     Ascending,
-    /// Newest first.
     Descending,
 }
 

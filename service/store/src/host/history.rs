@@ -26,7 +26,6 @@ pub struct HistoryEntry {
     pub reason: String,
 }
 
-/// A stored change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryRecord {
     pub entry: HistoryEntry,
