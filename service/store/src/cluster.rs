@@ -5,15 +5,18 @@ use std::borrow::Cow;
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::record::{Cluster, ClusterData, Host, KubeRef, NewEvent, Peer};
-use sqlx::Row;
+use muster_core::cluster::{Cluster, ClusterData};
+use muster_core::event::NewEvent;
+use muster_core::host::{Host, Peer};
+use muster_core::kube::KubeRef;
 use sqlx::any::AnyRow;
 
 use crate::Result;
 use crate::change::{Change, commit_change};
+use crate::deletion;
 use crate::error::{StoreError, failed};
 use crate::host::{HOST_KEY, host_from, select_hosts};
-use crate::row::{Json, Reading, kube_columns, kube_ref, micros, row, storable};
+use crate::row::{Json, Reading, kube_columns, kube_ref, row, storable};
 use crate::store::Store;
 use crate::subject::Subject;
 
@@ -302,44 +305,22 @@ impl Store {
     ) -> Result<ClusterDeletion> {
         let mut transaction = self.writer().await?;
         // Locked first and counted after: a host that was just joining or beginning has been committed by then.
-        let sql = format!(
-            "SELECT version FROM clusters WHERE id = $1 AND deleted_at IS NULL{}",
-            self.kind().locking()
-        );
-        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(id.to_string())
-            .fetch_optional(&mut *transaction)
-            .await
-            .map_err(failed("looking for a cluster to delete"))?;
-        let Some(row) = row else {
+        let Some(version) = deletion::lock(&mut transaction, self.kind(), "clusters", id).await? else {
             return Ok(ClusterDeletion::Absent);
         };
-        let version = row.try_get::<i64, _>(0).map_err(failed("reading a version"))? + 1;
         let names = HOLDS_CLUSTER
             .map(|status| format!("'{}'", status.name()))
             .join(", ");
-        let sql = format!(
-            "SELECT COUNT(*) FROM hosts WHERE cluster_id = $1 AND deleted_at IS NULL AND status IN ({names})"
-        );
-        let installing = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(id.to_string())
-            .fetch_one(&mut *transaction)
-            .await
-            .and_then(|row| row.try_get::<i64, _>(0))
-            .map_err(failed("counting the hosts that are installed into a cluster"))?;
+        let installing =
+            deletion::count_hosts(&mut transaction, &format!("cluster_id = $1 AND status IN ({names})"), id)
+                .await?;
         if installing > 0 {
             return Ok(ClusterDeletion::Installing(installing));
         }
-        sqlx::query("UPDATE clusters SET deleted_at = $2, version = $3 WHERE id = $1")
-            .bind(id.to_string())
-            .bind(micros(at))
-            .bind(version)
-            .execute(&mut *transaction)
-            .await
-            .map_err(failed("deleting a cluster"))?;
+        deletion::mark(&mut transaction, "clusters", id, version + 1, at).await?;
         let change = Change {
             subject: Subject::Cluster(id),
-            version,
+            version: version + 1,
             at,
             events,
         };

@@ -4,14 +4,16 @@ use std::borrow::Cow;
 
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::record::{InfraEnv, KubeRef, NewEvent, Settings};
-use sqlx::Row;
+use muster_core::event::NewEvent;
+use muster_core::infra_env::{InfraEnv, Settings};
+use muster_core::kube::KubeRef;
 use sqlx::any::AnyRow;
 
 use crate::Result;
 use crate::change::{Change, commit_change};
+use crate::deletion;
 use crate::error::{StoreError, failed};
-use crate::row::{Json, Reading, kube_columns, kube_ref, micros, row, storable};
+use crate::row::{Json, Reading, kube_columns, kube_ref, row, storable};
 use crate::store::Store;
 use crate::subject::Subject;
 
@@ -201,38 +203,17 @@ impl Store {
     ) -> Result<Deletion> {
         let mut transaction = self.writer().await?;
         // Locked first and counted after: a host that was just moving in has been committed by then.
-        let sql = format!(
-            "SELECT version FROM infra_envs WHERE id = $1 AND deleted_at IS NULL{}",
-            self.kind().locking()
-        );
-        let row = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(id.to_string())
-            .fetch_optional(&mut *transaction)
-            .await
-            .map_err(failed("looking for an InfraEnv to delete"))?;
-        let Some(row) = row else {
+        let Some(version) = deletion::lock(&mut transaction, self.kind(), "infra_envs", id).await? else {
             return Ok(Deletion::Absent);
         };
-        let version = row.try_get::<i64, _>(0).map_err(failed("reading a version"))? + 1;
-        let hosts = sqlx::query("SELECT COUNT(*) FROM hosts WHERE infra_env_id = $1 AND deleted_at IS NULL")
-            .bind(id.to_string())
-            .fetch_one(&mut *transaction)
-            .await
-            .and_then(|row| row.try_get::<i64, _>(0))
-            .map_err(failed("counting the hosts of an InfraEnv"))?;
+        let hosts = deletion::count_hosts(&mut transaction, "infra_env_id = $1", id).await?;
         if hosts > 0 {
             return Ok(Deletion::Inhabited(hosts));
         }
-        sqlx::query("UPDATE infra_envs SET deleted_at = $2, version = $3 WHERE id = $1")
-            .bind(id.to_string())
-            .bind(micros(at))
-            .bind(version)
-            .execute(&mut *transaction)
-            .await
-            .map_err(failed("deleting an InfraEnv"))?;
+        deletion::mark(&mut transaction, "infra_envs", id, version + 1, at).await?;
         let change = Change {
             subject: Subject::InfraEnv(id),
-            version,
+            version: version + 1,
             at,
             events,
         };

@@ -15,6 +15,7 @@ mod change;
 pub mod check_in;
 pub mod cluster;
 pub mod deadline;
+mod deletion;
 pub mod error;
 pub mod event;
 pub mod host;

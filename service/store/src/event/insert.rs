@@ -1,6 +1,6 @@
 //! Inserts events, unless too many of their name were stored lately.
 
-use muster_core::event::NewEvent;
+use muster_core::record::NewEvent;
 use sqlx::{Any, Transaction};
 
 use super::row::EventRow;
