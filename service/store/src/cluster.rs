@@ -5,10 +5,7 @@ use std::borrow::Cow;
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::cluster::{Cluster, ClusterData};
-use muster_core::event::NewEvent;
-use muster_core::host::{Host, Peer};
-use muster_core::kube::KubeRef;
+use muster_core::record::{Cluster, ClusterData, Host, KubeRef, NewEvent, Peer};
 use sqlx::any::AnyRow;
 
 use crate::Result;
@@ -311,9 +308,12 @@ impl Store {
         let names = HOLDS_CLUSTER
             .map(|status| format!("'{}'", status.name()))
             .join(", ");
-        let installing =
-            deletion::count_hosts(&mut transaction, &format!("cluster_id = $1 AND status IN ({names})"), id)
-                .await?;
+        let installing = deletion::count_hosts(
+            &mut transaction,
+            &format!("cluster_id = $1 AND status IN ({names})"),
+            id,
+        )
+        .await?;
         if installing > 0 {
             return Ok(ClusterDeletion::Installing(installing));
         }

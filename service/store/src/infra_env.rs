@@ -4,9 +4,7 @@ use std::borrow::Cow;
 
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::event::NewEvent;
-use muster_core::infra_env::{InfraEnv, Settings};
-use muster_core::kube::KubeRef;
+use muster_core::record::{InfraEnv, KubeRef, NewEvent, Settings};
 use sqlx::any::AnyRow;
 
 use crate::Result;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use muster_api::event::{Category, Event, Severity};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::{Timestamp, millis};
-use muster_core::event::NewEvent;
+use muster_core::record::NewEvent;
 use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 

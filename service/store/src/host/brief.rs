@@ -4,7 +4,7 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::{HostData, HostState};
 
-/// A [`Host`](muster_core::host::Host) without its inventory and reports: enough for lists and polls.
+/// A [`Host`](muster_core::record::Host) without its inventory and reports: enough for lists and polls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostBrief {
     pub id: HostId,
