@@ -1,5 +1,5 @@
-//! Computes who this host is: the id under which it registers, and the fingerprint that tells it from another host
-//! with the same id.
+//! Computes the id under which this host registers, and the fingerprint that distinguishes it from another host with
+//! the same id.
 
 pub mod fingerprint;
 pub mod id;

@@ -50,24 +50,24 @@ fn main() -> ExitCode {
 
 /// True for `/init`, started by the kernel; a container's first process has another name or arguments.
 fn is_init() -> bool {
-    let mut words = std::env::args();
-    let called_init = words
+    let mut given = std::env::args();
+    let called_init = given
         .next()
         .is_some_and(|program| program.rsplit('/').next() == Some("init"));
-    std::process::id() == 1 && (called_init || words.next().is_none())
+    std::process::id() == 1 && (called_init || given.next().is_none())
 }
 
 /// The arguments with Go's spelling of flags accepted; `run` is implied when the program is called `agent`,
 /// as upstream's units call it.
 fn arguments() -> Vec<String> {
-    let mut words = std::env::args();
-    let program = words.next().unwrap_or_default();
+    let mut given = std::env::args();
+    let program = given.next().unwrap_or_default();
     let called_agent = program.rsplit('/').next() == Some("agent");
     let mut arguments = vec![program];
     if called_agent {
         arguments.push("run".to_owned());
     }
-    arguments.extend(words.map(with_two_dashes));
+    arguments.extend(given.map(with_two_dashes));
     arguments
 }
 

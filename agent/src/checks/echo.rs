@@ -196,7 +196,7 @@ async fn receive_replies(
         let (from, place) = match socket.receive(&mut buffer).await {
             Ok(received) => received,
             Err(error) => {
-                tracing::debug!(%error, "echo replies can no longer be heard");
+                tracing::debug!(%error, "echo replies can no longer be received");
                 return;
             }
         };

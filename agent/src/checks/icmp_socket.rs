@@ -126,18 +126,18 @@ impl IcmpSocket {
     }
 
     fn receive_now(&self, fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<(IpAddr, Range<usize>)> {
-        let nobody = || io::Error::other("a message without sender");
+        let no_sender = || io::Error::other("a message without sender");
         match self.family {
             Family::V4 => {
                 let (length, from) = recvfrom::<SockaddrIn>(fd.as_raw_fd(), buffer)?;
                 // IPv4 raw sockets deliver the IP header too.
                 let header = usize::from(buffer.first().copied().unwrap_or(0) & 0x0f) * 4;
-                let from = SocketAddr::from(SocketAddrV4::from(from.ok_or_else(nobody)?));
+                let from = SocketAddr::from(SocketAddrV4::from(from.ok_or_else(no_sender)?));
                 Ok((from.ip(), header.min(length)..length))
             }
             Family::V6 => {
                 let (length, from) = recvfrom::<SockaddrIn6>(fd.as_raw_fd(), buffer)?;
-                let from = SocketAddr::from(SocketAddrV6::from(from.ok_or_else(nobody)?));
+                let from = SocketAddr::from(SocketAddrV6::from(from.ok_or_else(no_sender)?));
                 Ok((from.ip(), 0..length))
             }
         }

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_advertisement_without_owner_and_an_option_of_no_length_name_nobody() {
+    fn an_advertisement_without_owner_and_an_option_of_no_length_name_no_machine() {
         assert_eq!(read_advertisement(&advertisement()), None);
         let mut endless = advertisement();
         endless.extend([0; 64]);

@@ -65,7 +65,7 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        info!("told to stop");
+        info!("stopping");
         stop.cancel();
         session.await.context("the session broke")
     });

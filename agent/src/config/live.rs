@@ -38,21 +38,21 @@ impl KernelArguments {
     /// Splits a command line as the kernel does: blanks separate, double quotes group.
     pub fn parse(line: &str) -> Self {
         let mut pairs = Vec::new();
-        let (mut word, mut quoted) = (String::new(), false);
+        let (mut argument, mut quoted) = (String::new(), false);
         for c in line.chars().chain([' ']) {
             match c {
                 '"' => quoted = !quoted,
                 c if c.is_whitespace() && !quoted => {
-                    if !word.is_empty() {
-                        let (key, value) = match word.split_once('=') {
+                    if !argument.is_empty() {
+                        let (key, value) = match argument.split_once('=') {
                             Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
-                            None => (word.clone(), None),
+                            None => (argument.clone(), None),
                         };
                         pairs.push((key, value));
-                        word.clear();
+                        argument.clear();
                     }
                 }
-                c => word.push(c),
+                c => argument.push(c),
             }
         }
         Self { pairs }
@@ -92,15 +92,15 @@ pub fn parts(line: &str) -> impl Iterator<Item = (&str, &str)> {
 pub fn without_token(line: &str) -> String {
     let secret = format!("{}=", kernel_arguments::TOKEN);
     let mut clean = String::with_capacity(line.len());
-    for (word, separator) in parts(line) {
-        let plain = word.replace('"', "");
+    for (argument, separator) in parts(line) {
+        let plain = argument.replace('"', "");
         match plain.find(&secret) {
             Some(at) => {
                 clean.push_str(&plain[..at]);
                 clean.push_str(&secret);
                 clean.push_str("***");
             }
-            None => clean.push_str(word),
+            None => clean.push_str(argument),
         }
         clean.push_str(separator);
     }
@@ -227,14 +227,14 @@ mod tests {
         assert_eq!(settings.infra_env_id.to_string(), other);
         assert_eq!(
             settings.infra_env_name, "",
-            "the name belongs to the pool of the file"
+            "the name belongs to the InfraEnv of the file"
         );
         assert_eq!(settings.token.reveal(), "a b");
         assert!(arguments.has(kernel_arguments::RESCUE));
     }
 
     #[test]
-    fn an_image_told_nothing_says_what_to_do() {
+    fn an_image_without_configuration_says_what_to_do() {
         let error = settings(None, &KernelArguments::parse("quiet")).unwrap_err();
         assert_eq!(error, LiveConfigError::NoConfiguration);
         assert!(error.to_string().contains("muster.url=URL"));

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_screen_tells_who_where_what_and_what_to_do() {
+    fn the_screen_shows_host_network_state_and_advice() {
         let expected = "\x1b[2J\x1b[H   Muster   discovery agent 0.1.0
   machine   AcmeCorp Rack-1000 ACME-0001
  hostname   gold
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_told_nothing_shows_that_first() {
+    fn an_image_without_configuration_shows_that_first() {
         let mut screen = screen();
         screen.image_problem = Some("This image was told nothing.".into());
         let lines = screen.lines();

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_is_looked_at_whole_and_in_pieces() {
+    fn a_network_is_swept_whole_and_in_pieces() {
         let count = |text: &str| {
             let pieces: Vec<_> = pieces(text.parse().unwrap()).collect();
             let addresses: usize = pieces.iter().map(|piece| addresses(*piece).count()).sum();

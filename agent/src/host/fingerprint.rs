@@ -1,4 +1,4 @@
-//! Reads the identifiers of this machine's parts, which tell it from another machine with the same host id.
+//! Reads the identifiers of this machine's parts, which distinguish it from another machine with the same host id.
 //!
 //! Only facts that the kernel already has are read: a hanging disk must not delay the registration.
 
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_that_is_known_is_told_sorted() {
+    fn every_known_part_is_listed_sorted() {
         let machine = Machine::of(&[
             ("sys/class/dmi/id/board_serial", "B1\n"),
             ("sys/class/dmi/id/product_serial", "S1\n"),

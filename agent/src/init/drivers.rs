@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disks_are_told_of_and_what_the_kernel_makes_up_is_not() {
+    fn disks_are_reported_and_virtual_devices_of_the_kernel_are_not() {
         let of = |subsystem: &str, node: &str| Event {
             subsystem: subsystem.into(),
             node: node.into(),

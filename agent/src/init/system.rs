@@ -77,7 +77,7 @@ pub fn link_disks() {
 }
 
 pub fn end(ending: Ending) -> ! {
-    info!(?ending, "told to end");
+    info!(?ending, "the machine ends");
     nix::unistd::sync();
     let mode = match ending {
         Ending::Reboot => RebootMode::RB_AUTOBOOT,

@@ -37,9 +37,9 @@ fn command_line(root: &Root) -> Result<String, Reason> {
 
 /// Raw: `01-aa-bb-cc-dd-ee-ff` from a PXE loader, `aa:bb:...` from others.
 fn pxe_interface(command_line: &str) -> String {
-    let words = command_line.trim_end().split(' ');
-    words
-        .filter_map(|word| word.strip_prefix("BOOTIF="))
+    let arguments = command_line.trim_end().split(' ');
+    arguments
+        .filter_map(|argument| argument.strip_prefix("BOOTIF="))
         .next()
         .unwrap_or_default()
         .to_owned()

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn clouds_and_ovirt_are_told_by_their_marks() {
+    fn clouds_and_ovirt_are_recognised_by_their_marks() {
         let machine = Machine::of(&[
             ("sys/class/dmi/id/sys_vendor", "Oracle Corporation\n"),
             ("sys/class/dmi/id/chassis_asset_tag", "OracleCloud.com\n"),

@@ -279,7 +279,7 @@ fn arguments_that_are_not_known_say_nothing() {
 }
 
 #[test]
-fn secure_boot_is_told_by_the_fifth_byte() {
+fn the_fifth_byte_is_the_state_of_secure_boot() {
     let variable = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
     for (bytes, state) in [
         (&[6, 0, 0, 0, 1][..], "Enabled"),

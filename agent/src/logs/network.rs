@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machines_loopback_is_told() {
+    fn this_machines_loopback_is_reported() {
         let text = state(&Root::live());
         assert!(text.contains(" lo "), "{text}");
         assert!(text.contains("    127.0.0.1/8"), "{text}");

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_lines_are_kept_and_the_loss_is_told() {
+    fn the_last_lines_are_kept_and_the_loss_is_reported() {
         let mut ring = Ring {
             lines: VecDeque::new(),
             bytes: 0,

@@ -68,7 +68,7 @@ mod tests {
     use crate::testing::Machine;
 
     #[test]
-    fn disks_links_and_mounts_are_told() {
+    fn disks_links_and_mounts_are_reported() {
         let machine = Machine::new()
             .file("/sys/class/block/sda/dev", "8:0\n")
             .file("/sys/class/block/sda/device/model", "Disk  One \n")

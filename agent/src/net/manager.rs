@@ -68,7 +68,7 @@ pub async fn run(environment: &Environment) -> anyhow::Result<()> {
         manager.reconcile().await?;
         tokio::select! {
             message = changes.next() => {
-                anyhow::ensure!(message.is_some(), "the kernel's word on links has ended");
+                anyhow::ensure!(message.is_some(), "the kernel's events on links have ended");
                 tokio::time::sleep(GATHER).await;
                 while futures_util::FutureExt::now_or_never(changes.next()).flatten().is_some() {}
             }

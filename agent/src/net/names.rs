@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_missing_name_server_is_said() {
+    async fn a_missing_name_server_is_reported() {
         let names = Names::configured_by("/nonexistent/resolv.conf");
         let error = names.addresses("muster.example").await.unwrap_err().to_string();
         assert!(

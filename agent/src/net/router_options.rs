@@ -62,8 +62,8 @@ impl RouterOptions {
     pub async fn next(&mut self) -> io::Result<(u32, Advertised)> {
         loop {
             let (message, _) = self.socket.recv_from_full().await?;
-            if let Some(told) = parse_message(&message) {
-                return Ok(told);
+            if let Some(advertised) = parse_message(&message) {
+                return Ok(advertised);
             }
         }
     }
@@ -165,10 +165,10 @@ mod tests {
         let mut options = rdnss(600, "fd00::3");
         options.extend([OPTION_DNSSL, 3, 0, 0, 0, 0, 2, 88]);
         options.extend(b"\x03lab\x07example\0\0\0\0");
-        let (index, told) = parse_message(&message(&options)).unwrap();
+        let (index, advertised) = parse_message(&message(&options)).unwrap();
         assert_eq!(index, 3);
-        assert_eq!(told.name_servers, Some(vec!["fd00::3".parse().unwrap()]));
-        assert_eq!(told.search, Some(vec!["lab.example".to_owned()]));
+        assert_eq!(advertised.name_servers, Some(vec!["fd00::3".parse().unwrap()]));
+        assert_eq!(advertised.search, Some(vec!["lab.example".to_owned()]));
     }
 
     #[test]

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_to_believe_and_broken_texts_are_said() {
+    fn missing_trust_anchors_and_broken_texts_are_reported() {
         assert!(
             client_config(b"", b"")
                 .unwrap_err()

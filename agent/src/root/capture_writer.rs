@@ -12,7 +12,7 @@ use super::capture::{CAPTURE_FILE, CaptureError, Recording};
 use crate::config::live;
 
 /// Parts of a kernel argument's name that make its value a secret.
-const SECRET_WORDS: [&str; 7] = ["token", "secret", "passw", "auth", "credential", "key", "pull"];
+const SECRET_NAMES: [&str; 7] = ["token", "secret", "passw", "auth", "credential", "key", "pull"];
 
 /// The content of a tree, by path without the leading `/`.
 #[derive(Debug, Default)]
@@ -183,19 +183,19 @@ impl Tree {
 /// The kernel's arguments with the values of secrets, and logins and queries in URLs, replaced by `REMOVED`.
 fn without_secrets(command_line: &str) -> String {
     let command_line = live::without_token(command_line);
-    let words = live::parts(&command_line).map(|(word, separator)| {
-        let Some((name, value)) = word.split_once('=') else {
-            return format!("{word}{separator}");
+    let replaced = live::parts(&command_line).map(|(argument, separator)| {
+        let Some((name, value)) = argument.split_once('=') else {
+            return format!("{argument}{separator}");
         };
         // Several words in quotes may be arguments of their own, or follow a quote that was never closed.
         let several = value.contains(char::is_whitespace);
-        let lower = if several { word } else { name }.to_lowercase();
-        if several && lower.contains("://") || SECRET_WORDS.iter().any(|secret| lower.contains(secret)) {
+        let lower = if several { argument } else { name }.to_lowercase();
+        if several && lower.contains("://") || SECRET_NAMES.iter().any(|secret| lower.contains(secret)) {
             return format!("{name}=REMOVED{separator}");
         }
         format!("{name}={}{separator}", without_login(value))
     });
-    words.collect()
+    replaced.collect()
 }
 
 fn without_login(value: &str) -> String {

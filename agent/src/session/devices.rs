@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_running_system_has_settled_and_tells_of_no_change() {
+    async fn a_running_system_has_settled_and_reports_no_change() {
         let mut devices = Devices::of_running_system();
         assert!(devices.settled(Duration::ZERO).await);
         let change = tokio::time::timeout(Duration::from_secs(3600), devices.changed());
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_change_is_counted_and_heard() {
+    async fn a_change_is_counted_and_received() {
         let (channel, mut devices) = channel();
         channel.disks_changed();
         devices.changed().await;

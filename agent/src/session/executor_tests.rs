@@ -40,7 +40,7 @@ fn step(step_type: &str) -> Step {
 }
 
 #[tokio::test]
-async fn an_unknown_step_is_answered_with_the_protocols_words() {
+async fn an_unknown_step_is_answered_with_the_protocols_text() {
     let (executor, mut finished) = executor(Probe {
         name: StepType::NtpSynchronizer,
         behaviour: |_, _| async { StepOutput::good(String::new()) }.boxed(),
@@ -93,7 +93,7 @@ async fn a_step_that_never_ends_is_answered_at_its_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_of_a_type_runs_at_a_time_and_a_stuck_thread_is_told() {
+async fn one_of_a_type_runs_at_a_time_and_a_stuck_thread_is_reported() {
     let (executor, mut finished) = executor(Probe {
         name: StepType::NtpSynchronizer,
         // Keeps `running` beyond its task, as a thread that hangs in the kernel does.

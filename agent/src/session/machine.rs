@@ -46,7 +46,7 @@ pub enum State {
     Polling {
         /// Failures in a row.
         failures: u32,
-        /// Answers in a row that a person must act on.
+        /// Consecutive answers that an administrator must act on.
         refusals: u32,
         /// Begin of the present series of failures.
         failing_since: Option<Instant>,

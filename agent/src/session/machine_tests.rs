@@ -175,7 +175,7 @@ async fn a_service_that_names_no_time_or_nonsense_makes_no_tight_loop() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn exit_registers_after_the_time_said_and_ends_the_steps() {
+async fn exit_registers_after_the_given_time_and_ends_the_steps() {
     let step = Step {
         step_type: "reboot-for-reclaim".into(),
         ..Step::default()
@@ -214,7 +214,7 @@ async fn exit_registers_after_the_time_said_and_ends_the_steps() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_has_registered_tells_everything_anew() {
+async fn a_registered_host_sends_everything_again() {
     // The service forgets an inventory when a host is bound or unbound; an agent that took it for known would never be asked for more.
     let (state, action) = next(
         &State::START,
@@ -240,7 +240,7 @@ async fn jitter_spreads_and_stays_in_its_bounds() {
 }
 
 #[test]
-fn an_address_that_comes_late_is_told_before_the_next_poll_is_due() {
+fn an_address_that_comes_late_is_reported_before_the_next_poll_is_due() {
     let steps = Steps {
         next_instruction_seconds: 60,
         ..Steps::default()

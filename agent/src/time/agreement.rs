@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_majority_nobody_is_believed() {
+    fn without_a_majority_no_source_is_trusted() {
         assert_eq!(
             states(&[says(900.0, 0.01, 1), says(0.0, 0.02, 3)]),
             [Error, Error]

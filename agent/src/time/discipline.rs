@@ -78,7 +78,7 @@ pub async fn before_tls(sources: &TimeSources, http: &reqwest::Client, health: &
             Ok(()) => info!("clock set by the service's own answer"),
             Err(error) => warn!("{error}"),
         },
-        None => warn!("the clock was never set and nobody tells the time"),
+        None => warn!("the clock was never set and no source answers"),
     }
 }
 

@@ -13,7 +13,7 @@ fn free(found: &Value, place: usize) -> Vec<String> {
 }
 
 #[test]
-fn every_address_that_nobody_has_is_free_and_our_own_is_not() {
+fn every_unused_address_is_free_and_our_own_is_not() {
     let mut switch = Switch::new();
     let a = switch.host(1);
     let _b = switch.host(2);

@@ -115,7 +115,7 @@ fn a_machine_that_has_our_own_address_is_named() {
 }
 
 #[test]
-fn nobody_and_nonsense_are_told_by_the_address_alone() {
+fn silent_and_malformed_addresses_are_reported_without_results() {
     let mut switch = Switch::new();
     let a = switch.host(1);
     let targets = ["10.77.0.99", "192.0.2.1", "fd77::99", "not an address"];

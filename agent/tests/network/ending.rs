@@ -33,7 +33,7 @@ fn cancelling_closes_every_socket() {
             opened.expect("the check opens its sockets");
             task.abort();
             assert!(task.await.unwrap_err().is_cancelled());
-            // The task that hears replies ends at its next turn.
+            // The task that receives replies ends at its next turn.
             let closed = async {
                 while sockets("packet") + sockets("raw") + sockets("raw6") > 0 {
                     tokio::time::sleep(Duration::from_millis(10)).await;

@@ -131,7 +131,7 @@ pub fn mac(last: u8) -> String {
 impl Switch {
     pub fn new() -> Self {
         let namespace = Host::start();
-        // Where the kernel lets netfilter look into bridges, a bridge cuts up packets that are too long for a port.
+        // Where netfilter inspects bridged packets, a bridge fragments packets that are too long for a port.
         for family in ["iptables", "ip6tables"] {
             let name = format!("bridge/bridge-nf-call-{family}");
             if std::path::Path::new("/proc/sys/net").join(&name).exists() {

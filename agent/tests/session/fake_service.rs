@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use url::Url;
 
 pub const HOST: &str = "bbf2dead-3746-54cb-b32a-917afd236656";
-pub const POOL: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
+pub const INFRA_ENV: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
 
 /// A request as it came in.
 pub struct Seen {
@@ -115,7 +115,7 @@ impl FakeService {
 
 /// The answer to a good registration.
 pub fn registration(version: &str) -> String {
-    let args = json!({"agent_version": version, "host_id": HOST, "infra_env_id": POOL}).to_string();
+    let args = json!({"agent_version": version, "host_id": HOST, "infra_env_id": INFRA_ENV}).to_string();
     json!({"id": HOST, "kind": "Host", "status": null, "next_step_runner_command": {"args": [args]}})
         .to_string()
 }

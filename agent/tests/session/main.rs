@@ -7,7 +7,7 @@ mod fake_service;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fake_service::{FakeService, HOST, POOL, Seen};
+use fake_service::{FakeService, HOST, INFRA_ENV, Seen};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use muster_agent::config::{Settings, Token};
@@ -49,7 +49,7 @@ impl Agent {
     fn start(service: &FakeService, token: &str) -> Self {
         let settings = Settings {
             service_url: service.url("/prefix"),
-            infra_env_id: POOL.parse().unwrap(),
+            infra_env_id: INFRA_ENV.parse().unwrap(),
             infra_env_name: String::new(),
             token: Token::new(token),
             ca_certificates: String::new(),
@@ -119,7 +119,7 @@ async fn a_host_registers_polls_runs_a_step_and_replies() {
     let registration = service.next().await;
     assert_eq!(
         registration.line,
-        format!("POST /prefix/api/assisted-install/v2/infra-envs/{POOL}/hosts")
+        format!("POST /prefix/api/assisted-install/v2/infra-envs/{INFRA_ENV}/hosts")
     );
     assert_eq!(
         registration.body,
@@ -132,7 +132,8 @@ async fn a_host_registers_polls_runs_a_step_and_replies() {
     );
 
     let poll = service.next().await;
-    let instructions = format!("/prefix/api/assisted-install/v2/infra-envs/{POOL}/hosts/{HOST}/instructions");
+    let instructions =
+        format!("/prefix/api/assisted-install/v2/infra-envs/{INFRA_ENV}/hosts/{HOST}/instructions");
     assert!(
         poll.line.starts_with(&format!("GET {instructions}?timestamp=1")),
         "{}",
@@ -302,7 +303,7 @@ async fn exit_registers_again_at_once() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_told_and_the_token_does_not_follow_it() {
+async fn a_redirect_is_reported_and_the_token_does_not_follow_it() {
     let elsewhere = FakeService::start().await;
     let service = FakeService::start().await;
     service.redirect_to(elsewhere.url("/").as_str());

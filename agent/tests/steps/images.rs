@@ -12,7 +12,7 @@ use muster_agent::net::names::Names;
 use serde_json::{Value, json};
 
 use crate::registry::{FakeRegistry, PASSWORD, USER};
-use crate::{POOL, TOKEN, dependencies, run, server, settings};
+use crate::{INFRA_ENV, TOKEN, dependencies, run, server, settings};
 
 const LAYERS: [&[u8]; 2] = [b"first layer", &[7; 300_000]];
 
@@ -77,7 +77,7 @@ async fn an_image_behind_tokens_is_found_for_our_platform_and_its_rate_measured(
 }
 
 #[tokio::test]
-async fn a_wrong_password_and_none_are_told_without_it() {
+async fn a_wrong_and_a_missing_password_are_reported_without_it() {
     let registry = FakeRegistry::default();
     registry.image("app", "1", &LAYERS);
     let (place, certificate) = server::tls(registry.routes()).await;
@@ -93,7 +93,7 @@ async fn a_wrong_password_and_none_are_told_without_it() {
 }
 
 #[tokio::test]
-async fn a_registry_whose_certificate_nobody_vouches_for_is_not_believed() {
+async fn a_registry_with_an_untrusted_certificate_is_refused() {
     let registry = FakeRegistry::default();
     registry.image("app", "1", &LAYERS);
     let (place, _) = server::tls(registry.routes()).await;
@@ -221,7 +221,7 @@ async fn service(place: &str, secret: &str) -> String {
             _ => StatusCode::UNAUTHORIZED.into_response(),
         }
     });
-    let path = format!("/api/assisted-install/v2/infra-envs/{POOL}/downloads/files");
+    let path = format!("/api/assisted-install/v2/infra-envs/{INFRA_ENV}/downloads/files");
     format!(
         "http://{}",
         server::plain(Router::new().route(&path, files)).await

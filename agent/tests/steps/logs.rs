@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use muster_agent::logs::ring;
 use serde_json::json;
 
-use crate::{HOST, POOL, TOKEN, dependencies, run, server, settings};
+use crate::{HOST, INFRA_ENV, TOKEN, dependencies, run, server, settings};
 
 const CLUSTER: &str = "0f3e7a52-0b0d-4c3c-9a9e-222222222222";
 
@@ -48,7 +48,7 @@ async fn take(State(service): State<Service>, request: Request) -> StatusCode {
 }
 
 fn request() -> String {
-    json!({"cluster_id": CLUSTER, "host_id": HOST, "infra_env_id": POOL, "bootstrap": false, "installer_gather": true,
+    json!({"cluster_id": CLUSTER, "host_id": HOST, "infra_env_id": INFRA_ENV, "bootstrap": false, "installer_gather": true,
         "master_ips": null})
     .to_string()
 }
@@ -96,9 +96,9 @@ async fn logs_reach_the_service_in_order_and_without_secrets() {
     assert_eq!((reply.exit_code, reply.error.as_str()), (0, ""));
     let seen = service.seen.lock().unwrap();
     let lines: Vec<&str> = seen.iter().map(|(line, ..)| line.as_str()).collect();
-    let progress = format!("PUT /api/assisted-install/v2/infra-envs/{POOL}/hosts/{HOST}/logs-progress");
+    let progress = format!("PUT /api/assisted-install/v2/infra-envs/{INFRA_ENV}/hosts/{HOST}/logs-progress");
     let upload = format!(
-        "POST /api/assisted-install/v2/clusters/{CLUSTER}/logs?host_id={HOST}&infra_env_id={POOL}&logs_type=host"
+        "POST /api/assisted-install/v2/clusters/{CLUSTER}/logs?host_id={HOST}&infra_env_id={INFRA_ENV}&logs_type=host"
     );
     assert_eq!(lines, [progress.as_str(), &progress, &upload, &progress]);
     for (index, state) in [(0, "requested"), (1, "collecting"), (3, "completed")] {

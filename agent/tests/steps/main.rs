@@ -21,14 +21,14 @@ use muster_api::live::LiveProxy;
 use url::Url;
 
 pub const TOKEN: &str = "a-token-that-nobody-may-read";
-pub const POOL: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
+pub const INFRA_ENV: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
 pub const HOST: &str = "bbf2dead-3746-54cb-b32a-917afd236656";
 
 /// What an agent of that service is told; `certificates` are PEM.
 pub fn settings(service: &str, certificates: &str) -> Settings {
     Settings {
         service_url: Url::parse(service).unwrap(),
-        infra_env_id: POOL.parse().unwrap(),
+        infra_env_id: INFRA_ENV.parse().unwrap(),
         infra_env_name: String::new(),
         token: Token::new(TOKEN),
         ca_certificates: certificates.to_owned(),

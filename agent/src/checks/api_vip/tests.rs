@@ -79,7 +79,7 @@ async fn the_request_says_what_it_wants_and_named_headers_beat_the_token() {
 }
 
 #[tokio::test]
-async fn failures_are_told_in_the_answer_and_hide_secrets() {
+async fn failures_are_reported_in_the_answer_and_hide_secrets() {
     let cases: [(Answer, &str); 6] = [
         (
             |_| (StatusCode::FORBIDDEN, "go\naway").into_response(),

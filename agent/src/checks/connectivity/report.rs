@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_null_and_conflicts_are_told_beside_the_hosts() {
+    fn no_host_is_null_and_conflicts_are_reported_beside_the_hosts() {
         let nothing = report(&[], Links::default(), &Reached::new(), &[]);
         assert_eq!(
             serde_json::to_string(&nothing).unwrap(),

@@ -62,7 +62,7 @@ fn a_blank_disk_is_measured_and_is_blank_afterwards() {
     assert_eq!(digest(&disk), before);
 }
 
-/// One place a signature that tells of content, by what kind of content it is.
+/// The place and signature of each kind of content.
 const CONTENT: [(u64, &[u8], &str); 19] = [
     (510, b"\x55\xaa", "MBR"),
     (512, b"EFI PART", "GPT"),
@@ -145,7 +145,7 @@ fn a_check_that_is_stopped_or_out_of_time_leaves_the_disk_blank() {
 }
 
 #[test]
-fn a_slow_disk_is_judged_by_the_writes_that_it_did() {
+fn a_slow_disk_is_rated_by_the_writes_that_it_completed() {
     let disk = blank_disk();
     let until = Instant::now() + Duration::from_secs(8);
     let load = Load {

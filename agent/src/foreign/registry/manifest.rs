@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_pulled_is_said() {
+    fn a_manifest_that_cannot_be_pulled_is_reported() {
         for (text, word) in [
             ("<html>", "is none"),
             (r#"{"schemaVersion":1}"#, "schema 1"),

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocked_registry_and_a_broken_file_are_said() {
+    fn a_blocked_registry_and_a_broken_file_are_reported() {
         let mirrors = Mirrors::parse(CONF).unwrap();
         let image = Reference::parse("evil.example/a").unwrap();
         assert!(matches!(mirrors.sources(&image), Err(RegistryError::Blocked(_))));

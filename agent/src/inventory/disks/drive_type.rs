@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_the_type_where_nothing_else_does() {
+    fn names_give_the_type_where_nothing_else_does() {
         for (name, rotates, kind) in [
             ("sda", true, "HDD"),
             ("sda", false, "SSD"),

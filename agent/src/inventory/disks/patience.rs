@@ -15,7 +15,7 @@ const STACK: usize = 512 << 10;
 static HANGING: Mutex<Option<Hanging>> = Mutex::new(None);
 type Hanging = HashMap<(&'static str, String), Weak<()>>;
 
-enum Word<T> {
+enum Progress<T> {
     Began(usize),
     Done(usize, Option<T>),
 }
@@ -55,10 +55,10 @@ pub(crate) fn each<T: Send + 'static>(
         // An idle worker will begin at once.
         let wait = due.map_or(patience, |due| due.saturating_duration_since(Instant::now()));
         match receiver.recv_timeout(wait) {
-            Ok(Word::Began(index)) => {
+            Ok(Progress::Began(index)) => {
                 asked.insert(index, Instant::now());
             }
-            Ok(Word::Done(index, answer)) => {
+            Ok(Progress::Done(index, answer)) => {
                 // A device that was given up may still answer, too late.
                 if asked.remove(&index).is_some() {
                     answers[index] = answer;
@@ -81,7 +81,7 @@ pub(crate) fn each<T: Send + 'static>(
     answers
 }
 
-fn start<T: Send + 'static>(work: &Arc<Work<T>>, sender: &Sender<Word<T>>) -> bool {
+fn start<T: Send + 'static>(work: &Arc<Work<T>>, sender: &Sender<Progress<T>>) -> bool {
     let (work, sender) = (Arc::clone(work), sender.clone());
     std::thread::Builder::new()
         .name(work.question.to_owned())
@@ -97,12 +97,12 @@ fn start<T: Send + 'static>(work: &Arc<Work<T>>, sender: &Sender<Word<T>>) -> bo
                 let name = &work.names[index];
                 let alive = Arc::new(());
                 remember(work.question, name, &alive);
-                if sender.send(Word::Began(index)).is_err() {
+                if sender.send(Progress::Began(index)).is_err() {
                     return;
                 }
                 let answer = catch_unwind(AssertUnwindSafe(|| (work.ask)(name))).ok();
                 drop(alive);
-                if sender.send(Word::Done(index, answer)).is_err() {
+                if sender.send(Progress::Done(index, answer)).is_err() {
                     return;
                 }
             }
@@ -146,11 +146,11 @@ mod tests {
         let gate = Arc::new(Mutex::new(()));
         let closed = gate.lock().unwrap();
         // More than are asked at once.
-        let sick = |name: &str| name.len() == 6;
+        let hanging = |name: &str| name.len() == 6;
         let ask = {
             let gate = Arc::clone(&gate);
             move |name: &str| {
-                if sick(name) {
+                if hanging(name) {
                     drop(gate.lock());
                 }
                 name.len()

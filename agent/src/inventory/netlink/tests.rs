@@ -38,7 +38,7 @@ fn route_message(table: u8, prefix: u8, attributes: Vec<RouteAttribute>) -> Rout
 }
 
 #[test]
-fn a_bond_and_its_member_are_told_by_kind_and_permanent_address() {
+fn a_bond_and_its_member_have_kind_and_permanent_address() {
     let bytes = dump_of(vec![
         link_message(
             3,
