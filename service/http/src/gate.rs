@@ -18,48 +18,45 @@ use muster_operations::infra_envs::InfraEnvs;
 
 use crate::problem::Problem;
 
-/// Who an operation is for, as the endpoint table says it. The operator may do everything that a user may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Allowed {
-    /// Operations of people and their tools: the operator's token in `Authorization`.
-    pub user: bool,
-    /// Operations of hosts: an InfraEnv's token in `X-Secret-Key`.
-    pub agent: bool,
-    /// Downloads by firmware and browsers: an InfraEnv's token as `api_key` or `image_token` in the URL, or in `Image-Token`.
-    pub url: bool,
+/// The callers of an operation, as the endpoint table names them. The operator may do everything that a user may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray)]
+pub enum Allowed {
+    /// The operator.
+    User,
+    /// Hosts: an InfraEnv's token in `X-Secret-Key`.
+    Agent,
+    /// The operator and hosts.
+    UserOrAgent,
+    /// The operator and holders of a signed URL: an InfraEnv's token as `api_key` or `image_token`, or in `Image-Token`.
+    UserOrUrl,
+    /// Holders of any token.
+    All,
 }
 
 impl Allowed {
-    /// People only.
-    pub const USER: Self = Self {
-        user: true,
-        agent: false,
-        url: false,
-    };
-    /// Hosts only.
-    pub const AGENT: Self = Self {
-        user: false,
-        agent: true,
-        url: false,
-    };
-    /// People and hosts.
-    pub const USER_OR_AGENT: Self = Self {
-        user: true,
-        agent: true,
-        url: false,
-    };
-    /// People and holders of a signed URL.
-    pub const USER_OR_URL: Self = Self {
-        user: true,
-        agent: false,
-        url: true,
-    };
-    /// Everybody with any token.
-    pub const ALL: Self = Self {
-        user: true,
-        agent: true,
-        url: true,
-    };
+    /// True when the operator's token in `Authorization` opens the operation.
+    pub fn user(self) -> bool {
+        match self {
+            Self::User | Self::UserOrAgent | Self::UserOrUrl | Self::All => true,
+            Self::Agent => false,
+        }
+    }
+
+    /// True when a host's token does.
+    pub fn agent(self) -> bool {
+        match self {
+            Self::Agent | Self::UserOrAgent | Self::All => true,
+            Self::User | Self::UserOrUrl => false,
+        }
+    }
+
+    /// True when a token in a URL does.
+    pub fn url(self) -> bool {
+        match self {
+            Self::UserOrUrl | Self::All => true,
+            Self::User | Self::Agent | Self::UserOrAgent => false,
+        }
+    }
 }
 
 /// Who passed the gate.
@@ -202,7 +199,7 @@ pub async fn infra_env_of(gate: &Gate, token: &str) -> Result<InfraEnvId, Proble
             infra_env: Some(infra_env_id),
             cluster: None,
         };
-        authorize(gate, Allowed::USER_OR_URL, Carrier::Url, claims, target).await?;
+        authorize(gate, Allowed::UserOrUrl, Carrier::Url, claims, target).await?;
     }
     Ok(infra_env_id)
 }
@@ -221,7 +218,7 @@ async fn authorize(
                     "the operator's token belongs in the Authorization header, not in a URL",
                 ));
             }
-            if allowed.user || carrier == Carrier::Authorization {
+            if allowed.user() || carrier == Carrier::Authorization {
                 return Ok(Caller::Operator);
             }
             Err(Problem::unauthenticated(
@@ -230,9 +227,9 @@ async fn authorize(
         }
         Claims::InfraEnv { infra_env_id } => {
             let fits = match carrier {
-                Carrier::SecretKey => allowed.agent,
-                Carrier::Url => allowed.url,
-                Carrier::Authorization => allowed.agent || allowed.url,
+                Carrier::SecretKey => allowed.agent(),
+                Carrier::Url => allowed.url(),
+                Carrier::Authorization => allowed.agent() || allowed.url(),
             };
             if !fits {
                 return Err(for_the_operator());
@@ -250,13 +247,13 @@ async fn authorize(
                     "this token is for URLs; X-Secret-Key takes the token of an image (muster token --infra-env)",
                 ));
             }
-            if !allowed.url {
+            if !allowed.url() {
                 return Err(for_the_operator());
             }
             opens_infra_env(gate, carrier, infra_env_id, Some(&url_key), target).await
         }
         Claims::Cluster { cluster_id } => {
-            if !allowed.url || carrier == Carrier::SecretKey {
+            if !allowed.url() || carrier == Carrier::SecretKey {
                 return Err(for_the_operator());
             }
             if target.infra_env.is_some() || target.cluster.is_some_and(|named| named != cluster_id) {

@@ -190,7 +190,7 @@ async fn admitted(
     };
     let caller = admit(
         &Gate::of(operations),
-        Allowed::ALL,
+        Allowed::All,
         &request.headers,
         request.uri.query(),
         target,

@@ -34,9 +34,9 @@ impl Shape {
 /// Adds to each operation of a group which credentials open it, and how the gate refuses.
 pub fn behind_gate(api: &mut OpenApi, allowed: Allowed) {
     let schemes = [
-        (allowed.user, &["userAuth"][..]),
-        (allowed.agent, &["agentAuth"]),
-        (allowed.url, &["urlAuth", "imageAuth", "imageURLAuth"]),
+        (allowed.user(), &["userAuth"][..]),
+        (allowed.agent(), &["agentAuth"]),
+        (allowed.url(), &["urlAuth", "imageAuth", "imageURLAuth"]),
     ];
     let requirements: Vec<SecurityRequirement> = schemes
         .into_iter()
@@ -48,7 +48,7 @@ pub fn behind_gate(api: &mut OpenApi, allowed: Allowed) {
         operation.security = Some(requirements.clone());
         may_refuse(operation, StatusCode::UNAUTHORIZED, Shape::InfraError);
         may_refuse(operation, StatusCode::FORBIDDEN, Shape::InfraError);
-        if allowed.url && operation.responses.responses.contains_key("404") {
+        if allowed.url() && operation.responses.responses.contains_key("404") {
             may_refuse(operation, StatusCode::NOT_FOUND, Shape::InfraError);
         }
     }

@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use muster_api::error::{ApiError, InfraError};
 use muster_api::event::{Category, Event, Severity};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_http::Allowed;
 use muster_operations::hosts::Hosts;
 use muster_store::{EventQuery, Order};
 use serde::{Deserialize, Deserializer};
@@ -80,14 +81,14 @@ fn comma_list<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(
         .collect()
 }
 
-/// What hosts tell.
-pub fn agent_routes() -> OpenApiRouter<Rest> {
-    OpenApiRouter::new().routes(routes!(trigger::trigger_event))
-}
-
-/// The list.
-pub fn routes() -> OpenApiRouter<Rest> {
-    OpenApiRouter::new().routes(routes!(list_events))
+/// The operations of these callers.
+pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
+    let routes = OpenApiRouter::new();
+    match allowed {
+        Allowed::Agent => routes.routes(routes!(trigger::trigger_event)),
+        Allowed::UserOrUrl => routes.routes(routes!(list_events)),
+        Allowed::User | Allowed::UserOrAgent | Allowed::All => routes,
+    }
 }
 
 /// List events.
@@ -102,8 +103,6 @@ pub fn routes() -> OpenApiRouter<Rest> {
             ("Severity-Count-Critical" = i64, description = "Only with cluster_id"),
         )),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError, description = "The URL's token is for another InfraEnv"),
     )
 )]

@@ -19,47 +19,46 @@ mod unbind;
 mod update;
 
 use axum::extract::DefaultBodyLimit;
+use muster_http::Allowed;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::state::Rest;
 use muster_http::body::REPLY_LIMIT;
 
-/// Operations of people.
-pub fn user_routes() -> OpenApiRouter<Rest> {
-    OpenApiRouter::new()
-        .routes(routes!(get::get_host))
-        .routes(routes!(update::update_host))
-        .routes(routes!(delete::delete_host))
-        .routes(routes!(installer_args::update_installer_args))
-        .routes(routes!(
-            ignition::update_host_ignition,
-            ignition::get_host_ignition
-        ))
-        .routes(routes!(reset_validation::reset_host_validation))
-        .routes(routes!(bind::bind_host))
-        .routes(routes!(unbind::unbind_host))
-        .routes(routes!(install::install_host))
-        .routes(routes!(reset::reset_host))
-        .routes(routes!(settle_identity::settle_identity))
-}
-
-/// Operations of people and of the InfraEnv's hosts.
-pub fn shared_routes() -> OpenApiRouter<Rest> {
-    OpenApiRouter::new()
-        .routes(routes!(list::list_hosts))
-        .routes(routes!(ignition::download_host_ignition))
-}
-
-/// Operations of hosts.
-pub fn agent_routes() -> OpenApiRouter<Rest> {
-    let replies = OpenApiRouter::new()
-        .routes(routes!(reply::post_step_reply))
-        .layer(DefaultBodyLimit::max(REPLY_LIMIT));
-    OpenApiRouter::new()
-        .routes(routes!(register::register_host))
-        .routes(routes!(instructions::get_next_steps))
-        .routes(routes!(logs_progress::update_host_logs_progress))
-        .routes(routes!(progress::update_progress))
-        .merge(replies)
+/// The operations of these callers.
+pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
+    let routes = OpenApiRouter::new();
+    match allowed {
+        Allowed::User => routes
+            .routes(routes!(get::get_host))
+            .routes(routes!(update::update_host))
+            .routes(routes!(delete::delete_host))
+            .routes(routes!(installer_args::update_installer_args))
+            .routes(routes!(
+                ignition::update_host_ignition,
+                ignition::get_host_ignition
+            ))
+            .routes(routes!(reset_validation::reset_host_validation))
+            .routes(routes!(bind::bind_host))
+            .routes(routes!(unbind::unbind_host))
+            .routes(routes!(install::install_host))
+            .routes(routes!(reset::reset_host))
+            .routes(routes!(settle_identity::settle_identity)),
+        Allowed::Agent => {
+            let replies = OpenApiRouter::new()
+                .routes(routes!(reply::post_step_reply))
+                .layer(DefaultBodyLimit::max(REPLY_LIMIT));
+            routes
+                .routes(routes!(register::register_host))
+                .routes(routes!(instructions::get_next_steps))
+                .routes(routes!(logs_progress::update_host_logs_progress))
+                .routes(routes!(progress::update_progress))
+                .merge(replies)
+        }
+        Allowed::UserOrAgent => routes
+            .routes(routes!(list::list_hosts))
+            .routes(routes!(ignition::download_host_ignition)),
+        Allowed::UserOrUrl | Allowed::All => routes,
+    }
 }

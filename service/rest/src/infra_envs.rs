@@ -11,33 +11,28 @@ mod presigned;
 mod regenerate_signing_key;
 mod update;
 
+use muster_http::Allowed;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
 use crate::state::Rest;
 
-/// Operations of people.
-pub fn user_routes() -> OpenApiRouter<Rest> {
-    OpenApiRouter::new()
-        .routes(routes!(create::create_infra_env))
-        .routes(routes!(list::list_infra_envs))
-        .routes(routes!(update::update_infra_env))
-        .routes(routes!(delete::delete_infra_env))
-        .routes(routes!(image_url::get_image_url))
-        .routes(routes!(presigned::get_presigned_file_url))
-        .routes(routes!(regenerate_signing_key::regenerate_signing_key))
-}
-
-/// Operations that an InfraEnv's own token opens too.
-pub fn shared_routes() -> OpenApiRouter<Rest> {
-    OpenApiRouter::new()
-        .routes(routes!(get::get_infra_env))
-        .routes(files_route())
-}
-
-/// Operations of people and of holders of a signed URL.
-pub fn url_routes() -> OpenApiRouter<Rest> {
-    OpenApiRouter::new().routes(routes!(minimal_initrd::download_minimal_initrd))
+/// The operations of these callers.
+pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
+    let routes = OpenApiRouter::new();
+    match allowed {
+        Allowed::User => routes
+            .routes(routes!(create::create_infra_env))
+            .routes(routes!(list::list_infra_envs))
+            .routes(routes!(update::update_infra_env))
+            .routes(routes!(delete::delete_infra_env))
+            .routes(routes!(image_url::get_image_url))
+            .routes(routes!(presigned::get_presigned_file_url))
+            .routes(routes!(regenerate_signing_key::regenerate_signing_key)),
+        Allowed::UserOrUrl => routes.routes(routes!(minimal_initrd::download_minimal_initrd)),
+        Allowed::All => routes.routes(routes!(get::get_infra_env)).routes(files_route()),
+        Allowed::Agent | Allowed::UserOrAgent => routes,
+    }
 }
 
 /// `downloads/files`, which the boot listener offers as well.

@@ -8,6 +8,7 @@ mod infra_envs;
 mod lenient;
 mod logs;
 mod operators;
+mod process;
 mod router;
 mod scopes;
 mod state;

@@ -6,6 +6,7 @@ mod upload;
 
 use axum::extract::DefaultBodyLimit;
 use muster_api::ids::HostId;
+use muster_http::Allowed;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -19,19 +20,21 @@ pub const UPLOAD_LIMIT: usize = 262_144_000;
 /// Largest request that holds one, bytes.
 const REQUEST_LIMIT: usize = UPLOAD_LIMIT + (1 << 20);
 
-/// Operations of hosts.
-pub fn agent_routes() -> OpenApiRouter<Rest> {
-    let uploads = OpenApiRouter::new()
-        .routes(routes!(upload::upload_logs))
-        .layer(DefaultBodyLimit::max(REQUEST_LIMIT));
-    OpenApiRouter::new()
-        .routes(routes!(progress::update_cluster_logs_progress))
-        .merge(uploads)
-}
-
-/// Operations of people and of holders of a signed URL.
-pub fn url_routes() -> OpenApiRouter<Rest> {
-    OpenApiRouter::new().routes(routes!(download::download_cluster_logs))
+/// The operations of these callers.
+pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
+    let routes = OpenApiRouter::new();
+    match allowed {
+        Allowed::Agent => {
+            let uploads = OpenApiRouter::new()
+                .routes(routes!(upload::upload_logs))
+                .layer(DefaultBodyLimit::max(REQUEST_LIMIT));
+            routes
+                .routes(routes!(progress::update_cluster_logs_progress))
+                .merge(uploads)
+        }
+        Allowed::UserOrUrl => routes.routes(routes!(download::download_cluster_logs)),
+        Allowed::User | Allowed::UserOrAgent | Allowed::All => routes,
+    }
 }
 
 /// Whose logs.

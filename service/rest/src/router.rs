@@ -20,6 +20,7 @@ use muster_http::body::ORDINARY_LIMIT;
 use muster_http::gate::{Gate, require};
 use muster_http::listener::unknown_path;
 use muster_http::{Allowed, Problem};
+use strum::VariantArray;
 
 use crate::state::Rest;
 use crate::{clusters, description, events, hosts, infra_envs, logs, operators, status, support, versions};
@@ -32,7 +33,8 @@ const COMPRESS_ABOVE: u64 = 1400;
 
 /// All operations of the protocol, each group behind its gate.
 fn operations(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
-    let guarded = |mut routes: OpenApiRouter<Rest>, allowed: Allowed| {
+    let groups = Allowed::VARIANTS.iter().map(|&allowed| {
+        let mut routes = group(allowed);
         description::behind_gate(routes.get_openapi_mut(), allowed);
         match gate {
             Some(gate) => {
@@ -40,36 +42,24 @@ fn operations(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
             }
             None => routes,
         }
-    };
-    let people = infra_envs::user_routes()
-        .merge(hosts::user_routes())
-        .merge(versions::routes())
-        .merge(operators::routes())
-        .merge(support::routes())
-        .merge(clusters::user_routes());
-    OpenApiRouter::new()
-        .merge(guarded(people, Allowed::USER))
-        .merge(guarded(
-            infra_envs::shared_routes().merge(clusters::open_routes()),
-            Allowed::ALL,
-        ))
-        .merge(guarded(
-            infra_envs::url_routes()
-                .merge(events::routes())
-                .merge(logs::url_routes()),
-            Allowed::USER_OR_URL,
-        ))
-        .merge(guarded(
-            hosts::shared_routes().merge(clusters::shared_routes()),
-            Allowed::USER_OR_AGENT,
-        ))
-        .merge(guarded(
-            hosts::agent_routes()
-                .merge(events::agent_routes())
-                .merge(clusters::agent_routes())
-                .merge(logs::agent_routes()),
-            Allowed::AGENT,
-        ))
+    });
+    groups.fold(OpenApiRouter::new(), OpenApiRouter::merge)
+}
+
+/// The operations of these callers.
+fn group(allowed: Allowed) -> OpenApiRouter<Rest> {
+    let routes = infra_envs::routes(allowed)
+        .merge(hosts::routes(allowed))
+        .merge(clusters::routes(allowed))
+        .merge(events::routes(allowed))
+        .merge(logs::routes(allowed));
+    match allowed {
+        Allowed::User => routes
+            .merge(versions::routes())
+            .merge(operators::routes())
+            .merge(support::routes()),
+        Allowed::Agent | Allowed::UserOrAgent | Allowed::UserOrUrl | Allowed::All => routes,
+    }
 }
 
 /// The description of the API, made from its types.
@@ -117,7 +107,7 @@ pub fn boot_script(rest: Rest) -> Router {
     let gate = Gate::of(&rest.operations);
     let script = OpenApiRouter::new()
         .routes(infra_envs::files_route())
-        .route_layer(middleware::from_fn_with_state((gate, Allowed::ALL), require))
+        .route_layer(middleware::from_fn_with_state((gate, Allowed::All), require))
         .route_layer(middleware::from_fn(ipxe_script_only));
     let (script, _) = OpenApiRouter::new().nest(BASE_PATH, script).split_for_parts();
     script.with_state(rest)

@@ -15,6 +15,8 @@ use strum::VariantArray;
 
 use muster_operations::Operations;
 
+use crate::process::ProcessUsage;
+
 /// How long `/ready` waits for the database: who asks wants to know how it is now, and has limits of their own.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -74,6 +76,11 @@ pub async fn metrics(
             let count = found.map_or(0, |(_, count)| *count);
             metrics::gauge!("muster_hosts", "status" => status.name()).set(count as f64);
         }
+    }
+    if let Some(usage) = ProcessUsage::read() {
+        metrics::gauge!("process_resident_memory_bytes").set(usage.memory_bytes as f64);
+        metrics::counter!("process_cpu_seconds_total").absolute(usage.cpu_seconds);
+        metrics::gauge!("process_open_fds").set(usage.open_files as f64);
     }
     (
         [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],

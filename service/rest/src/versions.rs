@@ -26,7 +26,7 @@ pub fn routes() -> OpenApiRouter<Rest> {
 /// Versions of the parts of this service. Installer and controller are parts of the agent and the service here.
 #[utoipa::path(
     get, path = "/component-versions", operation_id = "v2ListComponentVersions", tag = "versions",
-    responses((status = 200, body = ListVersions), (status = 401, body = InfraError), (status = 403, body = InfraError))
+    responses((status = 200, body = ListVersions))
 )]
 pub async fn list_component_versions(State(operations): State<Arc<Operations>>) -> Json<ListVersions> {
     let service = concat!("muster/", env!("CARGO_PKG_VERSION"));
@@ -59,7 +59,7 @@ pub struct VersionsQuery {
     get, path = "/openshift-versions", operation_id = "v2ListSupportedOpenshiftVersions", tag = "versions", params(VersionsQuery),
     responses(
         (status = 200, body = std::collections::BTreeMap<String, OpenshiftVersion>),
-        (status = 400, body = InfraError), (status = 401, body = InfraError), (status = 403, body = InfraError),
+        (status = 400, body = InfraError),
     )
 )]
 pub async fn list_openshift_versions(

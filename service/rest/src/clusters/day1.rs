@@ -17,18 +17,9 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::scopes::Scopes;
 use crate::state::Rest;
-use muster_http::Caller;
 use muster_http::Problem;
+use muster_http::{Allowed, Caller};
 use muster_operations::clusters::Clusters;
-
-/// Who may ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Askers {
-    People,
-    PeopleAndHosts,
-    Hosts,
-    All,
-}
 
 /// An operation that is refused.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +28,7 @@ struct Refusal {
     path: &'static str,
     id: &'static str,
     tag: &'static str,
-    askers: Askers,
+    allowed: Allowed,
     /// As docs/protocol/rest-behaviour.md#6 gives it, else 409.
     status: StatusCode,
     why: &'static str,
@@ -74,68 +65,49 @@ const C400: StatusCode = StatusCode::BAD_REQUEST;
 const C404: StatusCode = StatusCode::NOT_FOUND;
 
 macro_rules! rows {
-    ($($method:ident $path:literal $id:literal $tag:literal $askers:ident $status:ident $why:ident;)*) => {
+    ($($method:ident $path:literal $id:literal $tag:literal $allowed:ident $status:ident $why:ident;)*) => {
         [$(Refusal {
-            method: Method::$method, path: $path, id: $id, tag: $tag, askers: Askers::$askers, status: $status, why: $why,
+            method: Method::$method, path: $path, id: $id, tag: $tag, allowed: Allowed::$allowed, status: $status, why: $why,
         }),*]
     };
 }
 
 const REFUSALS: [Refusal; 30] = rows! {
-    Post "/clusters" "v2RegisterCluster" "installer" People C409 NEW_CLUSTER;
-    Post "/clusters/disconnected" "v2RegisterDisconnectedCluster" "installer" People C409 NEW_CLUSTER;
-    Post "/clusters/{cluster_id}/actions/install" "v2InstallCluster" "installer" People C409 ONE_BY_ONE;
-    Post "/clusters/{cluster_id}/actions/cancel" "V2CancelInstallation" "installer" People C409 RESET_HOSTS;
-    Post "/clusters/{cluster_id}/actions/reset" "v2ResetCluster" "installer" People C409 RESET_HOSTS;
-    Post "/clusters/{cluster_id}/actions/allow-add-hosts" "TransformClusterToAddingHosts" "installer" People C400 ADDS_ALREADY;
-    Post "/clusters/{cluster_id}/actions/allow-add-workers" "TransformClusterToDay2" "installer" People C400 ADDS_ALREADY;
-    Post "/clusters/{cluster_id}/actions/complete-installation" "v2CompleteInstallation" "installer" Hosts C409 NO_FINALIZING;
-    Put "/clusters/{cluster_id}/progress" "v2UpdateClusterFinalizingProgress" "installer" Hosts C409 NO_FINALIZING;
-    Post "/clusters/{cluster_id}/uploads/ingress-cert" "v2UploadClusterIngressCert" "installer" Hosts C409 NO_FINALIZING;
-    Get "/clusters/{cluster_id}/credentials" "V2GetCredentials" "installer" People C409 NO_FILES;
-    Get "/clusters/{cluster_id}/downloads/credentials" "V2DownloadClusterCredentials" "installer" PeopleAndHosts C409 NO_FILES;
-    Get "/clusters/{cluster_id}/downloads/credentials-presigned" "V2GetPresignedForClusterCredentials" "installer" People C400 NO_OBJECT_STORE;
+    Post "/clusters" "v2RegisterCluster" "installer" User C409 NEW_CLUSTER;
+    Post "/clusters/disconnected" "v2RegisterDisconnectedCluster" "installer" User C409 NEW_CLUSTER;
+    Post "/clusters/{cluster_id}/actions/install" "v2InstallCluster" "installer" User C409 ONE_BY_ONE;
+    Post "/clusters/{cluster_id}/actions/cancel" "V2CancelInstallation" "installer" User C409 RESET_HOSTS;
+    Post "/clusters/{cluster_id}/actions/reset" "v2ResetCluster" "installer" User C409 RESET_HOSTS;
+    Post "/clusters/{cluster_id}/actions/allow-add-hosts" "TransformClusterToAddingHosts" "installer" User C400 ADDS_ALREADY;
+    Post "/clusters/{cluster_id}/actions/allow-add-workers" "TransformClusterToDay2" "installer" User C400 ADDS_ALREADY;
+    Post "/clusters/{cluster_id}/actions/complete-installation" "v2CompleteInstallation" "installer" Agent C409 NO_FINALIZING;
+    Put "/clusters/{cluster_id}/progress" "v2UpdateClusterFinalizingProgress" "installer" Agent C409 NO_FINALIZING;
+    Post "/clusters/{cluster_id}/uploads/ingress-cert" "v2UploadClusterIngressCert" "installer" Agent C409 NO_FINALIZING;
+    Get "/clusters/{cluster_id}/credentials" "V2GetCredentials" "installer" User C409 NO_FILES;
+    Get "/clusters/{cluster_id}/downloads/credentials" "V2DownloadClusterCredentials" "installer" UserOrAgent C409 NO_FILES;
+    Get "/clusters/{cluster_id}/downloads/credentials-presigned" "V2GetPresignedForClusterCredentials" "installer" User C400 NO_OBJECT_STORE;
     Get "/clusters/{cluster_id}/downloads/files" "V2DownloadClusterFiles" "installer" All C409 NO_FILES;
-    Get "/clusters/{cluster_id}/downloads/files-presigned" "V2GetPresignedForClusterFiles" "installer" People C400 NO_OBJECT_STORE;
-    Get "/clusters/{cluster_id}/install-config" "v2GetClusterInstallConfig" "installer" People C400 NO_CONFIG;
-    Patch "/clusters/{cluster_id}/install-config" "v2UpdateClusterInstallConfig" "installer" People C409 NO_CONFIG;
-    Get "/clusters/{cluster_id}/manifests" "V2ListClusterManifests" "manifests" People C409 NO_MANIFESTS;
-    Post "/clusters/{cluster_id}/manifests" "V2CreateClusterManifest" "manifests" People C409 NO_MANIFESTS;
-    Patch "/clusters/{cluster_id}/manifests" "V2UpdateClusterManifest" "manifests" People C409 NO_MANIFESTS;
-    Delete "/clusters/{cluster_id}/manifests" "V2DeleteClusterManifest" "manifests" People C409 NO_MANIFESTS;
-    Get "/clusters/{cluster_id}/manifests/files" "v2DownloadClusterManifest" "manifests" People C409 NO_MANIFESTS;
-    Get "/clusters/{cluster_id}/preflight-requirements" "v2GetPreflightRequirements" "installer" People C409 NO_PREFLIGHT;
-    Get "/clusters/{cluster_id}/supported-platforms" "GetClusterSupportedPlatforms" "installer" People C409 NO_PREFLIGHT;
-    Get "/clusters/{cluster_id}/monitored-operators" "V2ListOfClusterOperators" "operators" Hosts C409 NO_OPERATORS;
-    Put "/clusters/{cluster_id}/monitored-operators" "V2ReportMonitoredOperatorStatus" "operators" Hosts C409 NO_OPERATORS;
-    Get "/clusters/{cluster_id}/ui-settings" "V2GetClusterUISettings" "installer" People C409 NO_UI;
-    Put "/clusters/{cluster_id}/ui-settings" "V2UpdateClusterUISettings" "installer" People C409 NO_UI;
-    Get "/operators/bundles/{id}" "V2GetBundle" "operators" People C404 NO_BUNDLE;
-    Get "/supported-operators/{operator_name}" "V2ListOperatorProperties" "operators" People C404 NO_OPERATORS;
+    Get "/clusters/{cluster_id}/downloads/files-presigned" "V2GetPresignedForClusterFiles" "installer" User C400 NO_OBJECT_STORE;
+    Get "/clusters/{cluster_id}/install-config" "v2GetClusterInstallConfig" "installer" User C400 NO_CONFIG;
+    Patch "/clusters/{cluster_id}/install-config" "v2UpdateClusterInstallConfig" "installer" User C409 NO_CONFIG;
+    Get "/clusters/{cluster_id}/manifests" "V2ListClusterManifests" "manifests" User C409 NO_MANIFESTS;
+    Post "/clusters/{cluster_id}/manifests" "V2CreateClusterManifest" "manifests" User C409 NO_MANIFESTS;
+    Patch "/clusters/{cluster_id}/manifests" "V2UpdateClusterManifest" "manifests" User C409 NO_MANIFESTS;
+    Delete "/clusters/{cluster_id}/manifests" "V2DeleteClusterManifest" "manifests" User C409 NO_MANIFESTS;
+    Get "/clusters/{cluster_id}/manifests/files" "v2DownloadClusterManifest" "manifests" User C409 NO_MANIFESTS;
+    Get "/clusters/{cluster_id}/preflight-requirements" "v2GetPreflightRequirements" "installer" User C409 NO_PREFLIGHT;
+    Get "/clusters/{cluster_id}/supported-platforms" "GetClusterSupportedPlatforms" "installer" User C409 NO_PREFLIGHT;
+    Get "/clusters/{cluster_id}/monitored-operators" "V2ListOfClusterOperators" "operators" Agent C409 NO_OPERATORS;
+    Put "/clusters/{cluster_id}/monitored-operators" "V2ReportMonitoredOperatorStatus" "operators" Agent C409 NO_OPERATORS;
+    Get "/clusters/{cluster_id}/ui-settings" "V2GetClusterUISettings" "installer" User C409 NO_UI;
+    Put "/clusters/{cluster_id}/ui-settings" "V2UpdateClusterUISettings" "installer" User C409 NO_UI;
+    Get "/operators/bundles/{id}" "V2GetBundle" "operators" User C404 NO_BUNDLE;
+    Get "/supported-operators/{operator_name}" "V2ListOperatorProperties" "operators" User C404 NO_OPERATORS;
 };
 
-/// Those of people.
-pub fn user_routes() -> OpenApiRouter<Rest> {
-    routes(Askers::People)
-}
-
-/// Those of people and hosts.
-pub fn shared_routes() -> OpenApiRouter<Rest> {
-    routes(Askers::PeopleAndHosts)
-}
-
-/// Those of hosts.
-pub fn agent_routes() -> OpenApiRouter<Rest> {
-    routes(Askers::Hosts)
-}
-
-/// Those of everybody with any token.
-pub fn open_routes() -> OpenApiRouter<Rest> {
-    routes(Askers::All)
-}
-
-fn routes(askers: Askers) -> OpenApiRouter<Rest> {
-    let rows = REFUSALS.into_iter().filter(|row| row.askers == askers);
+/// The operations of these callers.
+pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
+    let rows = REFUSALS.into_iter().filter(|row| row.allowed == allowed);
     rows.fold(OpenApiRouter::new(), |router, row| {
         let paths = PathsBuilder::new().path(row.path, described(row)).build();
         let answer = move |clusters, scopes, caller, params| refuse(row, clusters, scopes, caller, params);

@@ -1,7 +1,7 @@
 use axum::Extension;
 use axum::extract::State;
 use http::StatusCode;
-use muster_api::error::{ApiError, InfraError};
+use muster_api::error::ApiError;
 use muster_api::event::{Category, TriggeredEvent};
 use muster_core::record::{MAX_MESSAGE, NewEvent};
 use muster_core::text::one_line;
@@ -29,10 +29,7 @@ const MAX_PROPS: usize = 16 << 10;
     responses(
         (status = 201),
         (status = 400, body = ApiError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError, description = "The host is not in that InfraEnv, or there is no such InfraEnv"),
-        (status = 503, body = ApiError),
     )
 )]
 pub async fn trigger_event(

@@ -18,8 +18,6 @@ use muster_operations::hosts::Hosts;
     responses(
         (status = 200, body = Host),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
     )
 )]

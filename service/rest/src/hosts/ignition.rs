@@ -28,11 +28,8 @@ use muster_operations::now;
     responses(
         (status = 201),
         (status = 400, body = ApiError, description = "It is not Ignition 3.1.0 or 3.2.0; the reason says why"),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
         (status = 409, body = ApiError),
-        (status = 503, body = ApiError),
     )
 )]
 pub async fn update_host_ignition(
@@ -52,11 +49,8 @@ pub async fn update_host_ignition(
     responses(
         (status = 200, body = HostIgnitionParams),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError, description = "There is no such host, or it is bound to no cluster"),
         (status = 409, body = ApiError, description = "None can be made; the reason says why"),
-        (status = 503, body = ApiError),
     )
 )]
 pub async fn get_host_ignition(
@@ -75,11 +69,8 @@ pub async fn get_host_ignition(
     responses(
         (status = 200, body = String, content_type = "application/octet-stream"),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError, description = "There is no such host, or it is bound to no cluster"),
         (status = 409, body = ApiError, description = "None can be made; the reason says why"),
-        (status = 503, body = ApiError),
     )
 )]
 pub async fn download_host_ignition(

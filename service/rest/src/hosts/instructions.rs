@@ -34,10 +34,7 @@ pub struct PollQuery {
     responses(
         (status = 200, body = Steps),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
-        (status = 503, body = ApiError),
     )
 )]
 pub async fn get_next_steps(

@@ -19,8 +19,6 @@ use muster_operations::infra_envs::InfraEnvs;
     responses(
         (status = 200, body = Vec<Host>),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
     )
 )]

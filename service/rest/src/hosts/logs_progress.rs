@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use http::StatusCode;
-use muster_api::error::{ApiError, InfraError};
+use muster_api::error::ApiError;
 use muster_api::host::LogsProgressParams;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
@@ -19,11 +19,8 @@ use muster_operations::hosts::Hosts;
     responses(
         (status = 204),
         (status = 400, body = ApiError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
         (status = 409, body = ApiError),
-        (status = 503, body = ApiError),
     )
 )]
 pub async fn update_host_logs_progress(

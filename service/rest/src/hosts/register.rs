@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 use muster_api::AGENT_VERSION_HEADER;
-use muster_api::error::{ApiError, InfraError};
+use muster_api::error::ApiError;
 use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
 use muster_api::host::{HostCreateParams, HostRegistrationResponse};
 use muster_api::ids::InfraEnvId;
@@ -27,11 +27,8 @@ use muster_operations::hosts::Registration;
     responses(
         (status = 201, body = HostRegistrationResponse),
         (status = 400, body = ApiError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError, description = "The InfraEnv does not exist"),
         (status = 409, body = ApiError),
-        (status = 503, body = ApiError),
     )
 )]
 pub async fn register_host(

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use http::StatusCode;
-use muster_api::error::{ApiError, InfraError};
+use muster_api::error::ApiError;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::StepReply;
 use muster_core::lifecycle::host::reply::{Limits, ignored_because, interpret};
@@ -23,11 +23,8 @@ use muster_operations::hosts::Hosts;
     responses(
         (status = 204),
         (status = 400, body = ApiError, description = "The output is too large or not what this step answers"),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
         (status = 409, body = ApiError, description = "The host is in a state that takes no such reply"),
-        (status = 503, body = ApiError),
     )
 )]
 pub async fn post_step_reply(

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use muster_api::error::{ApiError, InfraError};
+use muster_api::error::ApiError;
 use muster_api::host::Host;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
@@ -20,11 +20,8 @@ use muster_operations::hosts::Hosts;
     responses(
         (status = 200, body = Host),
         (status = 400, body = ApiError, description = "This check cannot be reset"),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
         (status = 409, body = ApiError, description = "Not in the host's present state"),
-        (status = 503, body = ApiError),
     )
 )]
 pub async fn reset_host_validation(

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
-use muster_api::error::{ApiError, InfraError};
+use muster_api::error::ApiError;
 use muster_api::host::{Host, HostUpdateParams};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
@@ -21,8 +21,6 @@ use muster_operations::hosts::Hosts;
     responses(
         (status = 201, body = Host),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
         (status = 409, body = ApiError, description = "Not in the host's present state"),
     )

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
-use muster_api::error::{ApiError, InfraError};
+use muster_api::error::ApiError;
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{InfraEnv, InfraEnvCreateParams};
 use muster_core::lifecycle::infra_env;
@@ -24,8 +24,6 @@ use muster_operations::random;
     responses(
         (status = 201, body = InfraEnv),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError, description = "The cluster does not exist"),
     )
 )]

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use http::StatusCode;
-use muster_api::error::{ApiError, InfraError};
+use muster_api::error::ApiError;
 use muster_api::ids::InfraEnvId;
 
 use muster_http::Problem;
@@ -16,8 +16,6 @@ use muster_operations::infra_envs::InfraEnvs;
     responses(
         (status = 204),
         (status = 400, body = ApiError, description = "It still has hosts"),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
     )
 )]

@@ -74,8 +74,6 @@ pub struct FilesQuery {
     responses(
         (status = 200, body = String, content_type = "application/octet-stream"),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
         (status = 409, body = ApiError, description = "The stored ignition override cannot be merged"),
         (status = 503, body = ApiError, description = "There is no live image yet; the reason says what to do"),

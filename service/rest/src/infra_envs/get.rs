@@ -18,8 +18,6 @@ use muster_operations::infra_envs::InfraEnvs;
     responses(
         (status = 200, body = InfraEnv),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
     )
 )]

@@ -19,8 +19,6 @@ use muster_operations::urls::Urls;
     responses(
         (status = 200, body = PresignedUrl),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
     )
 )]

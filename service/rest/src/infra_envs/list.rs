@@ -29,8 +29,6 @@ pub struct ListQuery {
     responses(
         (status = 200, body = Vec<InfraEnv>),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
     )
 )]
 pub async fn list_infra_envs(

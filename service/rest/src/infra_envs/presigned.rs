@@ -46,8 +46,6 @@ pub struct PresignedQuery {
     responses(
         (status = 200, body = PresignedUrl),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
     )
 )]

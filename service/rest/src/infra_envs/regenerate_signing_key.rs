@@ -16,8 +16,6 @@ use muster_operations::infra_envs::InfraEnvs;
     responses(
         (status = 204),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
         (status = 409, body = ApiError),
     )

@@ -8,7 +8,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use http::HeaderMap;
-use muster_api::error::{ApiError, InfraError};
+use muster_api::error::ApiError;
 use muster_api::host::HostRole;
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::record::Host;
@@ -33,11 +33,8 @@ const TAR_BLOCK: u64 = 512;
     responses(
         (status = 200, body = String, content_type = "application/octet-stream"),
         (status = 400, body = ApiError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
         (status = 409, body = ApiError, description = "None have come yet"),
-        (status = 503, body = ApiError),
     )
 )]
 pub async fn download_cluster_logs(

@@ -22,10 +22,7 @@ use muster_operations::clusters::Clusters;
     responses(
         (status = 204),
         (status = 400, body = InfraError),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError),
-        (status = 503, body = ApiError),
     )
 )]
 pub async fn update_cluster_logs_progress(

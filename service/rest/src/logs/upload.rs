@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{FromRequest, Multipart, Request, State};
 use http::StatusCode;
-use muster_api::error::{ApiError, InfraError};
+use muster_api::error::ApiError;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
 use muster_store::{LogOwner, LogUpload};
@@ -52,11 +52,8 @@ pub struct UploadForm {
     responses(
         (status = 204),
         (status = 400, body = ApiError, description = "The form is not as described, or too large"),
-        (status = 401, body = InfraError),
-        (status = 403, body = InfraError),
         (status = 404, body = ApiError, description = "There is no such cluster, or the host is not bound to it"),
         (status = 409, body = ApiError),
-        (status = 503, body = ApiError),
     )
 )]
 pub async fn upload_logs(

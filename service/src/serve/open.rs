@@ -1,0 +1,143 @@
+//! Opens what the service needs from its options: data directory, keys, listeners, operations.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use muster_core::rules::agent_version::OWN_PREFIX;
+use muster_core::record::Secret;
+use muster_operations::auth::{Auth, Keys, keys};
+use muster_operations::bridge::BridgeState;
+use muster_operations::hosts::HostSettings;
+use muster_operations::live_image::LiveImages;
+use muster_operations::urls::Urls;
+use muster_operations::{OperationSettings, Operations, now};
+use muster_store::Store;
+
+use crate::kubernetes::Source;
+use crate::listen;
+use crate::settings::{AuthMode, ServeArgs};
+
+/// File name of the live image beside the program or in the data directory.
+const LIVE_IMAGE_NAME: &str = "muster-live-x86_64.iso";
+
+/// Listening sockets, bound before anything else so that a port in use is reported at once.
+pub(super) struct Listeners {
+    pub(super) api: TcpListener,
+    pub(super) boot: TcpListener,
+    /// Of the built-in Kubernetes API, where there is one.
+    pub(super) kube: Option<TcpListener>,
+}
+
+impl Listeners {
+    pub(super) fn bind(args: &ServeArgs, kube: &Source) -> Result<Self> {
+        let api = listen::bind(args.listen, "--listen")?;
+        let boot = listen::bind(args.boot_listen, "--boot-listen")?;
+        let kube = match kube {
+            Source::Builtin => {
+                let bound = listen::bind(args.kube_listen, "--kube-listen");
+                Some(bound.context(
+                    "the built-in Kubernetes API needs a port: choose another one, or say --kube-api off",
+                )?)
+            }
+            Source::Cluster(_) | Source::Off => None,
+        };
+        Ok(Self { api, boot, kube })
+    }
+
+    /// The addresses under which the service is reached.
+    pub(super) fn urls(&self, args: &ServeArgs) -> Result<Urls> {
+        Ok(Urls {
+            public: args.public_url(self.api.local_addr()?)?,
+            boot: args.boot_url(self.boot.local_addr()?)?,
+        })
+    }
+}
+
+/// Opens the database and everything that works on it.
+pub(super) async fn operations(args: &ServeArgs, kube: &Source, urls: Urls) -> Result<Arc<Operations>> {
+    let store = Store::open(&args.database_url())
+        .await?
+        .with_event_limits(args.event_limits.clone());
+    let keys = open_keys(&store, args.auth_key.as_deref()).await?;
+    let hosts = HostSettings {
+        requirements: args.requirements.load()?,
+        agent_version: format!("{OWN_PREFIX}{}", env!("CARGO_PKG_VERSION")),
+        agent_image: args.agent_image.clone(),
+        listening_since: now(),
+    };
+    Ok(Arc::new(Operations::new(
+        store,
+        Auth::new(args.auth_mode() == AuthMode::Local, keys, args.url_lifetime),
+        LiveImages::new(live_image_candidates(args)),
+        BridgeState::new(*kube != Source::Off, *kube == Source::Builtin),
+        OperationSettings {
+            hosts,
+            urls,
+            service_ca: service_ca(args)?,
+            openshift_versions: args.openshift_versions.clone(),
+        },
+    )))
+}
+
+/// Creates the data directory, readable by its owner only.
+pub(super) fn prepare_data_dir(dir: &Path) -> Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.with_context(|| format!("--data-dir {} cannot be made", dir.display()))?;
+    let mode = std::fs::metadata(dir)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        tracing::warn!(dir = %dir.display(), mode = format!("{:o}", mode & 0o777), "others can read the data dir, and keys are in it: chmod 700");
+    }
+    Ok(())
+}
+
+/// Reads the key pair from `--auth-key`, or from the database, where the first replica to start has put it.
+pub async fn open_keys(store: &Store, file: Option<&Path>) -> Result<Keys> {
+    let pem = match file {
+        Some(path) => {
+            std::fs::read_to_string(path).with_context(|| format!("--auth-key {}", path.display()))?
+        }
+        None => {
+            let made = store
+                .setting_or_insert(keys::SETTING, now(), || Secret::new(Keys::generate()))
+                .await?;
+            made.reveal().to_owned()
+        }
+    };
+    let from = || {
+        file.map_or_else(
+            || "the key in the database".into(),
+            |path| format!("--auth-key {}", path.display()),
+        )
+    };
+    Keys::from_pem(&pem).with_context(from)
+}
+
+/// The CA that hosts need to trust the service: as given, or the service's own certificate.
+fn service_ca(args: &ServeArgs) -> Result<String> {
+    let Some(path) = args.service_ca.as_ref().or(args.tls_cert.as_ref()) else {
+        return Ok(String::new());
+    };
+    let pem = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    anyhow::ensure!(
+        pem.contains("-----BEGIN CERTIFICATE-----"),
+        "{} holds no PEM certificate",
+        path.display()
+    );
+    Ok(pem)
+}
+
+fn live_image_candidates(args: &ServeArgs) -> Vec<PathBuf> {
+    if let Some(path) = &args.live_image {
+        return vec![path.clone()];
+    }
+    let beside = std::env::current_exe()
+        .ok()
+        .and_then(|program| program.parent().map(|dir| dir.join(LIVE_IMAGE_NAME)));
+    beside
+        .into_iter()
+        .chain([args.data_dir.join(LIVE_IMAGE_NAME)])
+        .collect()
+}

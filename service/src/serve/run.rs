@@ -1,0 +1,133 @@
+//! Starts listeners, jobs and controllers, and stops them in order.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use metrics_exporter_prometheus::PrometheusBuilder;
+use muster_http::listener::whole;
+use muster_images::Downloads;
+use muster_operations::jobs;
+use muster_rest::Rest;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::banner::Banner;
+use super::open::{Listeners, operations, prepare_data_dir};
+use super::signals::Signals;
+use crate::kubernetes::Kubernetes;
+use crate::settings::ServeArgs;
+use crate::{listen, logging, upkeep};
+
+/// Runs the service.
+pub async fn run(args: ServeArgs) -> Result<()> {
+    logging::start(args.log_format, &args.log)?;
+    listen::raise_file_limit();
+    prepare_data_dir(&args.data_dir)?;
+    let kube_source = args.kube_source()?;
+    let listeners = Listeners::bind(&args, &kube_source)?;
+    let (api, boot) = (listeners.api.local_addr()?, listeners.boot.local_addr()?);
+    let urls = listeners.urls(&args)?;
+    let tls = match (&args.tls_cert, &args.tls_key) {
+        (Some(cert), Some(key)) => Some(listen::tls(cert, key).await?),
+        _ => None,
+    };
+    let operations = operations(&args, &kube_source, urls).await?;
+    let metrics = PrometheusBuilder::new()
+        .install_recorder()
+        .context("metrics cannot be recorded")?;
+    let rest = Rest {
+        operations: operations.clone(),
+        metrics: metrics.clone(),
+    };
+    // After the recorder, which it registers gauges with.
+    let images = muster_images::routes(operations.clone(), Downloads::new(args.max_downloads as usize));
+    let api_routes = whole(muster_rest::api(rest.clone()).merge(images.clone()));
+    let boot_routes = whole(images.merge(muster_rest::boot_script(rest)));
+    let kube = Kubernetes::open(&args, kube_source, &operations.store, listeners.kube).await?;
+
+    // Before a client can connect: from here on a signal means "finish what was begun".
+    let mut signals = Signals::new()?;
+    let mut tasks = Tasks::default();
+    let (requests, stop, drain) = (&mut tasks.requests, &tasks.stop, args.drain_timeout);
+    listen::spawn(requests, listeners.api, api_routes, tls, stop.clone(), drain)?;
+    listen::spawn(requests, listeners.boot, boot_routes, None, stop.clone(), drain)?;
+    jobs::start(&operations, &mut tasks.background, &tasks.stop_background);
+    tasks
+        .background
+        .spawn(upkeep::run(metrics, tasks.stop_background.clone()));
+    // Kept until the end: with it the built-in API ends.
+    let kube = kube.start(
+        &operations,
+        &mut tasks.requests,
+        &mut tasks.background,
+        &tasks.stop,
+    );
+    let banner = Banner {
+        operations: &operations,
+        args: &args,
+        api,
+        boot,
+        kube: &kube,
+    };
+    banner.print().await;
+
+    let outcome = tasks.until_stopped(&mut signals).await;
+    let drained = tasks.stop(&mut signals, drain).await;
+    operations.store.close().await;
+    tracing::info!("stopped");
+    outcome.and(drained)
+}
+
+/// Everything that runs. Background jobs outlive requests, so that the last flush of check-ins is complete.
+#[derive(Default)]
+struct Tasks {
+    requests: JoinSet<Result<()>>,
+    stop: CancellationToken,
+    background: JoinSet<()>,
+    stop_background: CancellationToken,
+}
+
+impl Tasks {
+    /// Waits for a signal, or for a task that should never end.
+    async fn until_stopped(&mut self, signals: &mut Signals) -> Result<()> {
+        tokio::select! {
+            () = signals.next() => Ok(()),
+            Some(ended) = self.requests.join_next() => ended?.context("a listener ended"),
+            Some(ended) = self.background.join_next() => ended.context("a background job ended"),
+        }
+    }
+
+    /// Stops listeners, then background jobs; each gets `limit`. A second signal cuts off what still runs.
+    async fn stop(mut self, signals: &mut Signals, limit: Duration) -> Result<()> {
+        tracing::info!(
+            seconds = limit.as_secs(),
+            "stopping: no new connections, running requests get this long; a second signal stops at once"
+        );
+        self.stop.cancel();
+        let drained = self.drain(signals).await;
+        self.stop_background.cancel();
+        tokio::select! {
+            () = async { while self.background.join_next().await.is_some() {} } => {}
+            () = signals.next() => tracing::warn!("a second signal: background jobs are cut off"),
+            () = tokio::time::sleep(limit) => tracing::warn!("background jobs did not end in time"),
+        }
+        self.background.shutdown().await;
+        drained
+    }
+
+    async fn drain(&mut self, signals: &mut Signals) -> Result<()> {
+        loop {
+            tokio::select! {
+                ended = self.requests.join_next() => match ended {
+                    Some(done) => done??,
+                    None => return Ok(()),
+                },
+                () = signals.next() => {
+                    tracing::warn!("a second signal: running requests are cut off");
+                    self.requests.shutdown().await;
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
