@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use muster_core::rules::agent_version::OWN_PREFIX;
 use muster_core::record::Secret;
+use muster_core::rules::agent_version::OWN_PREFIX;
 use muster_operations::auth::{Auth, Keys, keys};
 use muster_operations::bridge::BridgeState;
 use muster_operations::hosts::HostSettings;
