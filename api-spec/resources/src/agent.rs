@@ -13,17 +13,7 @@ use crate::absent::absent_is_default;
 use crate::{ClusterReference, Condition, NamespacedReference, ValidationsInfo};
 
 /// Desired settings of the host.
-#[derive(
-    CustomResource,
-    Debug,
-    Clone,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema
-)]
+#[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(rename = "AgentSpec")]
 #[kube(

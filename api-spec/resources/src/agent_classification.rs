@@ -7,17 +7,7 @@ use crate::absent::absent_is_default;
 use crate::schema;
 
 /// A label, and the query that selects the Agents that get it.
-#[derive(
-    CustomResource,
-    Debug,
-    Clone,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema
-)]
+#[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(rename = "AgentClassificationSpec")]
 #[kube(

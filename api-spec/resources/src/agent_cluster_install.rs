@@ -16,17 +16,7 @@ use networking::{MachineNetwork, Networking};
 use platform::{ExternalPlatform, PlatformType};
 
 /// The cluster that is wanted.
-#[derive(
-    CustomResource,
-    Debug,
-    Clone,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema
-)]
+#[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[kube(
     group = "extensions.hive.openshift.io",
@@ -198,17 +188,7 @@ pub struct LoadBalancer {
 }
 
 /// Owner of the load balancer in front of the nodes.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum LoadBalancerType {
     /// The cluster.
     #[default]

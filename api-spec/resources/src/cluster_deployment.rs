@@ -16,16 +16,7 @@ use crate::{HiveCondition, schema, selector};
 pub type Others = BTreeMap<String, Value>;
 
 /// The cluster.
-#[derive(
-    CustomResource,
-    Debug,
-    Clone,
-    Default,
-    PartialEq,
-    Serialize,
-    Deserialize,
-    JsonSchema
-)]
+#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(rename = "ClusterDeploymentSpec")]
 #[kube(

@@ -5,17 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::absent::absent_is_default;
 
 /// Release of a ClusterImageSet.
-#[derive(
-    CustomResource,
-    Debug,
-    Clone,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema
-)]
+#[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(rename = "ClusterImageSetSpec")]
 #[kube(

@@ -150,17 +150,7 @@ pub enum KernelArgumentOperation {
 }
 
 /// Behaviour of an iPXE script.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum IpxeScriptType {
     /// Unset: the same as `DiscoveryImageAlways`.
     #[serde(rename = "")]

@@ -7,17 +7,7 @@ use crate::absent::absent_is_default;
 use crate::schema;
 
 /// The network of one host.
-#[derive(
-    CustomResource,
-    Debug,
-    Clone,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema
-)]
+#[derive(CustomResource, Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(rename = "NMStateConfigSpec")]
 #[kube(

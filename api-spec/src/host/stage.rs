@@ -5,8 +5,8 @@ use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 /// Stages of an installation, with the words of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
 pub enum HostStage {
     #[serde(rename = "Starting installation")]
     #[strum(serialize = "Starting installation")]

@@ -13,17 +13,7 @@ pub struct MachinePool {
 }
 
 /// Simultaneous multithreading of the processors.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Hyperthreading {
     /// Unset: the same as `Enabled`.
     #[serde(rename = "")]
@@ -51,17 +41,7 @@ pub struct DiskEncryption {
 }
 
 /// Roles whose disks are encrypted.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    JsonSchema
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DiskEncryptionRoles {
     #[default]

@@ -18,7 +18,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
     Deserialize,
     EnumString,
     IntoStaticStr,
-    VariantArray
+    VariantArray,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
