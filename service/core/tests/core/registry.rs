@@ -143,7 +143,8 @@ fn checks_categories_and_gates_are_those_of_the_table() {
 
 fn shown(scene: &Scene, category: &str) -> Vec<String> {
     let rows = evaluate(scene).remove(category).unwrap_or_default();
-    rows.into_iter().map(|row| row.id).collect()
+    let ids = rows.into_iter().map(|row| row.id);
+    ids.filter(|id| scene::is_upstream(id)).collect()
 }
 
 #[test]

@@ -14,6 +14,12 @@ use uuid::Uuid;
 
 use crate::world::{World, start};
 
+/// True for a check of the upstream protocol; recordings know no others.
+pub fn is_upstream(check: &str) -> bool {
+    let table = include_str!("../../../../../docs/protocol/host-validations.tsv");
+    table.lines().any(|line| line.split('\t').next() == Some(check))
+}
+
 /// Where a host is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
