@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 
-/// Bytes of a buffer. From 64 KiB to 1 MiB the size made no difference beyond noise (`benches/README.md`), and a slow
+/// Bytes of a buffer. From 64 KiB to 1 MiB the size made no difference beyond noise (`service/images/benches/README.md`), and a slow
 /// client holds about 0.5 MiB in hyper's queue whatever the size.
 pub const BUFFER_BYTES: usize = 128 * 1024;
 /// Free buffers kept; those of a burst beyond it go back to the allocator.

@@ -5,7 +5,7 @@
 //! nobody reads. [`FileStream`] recognises the placeholder by its address when hyper writes it, and sends the announced
 //! run in its place. hyper keeps framing, keep-alive and back-pressure.
 //!
-//! Why: reading into a buffer and writing it costs two copies and twice the CPU per byte (numbers: `service/benches/README.md`).
+//! Why: reading into a buffer and writing it costs two copies and twice the CPU per byte (numbers: `service/images/benches/README.md`).
 //! A mapping of the file would cost one copy, `unsafe`, and a signal when somebody truncates the file.
 //!
 //! What keeps it sound: the channel is given to HTTP/1 requests only (there one body at a time is written, in order);
