@@ -1,4 +1,4 @@
-//! Text that must fit.
+//! Fits text into limits.
 
 /// At most `limit` bytes of `text`, cut between characters.
 pub fn cut(text: &str, limit: usize) -> &str {
@@ -10,7 +10,7 @@ pub fn one_line(text: &str, limit: usize) -> String {
     cut(&text.replace(char::is_control, "\u{fffd}"), limit).to_owned()
 }
 
-/// Whether `text` holds control characters other than line breaks and tabs. Databases refuse NUL, terminals obey others.
+/// True for `text` with control characters other than line breaks and tabs. Databases refuse NUL, terminals obey others.
 pub(crate) fn has_control_characters(text: &str) -> bool {
     text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
 }

@@ -15,17 +15,14 @@ use super::secret::Secret;
 /// A cluster as it is remembered. `version` belongs to the store, as with hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cluster {
-    /// Its id.
     pub id: ClusterId,
     /// The custom resource (ClusterDeployment) that it belongs to; `None`: made by REST.
     pub kube: Option<KubeRef>,
-    /// Number of writes so far.
+    /// Number of writes.
     pub version: i64,
-    /// When it was made.
     pub created_at: Timestamp,
     /// Last effective change.
     pub updated_at: Timestamp,
-    /// Everything else.
     pub data: ClusterData,
 }
 
@@ -37,7 +34,7 @@ pub struct ClusterData {
     pub name: String,
     /// The id that the cluster itself has.
     pub openshift_cluster_id: String,
-    /// As its maker said; taken as it is.
+    /// As given by its creator; not validated.
     pub openshift_version: String,
     /// `None`: any.
     pub cpu_architecture: Option<CpuArchitecture>,
@@ -55,7 +52,7 @@ pub struct ClusterData {
     pub additional_ntp_source: String,
     /// Comma list: asked instead.
     pub ntp_sources: String,
-    /// Where nodes take their ignition from; empty: the machine config server of the cluster.
+    /// Address of the nodes' ignition; empty: the machine config server of the cluster.
     pub ignition_endpoint_url: String,
     /// PEM bundle for it.
     pub ignition_endpoint_ca: String,
@@ -69,7 +66,6 @@ pub struct ClusterData {
     pub ignored_host_validations: Vec<String>,
     /// Ids of cluster validations that a user wants ignored; remembered, for none is made here.
     pub ignored_cluster_validations: Vec<String>,
-    /// What it is like beyond that.
     pub traits: ClusterTraits,
 }
 
@@ -80,8 +76,8 @@ impl Cluster {
     }
 }
 
-/// How a user describes the cluster. Hosts that are added take these things from the cluster itself; here they are remembered,
-/// answered, and looked at by checks.
+/// Description of the cluster by a user. Hosts that are added take these settings from the cluster itself; here they are stored,
+/// answered, and read by checks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "field names are the protocol's")]
@@ -89,7 +85,7 @@ pub struct ClusterTraits {
     pub cluster_networks: Vec<ClusterNetwork>,
     /// CIDR.
     pub service_networks: Vec<String>,
-    /// `None`: never said, which means bare metal.
+    /// `None` means bare metal.
     pub platform: Option<Platform>,
     pub load_balancer: LoadBalancerType,
     pub disk_encryption: DiskEncryption,

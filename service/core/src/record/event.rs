@@ -1,4 +1,4 @@
-//! What is told to users about a change. Names and severities follow docs/protocol/events.tsv; wording is ours.
+//! Events for users. Names and severities follow docs/protocol/events.tsv; wording is ours.
 
 use std::borrow::Cow;
 
@@ -10,25 +10,20 @@ use serde_json::{Map, Value};
 /// Longest message, bytes.
 pub const MAX_MESSAGE: usize = 4096;
 
-/// An event to be stored together with the change that it tells of.
+/// An event to be stored together with the change that it is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEvent {
     /// As in docs/protocol/events.tsv, or our own (`muster_...`).
     pub name: Cow<'static, str>,
-    /// How much it matters.
     pub severity: Severity,
-    /// Who it is for.
     pub category: Category,
-    /// For people; at most 4096 bytes.
+    /// For users; at most [`MAX_MESSAGE`] bytes.
     pub message: String,
     /// Machine-readable facts; empty means none.
     pub props: Map<String, Value>,
-    /// The host that it is about.
     pub host_id: Option<HostId>,
-    /// The InfraEnv that it is about.
     pub infra_env_id: Option<InfraEnvId>,
-    /// The cluster that it is about.
     pub cluster_id: Option<ClusterId>,
-    /// When it happened.
+    /// Time of the change.
     pub at: Timestamp,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::Duration;
 
-/// How often events of a name may be stored about the same host, InfraEnv and cluster; further ones within the time are dropped.
+/// Least time between stored events of one name about the same host, InfraEnv and cluster; further ones within it are dropped.
 /// Names that are not listed are not limited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventLimits(BTreeMap<String, Duration>);

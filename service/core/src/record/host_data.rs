@@ -20,12 +20,11 @@ use super::secret::Secret;
 /// The part of a host that is stored as one document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostData {
-    /// Day-1 or day-2 record.
     #[serde(default)]
     pub kind: HostKind,
-    /// Why it is where it is, for people; at most 2040 bytes.
+    /// The reason for the status, for users; at most 2040 bytes.
     pub status_info: String,
-    /// When the status last changed.
+    /// Last change of the status.
     pub status_updated_at: Timestamp,
     /// First registration.
     pub created_at: Timestamp,
@@ -33,7 +32,6 @@ pub struct HostData {
     pub updated_at: Timestamp,
     /// Last registration.
     pub registered_at: Timestamp,
-    /// As the agent told it.
     #[serde(default)]
     pub discovery_agent_version: String,
     /// A user's choice of name.
@@ -54,22 +52,21 @@ pub struct HostData {
     /// Ids of disks that an installation would format.
     #[serde(default)]
     pub disks_to_be_formatted: Vec<String>,
-    /// Ids of disks that a user wants left alone.
+    /// Ids of disks that a user wants unchanged.
     #[serde(default)]
     pub skip_formatting_disks: Vec<String>,
-    /// As the host sees its time sources.
+    /// State of the host's time sources, as it reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ntp_sources: Option<Vec<NtpSource>>,
-    /// The host's clock at its last written poll, seconds since 1970; 0 when never told.
+    /// The host's clock at its last written poll, seconds since 1970; 0 when never reported.
     #[serde(default)]
     pub timestamp: i64,
-    /// When `timestamp` was told.
+    /// Time at which `timestamp` was reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp_at: Option<Timestamp>,
-    /// Whether the boot medium can be read; `None` when never told.
+    /// Readability of the boot medium; `None` when never reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_status: Option<MediaStatus>,
-    /// Outcomes of all checks.
     #[serde(default)]
     pub validations: ValidationsInfo,
     /// Labels for the node, in the order given.
@@ -84,8 +81,8 @@ pub struct HostData {
     /// Headers for the ignition endpoint.
     #[serde(default)]
     pub ignition_endpoint_http_headers: Vec<(String, String)>,
-    /// Why the agent itself rules disks out, in the order of `inventory.disks`. The inventory holds these and the
-    /// service's own reasons, which are worked out anew each time.
+    /// The agent's own reasons against disks, in the order of `inventory.disks`. The inventory holds these and the
+    /// service's reasons, which are computed each time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agent_disk_reasons: Vec<Vec<String>>,
     /// Its Agent is approved. Only of hosts whose InfraEnv belongs to a custom resource.
@@ -94,17 +91,16 @@ pub struct HostData {
     /// Only day-1: the host that starts a new cluster.
     #[serde(default)]
     pub bootstrap: bool,
-    /// How far the installation is; `None` before it begins.
+    /// `None` before the installation begins.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "none_if_unreadable"
     )]
     pub progress: Option<Progress>,
-    /// How the collecting of its logs stands.
     #[serde(default)]
     pub logs: LogsState,
-    /// Words for coreos-installer, a user's choice.
+    /// Arguments for coreos-installer, a user's choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub installer_args: Vec<String>,
     /// Ignition JSON that a user wants merged into what the host is installed with; may hold secrets.
@@ -119,25 +115,25 @@ pub struct HostData {
     /// By disk id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub disks_info: BTreeMap<String, DiskInfo>,
-    /// What names mean on the host.
+    /// Results of DNS lookups on the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain_name_resolutions: Option<DomainResolutionResponse>,
-    /// Whether it can take its ignition from the cluster.
+    /// Result of the download of the cluster's ignition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_vip_connectivity: Option<ApiVipConnectivityResponse>,
-    /// Whether the servers of disk keys answer: the reply as JSON text, or the error's text.
+    /// Reachability of tang servers: the reply as JSON text, or the error's text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tang_connectivity: String,
-    /// What the machine's own ids are, as our agent told them at registration.
+    /// The machine's own ids, as our agent reported them at registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
-    /// What is noteworthy beyond the protocol's validations.
+    /// Noteworthy facts beyond the protocol's validations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<HostFinding>,
     /// Hosts with which it shares a computed id, and of which an operator has said that this is as it should be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled_with: Vec<HostId>,
-    /// What `reports` say that concerns others: [`crate::findings::sees`], kept here so that others need not read the reports.
+    /// The part of `reports` that concerns others ([`crate::rules::findings::sees`]), kept here so that others need not read the reports.
     #[serde(default, skip_serializing_if = "Sees::is_empty")]
     pub sees: Sees,
 }
@@ -151,7 +147,7 @@ impl HostData {
         }
     }
 
-    /// Of a host that registers at `at`, before anything is known of it.
+    /// The data of a host that registers at `at`.
     pub fn new(at: Timestamp) -> Self {
         Self {
             kind: HostKind::Host,
@@ -210,12 +206,11 @@ pub struct Progress {
     pub stage: HostStage,
     /// 0 to 100.
     pub percentage: i64,
-    /// As the host told it: often a percentage of the stage.
+    /// As reported: often a percentage of the stage.
     #[serde(default)]
     pub info: String,
-    /// When the stage began.
     pub stage_started_at: Timestamp,
-    /// Last news of it.
+    /// Last report about the stage.
     pub stage_updated_at: Timestamp,
 }
 
@@ -230,14 +225,13 @@ pub struct LogsState {
     pub collected_at: Option<Timestamp>,
 }
 
-/// What a host reports of others.
+/// Reports about other hosts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostReports {
-    /// Whom it reaches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connectivity: Option<ConnectivityReport>,
-    /// Addresses that nobody uses, by network.
+    /// Free addresses, by network.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub free_addresses: Vec<FreeNetworkAddresses>,
 }

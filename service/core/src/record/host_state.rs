@@ -1,6 +1,6 @@
-//! Where a host stands. Source: docs/protocol/host-lifecycle.md#1.
+//! States of hosts. Source: docs/protocol/host-lifecycle.md#1.
 //!
-//! The states of hosts in the pool and of hosts that are added to an existing cluster (day-2). States of the protocol that such
+//! The states of unbound hosts and of hosts that are added to an existing cluster (day-2). States of the protocol that such
 //! hosts never enter have no variant: `preparing-for-installation`, `preparing-successful`, `preparing-failed` and `installed`
 //! belong to new clusters, and nothing leads to `resetting`, `disabled` and `disabled-unbound` any more.
 //! `pending-for-input` waits for the machine network of a cluster; imported clusters do not need one, so it is entered only
@@ -15,17 +15,17 @@ use super::check_id::CheckId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "kebab-case")]
 pub enum HostState {
-    /// In the pool. Registered, no usable inventory yet.
+    /// Unbound. Registered, no usable inventory yet.
     DiscoveringUnbound,
-    /// In the pool. All gating checks pass: ready to be bound.
+    /// Unbound. All gating checks pass: ready to be bound.
     KnownUnbound,
-    /// In the pool. Gating checks fail.
+    /// Unbound. Gating checks fail.
     InsufficientUnbound {
-        /// Ids of the failed checks, in the order of the table.
+        /// In the order of [`CheckId::ALL`].
         #[serde(deserialize_with = "readable")]
         failed: Vec<CheckId>,
     },
-    /// In the pool. Silent for longer than allowed, or its boot medium is gone.
+    /// Unbound. Silent for longer than allowed, or its boot medium is gone.
     DisconnectedUnbound,
     /// Given to a cluster; waits for its agent to register again.
     Binding,
@@ -35,13 +35,13 @@ pub enum HostState {
     Known,
     /// In a cluster. Gating checks fail.
     Insufficient {
-        /// Ids of the failed checks, in the order of the table.
+        /// In the order of [`CheckId::ALL`].
         #[serde(deserialize_with = "readable")]
         failed: Vec<CheckId>,
     },
-    /// In a cluster. Nothing is wrong but that the user has not said enough.
+    /// In a cluster. Only settings of the user are missing.
     PendingForInput {
-        /// Ids of the checks that wait for the user.
+        /// In the order of [`CheckId::ALL`].
         #[serde(deserialize_with = "readable")]
         failed: Vec<CheckId>,
     },
@@ -51,11 +51,8 @@ pub enum HostState {
     Installing,
     /// The host reports its progress.
     InstallingInProgress,
-    /// It did not come up from its disk; somebody must look at its boot order.
-    InstallingPendingUserAction {
-        /// How that was noticed.
-        why: NotBooted,
-    },
+    /// It did not come up from its disk; a user must check its boot order.
+    InstallingPendingUserAction { why: NotBooted },
     /// A node of its cluster, as far as can be seen.
     AddedToExistingCluster,
     /// The installation failed.
@@ -68,7 +65,7 @@ pub enum HostState {
     Unbinding,
     /// Taken out of its cluster after its installation began; waits for the user to boot the discovery image.
     UnbindingPendingUserAction,
-    /// An installed node that goes back to the pool: downloads what it boots next.
+    /// An installed node that returns to its InfraEnv: downloads what it boots next.
     Reclaiming,
     /// It reboots into discovery.
     ReclaimingRebooting,
@@ -80,7 +77,7 @@ fn readable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CheckId>, 
     Ok(ids.iter().filter_map(|id| CheckId::from_id(id)).collect())
 }
 
-/// How it was noticed that a host did not come up from its disk.
+/// The sign that a host did not come up from its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotBooted {
@@ -90,10 +87,10 @@ pub enum NotBooted {
     DiscoveryImage,
 }
 
-/// What kind of state it is: most rules ask for no more.
+/// Groups of states; most rules need no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// In the pool: `*-unbound`.
+    /// In no cluster: `*-unbound`.
     Unbound,
     /// In a cluster and not installed yet.
     PreInstall,
@@ -101,7 +98,7 @@ pub enum Phase {
     Installing,
     /// The installation is over, well or badly, or was given up.
     Ended,
-    /// Between two: waits for the agent or the user, and is not judged meanwhile.
+    /// On the way between them: waits for the agent or the user, and is not evaluated meanwhile.
     Moving,
 }
 
@@ -162,7 +159,6 @@ impl HostState {
         }
     }
 
-    /// What kind of state it is.
     pub fn phase(&self) -> Phase {
         match self {
             Self::DiscoveringUnbound
@@ -204,7 +200,7 @@ impl HostState {
         )
     }
 
-    /// Whether the next poll brings the host back, so that it must be told of ([`HostEvent::CheckedIn`](super::HostEvent)).
+    /// True when the next poll brings the host back, so that it must be reported as ([`HostEvent::CheckedIn`](super::HostEvent)).
     pub fn waits_for_poll(&self) -> bool {
         matches!(self, Self::DisconnectedUnbound | Self::Disconnected)
     }

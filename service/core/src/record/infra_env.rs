@@ -13,9 +13,8 @@ use super::secret::Secret;
 /// An InfraEnv as it is remembered. `version` belongs to the store, as with hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InfraEnv {
-    /// Its id.
     pub id: InfraEnvId,
-    /// Chosen by its maker; not unique.
+    /// Not unique.
     pub name: String,
     /// The cluster that its hosts are bound to from the start.
     pub cluster_id: Option<ClusterId>,
@@ -23,18 +22,16 @@ pub struct InfraEnv {
     pub kube: Option<KubeRef>,
     /// The random part of `/boot/<id>/...` URLs: 22 letters and digits. Replaced to revoke them.
     pub boot_id: String,
-    /// Number of writes so far.
+    /// Number of writes.
     pub version: i64,
-    /// When it was made.
     pub created_at: Timestamp,
     /// Last effective change; `Last-Modified` of its images.
     pub updated_at: Timestamp,
-    /// What its maker asked for.
     pub settings: Settings,
 }
 
 impl InfraEnv {
-    /// The time sources that hosts are told, as a comma list: `ntp_sources`, else `additional_ntp_sources`.
+    /// The time sources for hosts, as a comma list: `ntp_sources`, else `additional_ntp_sources`.
     pub fn ntp_source_list(&self) -> &str {
         let settings = &self.settings;
         if settings.ntp_sources.is_empty() {
@@ -49,7 +46,6 @@ impl InfraEnv {
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Which image.
     pub image_type: ImageType,
     /// `aarch64` is stored as `arm64`.
     pub cpu_architecture: CpuArchitecture,

@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The custom resource that a record belongs to. Which kind it is follows from the record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct KubeRef {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
 }
 

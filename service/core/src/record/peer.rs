@@ -5,12 +5,10 @@ use muster_api::ids::HostId;
 use muster_api::steps::ConnectivityCheckNic;
 use serde::{Deserialize, Serialize};
 
-/// What one host of a cluster needs to know of another. Kept small: every host of a cluster sees all others.
+/// A host as its peers need it. Kept small: every host of a cluster sees all others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Peer {
-    /// Its id.
     pub id: HostId,
-    /// Where it stands.
     pub status: HostStatus,
     /// Given or else suggested.
     pub role: HostRole,
@@ -19,21 +17,21 @@ pub struct Peer {
     /// Its network cards with their addresses (without prefix length, IPv4 before IPv6), as `connectivity-check` names them;
     /// empty without an inventory.
     pub nics: Vec<ConnectivityCheckNic>,
-    /// Seconds that its clock was ahead of the service's when it last told; `None` when it never did.
+    /// Seconds that its clock was ahead of the service's at its last report of the time; `None` when there was none.
     pub clock_offset_secs: Option<i64>,
-    /// What it reports of others.
+    /// Its reports about others.
     #[serde(default)]
     pub sees: Sees,
 }
 
 impl Peer {
-    /// It has told what it is made of.
+    /// True once it has reported an inventory.
     pub fn has_inventory(&self) -> bool {
         !self.nics.is_empty()
     }
 }
 
-/// What a host reports of the others of its cluster, as far as they ask. Kept small: failures, which are few.
+/// Failures that a host reports about the others of its cluster. Kept small: they are few.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sees {
@@ -44,7 +42,6 @@ pub struct Sees {
 }
 
 impl Sees {
-    /// Nothing that others need to know.
     pub fn is_empty(&self) -> bool {
         self.unreached.is_empty() && self.answered_twice.is_empty()
     }

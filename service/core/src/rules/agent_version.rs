@@ -1,9 +1,8 @@
-//! Which agent runs on a host: ours, or one of another make.
+//! Tells our agents from upstream ones by their version.
 
-/// How our own agents begin their version: `muster-agent/<version>`.
+/// Prefix of our agents' version: `muster-agent/<version>`.
 pub const OWN_PREFIX: &str = "muster-agent/";
 
-/// Whether an agent of this version is ours.
 pub fn is_own(reported: &str) -> bool {
     reported.starts_with(OWN_PREFIX)
 }
@@ -14,8 +13,8 @@ pub fn is_compatible(reported: &str, wanted: &str) -> bool {
     !is_own(reported) || reported == wanted
 }
 
-/// The version that a registration tells the agent to be: the service's for our own agents. Other agents take the answer for the name
-/// of a container image to run, so they are told `agent_image`, and where none is set what they said of themselves.
+/// The version in the answer to a registration: the service's for our own agents. Other agents take the answer for the name
+/// of a container image to run, so they get `agent_image`, and where none is set the version that they reported.
 pub fn answered_agent_version<'a>(
     reported: &'a str,
     wanted: &'a str,

@@ -1,4 +1,4 @@
-//! What a decision about a host needs to know beside the host itself.
+//! Facts for decisions about a host, beside the host itself.
 
 use chrono::Duration;
 use muster_api::time::Timestamp;
@@ -9,31 +9,29 @@ use crate::record::{Cluster, Host, InfraEnv, Peer};
 /// A host that has not polled for this long is disconnected. Source: docs/protocol/host-lifecycle.md#6 (`HOST_MAX_DISCONNECTION_TIME`).
 pub const SILENCE_LIMIT: Duration = Duration::minutes(3);
 
-/// The world around a host at the moment of a decision.
+/// The facts around a host at the time of a decision.
 #[derive(Debug, Clone, Copy)]
 pub struct HostFacts<'a> {
-    /// The pool that the host is in.
+    /// The InfraEnv of the host.
     pub infra_env: &'a InfraEnv,
-    /// The cluster that the host is bound to, with its other hosts; `None` for hosts of the pool.
+    /// The cluster that the host is bound to, with its other hosts; `None` for unbound hosts.
     pub cluster: Option<ClusterFacts<'a>>,
-    /// What hardware is asked for.
     pub requirements: &'a Requirements,
     /// The last poll, when it is newer than what is written down in the host.
     pub last_seen: Option<Timestamp>,
-    /// The host's clock at that poll, seconds since 1970; `None` or 0 when it told none.
+    /// The host's clock at that poll, seconds since 1970; `None` or 0 when it reported none.
     pub host_clock: Option<i64>,
-    /// Since when this service hears polls. Silence before that is nobody's fault, so a restart disconnects no host.
+    /// Time since which this service receives polls. Silence before that does not count, so a restart disconnects no host.
     pub listening_since: Option<Timestamp>,
     /// Version of the agent that the service wants on hosts that run ours.
     pub agent_version: &'a str,
-    /// Image that agents of another make are told to upgrade to; `None`: they are told their own version back.
+    /// Image to which upstream agents are upgraded; `None`: their own version is answered.
     pub agent_image: Option<&'a str>,
-    /// Whether controllers in a cluster see how the installation ends. Then it ends with stage `Done`; else with the reboot,
+    /// True when controllers in a cluster see the end of the installation. Then it ends with stage `Done`; else with the reboot,
     /// which is the last that can be seen (docs/protocol/host-lifecycle.md#5).
     pub kube: bool,
-    /// What an installation needs.
     pub images: InstallImages<'a>,
-    /// What a host that is reclaimed boots; `None`: the service knows none for it, and does not ask it to download any.
+    /// Boot artifacts for a host that is reclaimed; `None`: there are none, and it is not asked to download any.
     pub boot_artifacts: Option<BootArtifacts<'a>>,
 }
 
@@ -55,7 +53,7 @@ impl Default for InstallImages<'static> {
     }
 }
 
-/// Where the parts of the discovery image are, for a node that goes back to the pool.
+/// URLs of the parts of the discovery image, for a node that returns to its InfraEnv.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BootArtifacts<'a> {
     /// URL of the kernel.
@@ -64,7 +62,7 @@ pub struct BootArtifacts<'a> {
     pub initrd_url: &'a str,
     /// URL of the root file system; empty for images that have none.
     pub rootfs_url: &'a str,
-    /// Where the agent on the node sees the node's own files.
+    /// Mount point of the node's own files in its agent.
     pub host_fs_mount_dir: &'a str,
 }
 
@@ -84,10 +82,10 @@ impl HostFacts<'_> {
             .map_or(host.checked_in_at, |seen| seen.max(host.checked_in_at))
     }
 
-    /// When `host` counts as disconnected unless it polls before.
+    /// Time at which `host` counts as disconnected unless it polls before.
     pub fn silent_at(&self, host: &Host) -> Timestamp {
-        let heard = self.seen(host);
-        self.listening_since.map_or(heard, |since| since.max(heard)) + SILENCE_LIMIT
+        let seen = self.seen(host);
+        self.listening_since.map_or(seen, |since| since.max(seen)) + SILENCE_LIMIT
     }
 
     /// Seconds that the host's clock was ahead of the service's when it last reported the time.
@@ -96,7 +94,7 @@ impl HostFacts<'_> {
             .map(|(clock, reported_at)| clock.saturating_sub(reported_at.timestamp()))
     }
 
-    /// The host's clock and the moment at which it was told; `None` when it never was.
+    /// The host's clock and the time at which it was reported; `None` when it never was.
     pub fn clock(&self, host: &Host) -> Option<(i64, Timestamp)> {
         let stored = (host.data.timestamp != 0).then(|| {
             let told_at = host.data.timestamp_at.unwrap_or(host.checked_in_at);

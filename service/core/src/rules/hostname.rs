@@ -1,4 +1,4 @@
-//! Names of hosts. Source: docs/protocol/host-lifecycle.md#10.
+//! Validates names of hosts. Source: docs/protocol/host-lifecycle.md#10.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\A[a-z0-9][a-z0-9-]{0,62}(?:[.][a-z0-9-]{1,63})*\z").expect("the pattern is constant")
 });
 
-/// Whether a host may have this name; otherwise why not and what to do.
+/// Validates a host's name.
 ///
 /// # Errors
 /// A sentence for people.

@@ -1,8 +1,8 @@
 //! Two machines that claim one host id. The id is computed from the board's serial number, which some makers print on every board.
 //!
 //! Machines are told apart by network cards and disks: what stands on the board is what made the ids equal, so it proves nothing.
-//! Of two machines with our agent both are kept: [`judge`] gives the second an id of its own, which the registration answers.
-//! Agents of another make tell no fingerprint, and insist on their id; [`flipped`] sees that two of them take turns.
+//! Of two machines with our agent both are kept: [`compare`] gives the second an id of its own, which the registration answers.
+//! Upstream agents report no fingerprint, and insist on their id; [`flipped`] sees that two of them take turns.
 
 use std::collections::BTreeSet;
 
@@ -19,16 +19,16 @@ use crate::text::one_line;
 /// `kind` of findings about this.
 pub const DUPLICATE_HOST_ID: &str = "duplicate-host-id";
 
-/// Whether a machine that claims the id of a known host is that host.
+/// The result of comparing a machine that claims the id of a known host with that host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Comparison {
-    /// As far as can be told. It registers under the id it claims.
+    /// The same machine, as far as is known. It registers under the id it claims.
     Same,
     /// It is another machine.
     Different(Box<Duplicate>),
 }
 
-/// What to do with a second machine of one id.
+/// A second machine of one id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Duplicate {
     /// The id it gets, the same each time that it registers.
@@ -39,7 +39,7 @@ pub struct Duplicate {
     pub on_second: HostFinding,
 }
 
-/// Whether the machine with the fingerprint `new`, which claims the id of `existing`, is `existing`. Without two fingerprints that
+/// Compares the machine with the fingerprint `new`, which claims the id of `existing`, with `existing`. Without two fingerprints that
 /// can be compared it is taken to be.
 pub fn compare(existing: &Host, new: &Fingerprint) -> Comparison {
     let Some(known) = &existing.data.fingerprint else {
@@ -90,7 +90,7 @@ pub fn duplicates(first: &Host) -> Vec<HostId> {
     all.into_iter().collect()
 }
 
-/// Whether two fingerprints are of one machine: a card or a disk is in both, or there is nothing to tell them apart by.
+/// True when two fingerprints are of one machine: a card or a disk is in both, or there is nothing to tell them apart by.
 pub fn is_same_machine(a: &Fingerprint, b: &Fingerprint) -> bool {
     let shared = |a: &[String], b: &[String]| a.iter().any(|id| b.contains(id));
     if shared(&a.macs, &b.macs) || shared(&a.disk_wwns, &b.disk_wwns) {
@@ -125,11 +125,11 @@ pub fn own_id(claimed: HostId, fingerprint: &Fingerprint) -> HostId {
 pub(crate) fn flipped(old: &Inventory, new: &Inventory) -> Option<HostFinding> {
     let (old_macs, new_macs) = (macs(old), macs(new));
     let (old_disks, new_disks) = (disk_ids(old), disk_ids(new));
-    let told_apart = !old_macs.is_empty()
+    let differ = !old_macs.is_empty()
         && !new_macs.is_empty()
         && old_macs.is_disjoint(&new_macs)
         && old_disks.is_disjoint(&new_disks);
-    if !told_apart {
+    if !differ {
         return None;
     }
     let mut machines = [
@@ -165,7 +165,7 @@ pub(crate) fn note(host: &mut Host, finding: HostFinding) {
     host.data.findings.sort();
 }
 
-/// An operator says that it is as it should be: the findings go, and hosts that they name are no news any more.
+/// An operator says that it is as it should be: the findings go, and hosts that they name lead to no new ones.
 pub(crate) fn settle(host: &mut Host, other: Option<HostId>) {
     let meant = |finding: &HostFinding| {
         finding.kind == DUPLICATE_HOST_ID && other.is_none_or(|other| finding.others.contains(&other))
@@ -178,7 +178,7 @@ pub(crate) fn settle(host: &mut Host, other: Option<HostId>) {
     host.data.settled_with.dedup();
 }
 
-/// The findings that are kept as they are when others are worked out anew: nothing that the host tells later can unsay them.
+/// The findings that are kept as they are when others are evaluated: no later report can disprove them.
 pub fn lasting(host: &Host) -> Vec<HostFinding> {
     let findings = host.data.findings.iter();
     findings

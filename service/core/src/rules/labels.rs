@@ -1,4 +1,4 @@
-//! Labels for nodes, by the rules of Kubernetes.
+//! Validates labels for nodes, by the rules of Kubernetes.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ static SUBDOMAIN: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is constant")
 });
 
-/// Whether `key=value` can be a label of a node.
+/// Validates `key=value` as a label of a node.
 ///
 /// # Errors
 /// A sentence for people.

@@ -1,4 +1,4 @@
-//! What hosts of a cluster know of each other.
+//! Builds the record of a host that its peers see.
 
 use std::net::IpAddr;
 
@@ -10,8 +10,8 @@ use muster_api::steps::ConnectivityCheckNic;
 use super::hostname;
 use crate::record::{Host, Peer};
 
-/// What the other hosts of its cluster need to know of `host`. The clock is left out: it moves all the time, and who keeps the
-/// polls knows it.
+/// `host` as the others of its cluster see it. The clock is left out: it moves all the time, and the store of
+/// polls has it.
 pub fn peer(host: &Host) -> Peer {
     let data = &host.data;
     Peer {

@@ -1,11 +1,11 @@
-//! The part a host plays. Source: docs/protocol/host-lifecycle.md#9.
+//! Assigns roles to hosts. Source: docs/protocol/host-lifecycle.md#9.
 
 use muster_api::host::{HostKind, HostRole};
 
 use crate::record::{Host, HostData, Phase};
 use crate::rules::facts::HostFacts;
 
-/// The role a host of a cluster has in the end: those that nobody gave one become workers.
+/// The role with which a host of a cluster is installed: hosts without one become workers.
 pub(crate) fn in_the_end(data: &HostData) -> HostRole {
     match data.effective_role() {
         HostRole::AutoAssign => HostRole::Worker,
@@ -23,7 +23,7 @@ pub(crate) fn suggest(host: &mut Host) {
     }
 }
 
-/// Gives a host the role of a user's choice. Its pool moves along unless a user gave it one that is named otherwise.
+/// Gives a host the role of a user's choice. Its machine config pool follows unless a user gave it one that is named otherwise.
 pub(crate) fn give(data: &mut HostData, role: HostRole) {
     let old = data.role;
     data.role = role;
@@ -51,7 +51,7 @@ pub(crate) fn pool(data: &HostData) -> &str {
     }
 }
 
-/// Whether the host's cluster can have a host of this role.
+/// Checks that the host's cluster can have a host of this role.
 ///
 /// # Errors
 /// A sentence for people.

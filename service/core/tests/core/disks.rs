@@ -1,4 +1,4 @@
-//! Which disk is installed to, and why not the others.
+//! The choice of the installation disk, and the reasons against the others.
 
 use muster_api::host::{DiskConfigParams, DiskRole, HostUpdateParams};
 use muster_api::inventory::{Disk, Inventory, Iscsi};

@@ -1,4 +1,4 @@
-//! What users may change of a host, and how refusals are classed.
+//! Changes of a host by users, and the classes of refusals.
 
 use muster_api::host::{
     DiskConfigParams, DiskRole, DiskSkipFormattingParams, HostRole, HostRoleUpdate, HostStatus,
@@ -13,7 +13,7 @@ fn params(body: Value) -> HostUpdateParams {
     serde_json::from_value(body).unwrap()
 }
 
-/// How the edit of a known host is refused; nothing may change then.
+/// The refusal of an edit of a known host; nothing may change then.
 fn refusal(body: Value) -> RefusalClass {
     let mut world = World::new();
     let host = world.known_host();

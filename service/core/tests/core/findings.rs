@@ -74,7 +74,7 @@ fn found(scene: &Scene) -> Vec<HostFinding> {
     findings::evaluate(&scene.host, &scene.facts())
 }
 
-/// What is found, as `kind about: names`.
+/// The findings, as `kind about: names`.
 fn kinds(scene: &Scene) -> Vec<String> {
     let name = |id: &HostId| {
         scene

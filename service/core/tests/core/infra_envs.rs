@@ -1,4 +1,4 @@
-//! Which InfraEnvs can be made, how they change, and what the live image is told of them.
+//! Creation and change of InfraEnvs, and the configuration of live images.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

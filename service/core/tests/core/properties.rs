@@ -135,7 +135,7 @@ fn stage() -> impl Strategy<Value = Option<HostStage>> {
     ]
 }
 
-/// What happens to hosts of a cluster, or on their way in and out.
+/// Events of hosts of a cluster, or on their way in and out.
 fn in_a_cluster() -> impl Strategy<Value = HostEvent> {
     prop_oneof![
         Just(HostEvent::Bound {

@@ -1,4 +1,4 @@
-//! What hosts are asked with: the arguments of steps beyond those that the stories show.
+//! The arguments of steps beyond those that the stories show.
 
 use muster_api::host::HostStatus;
 use muster_api::inventory::Iscsi;

@@ -60,7 +60,7 @@ fn put_names(value: &mut Value, names: &[(&str, String)]) {
     }
 }
 
-/// Whether `ours` is what the recording's placeholder stands for; `None` when it is none.
+/// True when `ours` fits the recording's placeholder; `None` when it is none.
 fn placeholder(expected: &str, ours: &Value) -> Option<bool> {
     match expected {
         "<time>" => Some(

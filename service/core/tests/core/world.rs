@@ -286,12 +286,12 @@ pub fn reply(step: StepType, exit_code: i64, output: &str) -> StepReply {
     }
 }
 
-/// What a good reply of `step` says.
+/// The events of a successful reply to `step`.
 pub fn said(step: StepType, output: &str) -> Vec<HostEvent> {
     interpret(&reply(step, 0, output), &Limits::default()).unwrap()
 }
 
-/// What a host tells that reaches everything it needs in its cluster.
+/// The reports of a host that reaches everything it needs in its cluster.
 pub fn cluster_is_reached() -> Vec<HostEvent> {
     let name = |domain_name: &str, addresses: &[&str]| {
         serde_json::json!({

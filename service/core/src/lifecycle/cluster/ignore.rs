@@ -1,4 +1,4 @@
-//! Which checks a user may have ignored for the hosts of a cluster. Source: docs/protocol/host-lifecycle.md#4, docs/protocol/cluster-validations.tsv.
+//! Sets the checks that are ignored for the hosts of a cluster. Source: docs/protocol/host-lifecycle.md#4, docs/protocol/cluster-validations.tsv.
 
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ const CLUSTER_VALIDATIONS: [&str; 49] = [
     "openshift-logging-requirements-satisfied",
 ];
 
-/// What is ignored now, as it is answered.
+/// The ignored checks, as they are answered.
 pub fn ignored(cluster: &Cluster) -> IgnoredValidations {
     IgnoredValidations {
         host_validation_ids: text(&cluster.data.ignored_host_validations),

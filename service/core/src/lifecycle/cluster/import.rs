@@ -1,4 +1,4 @@
-//! A cluster that exists already becomes known. Source: docs/protocol/rest-behaviour.md#6.
+//! Imports a cluster that exists already. Source: docs/protocol/rest-behaviour.md#6.
 
 use muster_api::cluster::ImportClusterParams;
 use muster_api::ids::ClusterId;
@@ -37,7 +37,7 @@ pub fn import(params: ImportClusterParams, id: ClusterId, now: Timestamp) -> Res
     })
 }
 
-/// `api.NAME.DOMAIN` tells both. A name that no cluster may have tells neither.
+/// From `api.NAME.DOMAIN`. `None` when NAME is not the name of a cluster.
 fn name_and_domain(api: &str) -> Option<(&str, &str)> {
     let (name, domain) = api.strip_prefix("api.")?.split_once('.')?;
     (input::cluster::name(name).is_ok() && !domain.is_empty()).then_some((name, domain))

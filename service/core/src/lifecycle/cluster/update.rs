@@ -1,4 +1,4 @@
-//! Changes of a cluster. Source: docs/protocol/rest-behaviour.md#6.
+//! Updates a cluster. Source: docs/protocol/rest-behaviour.md#6.
 
 use muster_api::cluster::{ClusterNetwork, ClusterUpdateParams, IgnitionEndpoint};
 use muster_api::infra_env::Proxy;
@@ -69,11 +69,11 @@ fn identity(data: &mut ClusterData, params: &ClusterUpdateParams) -> Result<(), 
 }
 
 fn secrets(data: &mut ClusterData, params: &ClusterUpdateParams) -> Result<(), Invalid> {
-    let words = [
+    let texts = [
         ("pull_secret", &params.pull_secret),
         ("ssh_public_key", &params.ssh_public_key),
     ];
-    for (field, text) in words {
+    for (field, text) in texts {
         if text.as_deref().is_some_and(has_control_characters) {
             return Err(Invalid::new(
                 field,
@@ -215,7 +215,7 @@ fn traits(traits: &mut ClusterTraits, params: ClusterUpdateParams) -> Result<(),
     }
     if let Some(platform) = params.platform {
         let external = platform.external.as_ref();
-        let words = external.map_or([None, None], |external| {
+        let texts = external.map_or([None, None], |external| {
             [
                 external.platform_name.as_deref(),
                 external.cloud_controller_manager.as_deref(),
@@ -223,7 +223,7 @@ fn traits(traits: &mut ClusterTraits, params: ClusterUpdateParams) -> Result<(),
         });
         input::cluster::list_of_texts(
             "platform.external",
-            words.map(Option::unwrap_or_default).into_iter(),
+            texts.map(Option::unwrap_or_default).into_iter(),
         )?;
         traits.platform = Some(platform);
     }

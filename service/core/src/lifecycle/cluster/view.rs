@@ -1,4 +1,4 @@
-//! Clusters as the API answers them. The recorded conversation is the judge of the shape.
+//! Shows clusters as the API answers them; the recorded conversation decides the shape.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The one function that changes a host.
+//! Applies an event to a host: the one function that changes one.
 
 use muster_api::host::{HostRole, MediaStatus};
 use muster_api::time::Timestamp;
@@ -14,9 +14,9 @@ use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
 use crate::rules::{checks, findings, identity};
 
-/// What becomes of `host` when `event` happens at `now`.
+/// Applies `event` to `host` at the time `now`.
 ///
-/// Repeating an event changes nothing more (`changed` is false then), except those that are told each time: a registration, what a user
+/// A repeated event changes nothing more (`changed` is false then), except those that are reported each time: a registration, what a user
 /// sets, logs that come, an upgrade.
 ///
 /// # Errors
@@ -35,7 +35,7 @@ pub fn advance(
     let mut events = Vec::new();
     happens(&mut next, event, &facts, now, &mut events).map_err(|rejection| rejection.of(host, event))?;
     if matches!(event, HostEvent::Registered { .. }) {
-        // A registration is a sign of life, but tells no time.
+        // A registration counts as a poll, but reports no time.
         facts.host_clock = None;
     }
     events.extend(bind::event_of_move(host, &next, event, &facts, now));
@@ -181,7 +181,7 @@ fn finish(
     }
 }
 
-/// Everything that is worth telling about the way from `old` to `next`.
+/// The events about the change from `old` to `next`.
 fn events_of_change(old: &Host, next: &Host, now: Timestamp) -> Vec<NewEvent> {
     let mut events = Vec::new();
     let lost = Some(MediaStatus::Disconnected);
@@ -195,7 +195,7 @@ fn events_of_change(old: &Host, next: &Host, now: Timestamp) -> Vec<NewEvent> {
         events.push(events::host_role_updated(next, now));
     }
     for row in next.data.validations.values().flatten() {
-        // A check that is made for the first time is no news.
+        // The first outcome of a check is no event.
         let Some(before) = checks::find_by_id(&old.data.validations, &row.id) else {
             continue;
         };

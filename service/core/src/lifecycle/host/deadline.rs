@@ -1,4 +1,4 @@
-//! Until when a host may stay where it is without news. Source: docs/protocol/host-lifecycle.md#4 to §6.
+//! Computes the deadlines of a host's state. Source: docs/protocol/host-lifecycle.md#4 to §6.
 
 use chrono::Duration;
 use muster_api::host::LogsProgressState;
@@ -8,13 +8,13 @@ use crate::record::{Host, HostState};
 use crate::rules::facts::HostFacts;
 use crate::rules::stages;
 
-/// How long a node may take back to the pool, each half.
+/// Longest time of a node on its way back to its InfraEnv, in each of the two states.
 pub const RECLAIM_LIMIT: Duration = Duration::minutes(60);
 
-/// How long logs may take without news.
+/// Longest time without a report about logs.
 pub const LOGS_LIMIT: Duration = Duration::minutes(10);
 
-/// When a host must be looked at again though nobody speaks; `None`: when somebody does.
+/// Time at which the host must be evaluated again even without an event; `None` when no deadline runs.
 pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     let own = match &host.state {
         HostState::DiscoveringUnbound
@@ -42,28 +42,28 @@ pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     earliest(own, logs_limit(host))
 }
 
-/// When a host that installs counts as lost; `None` once it runs no agent.
+/// Time at which an installing host counts as lost; `None` once it runs no agent.
 pub(super) fn silence(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     stages::has_agent(&host.data).then(|| facts.silent_at(host))
 }
 
-/// When the installation must have begun.
+/// Time by which the installation must have begun.
 pub(super) fn start_limit(host: &Host) -> Option<Timestamp> {
     Some(host.data.status_updated_at + stages::START_LIMIT)
 }
 
-/// When the present stage must have told something.
+/// Time by which the present stage must have been reported again.
 pub(super) fn stage_limit(host: &Host) -> Option<Timestamp> {
     let progress = host.data.progress.as_ref()?;
     Some(progress.stage_updated_at + stages::limit(progress.stage))
 }
 
-/// When a node must be back in the pool.
+/// Time by which a reclaimed node must have taken its next step.
 pub(super) fn reclaim_limit(host: &Host) -> Option<Timestamp> {
     Some(host.data.status_updated_at + RECLAIM_LIMIT)
 }
 
-/// When logs that were begun must have come; only waited for after the end of an installation.
+/// Time by which requested logs must have been uploaded; it runs only after the end of an installation.
 pub(super) fn logs_limit(host: &Host) -> Option<Timestamp> {
     let logs = &host.data.logs;
     let ended = matches!(host.state, HostState::Error | HostState::Cancelled);

@@ -1,4 +1,4 @@
-//! What users may change of a host. Source: docs/protocol/rest-behaviour.md#5, docs/protocol/host-lifecycle.md#8 and §11.
+//! Applies a user's changes to a host. Source: docs/protocol/rest-behaviour.md#5, docs/protocol/host-lifecycle.md#8 and §11.
 
 use muster_api::host::{DiskConfigParams, DiskRole, DiskSkipFormattingParams, HostUpdateParams, KeyValue};
 
@@ -7,7 +7,7 @@ use crate::record::{Host, Secret};
 use crate::rules::facts::HostFacts;
 use crate::rules::{disks, hostname, labels, role};
 
-/// Longest pool name, header name or header value, bytes.
+/// Longest name of a machine config pool, header name or header value, bytes.
 const MAX_TEXT: usize = 8192;
 
 /// Applies all of `params`, or none when one is refused.

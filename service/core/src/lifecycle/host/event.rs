@@ -1,4 +1,4 @@
-//! What can happen to a host. Everything that changes one arrives as one of these.
+//! Events of hosts. Every change of a host begins with one.
 
 use muster_api::fingerprint::Fingerprint;
 use muster_api::host::{HostFinding, HostStage, HostUpdateParams, LogsProgressState};
@@ -11,45 +11,44 @@ use muster_api::steps::{
 
 use crate::record::Secret;
 
-/// Something that happened to a host, or that somebody wants of it.
+/// A report about a host, or a request of a user or controller.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "events are few and short-lived")]
 pub enum HostEvent {
     /// Its agent registered (again): it has booted, or its agent has started anew.
     Registered {
-        /// As the agent told it.
         agent_version: String,
-        /// As our own agents tell it; see [`identity`](super::identity).
+        /// Only reported by our own agents; see [`identity`](super::identity).
         fingerprint: Option<Fingerprint>,
     },
     /// The first poll of a host that counted as disconnected.
     CheckedIn,
-    /// It told what it is made of; already capped and cleaned by [`super::reply::interpret`].
+    /// An inventory; already capped and cleaned by [`super::reply::interpret`].
     InventoryReported(Inventory),
-    /// It told how its time sources are.
+    /// The state of its time sources.
     NtpReported(Vec<NtpSource>),
-    /// It told whom it reaches.
+    /// A connectivity report.
     ConnectivityReported(ConnectivityReport),
-    /// It told which addresses nobody uses.
+    /// Addresses that are free.
     FreeAddressesReported(Vec<FreeNetworkAddresses>),
-    /// It told what names mean.
+    /// Results of DNS lookups.
     DomainsReported(DomainResolutionResponse),
-    /// It told whether it can take its ignition from the cluster.
+    /// Result of the download of the cluster's ignition.
     ApiVipReported(ApiVipConnectivityResponse),
-    /// It told whether servers of disk keys answer: the reply as JSON, or the error's text.
+    /// Reachability of tang servers: the reply as JSON, or the error's text.
     TangReported(String),
-    /// It told how fast a disk is.
+    /// Speed of a disk.
     DiskSpeedReported {
         /// Of the step.
         exit_code: i64,
-        /// What was measured, if anything.
+        /// The measurement, if there was one.
         response: DiskSpeedCheckResponse,
     },
-    /// It told which images can be had.
+    /// Availability of container images.
     ImagesReported(Vec<ContainerImageAvailability>),
-    /// It told whether addresses of the cluster are taken.
+    /// Virtual addresses that are in use.
     VipsVerified(Vec<VerifiedVip>),
-    /// It told what became of an upgrade of its agent.
+    /// Result of an upgrade of its agent.
     UpgradeReported(UpgradeAgentResponse),
     /// Its boot medium cannot be read any more (exit code 256).
     MediaLost,
@@ -57,21 +56,21 @@ pub enum HostEvent {
     MediaBack,
     /// It has downloaded what it needs to boot into discovery again; only asked of hosts that are reclaimed.
     BootArtifactsDownloaded,
-    /// It could not.
+    /// The download failed.
     BootArtifactsFailed,
     /// The install step failed.
     InstallationFailed {
-        /// In the words of the host.
+        /// As the host reported it.
         reason: String,
     },
-    /// It told how far its installation is.
+    /// Progress of its installation.
     Progressed {
         /// `None` when the report names none, which is refused.
         stage: Option<HostStage>,
         /// Often a percentage of the stage.
         info: String,
     },
-    /// It told how the collecting of its logs goes.
+    /// State of the collecting of its logs.
     LogsProgressed { state: LogsProgressState },
     /// Its logs have come.
     LogsUploaded,
@@ -85,7 +84,7 @@ pub enum HostEvent {
     IgnitionOverrideSet(Secret),
     /// A user approves its Agent, or takes that back.
     Approved(bool),
-    /// A user wants a check made anew.
+    /// A user wants the measurements of a check repeated.
     ValidationReset(String),
     /// A user gives it to a cluster, which is the one in the facts.
     Bound {
@@ -94,7 +93,7 @@ pub enum HostEvent {
     },
     /// A user takes it out of its cluster.
     Unbound,
-    /// As [`Unbound`](Self::Unbound), and an installed node is brought back to the pool by itself. Only controllers can do that:
+    /// As [`Unbound`](Self::Unbound), and an installed node returns to its InfraEnv by itself. Only controllers can do that:
     /// they run an agent on the node.
     Reclaimed,
     /// A user wants it installed.
@@ -113,9 +112,9 @@ pub enum HostEvent {
         /// The other host; `None`: all.
         other: Option<HostId>,
     },
-    /// What is known outside of the host changed: its InfraEnv, its cluster, the hardware requirements.
+    /// Facts outside of the host changed: its InfraEnv, its cluster, the hardware requirements.
     FactsChanged,
-    /// Other hosts of its cluster came, went, moved or told something.
+    /// Other hosts of its cluster came, went, moved or sent reports.
     PeersChanged,
 }
 
@@ -163,7 +162,7 @@ impl HostEvent {
         }
     }
 
-    /// Who caused it, for the history: `agent`, `user`, `deadline`, or what around the host changed.
+    /// The cause, for the history: `agent`, `user`, `deadline`, `infra-env` or `cluster`.
     pub fn origin(&self) -> &'static str {
         match self {
             Self::Registered { .. }

@@ -120,7 +120,7 @@ pub fn host_installation_started(host: &Host, now: Timestamp) -> NewEvent {
     about(host, "host_installation_started", Severity::Info, &message, now)
 }
 
-/// The host told how far its installation is.
+/// Progress of the installation.
 pub fn host_install_progress_updated(host: &Host, now: Timestamp) -> NewEvent {
     let (stage, info) = host
         .data
@@ -132,15 +132,15 @@ pub fn host_install_progress_updated(host: &Host, now: Timestamp) -> NewEvent {
     } else {
         format!("{stage}: {info}")
     };
-    install_news(host, &detail, now)
+    progress_event(host, &detail, now)
 }
 
-/// The host told that its installation failed.
-pub(super) fn host_install_failed(host: &Host, words: &str, now: Timestamp) -> NewEvent {
-    install_news(host, words, now)
+/// The host reported that its installation failed.
+pub(super) fn host_install_failed(host: &Host, detail: &str, now: Timestamp) -> NewEvent {
+    progress_event(host, detail, now)
 }
 
-fn install_news(host: &Host, detail: &str, now: Timestamp) -> NewEvent {
+fn progress_event(host: &Host, detail: &str, now: Timestamp) -> NewEvent {
     let message = format!("Host {} installs: {detail}", hostname::display(host));
     about(
         host,
@@ -166,7 +166,7 @@ pub fn host_installation_reset(host: &Host, now: Timestamp) -> NewEvent {
     about(host, "host_installation_reset", Severity::Info, &message, now)
 }
 
-/// A disk that holds an old system is wiped, or left alone.
+/// A disk that holds an old system is formatted or, when a user wants that, unchanged.
 pub fn quick_disk_format(host: &Host, disk_id: &str, skipped: bool, now: Timestamp) -> NewEvent {
     let (name, what) = if skipped {
         ("quick_disk_format_skipped", "is left as it is")
@@ -235,7 +235,7 @@ pub fn disk_speed_slower_than_supported(
     )
 }
 
-/// A user set words for coreos-installer.
+/// A user set arguments for coreos-installer.
 pub fn host_installer_args_applied(host: &Host, now: Timestamp) -> NewEvent {
     let message = format!("Host {}: installer arguments were set", hostname::display(host));
     about(host, "host_installer_args_applied", Severity::Info, &message, now)
@@ -275,7 +275,7 @@ pub fn upgrade_agent_started(host: &Host, image: &str, now: Timestamp) -> NewEve
     about(host, "upgrade_agent_started", Severity::Info, &message, now)
 }
 
-/// It went well.
+/// The upgrade succeeded.
 pub fn upgrade_agent_finished(host: &Host, image: &str, now: Timestamp) -> NewEvent {
     let message = format!(
         "Host {}: its agent has downloaded {image}",
@@ -284,7 +284,7 @@ pub fn upgrade_agent_finished(host: &Host, image: &str, now: Timestamp) -> NewEv
     about(host, "upgrade_agent_finished", Severity::Info, &message, now)
 }
 
-/// It did not.
+/// The upgrade failed.
 pub fn upgrade_agent_failed(host: &Host, image: &str, now: Timestamp) -> NewEvent {
     let message = format!(
         "Host {}: its agent could not download {image}",
@@ -293,7 +293,7 @@ pub fn upgrade_agent_failed(host: &Host, image: &str, now: Timestamp) -> NewEven
     about(host, "upgrade_agent_failed", Severity::Error, &message, now)
 }
 
-/// Something noteworthy beyond the validations is there; ours alone.
+/// A finding appeared; not part of the protocol.
 pub fn finding_appeared(host: &Host, finding: &HostFinding, now: Timestamp) -> NewEvent {
     let message = format!("Host {}: {}", hostname::display(host), finding.message);
     with_finding(
@@ -302,7 +302,7 @@ pub fn finding_appeared(host: &Host, finding: &HostFinding, now: Timestamp) -> N
     )
 }
 
-/// It is there no more.
+/// A finding disappeared.
 pub fn finding_gone(host: &Host, finding: &HostFinding, now: Timestamp) -> NewEvent {
     let about_what = if finding.about.is_empty() {
         String::new()
@@ -328,7 +328,7 @@ fn with_finding(mut event: NewEvent, finding: &HostFinding) -> NewEvent {
     event
 }
 
-/// What is told when a user's action, or a registration, is refused; `None` for events whose refusal is told to nobody else.
+/// The event about a refused action of a user or a refused registration; `None` for events whose refusal only the caller sees.
 pub fn of_refusal(host: &Host, event: &HostEvent, refused: &Refused, now: Timestamp) -> Option<NewEvent> {
     let name = match event {
         HostEvent::Registered { .. } => "host_registration_failed",
@@ -342,7 +342,7 @@ pub fn of_refusal(host: &Host, event: &HostEvent, refused: &Refused, now: Timest
     Some(about(host, name, Severity::Error, &message, now))
 }
 
-/// A machine that is not known was not let in.
+/// The first registration of a machine was refused.
 pub fn registration_refused(id: HostId, infra_env: &InfraEnv, refused: &Refused, now: Timestamp) -> NewEvent {
     let message = format!("Host {id} could not register: {}", refused.reason);
     NewEvent {

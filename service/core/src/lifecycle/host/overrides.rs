@@ -1,4 +1,4 @@
-//! What users set for the installation of one host. Source: docs/protocol/rest-behaviour.md#5.
+//! Sets installer arguments and ignition of one host. Source: docs/protocol/rest-behaviour.md#5.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use super::step::Rejection;
 use crate::record::{CheckId, Host, NewEvent, Secret};
 use crate::rules::ignition::check_override;
 
-/// Words of coreos-installer that users may give.
+/// Flags of coreos-installer that users may give.
 const FLAGS: [&str; 9] = [
     "--append-karg",
     "--delete-karg",
@@ -23,9 +23,9 @@ const FLAGS: [&str; 9] = [
     "--image-file",
 ];
 
-/// Most words, and the longest word, bytes.
-const MAX_WORDS: usize = 256;
-const MAX_WORD: usize = 4096;
+/// Most arguments, and the longest one, bytes.
+const MAX_ARGUMENTS: usize = 256;
+const MAX_ARGUMENT: usize = 4096;
 /// Longest ignition, bytes: what discovery images hold at most.
 const MAX_IGNITION: usize = 256 << 10;
 
@@ -33,7 +33,7 @@ static VALUE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"\A[A-Za-z0-9@!#$%*()_+\-=/.,";':{}\[\]]+\z"#).expect("the pattern is constant")
 });
 
-/// The words that coreos-installer gets beside ours. Not limited by the host's state.
+/// Sets the arguments of coreos-installer beside ours. Not limited by the host's state.
 pub(super) fn set_installer_args(
     host: &mut Host,
     args: &[String],
@@ -47,26 +47,26 @@ pub(super) fn set_installer_args(
 }
 
 fn check_args(args: &[String]) -> Result<(), String> {
-    if args.len() > MAX_WORDS || args.iter().any(|word| word.len() > MAX_WORD) {
+    if args.len() > MAX_ARGUMENTS || args.iter().any(|argument| argument.len() > MAX_ARGUMENT) {
         return Err(format!(
-            "at most {MAX_WORDS} words of at most {MAX_WORD} bytes are taken"
+            "at most {MAX_ARGUMENTS} words of at most {MAX_ARGUMENT} bytes are taken"
         ));
     }
-    for word in args {
-        if word.starts_with('-') && !FLAGS.contains(&word.as_str()) {
+    for argument in args {
+        if argument.starts_with('-') && !FLAGS.contains(&argument.as_str()) {
             return Err(format!(
-                "{word:?} is not among the words that are taken: {}. A value is a word of its own (no --flag=value)",
+                "{argument:?} is not among the words that are taken: {}. A value is a word of its own (no --flag=value)",
                 FLAGS.join(" ")
             ));
         }
-        if !VALUE.is_match(word) {
-            return Err(format!("{word:?} holds characters that are not taken"));
+        if !VALUE.is_match(argument) {
+            return Err(format!("{argument:?} holds characters that are not taken"));
         }
     }
     Ok(())
 }
 
-/// What is merged into the ignition the host is installed with.
+/// Sets the ignition that is merged into the one the host is installed with.
 pub(super) fn set_ignition(
     host: &mut Host,
     ignition: &Secret,
@@ -117,7 +117,7 @@ pub(super) fn reset_validation(host: &mut Host, id: &str) -> Result<(), Rejectio
 mod tests {
     use super::check_args;
 
-    fn words(text: &str) -> Vec<String> {
+    fn arguments(text: &str) -> Vec<String> {
         text.split(' ').map(str::to_owned).collect()
     }
 
@@ -129,7 +129,7 @@ mod tests {
             "--save-partlabel data",
             "--append-karg ip=ens3:dhcp",
         ] {
-            assert_eq!(check_args(&words(good)), Ok(()), "{good}");
+            assert_eq!(check_args(&arguments(good)), Ok(()), "{good}");
         }
         assert_eq!(check_args(&[]), Ok(()));
         for bad in [
@@ -139,7 +139,7 @@ mod tests {
             "--append-karg `x`",
             "",
         ] {
-            assert!(check_args(&words(bad)).is_err(), "{bad}");
+            assert!(check_args(&arguments(bad)).is_err(), "{bad}");
         }
         assert!(check_args(&vec!["a".to_owned(); 257]).is_err());
     }

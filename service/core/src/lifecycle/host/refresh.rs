@@ -1,8 +1,8 @@
-//! Where a host belongs, by what is known of it. Source: docs/protocol/host-lifecycle.md#4.
+//! Evaluates a host anew: disks, checks, findings and state. Source: docs/protocol/host-lifecycle.md#4.
 //!
-//! Rules of new clusters (2 to 12, 14, 20, 24) and of soft timeouts (18, 19, 22, which are off by default) have no place here.
+//! Rules of new clusters (2 to 12, 14, 20, 24) and of soft timeouts (18, 19, 22, which are off by default) are not implemented.
 //! Two differences from the table, both towards fewer surprises: a lost boot medium keeps a host disconnected until
-//! it can be read again (there only the moment of the loss counts), and a host whose inventory arrives without its
+//! it can be read again (there only the time of the loss counts), and a host whose inventory arrives without its
 //! contents goes back to discovering from every state (there a known host stays known).
 
 use muster_api::host::HostStage;
@@ -16,7 +16,7 @@ use crate::rules::checks::{self, Conditions, Gate};
 use crate::rules::facts::{HostFacts, SILENCE_LIMIT};
 use crate::rules::{disks, findings, hostname, role, stages};
 
-/// Works out disks, checks and state of `host` anew.
+/// Evaluates disks, checks and state of `host`.
 pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     match host.state.phase() {
         Phase::Unbound => refresh_unbound(host, facts, now),
@@ -50,7 +50,7 @@ fn evaluate(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     host.data.findings = findings::evaluate(host, facts);
 }
 
-/// The gates before everything else: there must be a host, and it must have told what it is made of. `None`: it has.
+/// The gates before everything else: the host must be connected and have reported an inventory. `None`: it has.
 fn lacks(host: &Host, conditions: &Conditions) -> Option<Lack> {
     let validations = &host.data.validations;
     for check in [CheckId::Connected, CheckId::MediaConnected] {
@@ -95,7 +95,7 @@ fn unbound_state(host: &Host) -> (HostState, String) {
 fn bound_state(host: &Host, facts: &HostFacts<'_>) -> (HostState, String) {
     let ignored = facts
         .cluster
-        .map_or(&[][..], |around| &around.cluster.data.ignored_host_validations);
+        .map_or(&[][..], |facts| &facts.cluster.data.ignored_host_validations);
     let conditions = Conditions::of(&host.data.validations, ignored);
     match lacks(host, &conditions) {
         Some(Lack::Contact(why)) => return (HostState::Disconnected, why),
@@ -190,7 +190,7 @@ fn watch_move(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
                 &format!("The host has not come back within {limit} minutes"),
             );
         }
-        // In the pool it counts as disconnected.
+        // An unbound host counts as disconnected then.
         HostState::Unbinding if now >= facts.silent_at(host) => refresh_unbound(host, facts, now),
         _ => {}
     }

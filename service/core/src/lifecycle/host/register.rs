@@ -1,6 +1,6 @@
-//! A machine appears in a pool, for the first time or again. Source: docs/protocol/host-lifecycle.md#3.1.
+//! Registers a machine in an InfraEnv, for the first time or again. Source: docs/protocol/host-lifecycle.md#3.1.
 //!
-//! Agents in the field hang for ever on 401, 403, 404 and 409, and try again after anything else; so the classes of the refusals
+//! Upstream agents hang for ever on 401, 403, 404 and 409, and try again after anything else; so the classes of the refusals
 //! here are the protocol's: `BadInput` (400), and `UserConflict` (409) only for a cluster that is gone.
 
 use muster_api::fingerprint::Fingerprint;
@@ -22,7 +22,7 @@ const MAX_AGENT_VERSION: usize = 512;
 /// The record of a host that registers for the first time. For one that is known already, see [`advance`](super::advance::advance).
 /// `facts.cluster` is the cluster of the InfraEnv, if it has one.
 ///
-/// Its checks are made with its first report: until then there is nothing to say but that it is waited for.
+/// Its checks are evaluated with its first report.
 ///
 /// # Errors
 /// `BadInput` when the InfraEnv's image is for machines that never register (`disconnected-iso`); `UserConflict` when the
@@ -151,7 +151,7 @@ pub(super) fn again(
     Ok(())
 }
 
-/// What an earlier boot told is forgotten, what users chose stays.
+/// Forgets the reports of an earlier boot and keeps the users' choices.
 fn anew(host: &mut Host, state: HostState, agent_version: &str) {
     wipe::session(host);
     move_to(host, state, WAITS_FOR_INVENTORY);
@@ -163,7 +163,7 @@ fn anew(host: &mut Host, state: HostState, agent_version: &str) {
     host.data.discovery_agent_version = one_line(agent_version, MAX_AGENT_VERSION);
 }
 
-/// True once the host was told to reboot from its disk.
+/// True once the host has been asked to reboot from its disk.
 fn should_boot_from_disk(host: &Host) -> bool {
     let progress = host.data.progress.as_ref();
     progress.is_some_and(|progress| matches!(progress.stage, HostStage::Rebooting | HostStage::Done))

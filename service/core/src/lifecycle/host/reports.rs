@@ -1,6 +1,6 @@
-//! What a host reports. Source: docs/protocol/instructions.md#4 and §5.
+//! Takes a host's reports. Source: docs/protocol/instructions.md#4 and §5.
 //!
-//! Reports about a cluster from a host that has left it are late and no news.
+//! Reports about a cluster from a host that has left it are late and ignored.
 
 use muster_api::inventory::Inventory;
 use muster_api::steps::{
@@ -21,7 +21,7 @@ use crate::rules::{disks, findings, identity};
 /// Most disks and images of which measurements are kept.
 const MAX_MEASURED: usize = 2048;
 
-/// Takes a report, and judges the host anew. A report is also a step that went well, so the boot medium can be read.
+/// Takes a report, and evaluates the host. A report is also a successful step, so the boot medium can be read.
 pub(super) fn reported(
     next: &mut Host,
     event: &HostEvent,
@@ -55,7 +55,7 @@ pub(super) fn reported(
     Ok(())
 }
 
-/// What it is made of. Taken where it is asked for, and while an installation is running.
+/// Takes an inventory, in states that ask for it and while an installation is running.
 fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
     let is_asked = match host.state.phase() {
         Phase::Unbound | Phase::PreInstall => true,
@@ -76,7 +76,7 @@ fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Whom it reaches; hosts that are not of its cluster are left out.
+/// Takes a connectivity report; hosts that are not of its cluster are left out.
 fn connectivity(host: &mut Host, report: &ConnectivityReport, facts: &HostFacts<'_>) {
     let peers = facts.cluster.map_or(&[][..], |cluster| cluster.peers);
     let known = |id: &str| findings::find_peer(peers, id).is_some();
@@ -88,7 +88,6 @@ fn connectivity(host: &mut Host, report: &ConnectivityReport, facts: &HostFacts<
     }
 }
 
-/// Addresses that nobody uses.
 fn free_addresses(host: &mut Host, networks: &[FreeNetworkAddresses]) -> Result<(), Rejection> {
     if host.cluster_id.is_none() {
         return Err(Rejection::not_accepted("it belongs to no cluster"));
@@ -100,7 +99,6 @@ fn free_addresses(host: &mut Host, networks: &[FreeNetworkAddresses]) -> Result<
     Ok(())
 }
 
-/// How fast a disk is.
 fn disk_speed(
     host: &mut Host,
     (exit_code, response): (i64, &DiskSpeedCheckResponse),
@@ -132,7 +130,7 @@ fn disk_speed(
     Ok(())
 }
 
-/// Which images can be had: of an image that was told of before only the outcome is news.
+/// Takes the availability of images: of an image that was reported before only the result is updated.
 fn images(
     host: &mut Host,
     images: &[ContainerImageAvailability],
@@ -155,7 +153,7 @@ fn images(
     Ok(())
 }
 
-/// What became of an upgrade of its agent: told, and else nothing.
+/// An upgrade of the agent leads to an event and changes nothing else.
 fn upgrade(host: &Host, response: &UpgradeAgentResponse, now: Timestamp, events: &mut Vec<NewEvent>) {
     match response.result {
         Some(UpgradeAgentResult::Success) => {
@@ -164,7 +162,7 @@ fn upgrade(host: &Host, response: &UpgradeAgentResponse, now: Timestamp, events:
         Some(UpgradeAgentResult::Failure) => {
             events.push(events::upgrade_agent_failed(host, &response.agent_image, now));
         }
-        // Another one was running already, and will tell.
+        // Another upgrade was running already and will be reported.
         None => {}
     }
 }

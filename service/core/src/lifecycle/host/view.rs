@@ -1,4 +1,4 @@
-//! Hosts as the API answers them. Source: docs/protocol/rest-behaviour.md#1.2 and §3.1; the recorded conversation is the judge.
+//! Shows hosts as the API answers them. Source: docs/protocol/rest-behaviour.md#1.2 and §3.1; the recorded conversation decides.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::json::to_json;
 use crate::record::{Host, Progress};
 use crate::rules::{hostname, stages};
 
-/// What a view needs to know beside the host.
+/// Facts that a view needs beside the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shown<'a> {
     /// The last poll in memory, when newer than the record.

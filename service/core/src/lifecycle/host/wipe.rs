@@ -1,10 +1,10 @@
-//! What is forgotten of a host, and when. Source: docs/protocol/host-lifecycle.md#3.1 (set A) and §3.2 (set B).
+//! Forgets parts of a host's record. Source: docs/protocol/host-lifecycle.md#3.1 (set A) and §3.2 (set B).
 
 use muster_api::host::{HostKind, HostRole};
 
 use crate::record::{Host, HostReports, LogsState, Sees};
 
-/// Set A: what an earlier boot told. What users chose stays, and so do reports of others and the measurements of disks.
+/// Set A: the reports of an earlier boot. Users' choices, reports about others and measurements of disks stay.
 pub(super) fn session(host: &mut Host) {
     installation(host);
     host.data.logs = LogsState::default();
@@ -23,7 +23,7 @@ pub(super) fn installation(host: &mut Host) {
     data.agent_disk_reasons.clear();
 }
 
-/// Set B: what a host is in its cluster. The name, arguments and ignition that users chose stay, and so do the measurements of disks.
+/// Set B: the membership in a cluster. The name, arguments and ignition that users chose and measurements of disks stay.
 pub(super) fn membership(host: &mut Host) {
     installation(host);
     host.cluster_id = None;

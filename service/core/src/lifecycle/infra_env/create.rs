@@ -1,4 +1,4 @@
-//! A new InfraEnv.
+//! Creates an InfraEnv.
 
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{InfraEnvCreateParams, InfraEnvUpdateParams};
@@ -9,8 +9,8 @@ use crate::record::{InfraEnv, Settings};
 use crate::rules::ignition;
 use crate::rules::input::{self, Invalid};
 
-/// An InfraEnv as `params` ask for it. Its events: [`created_events`](super::news::created_events).
-/// Whether the cluster exists is not decided here: look first, an unknown one is "not found".
+/// An InfraEnv as `params` ask for it. Its events: [`created_events`](super::events::created_events).
+/// The caller has checked that the cluster exists.
 ///
 /// # Errors
 /// The first setting that cannot be accepted.

@@ -23,7 +23,7 @@ fn about(id: InfraEnvId, name: &'static str, severity: Severity, message: &str, 
     }
 }
 
-/// Everything that is told when an InfraEnv is made.
+/// The events about a new InfraEnv.
 pub fn created_events(infra_env: &InfraEnv, now: Timestamp) -> Vec<NewEvent> {
     let message = format!("InfraEnv {} was made", infra_env.name);
     let mut events = vec![
@@ -40,7 +40,7 @@ pub fn created_events(infra_env: &InfraEnv, now: Timestamp) -> Vec<NewEvent> {
     events
 }
 
-/// What the discovery image depends on has changed.
+/// The settings of the discovery image have changed.
 pub fn image_info_updated(infra_env: &InfraEnv, now: Timestamp) -> NewEvent {
     let settings = &infra_env.settings;
     let is_set = |set: bool| if set { "set" } else { "not set" };

@@ -1,4 +1,4 @@
-//! Changes of an InfraEnv. Source: docs/protocol/rest-behaviour.md#4.
+//! Updates an InfraEnv. Source: docs/protocol/rest-behaviour.md#4.
 
 use muster_api::ids::ClusterId;
 use muster_api::infra_env::{ImageType, InfraEnvUpdateParams, Proxy};

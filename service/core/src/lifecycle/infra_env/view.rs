@@ -1,4 +1,4 @@
-//! InfraEnvs as the API answers them. The recorded conversation is the judge of the shape.
+//! Shows InfraEnvs as the API answers them; the recorded conversation decides the shape.
 
 use muster_api::BASE_PATH;
 use muster_api::infra_env::InfraEnv as InfraEnvView;

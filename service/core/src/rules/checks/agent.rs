@@ -1,4 +1,4 @@
-//! The agent on the host.
+//! Checks the agent on the host.
 
 use super::context::CheckContext;
 use super::verdict::Verdict;

@@ -1,4 +1,4 @@
-//! Processors and memory. Numbers and tolerances: docs/protocol/hardware-requirements.md#3 and §4.
+//! Checks processors and memory. Numbers and tolerances: docs/protocol/hardware-requirements.md#3 and §4.
 
 use super::context::CheckContext;
 use super::verdict::{Verdict, no_inventory};
@@ -17,7 +17,7 @@ pub(super) fn cpu_cores_for_role(context: &CheckContext<'_>) -> Verdict {
     cores(context, context.required().role.cpu_cores, &for_role(context))
 }
 
-/// `has-min-memory`: enough for some role, less what firmware keeps, and 2 % more tolerance where only the kernel told the size.
+/// `has-min-memory`: enough for some role, less what firmware keeps, and 2 % more tolerance where the size comes from the kernel alone.
 pub(super) fn min_memory(context: &CheckContext<'_>) -> Verdict {
     let required = context.required().any_role.ram_mib;
     let from_kernel = context

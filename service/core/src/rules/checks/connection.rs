@@ -1,4 +1,4 @@
-//! Whether the host is there.
+//! Checks that the host polls and can read its boot medium.
 
 use muster_api::host::MediaStatus;
 

@@ -1,4 +1,4 @@
-//! Disks.
+//! Checks disks.
 
 use super::context::CheckContext;
 use super::verdict::{Verdict, no_inventory};

@@ -1,4 +1,4 @@
-//! What the cluster's names mean on the host.
+//! Checks that the host resolves the cluster's names.
 
 use muster_api::steps::{DomainResolution, DomainResolutionResponse};
 

@@ -1,4 +1,4 @@
-//! Encryption of the installation disk.
+//! Checks the requirements of disk encryption.
 
 use muster_api::cluster::Hyperthreading as Roles;
 use muster_api::steps::TangConnectivityResponse;
@@ -6,7 +6,7 @@ use muster_api::steps::TangConnectivityResponse;
 use super::context::{Bound, CheckContext};
 use super::verdict::{Verdict, no_inventory};
 
-/// What agents without this step answer; they cannot be asked, so it counts as passed.
+/// The answer of agents without this step; they cannot be asked, so it counts as passed.
 const UNKNOWN_STEP: &str = "failed to find action for step";
 
 /// `disk-encryption-requirements-satisfied`: as the cluster's ignition says.

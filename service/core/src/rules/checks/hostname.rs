@@ -1,4 +1,4 @@
-//! The host's name.
+//! Checks the host's name.
 
 use super::context::CheckContext;
 use super::verdict::{Verdict, no_inventory};
@@ -16,7 +16,7 @@ pub(super) fn valid(context: &CheckContext<'_>) -> Verdict {
     }
 }
 
-/// `hostname-unique`: no other host of the cluster has it, as far as those have told their inventory.
+/// `hostname-unique`: no other host of the cluster has it, among those that have reported an inventory.
 pub(super) fn unique(context: &CheckContext<'_>) -> Verdict {
     let Some(bound) = context.bound() else {
         return Verdict::Hidden;
@@ -25,15 +25,15 @@ pub(super) fn unique(context: &CheckContext<'_>) -> Verdict {
         return no_inventory();
     }
     let name = hostname::effective(context.host).unwrap_or_default();
-    let twin = bound
+    let duplicate = bound
         .peers
         .iter()
         .find(|peer| peer.has_inventory() && peer.hostname == name);
-    match twin {
+    match duplicate {
         None => Verdict::Success(format!("No other host of the cluster is called {name}")),
-        Some(twin) => Verdict::Failure(format!(
+        Some(duplicate) => Verdict::Failure(format!(
             "The host {} of the cluster is called {name}, too; give one of them another name",
-            twin.id
+            duplicate.id
         )),
     }
 }

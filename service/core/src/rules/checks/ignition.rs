@@ -1,4 +1,4 @@
-//! Whether the host can take its configuration from the cluster that it is to join.
+//! Checks that the host can download the ignition of its cluster.
 
 use super::context::CheckContext;
 use super::verdict::Verdict;

@@ -23,7 +23,7 @@ const NEVER_MADE: [&str; 2] = [
     "ocs-requirements-satisfied",
 ];
 
-/// Why a list of checks is not taken.
+/// The error of a list of checks.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum BadCheckList {

@@ -1,4 +1,4 @@
-//! Container images.
+//! Checks container images.
 
 use muster_api::steps::{ContainerImageAvailability, ContainerImageAvailabilityResult};
 

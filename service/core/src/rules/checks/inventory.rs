@@ -1,4 +1,4 @@
-//! Whether the host has told enough of itself.
+//! Checks that the inventory is there and complete.
 
 use super::context::CheckContext;
 use super::verdict::{Verdict, no_inventory};

@@ -1,4 +1,4 @@
-//! The host's place in its networks.
+//! Checks the host's routes.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! What the machine and the cluster run on.
+//! Checks the platforms of machine and cluster.
 
 use muster_api::cluster::PlatformType;
 
@@ -51,7 +51,7 @@ pub(super) fn compatible(context: &CheckContext<'_>) -> Verdict {
     }
 }
 
-/// `valid-platform-network-settings`. Not shown for OpenStack machines while they are in the pool.
+/// `valid-platform-network-settings`. Not shown for OpenStack machines while they are unbound.
 pub(super) fn network_settings(context: &CheckContext<'_>) -> Verdict {
     let Some(inventory) = context.inventory() else {
         return no_inventory();

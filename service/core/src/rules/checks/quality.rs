@@ -1,4 +1,4 @@
-//! How well hosts of the same role reach each other: only a limit that is not set is told here, for hosts are added to clusters that
+//! Checks latency and packet loss: here only a limit that is not set is shown, for hosts are added to clusters that
 //! exist; [`crate::findings`] has what is too slow or lossy. Source: docs/protocol/hardware-requirements.md#4.
 
 use super::context::CheckContext;

@@ -1,4 +1,4 @@
-//! Networks of one host that get in each other's way.
+//! Checks that the networks of one host do not overlap.
 
 use ipnet::IpNet;
 use muster_api::inventory::Inventory;

@@ -35,7 +35,7 @@ impl CheckId {
     }
 }
 
-/// How a check is made and counted.
+/// The rule of a check.
 #[derive(Clone, Copy)]
 pub(super) struct Rule {
     pub(super) category: &'static str,

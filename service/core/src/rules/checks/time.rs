@@ -1,16 +1,16 @@
-//! Clocks and time sources.
+//! Checks clocks and time sources.
 
 use muster_api::steps::NtpSourceState;
 
 use super::context::CheckContext;
 use super::verdict::Verdict;
 
-/// How far the service's clock may be ahead of the host's, minutes.
+/// Limit for the service's clock to be ahead of the host's, minutes.
 const HOST_BEHIND_MINUTES: i64 = 20;
-/// How far the host's clock may be ahead of the service's, minutes.
+/// Limit for the host's clock to be ahead of the service's, minutes.
 const HOST_AHEAD_MINUTES: i64 = 60;
 
-/// `ntp-synced`: informs only. Not shown in the pool while no source is configured and none is in use.
+/// `ntp-synced`: informs only. Not shown for unbound hosts while no source is configured and none is in use.
 pub(super) fn ntp_synced(context: &CheckContext<'_>) -> Verdict {
     let synced = context
         .host

@@ -1,4 +1,4 @@
-//! Virtual machines of vSphere.
+//! Checks virtual machines of vSphere.
 
 use super::context::CheckContext;
 use super::verdict::{Verdict, no_inventory};

@@ -1,4 +1,4 @@
-//! What the ignition that new workers of a cluster get tells about the cluster. Source: docs/protocol/host-lifecycle.md#13.
+//! Reads facts about a cluster from the ignition of its workers. Source: docs/protocol/host-lifecycle.md#13.
 
 use std::net::IpAddr;
 
@@ -7,16 +7,16 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What is read from it.
+/// Facts about a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct WorkerIgnition {
     /// The cluster provides names and load balancers for its nodes itself.
     pub(super) managed_networking: bool,
-    /// How disks are to be encrypted; `None`: not by clevis.
+    /// Encryption of disks; `None`: not by clevis.
     pub(super) clevis: Option<Clevis>,
 }
 
-/// Where the key of an encrypted disk comes from.
+/// Source of the key of an encrypted disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Clevis {
     /// The machine's TPM.
@@ -34,7 +34,7 @@ const MANAGED_FILES: [&str; 2] = [
 const KUBECONFIG: &str = "/etc/kubernetes/kubeconfig";
 
 impl WorkerIgnition {
-    /// Of what the agent kept of the ignition. What cannot be read tells nothing.
+    /// Reads the part of the ignition that the agent kept. Unreadable parts are ignored.
     pub(super) fn read(json: &str) -> Self {
         let Ok(config) = serde_json::from_str::<Value>(json) else {
             return Self::default();

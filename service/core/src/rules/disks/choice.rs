@@ -1,4 +1,4 @@
-//! Which disk is installed to.
+//! Chooses the installation disk.
 
 use muster_api::inventory::Disk;
 

@@ -1,4 +1,4 @@
-//! Why the service rules a disk out. The agent's own reasons stand beside these.
+//! Finds the service's reasons against a disk. The agent's own reasons stand beside these.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use crate::rules::facts::HostFacts;
 
 const GB: i64 = 1_000_000_000;
 
-/// What a disk is measured by.
+/// The requirements for a disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskRules {
     /// Bytes.
@@ -107,7 +107,7 @@ impl DiskRules {
     }
 }
 
-/// Which drive types can be installed to. An empty or unreadable version means the newest.
+/// Drive types that can be installed to. An empty or unreadable version means the newest.
 fn allowed_types(architecture: &str, version: &str) -> Vec<&'static str> {
     let version = minor_version(version);
     let since = |least: (u32, u32)| version.is_none_or(|v| v >= least);

@@ -1,4 +1,4 @@
-//! Which disks an installation would format, so that no old system boots in its place.
+//! Lists the disks that an installation formats, so that no old system boots in its place.
 
 use muster_api::inventory::Disk;
 

@@ -1,4 +1,4 @@
-//! Works out eligibility, installation disk and format list of a host. Source: docs/protocol/host-lifecycle.md#11.
+//! Computes eligibility, installation disk and format list of a host. Source: docs/protocol/host-lifecycle.md#11.
 
 use muster_api::inventory::{Disk, Inventory};
 
@@ -23,7 +23,7 @@ pub fn adopt(inventory: &mut Inventory) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Works out eligibility, installation disk and format list of `host` from its inventory; without one nothing changes.
+/// Computes eligibility, installation disk and format list of `host` from its inventory; without one nothing changes.
 pub fn settle(host: &mut Host, facts: &HostFacts<'_>) {
     evaluate(host, facts);
     let Some(inventory) = &host.inventory else {
@@ -34,7 +34,7 @@ pub fn settle(host: &mut Host, facts: &HostFacts<'_>) {
     host.data.disks_to_be_formatted = to_be_formatted(&inventory.disks);
 }
 
-/// Works out eligibility alone: during an installation the choice stands.
+/// Computes eligibility alone: during an installation the choice stands.
 pub fn evaluate(host: &mut Host, facts: &HostFacts<'_>) {
     let required = required(host, facts).role.disk_size_gb;
     let Some(inventory) = host.inventory.as_mut() else {

@@ -1,7 +1,7 @@
-//! Sizes for people.
+//! Writes sizes for users.
 
 /// In SI units with up to three decimals, rounded up: `480 GB`, `1.921 TB`. Rounding up keeps a disk that is a little too small from
-/// looking half its size; where that makes two sizes look equal, the caller names the difference.
+/// appearing half its size; where that makes two sizes look equal, the caller names the difference.
 pub fn si_size(bytes: i64) -> String {
     const UNITS: [(i64, &str); 6] = [
         (1_000_000_000_000_000_000, "EB"),

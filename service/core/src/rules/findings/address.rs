@@ -1,4 +1,4 @@
-//! Addresses that two machines use.
+//! Finds addresses that two machines use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::text::one_line;
 /// Longest MAC address in a message; InfiniBand's has 20 bytes.
 const MAC_TEXT: usize = 59;
 
-/// What is known of one address.
+/// Evidence about one address.
 #[derive(Default)]
 struct Doubt {
     /// The host itself has it.
@@ -44,8 +44,8 @@ impl Doubt {
     }
 }
 
-/// Addresses of which the host knows that two machines use them: its own that a peer has, too; those for which somebody else answered
-/// it; its own for which somebody else answered a peer, or the host itself (our agents ask for them).
+/// Addresses of which the host knows that two machines use them: its own that a peer has, too; those for which another machine answered
+/// it; its own for which another machine answered a peer, or the host itself (our agents ask for them).
 pub(super) fn duplicates(context: &ClusterContext<'_>) -> Vec<HostFinding> {
     let own: BTreeSet<IpAddr> = context
         .networks()

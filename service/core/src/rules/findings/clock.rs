@@ -1,4 +1,4 @@
-//! Clocks that differ. Source of the numbers that gate: docs/protocol/host-lifecycle.md#12; these ones are stricter, for certificates, etcd
+//! Finds clocks that differ. Source of the numbers that gate: docs/protocol/host-lifecycle.md#12; these ones are stricter, for certificates, etcd
 //! and logs suffer long before.
 
 use muster_api::host::HostFinding;
@@ -9,10 +9,10 @@ use super::kinds::CLOCK_OFFSET;
 use crate::record::{Host, Peer};
 use crate::rules::facts::HostFacts;
 
-/// Differences up to this are nobody's business, seconds. Hosts tell whole seconds, and the network takes its time.
+/// Differences up to this are ignored, seconds. Hosts report whole seconds, and the network takes its time.
 const LIMIT_SECS: u64 = 30;
 
-/// How large a difference is, told in steps so that the text stays while the clock runs.
+/// Size of a difference, in steps so that the text stays while the clock runs.
 const STEPS: [(u64, &str); 12] = [
     (7 * 86_400, "a week"),
     (86_400, "a day"),
@@ -40,8 +40,8 @@ pub(super) fn against_service(host: &Host, facts: &HostFacts<'_>) -> Option<Host
     Some(finding(CLOCK_OFFSET, "service", [], message))
 }
 
-/// The host's clock against those of others. Of two that differ, the one that is farther from the service's is told so, that one
-/// wrong clock does not fall back on everybody.
+/// The host's clock against those of others. Of two that differ, the one that is farther from the service's gets the finding, so that one
+/// wrong clock is not reported for every host.
 pub(super) fn among_hosts(context: &ClusterContext<'_>) -> Option<HostFinding> {
     let own = context.clock_offset?;
     let differing: Vec<(&Peer, u64)> = context

@@ -21,12 +21,12 @@ pub(super) struct ClusterContext<'a> {
     pub(super) host: &'a Host,
     pub(super) peers: &'a [Peer],
     pub(super) roles: &'a RoleTable,
-    /// Of the host, when told.
+    /// Of the host, once reported.
     pub(super) clock_offset: Option<i64>,
 }
 
 impl<'a> ClusterContext<'a> {
-    /// `None` for hosts of the pool.
+    /// `None` for unbound hosts.
     pub(super) fn of(host: &'a Host, facts: &HostFacts<'a>) -> Option<Self> {
         let cluster = facts.cluster?;
         let version = &cluster.cluster.data.openshift_version;
@@ -51,7 +51,7 @@ impl<'a> ClusterContext<'a> {
         self.peers.iter().filter(|peer| is_awake(peer))
     }
 
-    /// What the host reports of peers that should answer. Peers that it was not asked about are left out.
+    /// The host's reports about peers that should answer. Peers that it was not asked about are left out.
     pub(super) fn reported(&self) -> impl Iterator<Item = (&'a Peer, &'a ConnectivityRemoteHost)> {
         let report = self.host.reports.connectivity.as_ref();
         let remotes = report.into_iter().flat_map(|report| &report.remote_hosts);
@@ -72,7 +72,7 @@ impl<'a> ClusterContext<'a> {
             .collect()
     }
 
-    /// MTU of an interface, as the host tells it.
+    /// MTU of an interface, as the host reports it.
     pub(super) fn mtu(&self, nic: &str) -> Option<i64> {
         let mut interfaces = self.inventory()?.interfaces.iter();
         let found = interfaces.find(|interface| interface.name == nic)?;
@@ -80,7 +80,7 @@ impl<'a> ClusterContext<'a> {
     }
 }
 
-/// Whether a host's agent runs and answers others: before that it is not asked about, and after it other software may run.
+/// True while a host's agent runs and answers others: before that it is not asked about, and after it other software may run.
 pub(super) fn is_awake(peer: &Peer) -> bool {
     match peer.status {
         HostStatus::Known
@@ -121,7 +121,7 @@ pub(crate) fn find_peer<'a>(peers: &'a [Peer], id: &str) -> Option<&'a Peer> {
     peers.get(index)
 }
 
-/// How people call a peer.
+/// Hostname of a peer, else its id.
 pub(super) fn name(peer: &Peer) -> String {
     if peer.hostname.is_empty() {
         peer.id.to_string()

@@ -26,7 +26,7 @@ pub fn evaluate(host: &Host, facts: &HostFacts<'_>) -> Vec<HostFinding> {
     findings
 }
 
-/// What is new among findings, and which subjects (`kind` and `about`) have none any more. A finding that names other hosts
+/// New findings, and old ones whose subject (`kind` and `about`) has none any more. A finding that names other hosts
 /// than before is new; the old one is not gone.
 pub fn changed<'a>(
     old: &'a [HostFinding],

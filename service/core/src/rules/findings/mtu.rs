@@ -1,4 +1,4 @@
-//! Whether full-sized packets get through.
+//! Finds paths that full-sized packets do not pass.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::text::one_line;
 /// Longest interface name of Linux, bytes.
 const NIC_TEXT: usize = 15;
 
-/// By interface: peers to which full-sized packets from it do not get through. Agents of another make report only interfaces whose
+/// By interface: peers to which full-sized packets from it do not get through. Upstream agents report only interfaces whose
 /// MTU is not 1500, ours all: a path may be narrower than both its ends.
 pub(super) fn too_large(context: &ClusterContext<'_>) -> Vec<HostFinding> {
     let mut narrow: BTreeMap<String, Vec<&Peer>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! How well peers are reached. Limits: those of the roles (docs/protocol/hardware-requirements.md#2); between two roles the wider one.
+//! Finds slow and lossy links. Limits: those of the roles (docs/protocol/hardware-requirements.md#2); between two roles the wider one.
 
 use muster_api::host::{HostFinding, HostRole};
 use muster_api::steps::L3Connectivity;
@@ -9,12 +9,12 @@ use super::kinds::{LATENCY_ABOVE_LIMIT, PACKET_LOSS_ABOVE_LIMIT};
 use crate::record::Peer;
 use crate::rules::requirements::{RoleRequirements, RoleTable};
 
-/// What is measured.
+/// A quantity with its limit.
 struct Measure {
     kind: &'static str,
     limit: fn(&RoleRequirements) -> Option<f64>,
     of: fn(&L3Connectivity) -> f64,
-    words: fn(&str) -> String,
+    message: fn(&str) -> String,
     unit: &'static str,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn latency(context: &ClusterContext<'_>) -> Option<HostFinding> {
             kind: LATENCY_ABOVE_LIMIT,
             limit: |row| row.network_latency_threshold_ms,
             of: |link| link.average_rtt_ms,
-            words: |list| {
+            message: |list| {
                 format!(
                     "Packets take longer than the hosts' roles allow: to {list}. Look for an overloaded or far link between them"
                 )
@@ -44,7 +44,7 @@ pub(super) fn packet_loss(context: &ClusterContext<'_>) -> Option<HostFinding> {
             kind: PACKET_LOSS_ABOVE_LIMIT,
             limit: |row| row.packet_loss_percentage,
             of: |link| link.packet_loss_percentage,
-            words: |list| {
+            message: |list| {
                 format!(
                     "More packets are lost than the hosts' roles allow: to {list}. Check cables, optics and duplex settings between them"
                 )
@@ -83,7 +83,12 @@ fn above(context: &ClusterContext<'_>, measure: &Measure) -> Option<HostFinding>
     }
     let names: Vec<String> = worse.iter().map(|(_, text)| text.clone()).collect();
     let others = worse.iter().map(|(peer, _)| peer.id);
-    Some(finding(measure.kind, "", others, (measure.words)(&list(&names))))
+    Some(finding(
+        measure.kind,
+        "",
+        others,
+        (measure.message)(&list(&names)),
+    ))
 }
 
 fn row(roles: &RoleTable, role: HostRole) -> &RoleRequirements {

@@ -1,4 +1,4 @@
-//! Who reaches whom.
+//! Finds peers that cannot be reached.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -50,7 +50,7 @@ pub(super) fn one_way(context: &ClusterContext<'_>) -> Option<HostFinding> {
     })
 }
 
-/// What is odd between addresses of one network, by the host's interface into it.
+/// Findings between addresses of one network, by the host's interface into it.
 pub(super) fn by_segment(context: &ClusterContext<'_>) -> Vec<HostFinding> {
     let networks = context.networks();
     let mut odd: BTreeMap<(&str, &str), Vec<&Peer>> = BTreeMap::new();
@@ -73,11 +73,11 @@ pub(super) fn by_segment(context: &ClusterContext<'_>) -> Vec<HostFinding> {
         }
     }
     odd.into_iter()
-        .filter_map(|((kind, nic), peers)| about_peers(kind, nic, &peers, |names| words(kind, nic, names)))
+        .filter_map(|((kind, nic), peers)| about_peers(kind, nic, &peers, |names| message(kind, nic, names)))
         .collect()
 }
 
-/// What is odd about an address of a network that both hosts are in; `None` when nothing is, or it was not asked for.
+/// The kind of finding about an address of a network that both hosts are in; `None` for none, or when it was not asked for.
 fn oddity(remote: &ConnectivityRemoteHost, address: IpAddr) -> Option<&'static str> {
     let is_it = |text: &str| text.parse() == Ok(address);
     let mut pings = remote
@@ -98,7 +98,7 @@ fn oddity(remote: &ConnectivityRemoteHost, address: IpAddr) -> Option<&'static s
     }
 }
 
-fn words(kind: &str, nic: &str, names: &str) -> String {
+fn message(kind: &str, nic: &str, names: &str) -> String {
     match kind {
         PING_UNANSWERED => format!(
             "{names} answer ARP on {nic} and no pings. Let ICMP echo through the firewalls between the hosts"
@@ -116,12 +116,12 @@ fn about_peers(
     kind: &str,
     about: &str,
     peers: &[&Peer],
-    words: impl Fn(&str) -> String,
+    message: impl Fn(&str) -> String,
 ) -> Option<HostFinding> {
     if peers.is_empty() {
         return None;
     }
     let names: Vec<String> = peers.iter().map(|peer| name(peer)).collect();
     let others = peers.iter().map(|peer| peer.id);
-    Some(finding(kind, about, others, words(&list(&names))))
+    Some(finding(kind, about, others, message(&list(&names))))
 }

@@ -1,11 +1,11 @@
-//! What others need to know of a host's report, and when that has changed.
+//! Extracts the part of a host's report that concerns others, and compares it.
 
 use super::address::foreign_answers;
 use super::cluster_context::is_awake;
 use super::reach::is_unreached;
 use crate::record::{HostReports, Peer, Sees};
 
-/// Clocks that tell whole seconds jitter; less than this is no news, seconds.
+/// Clocks that report whole seconds jitter; less than this is no change, seconds.
 const CLOCK_NEWS_SECS: u64 = 10;
 
 /// The part of a host's reports that concerns others.
@@ -35,8 +35,8 @@ pub fn sees(reports: &HostReports) -> Sees {
     }
 }
 
-/// Whether checks or findings of the other hosts of a cluster can come out differently because one host is now `new` and was `old` when
-/// they were last judged; `None`: it is not of the cluster. They need not be judged anew otherwise.
+/// True when checks or findings of the other hosts of a cluster can come out differently because one host is now `new` and was `old` when
+/// they were last evaluated; `None`: it is not of the cluster. They need not be evaluated otherwise.
 pub fn matters_to_others(old: Option<&Peer>, new: Option<&Peer>) -> bool {
     let (Some(old), Some(new)) = (old, new) else {
         return old.is_some() != new.is_some();

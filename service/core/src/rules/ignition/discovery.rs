@@ -1,4 +1,4 @@
-//! The discovery configuration of an InfraEnv.
+//! Writes the discovery configuration of an InfraEnv.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,10 +10,10 @@ use crate::json::to_json;
 use crate::record::{InfraEnv, Secret};
 use crate::rules::live_config::live_config;
 
-/// Where the agent finds its configuration: the same document that the Muster live image holds.
+/// Path of the agent's configuration: the same document that the Muster live image holds.
 pub const CONFIG_PATH: &str = "/etc/muster/config.json";
 
-/// What the agent on a host is told beside what the InfraEnv says.
+/// Settings of the agent beside those of the InfraEnv.
 #[derive(Debug, Clone)]
 pub struct AgentSettings<'a> {
     /// Base URL of the service, without `/api/assisted-install`.
@@ -24,7 +24,7 @@ pub struct AgentSettings<'a> {
     pub ca_pem: &'a str,
 }
 
-/// Why there is no configuration. Found when the override is set, so it comes up later only with damaged data.
+/// The error of a configuration. Found when the override is set, so it comes up later only with damaged data.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DiscoveryError {
     /// The stored override is not what was accepted.

@@ -12,7 +12,7 @@ use crate::record::{ClusterData, Host};
 use crate::rules::facts::ClusterFacts;
 use crate::rules::role;
 
-/// Where the host will take its ignition from. Source: docs/protocol/host-lifecycle.md#13.
+/// The request with which the host downloads its ignition. Source: docs/protocol/host-lifecycle.md#13.
 pub(crate) fn api_vip(host: &Host, cluster: ClusterFacts<'_>) -> Option<ApiVipConnectivityRequest> {
     let data = &cluster.cluster.data;
     let (pool, ca) = (role::pool(&host.data), ca_bundle(host, data));

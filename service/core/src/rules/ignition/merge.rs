@@ -1,4 +1,4 @@
-//! Merging a child configuration over a parent, by Ignition's rules.
+//! Merges a child configuration over a parent, by Ignition's rules.
 //!
 //! Objects merge field by field and the child wins. Lists whose items have a key (files by path, units by name, users
 //! by name and so on) merge item by item: same key, same rules; new keys go to the end. Lists of plain values are
@@ -16,7 +16,7 @@ pub fn merge(mut parent: Value, child: &Value) -> Value {
     merged(parent, child, "")
 }
 
-/// What tells items of the list at `at` (field names joined by dots) from each other.
+/// The key fields of items of the list at `at` (field names joined by dots).
 fn key_at(at: &str) -> &'static [&'static str] {
     match at {
         "storage.files" | "storage.directories" | "storage.links" => &["path"],

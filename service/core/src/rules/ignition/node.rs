@@ -1,4 +1,4 @@
-//! What a host that is added to a cluster boots its disk with: a pointer to the cluster's own ignition. Source: docs/protocol/install-flow.md#4.
+//! Writes the ignition of a host that is added to a cluster: a pointer to the cluster's own. Source: docs/protocol/install-flow.md#4.
 
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -9,10 +9,10 @@ use crate::record::Host;
 use crate::rules::facts::ClusterFacts;
 use crate::rules::hostname;
 
-/// Why there is none.
+/// The error of a host's ignition.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NodeIgnitionError {
-    /// Nobody said where the cluster's is.
+    /// The address of the cluster's ignition is not known.
     #[error(
         "the cluster has neither an ignition endpoint nor an API name, so nobody knows where its ignition is: import it with api_vip_dnsname"
     )]

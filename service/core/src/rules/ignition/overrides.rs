@@ -1,8 +1,8 @@
-//! The user's own Ignition. Source: docs/protocol/discovery-ignition.md#10.
+//! Validates the user's own Ignition. Source: docs/protocol/discovery-ignition.md#10.
 
 use ignition_config::Config;
 
-/// Whether `text` is Ignition of the specifications 3.1.0 or 3.2.0, the ones that the boot images of all supported versions read.
+/// Validates that `text` is Ignition of the specifications 3.1.0 or 3.2.0, the ones that the boot images of all supported versions read.
 ///
 /// # Errors
 /// A sentence for people.

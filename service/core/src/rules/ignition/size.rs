@@ -1,4 +1,4 @@
-//! Whether a discovery configuration fits into an image. Source: docs/protocol/discovery-ignition.md#11 and §12.
+//! Checks that a discovery configuration fits into an image. Source: docs/protocol/discovery-ignition.md#11 and §12.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ pub const MAX_ARCHIVE_BYTES: usize = 262_144;
 /// Kept free for what the service adds when the image is made and may change later: its URL, token and CA. Bytes.
 const RESERVED_BYTES: usize = 16 << 10;
 
-/// Whether the archive of `infra_env`'s configuration will fit.
+/// Checks that the archive of `infra_env`'s configuration fits.
 ///
 /// # Errors
 /// Names the setting that is most probably too large.

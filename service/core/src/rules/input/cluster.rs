@@ -1,4 +1,4 @@
-//! Which values a setting of a cluster may have. Source: docs/protocol/rest-behaviour.md#6, docs/protocol/rest-schemas.json.
+//! Validates settings of a cluster. Source: docs/protocol/rest-behaviour.md#6, docs/protocol/rest-schemas.json.
 
 use std::net::IpAddr;
 use std::sync::LazyLock;

@@ -10,7 +10,7 @@ use thiserror::Error;
 pub struct Invalid {
     /// The field's name in the API, with an index or key where that helps.
     pub field: Cow<'static, str>,
-    /// What is wrong and what to write instead.
+    /// The problem, and the remedy.
     pub reason: String,
 }
 

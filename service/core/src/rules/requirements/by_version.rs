@@ -6,7 +6,7 @@ use super::roles::{RoleRequirements, RoleTable};
 use super::version::Version;
 use crate::record::CheckId;
 
-/// What is asked of hosts. The default is what is shipped.
+/// Requirements for hosts. The default is what is shipped.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requirements {
     /// For versions that have no table of their own.
@@ -48,9 +48,9 @@ impl Requirements {
             .unwrap_or(&self.default)
     }
 
-    /// The row for hosts of the pool when no version is said.
-    pub fn pool(&self) -> &RoleRequirements {
-        self.default.pool()
+    /// The row for unbound hosts when no version is given.
+    pub fn unbound(&self) -> &RoleRequirements {
+        self.default.unbound()
     }
 }
 

@@ -21,7 +21,7 @@ pub fn required(host: &Host, facts: &HostFacts<'_>) -> Required {
         let table = facts.requirements.of(&facts.infra_env.settings.openshift_version);
         return Required {
             any_role: table.any_role(false),
-            role: table.pool().clone(),
+            role: table.unbound().clone(),
         };
     };
     let table = facts.requirements.of(&cluster.data.openshift_version);

@@ -1,4 +1,4 @@
-//! Requirements as an operator writes them: a JSON list of entries, each for a version. Source: docs/protocol/hardware-requirements.md#1.
+//! Parses requirements as an operator writes them: a JSON list of entries, each for a version. Source: docs/protocol/hardware-requirements.md#1.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::by_version::Requirements;
 use super::roles::{RoleRequirements, RoleTable};
 use super::version::Version;
 
-/// Why a list of requirements cannot be used.
+/// The error of a list of requirements.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum BadRequirements {
@@ -57,7 +57,7 @@ struct Entry {
     edge_worker: Option<Details>,
 }
 
-/// What an entry says of a role. Zero and absent are the same.
+/// The part of an entry about a role. Zero and absent are the same.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Details {
@@ -67,7 +67,7 @@ struct Details {
     installation_disk_speed_threshold_ms: i64,
     network_latency_threshold_ms: Option<f64>,
     packet_loss_percentage: Option<f64>,
-    /// Part of the answered form of requirements; asked of nobody.
+    /// Part of the answered form of requirements; never required.
     #[serde(rename = "tpm_enabled_in_bios")]
     _tpm_enabled_in_bios: Option<bool>,
 }

@@ -1,8 +1,8 @@
-//! What each role needs. Source: docs/protocol/hardware-requirements.md#2 and §3.
+//! Hardware by role. Source: docs/protocol/hardware-requirements.md#2 and §3.
 
 use serde::{Deserialize, Serialize};
 
-/// What one role needs.
+/// Hardware of one role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoleRequirements {
     /// Logical cores.
@@ -21,7 +21,7 @@ pub struct RoleRequirements {
     pub packet_loss_percentage: Option<f64>,
 }
 
-/// What every role needs.
+/// Hardware of every role.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "named after the roles")]
 pub struct RoleTable {
@@ -62,8 +62,8 @@ impl Default for RoleTable {
 }
 
 impl RoleTable {
-    /// The row for hosts of the pool: of worker, master and arbiter the one with the smallest disk.
-    pub fn pool(&self) -> &RoleRequirements {
+    /// The row for unbound hosts: of worker, master and arbiter the one with the smallest disk.
+    pub fn unbound(&self) -> &RoleRequirements {
         let mut least = &self.worker;
         for row in [&self.master, &self.arbiter] {
             if row.disk_size_gb < least.disk_size_gb {

@@ -5,7 +5,7 @@ use muster_core::rules::checks::Verdict;
 
 use super::scene::{Place, Scene};
 
-/// Where a case applies.
+/// The places in which a case applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Where {
     Anywhere,

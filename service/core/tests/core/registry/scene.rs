@@ -20,7 +20,7 @@ pub fn is_upstream(check: &str) -> bool {
     table.lines().any(|line| line.split('\t').next() == Some(check))
 }
 
-/// Where a host is.
+/// The place of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Bound to no cluster.
@@ -109,7 +109,7 @@ impl Scene {
         &mut self.host.reports.connectivity.as_mut().unwrap().remote_hosts[index]
     }
 
-    /// What the cluster's ignition says.
+    /// Sets the cluster's ignition.
     pub fn ignition(&mut self, json: &str) {
         self.host.data.api_vip_connectivity.as_mut().unwrap().ignition = json.into();
     }

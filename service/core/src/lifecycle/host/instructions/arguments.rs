@@ -14,12 +14,12 @@ use crate::rules::facts::HostFacts;
 use crate::rules::ignition::api_vip;
 use crate::rules::role;
 
-/// Where the agent of an installed node sees the node's files, when the service says nothing else.
+/// Default mount point of the node's files in the agent of an installed node.
 const HOST_FS: &str = "/host";
-/// Hosts of a cluster from which on not all are asked at each poll whom they reach, and how many are in a minute then.
+/// Number of hosts that check their connectivity within a minute; in larger clusters they take turns.
 const MANY_PEERS: usize = 150;
 
-/// `None`: there is nothing to ask for, or it cannot be said.
+/// `None` when the step is not needed or its arguments are not known.
 pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<Vec<String>> {
     match step {
         StepType::Inventory => Some(vec![host.id.to_string()]),
@@ -62,7 +62,7 @@ pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<V
     }
 }
 
-/// Those of the cluster, and else those of the InfraEnv.
+/// The cluster's sources, else those of the InfraEnv.
 fn ntp_sources<'a>(facts: &HostFacts<'a>) -> &'a str {
     let Some(cluster) = facts.cluster.map(|facts| &facts.cluster.data) else {
         return facts.infra_env.ntp_source_list();
@@ -73,7 +73,7 @@ fn ntp_sources<'a>(facts: &HostFacts<'a>) -> &'a str {
         .unwrap_or(&facts.infra_env.settings.additional_ntp_sources)
 }
 
-/// Every other host of the cluster that has told its network cards and can be reached.
+/// Every other reachable host of the cluster; `None` while one has reported no network interfaces.
 fn peers(host: &Host, facts: &HostFacts<'_>) -> Option<Vec<ConnectivityCheckHost>> {
     use muster_api::host::HostStatus::{Binding, Disconnected, Discovering};
 
@@ -104,8 +104,8 @@ fn has_its_turn(host: &Host, facts: &HostFacts<'_>, hosts: usize) -> bool {
 
 /// The servers of disk keys that the cluster's ignition names.
 fn tang(host: &Host) -> Option<TangConnectivityRequest> {
-    let told = host.data.api_vip_connectivity.as_ref()?;
-    let ignition: Value = serde_json::from_str(&told.ignition).ok()?;
+    let download = host.data.api_vip_connectivity.as_ref()?;
+    let ignition: Value = serde_json::from_str(&download.ignition).ok()?;
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let volumes = ignition.pointer("/storage/luks")?.as_array()?;
     let servers: Vec<TangServer> = volumes
@@ -122,7 +122,7 @@ fn tang(host: &Host) -> Option<TangConnectivityRequest> {
     })
 }
 
-/// The names that every node must be able to look up, and two that nobody may know.
+/// The names that every node must resolve, and two that must not exist.
 fn domains(cluster: &ClusterData) -> Option<DomainResolutionRequest> {
     if cluster.name.is_empty() || cluster.base_dns_domain.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! The words that coreos-installer gets. Source: docs/protocol/instructions.md#3, "installer_args composition".
+//! Composes the arguments of coreos-installer. Source: docs/protocol/instructions.md#3, "installer_args composition".
 
 use std::net::IpAddr;
 
@@ -20,29 +20,30 @@ const MAINFRAME: [&str; 5] = [
     "rd.zfcp",
 ];
 
-/// Whether a user wants partitions of the installation disk kept.
+/// True when a user wants partitions of the installation disk kept.
 pub(super) fn keeps_partitions(data: &HostData) -> bool {
     data.installer_args
         .iter()
-        .any(|word| matches!(word.as_str(), "--save-partlabel" | "--save-partindex"))
+        .any(|argument| matches!(argument.as_str(), "--save-partlabel" | "--save-partindex"))
 }
 
-/// The processor architecture that the host told, else that of its InfraEnv's images.
+/// The processor architecture that the host reported, else that of its InfraEnv's images.
 pub(super) fn architecture<'a>(host: &'a Host, facts: &HostFacts<'a>) -> &'a str {
-    let told = host
+    let reported = host
         .inventory
         .as_ref()
         .and_then(|inventory| inventory.cpu.as_ref());
-    told.map(|cpu| cpu.architecture.as_str())
-        .filter(|told| !told.is_empty())
+    reported
+        .map(|cpu| cpu.architecture.as_str())
+        .filter(|reported| !reported.is_empty())
         .unwrap_or(facts.infra_env.settings.cpu_architecture.name())
 }
 
-/// JSON text of a list; empty when there is nothing to say.
+/// JSON text of a list; empty for no arguments.
 pub(super) fn for_host(host: &Host, facts: &HostFacts<'_>) -> String {
-    let mut words = host.data.installer_args.clone();
-    let chosen_ip = words.iter().any(|word| word.starts_with("ip="));
-    let mut append = |argument: &str| words.extend(["--append-karg".to_owned(), argument.to_owned()]);
+    let mut arguments = host.data.installer_args.clone();
+    let chosen_ip = arguments.iter().any(|argument| argument.starts_with("ip="));
+    let mut append = |argument: &str| arguments.extend(["--append-karg".to_owned(), argument.to_owned()]);
     let mut copies_network = false;
     if let Some(inventory) = &host.inventory {
         let own_network = mainframe(inventory, architecture(host, facts), &mut append);
@@ -57,16 +58,16 @@ pub(super) fn for_host(host: &Host, facts: &HostFacts<'_>) -> String {
             }
         }
     }
-    if copies_network && !words.iter().any(|word| word == "--copy-network") {
-        words.push("--copy-network".into());
+    if copies_network && !arguments.iter().any(|argument| argument == "--copy-network") {
+        arguments.push("--copy-network".into());
     }
-    if words.is_empty() {
+    if arguments.is_empty() {
         return String::new();
     }
-    to_json(&words)
+    to_json(&arguments)
 }
 
-/// Answers whether the network is set up by arguments that are carried over.
+/// Answers true when the network is set up by arguments that are carried over.
 fn mainframe(inventory: &Inventory, architecture: &str, append: &mut impl FnMut(&str)) -> bool {
     let vendor = inventory.system_vendor.as_ref();
     let is_kvm = vendor.is_some_and(|vendor| vendor.is_virtual);
@@ -74,17 +75,19 @@ fn mainframe(inventory: &Inventory, architecture: &str, append: &mut impl FnMut(
         return false;
     }
     let line = inventory.boot.as_ref().map_or("", |boot| &boot.command_line);
-    let overridden = line.split_whitespace().any(|word| word == "ai.ip_cfg_override=1");
-    for word in line.split_whitespace() {
-        let name = word.split('=').next().unwrap_or(word);
+    let overridden = line
+        .split_whitespace()
+        .any(|argument| argument == "ai.ip_cfg_override=1");
+    for argument in line.split_whitespace() {
+        let name = argument.split('=').next().unwrap_or(argument);
         if MAINFRAME.contains(&name) || overridden && matches!(name, "ip" | "nameserver") {
-            append(word);
+            append(argument);
         }
     }
     overridden
 }
 
-/// What the installation disk's kind asks for. Answers the card that an iSCSI disk is reached through.
+/// Adds the arguments for the installation disk's kind. Answers the interface that an iSCSI disk is reached through.
 fn disk_needs<'a>(
     data: &HostData,
     inventory: &'a Inventory,
@@ -116,7 +119,7 @@ fn disk_needs<'a>(
     nics.find(|nic| addresses_of(nic).any(|net| net.addr() == address))
 }
 
-/// Cards with an address in the first machine network; none when a cluster that was imported does not tell it.
+/// Cards with an address in the first machine network; none when it is not known of an imported cluster.
 fn in_machine_network<'a>(inventory: &'a Inventory, facts: &HostFacts<'_>) -> Vec<&'a Interface> {
     let first = facts
         .cluster

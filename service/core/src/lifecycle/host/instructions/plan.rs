@@ -1,4 +1,4 @@
-//! What a host is asked to do. Source: docs/protocol/instructions.md#2 and §3.
+//! Plans the steps that a host is asked to run. Source: docs/protocol/instructions.md#2 and §3.
 
 use muster_api::steps::{PostStepAction, Step, StepType, Steps, UpgradeAgentRequest};
 
@@ -10,10 +10,10 @@ use crate::rules::facts::HostFacts;
 
 /// Seconds until the next poll.
 const USUAL_SECS: i64 = 60;
-/// Seconds until the next poll of a host that is not expected to have news.
+/// Seconds until the next poll of a host whose next report can wait.
 const SLOW_SECS: i64 = 120;
 
-/// What a state asks for.
+/// The instructions of a state.
 struct Plan {
     steps: &'static [StepType],
     next_secs: i64,
@@ -50,12 +50,12 @@ pub fn instructions(
     }
 }
 
-/// Whether the arguments of a host in this state are made from its inventory, which polls otherwise do not read.
+/// True when the arguments for a host in this state need its inventory, which polls otherwise do not read.
 pub fn needs_inventory(state: &HostState) -> bool {
     plan(state).steps.contains(&StepType::Install)
 }
 
-/// The image that the host's agent is told to upgrade to, if it is: an agent of another make that is not of the image set for such
+/// The image to which the host's agent must upgrade, if any: an upstream agent that is not of the image set for such
 /// agents, while the host is not installed (and can be reached).
 pub fn upgrade<'a>(host: &Host, facts: &HostFacts<'a>) -> Option<&'a str> {
     let image = facts.agent_image?;

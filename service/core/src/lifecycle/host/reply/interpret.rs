@@ -1,4 +1,4 @@
-//! What a host's answer to a step means. Source: docs/protocol/instructions.md#4 and §5.
+//! Turns a host's reply to a step into events. Source: docs/protocol/instructions.md#4 and §5.
 
 use muster_api::inventory::Inventory;
 use muster_api::steps::{
@@ -14,14 +14,14 @@ use crate::json::to_json;
 use crate::lifecycle::host::event::HostEvent;
 use crate::text::one_line;
 
-/// The exit code that tells of a lost boot medium.
+/// Exit code of a step that could not read the boot medium.
 const MEDIA_LOST: i64 = 256;
 /// Of `podman`, when a container of that name is there; agents of another make run their installer in one.
 const NAME_TAKEN: (i64, &str) = (125, "the container name \"assisted-installer\" is already in use");
 /// Longest error text that is kept, bytes.
 const MAX_ERROR: usize = 4096;
 
-/// What happened to the host, by its reply; for replies without an effect of their own, see [`ignored_because`].
+/// The events of a reply; for replies without an effect of their own, see [`ignored_because`].
 ///
 /// A reply that went well also means that the boot medium can be read: reports say so themselves, others give
 /// [`HostEvent::MediaBack`]. What a failed step means is never the agent's business: when such an event is refused, or its output cannot
@@ -84,13 +84,13 @@ pub fn interpret(reply: &StepReply, limits: &Limits) -> Result<Vec<HostEvent>, B
     Ok(vec![event])
 }
 
-/// What a step that failed means.
+/// The event of a failed step.
 fn failed(step: StepType, reply: &StepReply, limits: &Limits) -> Option<HostEvent> {
     let (name, output) = (step.name(), reply.output.as_str());
     match step {
         StepType::Install => {
-            let (code, words) = NAME_TAKEN;
-            let runs_already = reply.exit_code == code && reply.error.contains(words);
+            let (code, message) = NAME_TAKEN;
+            let runs_already = reply.exit_code == code && reply.error.contains(message);
             let reason = one_line(&reply.error, MAX_ERROR);
             (!runs_already).then_some(HostEvent::InstallationFailed { reason })
         }
@@ -124,7 +124,7 @@ fn disk_speed(exit_code: i64, response: DiskSpeedCheckResponse) -> HostEvent {
     HostEvent::DiskSpeedReported { exit_code, response }
 }
 
-/// Why a reply has no effect but to tell of the boot medium, for the debug log; `None` when it has one.
+/// The reason why a reply has no effect beyond the boot medium's state, for the debug log; `None` when it has one.
 pub fn ignored_because(step: StepType, exit_code: i64) -> Option<&'static str> {
     if exit_code == MEDIA_LOST {
         return None;
@@ -154,7 +154,7 @@ pub fn ignored_because(step: StepType, exit_code: i64) -> Option<&'static str> {
     }
 }
 
-/// Virtual interfaces come and go; agents that do not tell the kind are believed.
+/// Virtual interfaces come and go; an interface without a kind counts as real.
 fn is_real(kind: &str) -> bool {
     matches!(kind, "" | "physical" | "bond" | "vlan")
 }

@@ -1,4 +1,4 @@
-//! Reading JSON from machines that may mean harm: capped before and while it is read.
+//! Reads untrusted JSON, with limits before and while it is parsed.
 
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub(super) fn read(step: &'static str, text: &str, limits: &Limits) -> Result<Va
     Ok(value)
 }
 
-/// What a text will be as values, found before any is made: small texts can hold many values, and each takes far more
+/// Size of a text as values, found before any is made: small texts can hold many values, and each takes far more
 /// memory than its text.
 struct Shape {
     /// The deepest nesting; exact for valid JSON.

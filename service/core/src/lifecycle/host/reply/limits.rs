@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// How much a reply may hold.
+/// Limits for one reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of `output`.
