@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use muster_operations::now;
 use muster_operations::random;
 
-/// Where the administrator's token is kept, so that all replicas know it and a kubeconfig outlives them.
+/// The setting that holds the administrator's token, so that all replicas know it and a kubeconfig outlives them.
 const TOKEN_SETTING: &str = "kube_api_token";
 
 /// Namespace of the client in the process.
@@ -31,7 +31,7 @@ pub struct BuiltinApi {
     listener: TcpListener,
     tls: ServerConfig,
     tokens: Tokens,
-    /// Where it listens.
+    /// Its listening address.
     pub address: SocketAddr,
     /// The file that `kubectl` needs.
     pub kubeconfig: PathBuf,
@@ -119,7 +119,7 @@ fn contexts(authority: &Authority, server: &str, token: &Secret) -> Result<Strin
     Ok(serde_saphyr::to_string(&both)?)
 }
 
-/// How programs on this machine reach what listens on `address`.
+/// The address by which programs on this machine reach a listener on `address`.
 fn seen_from_here(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

@@ -1,4 +1,4 @@
-//! Which Kubernetes API the custom-resource bridge talks to, and how this replica is called there.
+//! Selects the Kubernetes API of the custom-resource bridge, opens it, and names this replica there.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -34,7 +34,7 @@ pub enum KubeApiChoice {
     Off,
 }
 
-/// Which Kubernetes API it is.
+/// The Kubernetes API in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// None.
@@ -45,7 +45,7 @@ pub enum Source {
     Cluster(Option<PathBuf>),
 }
 
-/// What `choice` means here; `in_pod`: Kubernetes runs this process.
+/// Resolves `choice`; `in_pod`: Kubernetes runs this process.
 pub fn source(choice: KubeApiChoice, kubeconfig: Option<&Path>, in_pod: bool) -> Result<Source> {
     let file = kubeconfig.map(Path::to_owned);
     Ok(match (choice, file) {
@@ -63,7 +63,7 @@ pub fn source(choice: KubeApiChoice, kubeconfig: Option<&Path>, in_pod: bool) ->
     })
 }
 
-/// What the service needs of Kubernetes, opened and not yet started.
+/// The Kubernetes API, opened and not yet started.
 pub enum Kubernetes {
     /// Nothing.
     Off,
@@ -87,7 +87,7 @@ pub enum Kubernetes {
     },
 }
 
-/// What has to be kept while the service runs.
+/// Kept while the service runs.
 pub enum Running {
     /// No custom resources.
     Off,
@@ -95,7 +95,7 @@ pub enum Running {
     Builtin {
         /// Ends when it is dropped.
         api: KubeApi,
-        /// Where it listens.
+        /// Its listening address.
         address: SocketAddr,
         /// The file that `kubectl` needs.
         kubeconfig: PathBuf,
@@ -186,7 +186,7 @@ impl Kubernetes {
     }
 }
 
-/// Whether Kubernetes runs this process, with a service account.
+/// True when Kubernetes runs this process with a service account.
 pub fn in_pod() -> bool {
     std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
         && Path::new("/var/run/secrets/kubernetes.io/serviceaccount/token").exists()
@@ -207,7 +207,7 @@ pub async fn client(kubeconfig: Option<&Path>) -> Result<Client> {
     Ok(Client::try_from(config)?)
 }
 
-/// How this replica is called in the lease: the machine's (or pod's) name and an id that stays with `folder`, so that a replica that was
+/// The name of this replica in the lease: the machine's (or pod's) name and an id that stays with `folder`, so that a replica that was
 /// killed goes on at once. The file that is answered must be kept open: while it is, no other process is called so.
 pub fn replica_name(folder: &Path) -> Result<(String, Option<File>)> {
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! What is asked of hosts, as an operator says it.
+//! Reads the operator's requirements of hosts.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ pub struct RequirementArgs {
 }
 
 impl RequirementArgs {
-    /// What is asked of hosts from now on.
+    /// The requirements of hosts.
     ///
     /// # Errors
     /// When the file cannot be read, or what is written cannot be used. The file counts when both forms are given.

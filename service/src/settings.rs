@@ -1,4 +1,4 @@
-//! How a service is told what to be: flags and `MUSTER_*` variables, read once in `main`.
+//! Defines the options of `muster serve`: flags and `MUSTER_*` variables, read once in `main`.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
@@ -197,7 +197,7 @@ impl ServeArgs {
             .unwrap_or(if loopback { AuthMode::None } else { AuthMode::Local })
     }
 
-    /// Which Kubernetes API it is.
+    /// The Kubernetes API to use.
     pub fn kube_source(&self) -> Result<Source> {
         kubernetes::source(self.kube_api, self.kubeconfig.as_deref(), kubernetes::in_pod())
     }

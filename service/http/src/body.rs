@@ -1,4 +1,4 @@
-//! Bodies and parameters, read the way the protocol wants: every fault is a 400 that names the field.
+//! Reads bodies and parameters; every fault is a 400 that names the field.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};

@@ -1,4 +1,4 @@
-//! Small files made on request: content negotiation and headers as the protocol has them.
+//! Answers with small files that are made on request, with the protocol's headers.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -7,7 +7,7 @@ use muster_api::time::Timestamp;
 
 use crate::problem::Problem;
 
-/// What every download is.
+/// The media type of every download.
 const OCTET_STREAM: &str = "application/octet-stream";
 
 /// Download operations offer `application/octet-stream` only; another wish is a 400 (docs/protocol/rest-behaviour.md#1).

@@ -59,7 +59,7 @@ impl Allowed {
     }
 }
 
-/// Who passed the gate.
+/// The caller that passed the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caller {
     /// Nobody was asked.
@@ -72,7 +72,7 @@ pub enum Caller {
     Cluster(ClusterId),
 }
 
-/// What the path of a request names.
+/// The records that the path of a request names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Target {
     /// Its `infra_env_id`.
@@ -81,7 +81,7 @@ pub struct Target {
     pub cluster: Option<ClusterId>,
 }
 
-/// How a token reached us.
+/// The place of a token in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Carrier {
     Authorization,
@@ -89,7 +89,7 @@ enum Carrier {
     Url,
 }
 
-/// What tokens are checked against.
+/// Keys and InfraEnvs that tokens are checked against.
 #[derive(Clone)]
 pub struct Gate {
     auth: Arc<Auth>,
@@ -277,7 +277,7 @@ fn foreign(carrier: Carrier, why: &str) -> Problem {
     }
 }
 
-/// Whether a token of `infra_env_id`, signed by us, opens `target`. `key`: of a token made for URLs.
+/// Admits a verified token of `infra_env_id` when it opens `target`. `key`: of a token made for URLs.
 async fn opens_infra_env(
     gate: &Gate,
     carrier: Carrier,

@@ -1,5 +1,5 @@
-//! An object is written as an object: serde reads a derived struct from the list of its fields, too, at any depth, which the
-//! description of the API does not say and nobody means.
+//! Refuses a JSON list where the API describes an object. Serde alone reads a derived struct from the list of its fields, too,
+//! at any depth; upstream answers 400.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ struct Inside<V> {
 /// The parts of a list, an object or an enum.
 struct Parts<A>(A);
 
-/// Where a part goes.
+/// The target of a part.
 struct Seed<S>(S);
 
 fn inside<V>(visitor: V) -> Inside<V> {

@@ -26,7 +26,7 @@ pub struct Images {
     pub downloads: Downloads,
 }
 
-/// What a machine asks for.
+/// An artifact that machines request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Artifact {
     /// The whole ISO.

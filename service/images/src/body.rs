@@ -25,7 +25,7 @@ static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 #[derive(Debug)]
 pub struct ImageBody {
     plan: Plan,
-    /// What is still to be produced.
+    /// The part that is still to be produced.
     left: Range<u64>,
     base: Arc<BaseFile>,
     buffers: Buffers,

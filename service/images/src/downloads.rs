@@ -1,4 +1,4 @@
-//! How many downloads run at once. A further client waits its turn; nobody is refused.
+//! Limits how many downloads run at once. Further clients wait their turn; none is refused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

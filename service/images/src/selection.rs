@@ -1,4 +1,4 @@
-//! What of a download a request asks for: preconditions and ranges, as RFC 9110 sections 13 and 14 have it. Pure.
+//! Decides which part of a download a request gets: preconditions and ranges (RFC 9110 sections 13 and 14). Pure.
 //!
 //! `http-serve` would do all of it, but its stable release is for http 0.2 and never honours an `If-Range` date; so the
 //! headers are parsed by `headers` and `http-range-header`, and the decision is here.
@@ -15,7 +15,7 @@ use http_range_header::{EndPosition, StartPosition, SyntacticallyCorrectRange, p
 /// with `max_ranges`.
 pub const MOST_RANGES: usize = 32;
 
-/// What to answer.
+/// The answer to give.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     /// 200 with everything.

@@ -51,7 +51,7 @@ const PLACES: usize = 4096;
 /// Its address range marks placeholders; its content is never looked at, so it takes no memory.
 static PLACEHOLDER: [u8; MOST_RUN_BYTES + PLACES] = [0; MOST_RUN_BYTES + PLACES];
 
-/// Where in [`PLACEHOLDER`] these bytes begin; `None` when they are other bytes.
+/// Offset of these bytes in [`PLACEHOLDER`]; `None` when they are other bytes.
 fn place_of(bytes: &[u8]) -> Option<usize> {
     let start = bytes.as_ptr().addr().checked_sub(PLACEHOLDER.as_ptr().addr())?;
     (!bytes.is_empty() && start < PLACEHOLDER.len()).then_some(start)
@@ -66,14 +66,14 @@ pub struct FileChannel {
 #[derive(Debug, Default)]
 struct Runs {
     announced: VecDeque<Run>,
-    /// Where the next placeholder begins.
+    /// Offset of the next placeholder.
     next_place: usize,
 }
 
 #[derive(Debug)]
 struct Run {
     base: Arc<BaseFile>,
-    /// Where the rest of its placeholder begins.
+    /// Offset of the rest of its placeholder.
     place: usize,
     offset: u64,
     length: usize,
@@ -307,7 +307,7 @@ impl Listener for DownloadListener {
 pub struct Peer {
     /// The client's address.
     pub address: SocketAddr,
-    /// How bodies send files on this connection.
+    /// The handle by which bodies send files on this connection.
     pub channel: FileChannel,
 }
 

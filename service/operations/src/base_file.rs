@@ -76,7 +76,7 @@ impl BaseFile {
         }
     }
 
-    /// Whether first and last byte of a run are in the page cache. Between them the kernel's read-ahead
+    /// True when first and last byte of a run are in the page cache. Between them the kernel's read-ahead
     /// has been at work too; where it has not, sending waits for the disk, as nginx does.
     pub fn is_cached(&self, offset: u64, length: usize) -> io::Result<bool> {
         let mut byte = [0];

@@ -45,7 +45,6 @@ impl ClusterContext {
 }
 
 impl Clusters {
-    /// Those in `store`.
     pub fn new(store: Store) -> Self {
         Self {
             store,

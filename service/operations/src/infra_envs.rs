@@ -31,7 +31,6 @@ pub struct InfraEnvs {
 }
 
 impl InfraEnvs {
-    /// Those in `store`.
     pub fn new(store: Store) -> Self {
         Self {
             store,

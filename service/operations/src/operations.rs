@@ -45,9 +45,9 @@ pub struct Operations {
     pub openshift_versions: Vec<String>,
 }
 
-/// What an operator decides about the operations.
+/// The operator's settings.
 pub struct OperationSettings {
-    /// What is asked of hosts.
+    /// Settings of decisions about hosts.
     pub hosts: HostSettings,
     /// As in [`Operations`].
     pub urls: Urls,

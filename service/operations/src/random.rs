@@ -1,6 +1,6 @@
-//! Values that nobody can guess.
+//! Makes random values that cannot be guessed.
 
-/// Characters of a boot id: no two look alike in a URL that somebody types into a BMC's form.
+/// Characters of a boot id: no two look alike in a URL that is typed into a BMC's form.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
 /// The random part of boot URLs: 22 characters of 32, so 110 bits.
@@ -13,7 +13,7 @@ pub fn token() -> String {
     letters::<52>()
 }
 
-/// What tells replicas apart: 8 characters of 32.
+/// A suffix of replica names: 8 characters of 32.
 pub fn short_id() -> String {
     letters::<8>()
 }

@@ -1,4 +1,4 @@
-//! The addresses that the service hands out.
+//! Makes the addresses that the service hands out.
 
 use muster_core::record::InfraEnv;
 use url::form_urlencoded::Serializer;
@@ -6,9 +6,9 @@ use url::form_urlencoded::Serializer;
 /// Base URLs, without trailing slash.
 #[derive(Debug, Clone)]
 pub struct Urls {
-    /// Where hosts reach the API.
+    /// The API, as hosts reach it.
     pub public: String,
-    /// Where firmware reaches boot artifacts: always plain HTTP, for distribution iPXE has no TLS.
+    /// Boot artifacts, as firmware reaches them: always plain HTTP, for distribution iPXE has no TLS.
     pub boot: String,
 }
 
@@ -28,7 +28,7 @@ impl Urls {
         self.artifact(infra_env, "initrd.img")
     }
 
-    /// Where others find a root file system. The live image needs none, and whoever asks is told so.
+    /// The root file system of upstream's images. The live image needs none; the address answers 404 and says so.
     pub fn rootfs(&self, infra_env: &InfraEnv) -> String {
         let query = Serializer::new(String::new())
             .append_pair("arch", infra_env.settings.cpu_architecture.name())

@@ -1,5 +1,5 @@
-//! What the description of the API says of every operation, so that no operation's own file has to repeat it: who may
-//! call it, and how what stands around it answers: the gate, the readers of parameters and bodies, the database.
+//! Adds to the API's description what holds for every operation: its callers, and the refusals of the gate, of the readers of
+//! parameters and bodies, and of the database.
 
 use http::StatusCode;
 use muster_api::AGENT_TOKEN_HEADER;
@@ -107,7 +107,7 @@ fn operations(api: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
     })
 }
 
-/// What a status means where an operation says nothing better.
+/// The meaning of a status where an operation gives none.
 fn words(code: &str) -> String {
     let status = code.parse::<StatusCode>().ok();
     match status {

@@ -8,7 +8,7 @@ use muster_operations::Operations;
 use muster_operations::infra_envs::InfraEnvs;
 use muster_store::Store;
 
-/// What scopes are read from.
+/// Reads scopes.
 #[derive(Clone)]
 pub struct Scopes {
     infra_envs: Arc<InfraEnvs>,

@@ -1,4 +1,4 @@
-//! What the service tells of itself: `/health`, `/ready`, `/metrics`, its description. None of it waits behind downloads.
+//! Answers `/health`, `/ready` and `/metrics`. None of them waits behind downloads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use muster_operations::Operations;
 
 use crate::process::ProcessUsage;
 
-/// How long `/ready` waits for the database: who asks wants to know how it is now, and has limits of their own.
+/// Patience of `/ready` with the database: probes have deadlines of their own.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Alive: the process answers.
@@ -25,7 +25,7 @@ pub async fn health() -> StatusCode {
     StatusCode::OK
 }
 
-/// How the parts are, in words.
+/// The state of each part, as text.
 #[derive(Debug, Serialize)]
 pub struct Readiness {
     status: &'static str,

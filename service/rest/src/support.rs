@@ -1,4 +1,4 @@
-//! What is supported, as data: features and architectures by name, and lists that are empty here. Source: docs/protocol/rest-endpoints.tsv.
+//! Lists supported features and architectures, and answers lists that are empty here. Source: docs/protocol/rest-endpoints.tsv.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What this service is made of, and which versions it discovers hosts for.
+//! Lists the versions of the service's parts, and those that it discovers hosts for.
 
 use std::sync::Arc;
 

@@ -18,7 +18,7 @@ use muster_store::{StoreError, StoredCluster};
 /// The owner's name in every answer: there is one operator.
 pub const USER: &str = "admin";
 
-/// What views need beside the record.
+/// Renders records with the caches that it needs.
 #[derive(Clone)]
 pub struct Views {
     infra_envs: Arc<InfraEnvs>,

@@ -30,7 +30,7 @@ pub const INITRD_LENGTH: usize = 700_001;
 /// More than the sockets of a connection hold, so that a client that does not read stops the download.
 pub const BIG_LENGTH: u64 = 30_000_000;
 
-/// How bytes reach the socket.
+/// The way of bytes to the socket.
 #[derive(Debug, Clone, Copy)]
 pub enum Way {
     FromFile,
@@ -202,7 +202,7 @@ async fn rewritten_kernel(app: State<App>, request: Parts) -> Response {
     rewritten(kernel(app, request).await)
 }
 
-/// What a layer that changes bodies, such as compression, does.
+/// Changes a body, as compression does.
 fn rewritten(response: Response) -> Response {
     let (mut head, body) = response.into_parts();
     head.headers.remove("content-length");

@@ -17,7 +17,7 @@ pub struct Keys {
     validation: Validation,
 }
 
-/// Why a private key cannot be used.
+/// A private key cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "not a P-256 private key in PEM (PKCS#8 `PRIVATE KEY` or SEC1 `EC PRIVATE KEY`); make one with: openssl ecparam -name prime256v1 -genkey -noout"

@@ -1,4 +1,4 @@
-//! What stands in a token.
+//! Defines the claims of tokens.
 
 use muster_api::ids::{ClusterId, InfraEnvId};
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub enum Claims {
     },
 }
 
-/// Why a token is no good. The token itself is never part of it.
+/// A token is not accepted. The text never holds the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// Not three base64url parts, not JSON, another algorithm.
@@ -51,7 +51,7 @@ pub enum TokenError {
     Expired,
 }
 
-/// What ties a signed URL to the InfraEnv's present boot id, without telling it.
+/// A hash that ties a signed URL to the InfraEnv's present boot id.
 pub fn url_key(boot_id: &str) -> String {
     use sha2::{Digest, Sha256};
     let mut hash = Sha256::new();

@@ -25,7 +25,7 @@ pub struct Hosts {
 
 /// The service's part of what decisions about hosts depend on.
 pub struct HostSettings {
-    /// What hardware is required.
+    /// Required hardware.
     pub requirements: Requirements,
     /// Version of the agent in the live image.
     pub agent_version: String,

@@ -1,5 +1,4 @@
-//! Operations of the protocol that install a new cluster from nothing, or deal with one that was: refused, with what to do instead.
-//! Clients find a clear answer where they would otherwise find no path. One row an operation.
+//! Refuses operations that install a new cluster, and says what to do instead. One row per operation.
 
 use std::sync::Arc;
 
@@ -159,7 +158,7 @@ impl Method {
     }
 }
 
-/// How the description of the API tells it. `deprecated`: clients shall not use it here.
+/// The description of a refused operation. `deprecated`: clients shall not use it here.
 fn described(row: Refusal) -> PathItem {
     let refusal = |description: &str| {
         ResponseBuilder::new()

@@ -19,7 +19,7 @@ use muster_http::body::{Path, Query};
 use muster_operations::clusters::Clusters;
 use muster_store::Store;
 
-/// What to leave out.
+/// Parts to leave out.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]
 #[into_params(parameter_in = Query)]

@@ -1,4 +1,4 @@
-//! What a host is installed with: the user's part, and all of it.
+//! Sets and renders the ignition that a host is installed with.
 
 use muster_operations::clusters::Clusters;
 use std::sync::Arc;

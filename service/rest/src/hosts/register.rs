@@ -56,7 +56,7 @@ pub async fn register_host(
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
-/// What tells the machine from others, if it is our agent that speaks. A value that cannot be read is as good as none.
+/// The machine's fingerprint, which our own agent sends. A value that cannot be read is ignored.
 fn fingerprint(headers: &HeaderMap) -> Option<Fingerprint> {
     let text = headers.get(FINGERPRINT_HEADER)?.to_str().unwrap_or_default();
     match Fingerprint::from_header(text) {

@@ -93,7 +93,7 @@ pub async fn upload_logs(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Whose logs they are, if the caller may send them.
+/// The owner of the logs, if the caller may send them.
 async fn owner(
     clusters: &Clusters,
     scopes: &Scopes,
