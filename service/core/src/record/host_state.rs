@@ -200,7 +200,7 @@ impl HostState {
         )
     }
 
-    /// True when the next poll brings the host back, so that it must be reported as ([`HostEvent::CheckedIn`](super::HostEvent)).
+    /// True when the next poll brings the host back, so that it must be reported as ([`HostEvent::CheckedIn`](crate::lifecycle::host::HostEvent)).
     pub fn waits_for_poll(&self) -> bool {
         matches!(self, Self::DisconnectedUnbound | Self::Disconnected)
     }

@@ -173,7 +173,7 @@ fn finish(
     let only_due_at = !content_changed && events.is_empty();
     events.extend(events_of_change(old, &next, now));
     Step {
-        events: events,
+        events,
         host: next,
         transition,
         changed: true,
