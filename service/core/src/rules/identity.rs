@@ -33,7 +33,7 @@ pub enum Comparison {
 pub struct Duplicate {
     /// The id it gets, the same each time that it registers.
     pub id: HostId,
-    /// For the host that had the id first: apply [`HostEvent::IdClaimed`](super::HostEvent::IdClaimed) with it.
+    /// For the host that had the id first: apply `HostEvent::IdClaimed` with it.
     pub on_first: HostFinding,
     /// For the second, likewise, once it is registered.
     pub on_second: HostFinding,

@@ -18,7 +18,7 @@ pub enum HostEvent {
     /// Its agent registered (again): it has booted, or its agent has started anew.
     Registered {
         agent_version: String,
-        /// Only reported by our own agents; see [`identity`](super::identity).
+        /// Only reported by our own agents; see [`identity`](crate::rules::identity).
         fingerprint: Option<Fingerprint>,
     },
     /// The first poll of a host that counted as disconnected.
@@ -105,7 +105,7 @@ pub enum HostEvent {
     },
     /// A user wants it to begin anew.
     ResetRequested,
-    /// Another machine claims the id of this one; see [`identity`](super::identity).
+    /// Another machine claims the id of this one; see [`identity`](crate::rules::identity).
     IdClaimed(HostFinding),
     /// A user says that the machines of a finding `duplicate-host-id` are as they should be.
     IdentitySettled {

@@ -23,7 +23,7 @@ pub struct Shown<'a> {
     pub host_clock: Option<i64>,
     /// The owner's name (`admin`).
     pub user: &'a str,
-    /// As [`HostFacts::kube`](super::HostFacts): decides which stages an installation has.
+    /// As [`HostFacts::kube`](crate::rules::facts::HostFacts): decides which stages an installation has.
     pub kube: bool,
 }
 

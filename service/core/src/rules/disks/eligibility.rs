@@ -20,7 +20,7 @@ pub struct DiskRules {
 }
 
 impl DiskRules {
-    /// `required_gb`: see [`row`](super::row). The version is that of the InfraEnv: hosts of a cluster run its image, too.
+    /// `required_gb`: see [`required`](crate::rules::requirements::required). The version is that of the InfraEnv: hosts of a cluster run its image, too.
     pub fn new(required_gb: i64, facts: &HostFacts<'_>, inventory: &Inventory) -> Self {
         let reported = inventory.cpu.as_ref().map_or("", |cpu| &cpu.architecture);
         let architecture = if reported.is_empty() {
