@@ -1,8 +1,9 @@
 //! Reconciles Agents: one custom resource a host. Source: docs/protocol/kube-controllers.md#3, §4 and §5.
 //!
-//! Hosts register by themselves, so a host that changed first gets its Agent ([`creation`]); then the Agent is reconciled as any other
-//! object ([`reconcile`]). A reconcile reads the host once, reads nothing from the API server that the watch has shown, and writes what
-//! differs: an Agent costs two to three writes from registration to its inventory.
+//! Hosts register by themselves, so a host that changed first gets its Agent ([`creation`]); then the Agent
+//! is reconciled as any other object ([`reconcile`]). A reconcile reads the host once, reads nothing from the
+//! API server that the watch has shown, and writes what differs: an Agent costs two to three writes from
+//! registration to its inventory.
 //!
 //! | file | what |
 //! |---|---|
@@ -18,16 +19,20 @@
 //!
 //! Where this differs on purpose from what docs/protocol/kube-controllers.md describes:
 //!
-//! - An Agent is made with its labels, annotations, approval and finalizer, and not changed into that by writes that follow.
-//! - A setting that cannot be accepted is reported in `SpecSynced`, and the others of the same spec are accepted nevertheless. A disk that
-//!   is chosen before the host has reported its disks waits for them.
-//! - A machine that is booted into another InfraEnv of the namespace keeps its spec, unless that InfraEnv belongs to another cluster.
-//! - `clusterDeploymentName` of a host that is not fit yet waits (`BackendError`) and is followed as soon as the host is known. The label
-//!   with the ClusterDeployment's namespace is set when the host is bound, not when it has registered again.
+//! - An Agent is made with its labels, annotations, approval and finalizer, and not changed into that by
+//!   writes that follow.
+//! - A setting that cannot be accepted is reported in `SpecSynced`, and the others of the same spec are
+//!   accepted nevertheless. A disk that is chosen before the host has reported its disks waits for them.
+//! - A machine that is booted into another InfraEnv of the namespace keeps its spec, unless that InfraEnv
+//!   belongs to another cluster.
+//! - `clusterDeploymentName` of a host that is not fit yet waits (`BackendError`) and is followed as soon as
+//!   the host is known. The label with the ClusterDeployment's namespace is set when the host is bound, not
+//!   when it has registered again.
 //! - A host that is being added to a cluster can be taken out of it: its installation is cancelled first.
 //! - `fencingCredentialsSecretRef` is an `InputError`: fencing is for clusters that are not installed here.
 //! - Installed nodes are not reclaimed by a pod on the cluster: they wait for a user to boot them.
-//! - A restored host is validated anew from its inventory; one that was in the middle of an installation is restored as `error`.
+//! - A restored host is validated anew from its inventory; one that was in the middle of an installation is
+//!   restored as `error`.
 //! - Empty lists of the inventory's annotation are lists, never `null`.
 
 pub mod cache;

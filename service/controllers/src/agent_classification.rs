@@ -1,7 +1,8 @@
 //! Counts the Agents that each AgentClassification labels. Source: docs/protocol/kube-controllers.md#5.
 //!
-//! The labels themselves are set while Agents are reconciled ([`agent_labels`](super::agent_labels)). Here they are counted, for all
-//! classifications in one pass, and not more often than [`COUNT_INTERVAL`] allows: a thousand Agents that come are a few writes.
+//! The labels themselves are set while Agents are reconciled ([`agent_labels`](super::agent_labels)). Here
+//! they are counted, for all classifications in one pass, at most once each [`COUNT_INTERVAL`]: a thousand
+//! new Agents are a few writes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,7 +44,7 @@ pub struct Found {
     pub matched: i64,
     /// Agents on which the query failed.
     pub failed: i64,
-    /// Why, if it did or cannot be asked at all.
+    /// The error, if it failed or cannot be evaluated at all.
     pub why: Option<String>,
 }
 
@@ -113,7 +114,8 @@ pub fn status(
     }
 }
 
-/// Runs the controller until `stop`. `changes`: classifications that changed, of the watch that fills `classifications`.
+/// Runs the controller until `stop`. `changes`: classifications that changed, of the watch that fills
+/// `classifications`.
 pub(super) async fn run(
     context: Arc<Context>,
     agents: Arc<AgentCache>,
@@ -185,8 +187,8 @@ fn found(classification: &AgentClassification, counts: &Counts, labels: &Labels)
     };
     let failed = of(error_value(classification));
     let why = unusable(classification).or_else(|| {
-        let told = labels.failure(&classification.spec.query);
-        told.filter(|_| failed > 0)
+        let error = labels.failure(&classification.spec.query);
+        error.filter(|_| failed > 0)
     });
     Found {
         matched: of(classification.spec.label_value.clone()),

@@ -1,4 +1,5 @@
-//! Reconciles AgentClusterInstalls without a ClusterDeployment. Source: docs/protocol/kube-controllers.md#6.1.
+//! Reconciles AgentClusterInstalls without a ClusterDeployment. Source:
+//! docs/protocol/kube-controllers.md#6.1.
 //!
 //! [`super::cluster_deployment`] reconciles the others, and writes their status with the function here.
 
@@ -13,16 +14,16 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
-use muster_core::record::{Cluster, KubeRef};
+use muster_core::record::Cluster;
 use muster_resources::{AgentClusterInstall, ClusterDeployment};
 use tokio_util::sync::CancellationToken;
 
-use super::cluster_deployment::{delete, install_ref};
+use super::cluster_deployment::delete;
 use super::conditions::Synced;
 use super::context::Context;
 use super::drive::{CONCURRENCY, drive};
 use super::error::Error;
-use super::references::kube_ref;
+use super::references::{deployment_ref, install_ref, kube_ref};
 use super::watch;
 use muster_operations::now;
 use status::{StoredCluster, status};
@@ -62,14 +63,6 @@ async fn reconcile(install: Arc<AgentClusterInstall>, context: Arc<Context>) -> 
         write_status(&install, &context, &Synced::Input(why), None).await?;
     }
     Ok(Action::await_change())
-}
-
-/// The ClusterDeployment that it belongs to.
-pub(super) fn deployment_ref(install: &AgentClusterInstall) -> KubeRef {
-    KubeRef::new(
-        install.namespace().unwrap_or_default(),
-        &install.spec.cluster_deployment_ref.name,
-    )
 }
 
 /// Writes the status, if it differs from the one that was read.

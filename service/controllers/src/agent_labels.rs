@@ -1,6 +1,7 @@
-//! Labels that AgentClassifications put on Agents by their inventories. Source: docs/protocol/kube-controllers.md#5.
+//! Computes the labels that AgentClassifications put on Agents by their inventories. Source:
+//! docs/protocol/kube-controllers.md#5.
 //!
-//! They are worked out while an Agent is looked at, so that they need no write of their own.
+//! They are computed while an Agent is reconciled, so that they need no write of their own.
 
 mod asking;
 pub mod query;
@@ -21,7 +22,7 @@ pub const QUERY_ERROR: &str = "QUERYERROR-";
 /// Longest value of a label.
 const LONGEST_VALUE: usize = 63;
 
-/// Why this classification cannot label anything; `None`: it can.
+/// The reason for which a classification cannot label anything; `None`: it can.
 pub fn unusable(classification: &AgentClassification) -> Option<String> {
     let spec = &classification.spec;
     if spec.label_value.starts_with("QUERYERROR") {
@@ -50,8 +51,8 @@ pub fn error_value(classification: &AgentClassification) -> String {
         .to_owned()
 }
 
-/// The labels to set (a value) or take away (`None`) on an Agent that has `present`. Of two classifications that want the same key the
-/// one that comes first by name wins.
+/// The labels to set (a value) or take away (`None`) on an Agent that has `present`. Of two classifications
+/// that want the same key the one that comes first by name wins.
 fn decided(
     asked: &[(&AgentClassification, Option<Outcome>)],
     present: &BTreeMap<String, String>,

@@ -10,7 +10,7 @@ use super::context::Context;
 use super::error::words;
 use super::events::Events;
 use super::lead::{Lead, alone};
-use super::lease::Terms;
+use super::lease::LeaseDurations;
 use super::{kinds, run};
 use muster_operations::bridge::BridgeStatus;
 use muster_operations::{Operations, now};
@@ -18,7 +18,7 @@ use muster_operations::{Operations, now};
 /// Between two checks for kinds that the API server lacks.
 const KINDS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How the bridge reaches its Kubernetes API.
+/// The bridge's way to its Kubernetes API.
 pub struct Bridge {
     /// To the API server.
     pub client: Client,
@@ -41,7 +41,7 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
     match lease {
         None => alone(&app.bridge, stop, work).await,
         Some((namespace, me)) => {
-            Lead::new(client.clone(), &namespace, me, Terms::default())
+            Lead::new(client.clone(), &namespace, me, LeaseDurations::default())
                 .run(&app.bridge, stop, work)
                 .await;
         }

@@ -1,7 +1,8 @@
 //! Reconciles ClusterDeployments with their AgentClusterInstalls: clusters that hosts are added to.
 //! Source: docs/protocol/kube-controllers.md#6.2.
 //!
-//! Clusters are imported: they exist before this service knows them. To create one is refused by a condition that says so.
+//! Clusters are imported: they exist before this service knows them. To create one is refused by a condition
+//! that says so.
 
 pub mod delete;
 pub mod desired;
@@ -19,13 +20,12 @@ use kube::runtime::reflector::{self, ObjectRef};
 use kube::runtime::{WatchStreamExt, watcher};
 use muster_api::ids::ClusterId;
 use muster_core::record::KubeRef;
-use muster_resources::{AgentClusterInstall, ClusterDeployment, names};
+use muster_resources::{AgentClusterInstall, ClusterDeployment};
 use tokio_util::sync::CancellationToken;
 
-use super::agent_cluster_install::deployment_ref;
 use super::context::Context;
 use super::drive::{CONCURRENCY, drive};
-use super::references::{kube_ref, object_ref};
+use super::references::{deployment_ref, kube_ref, object_ref};
 use super::{secrets, watch};
 
 /// Runs the controller until `stop`.
@@ -56,7 +56,8 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     drive(name, CONCURRENCY, controller, context, stop, reconcile::reconcile).await;
 }
 
-/// ClusterDeployments whose own records changed. Those of their hosts change much more often, and trigger nothing here.
+/// ClusterDeployments whose own records changed. Those of their hosts change much more often, and trigger
+/// nothing here.
 fn changed(context: &Context) -> impl Stream<Item = ObjectRef<ClusterDeployment>> + Send + use<> {
     let app = context.app.clone();
     let seen: Arc<Mutex<HashMap<ClusterId, i64>>> = Arc::default();
@@ -88,11 +89,4 @@ fn uses_certificate(install: &AgentClusterInstall, secret: &KubeRef) -> bool {
     endpoint
         .and_then(|endpoint| endpoint.ca_certificate_reference.as_ref())
         .is_some_and(|it| it.namespace == secret.namespace && it.name == secret.name)
-}
-
-/// The name of its AgentClusterInstall; `None`: it is not for us.
-pub(super) fn install_ref(deployment: &ClusterDeployment) -> Option<&str> {
-    let reference = deployment.spec.cluster_install_ref.as_ref()?;
-    let ours = reference.group == names::group::HIVE_EXTENSIONS && reference.kind == "AgentClusterInstall";
-    ours.then_some(reference.name.as_str())
 }

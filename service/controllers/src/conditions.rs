@@ -1,4 +1,5 @@
-//! Conditions of all kinds: one type for a condition that an object should have, and one way to put it into its status.
+//! Conditions of all kinds: one type for a condition that an object should have, and one way to put it into
+//! its status.
 
 use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
@@ -16,8 +17,8 @@ pub enum ConditionStatus {
 
 /// Reasons of one kind's conditions. Their names on the wire are those that strum derives.
 pub trait ConditionReason: Copy + Into<&'static str> + std::str::FromStr {
-    /// The type of the Kubernetes Event to publish when a condition takes this reason; `None`: no Event. `is_new`: the object had no
-    /// condition of this type before.
+    /// The type of the Kubernetes Event to publish when a condition takes this reason; `None`: no Event.
+    /// `is_new`: the object had no condition of this type before.
     fn event_type(self, is_new: bool) -> Option<EventType>;
 }
 
@@ -43,7 +44,7 @@ impl<T, R> DesiredCondition<T, R> {
     }
 }
 
-/// How far the database is what an object's spec asks for; the condition `SpecSynced` of several kinds.
+/// The state of the condition `SpecSynced` of several kinds: the database is what the spec asks for, or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Synced {
     /// Completely. With a notice for users, if there is something to know.
@@ -131,8 +132,8 @@ pub trait Status: Serialize + PartialEq {
     fn conditions(&self) -> &[Self::Condition];
 }
 
-/// Puts `desired` where the condition of its type is, or at the end. One that says what it said before keeps its times; the time of the
-/// last transition changes with the status only.
+/// Puts `desired` where the condition of its type is, or at the end. One that says what it said before keeps
+/// its times; the time of the last transition changes with the status only.
 pub fn set<C, T, R>(list: &mut Vec<C>, desired: DesiredCondition<T, R>, now: Timestamp)
 where
     C: ListedCondition,

@@ -1,4 +1,4 @@
-//! What every controller needs.
+//! Holds the clients and services that every controller needs.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -21,8 +21,8 @@ pub const CONCURRENCY: u16 = 8;
 
 /// Runs `controller` (with its watches and triggers) until `stop`. Reconciles that run then are finished.
 ///
-/// An error of the object's writer waits for a change; anything else is tried again, later each time. After a conflict the object is
-/// fetched anew.
+/// An error of the object's writer waits for a change; anything else is tried again, later each time. After a
+/// conflict the object is fetched anew.
 pub async fn drive<K, R, F>(
     name: &'static str,
     concurrency: u16,
@@ -108,7 +108,7 @@ fn after<K: Watched>(
         return Action::await_change();
     }
     let (wait, times) = failures.add(object.clone(), error.is_conflict());
-    // The first failure is for the log, others for those who look closely: there are many while the API server is away.
+    // Only the first failure is a warning: there are many while the API server is away.
     if times == 1 && !error.is_conflict() {
         tracing::warn!(controller = name, %object, %error, "not reconciled; trying again");
     } else {

@@ -1,4 +1,5 @@
-//! Errors of reconciles, sorted by what follows. Source: docs/protocol/kube-controllers.md#0 (error classification).
+//! Errors of reconciles, sorted by what follows. Source: docs/protocol/kube-controllers.md#0 (error
+//! classification).
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ pub enum Error {
     /// An operation of the service failed.
     #[error(transparent)]
     Operation(#[from] OperationError),
-    /// What the object asks for cannot be done; in words for its writer.
+    /// The object asks for something that cannot be done; the text is for its writer.
     #[error("{0}")]
     Input(String),
     /// Something that should not happen, and may pass.
@@ -31,7 +32,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// True when the object asks for what cannot be done: its conditions say so, and nothing is tried again until something changes.
+    /// True when the object asks for what cannot be done: its conditions say so, and nothing is tried again
+    /// until something changes.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Input(_) => true,
@@ -88,7 +90,7 @@ impl From<Invalid> for Error {
     }
 }
 
-/// Why the database is not what a resource asks for.
+/// The reason for which the database is not what a resource asks for.
 pub enum Refusal {
     /// A user can correct it. With `retry` the resource is reconciled again without a change of its own.
     Input { why: String, retry: Option<Duration> },
@@ -97,7 +99,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// A value of the resource's own is not acceptable. `field_name` translates core's names to those of the resource.
+    /// A value of the resource's own is not acceptable. `field_name` translates core's names to those of the
+    /// resource.
     pub fn invalid(invalid: &Invalid, field_name: fn(&str) -> String) -> Self {
         Self::Input {
             why: format!("{}: {}", field_name(&invalid.field), invalid.reason),
@@ -105,7 +108,7 @@ impl Refusal {
         }
     }
 
-    /// What `field` refers to is missing or wrong.
+    /// The object that `field` refers to is missing or wrong.
     pub fn of_reference(field: &str, error: ReferenceError) -> Self {
         match error {
             ReferenceError::Api { source, .. } => Self::Later((*source).into()),

@@ -1,7 +1,7 @@
-//! Publishes Kubernetes Events for conditions that change, so that `kubectl describe` tells what happened.
+//! Publishes Kubernetes Events for conditions that change, so that `kubectl describe` shows what happened.
 //!
-//! Events never hold up a reconcile: they wait in a bounded queue, and one task sends them. Those that do not fit are counted and dropped.
-//! A repeated Event is counted by the API's own series ([`Recorder`]).
+//! Events never hold up a reconcile: they wait in a bounded queue, and one task sends them. Those that do not
+//! fit are counted and dropped. A repeated Event is counted by the API's own series ([`Recorder`]).
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
@@ -24,7 +24,7 @@ const REPORTER: &str = "muster";
 #[derive(Clone)]
 pub struct Events(Sender<(Event, ObjectReference)>);
 
-/// What [`publish`] sends.
+/// Events for [`publish`].
 pub type Queued = Receiver<(Event, ObjectReference)>;
 
 impl Events {
@@ -92,7 +92,8 @@ fn transitions<C: ListedCondition, R: ConditionReason>(before: &[C], after: &[C]
     after.iter().filter_map(of).collect()
 }
 
-/// Publishes what is queued, until nothing can be queued any more. What cannot be published is lost: Events are a courtesy.
+/// Publishes what is queued, until nothing can be queued any more. What cannot be published is lost: Events
+/// are a courtesy.
 pub async fn publish(client: Client, mut queued: Queued) {
     let recorder = Recorder::new(client, Reporter::from(REPORTER));
     while let Some((event, object)) = queued.recv().await {
@@ -150,12 +151,12 @@ mod tests {
             condition("E", "of another make", ""),
         ];
         let events = transitions::<_, Reason>(&before, &after);
-        let told: Vec<_> = events
+        let published: Vec<_> = events
             .iter()
             .map(|event| (event.type_, event.action.as_str(), event.reason.as_str()))
             .collect();
         assert_eq!(
-            told,
+            published,
             [(EventType::Normal, "B", "Good"), (EventType::Warning, "D", "Bad")]
         );
     }

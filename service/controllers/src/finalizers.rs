@@ -1,7 +1,8 @@
-//! Finalizers of all kinds, each set and removed in one write that fails with a conflict when somebody else wrote in between.
+//! Finalizers of all kinds, each set and removed in one write that fails with a conflict when another wrote
+//! in between.
 //!
-//! kube's `runtime::finalizer` removes a finalizer as soon as its clean-up returns, and adds it in a write of its own. Ours wait in a
-//! clean-up for other objects to go, and an Agent is created with its finalizer.
+//! kube's `runtime::finalizer` removes a finalizer as soon as its clean-up returns, and adds it in a write of
+//! its own. Ours wait in a clean-up for other objects to go, and an Agent is created with its finalizer.
 
 use std::fmt::Debug;
 

@@ -1,7 +1,8 @@
-//! Reconciles InfraEnv resources: groups of hosts, and the image that they boot. Source: docs/protocol/kube-controllers.md#1 and §2.
+//! Reconciles InfraEnv resources: groups of hosts, and the image that they boot. Source:
+//! docs/protocol/kube-controllers.md#1 and §2.
 //!
-//! The resource is the truth: what REST changes in the database is changed back by the next reconcile. Removing a field of the spec unsets
-//! it.
+//! The resource is the truth: what REST changes in the database is changed back by the next reconcile.
+//! Removing a field of the spec unsets it.
 
 pub mod delete;
 pub mod desired;
@@ -25,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
 use super::drive::{CONCURRENCY, drive};
-use super::references::{kube_ref, object_ref};
+use super::references::{cluster_ref, kube_ref, object_ref};
 use super::{secrets, watch};
 
 /// Runs the controller until `stop`.
@@ -102,15 +103,4 @@ fn changed(
         }
     });
     futures_util::stream::select(infra_envs, hosts)
-}
-
-/// The ClusterDeployment of `spec.clusterRef`; without a namespace, in the InfraEnv's own.
-pub(crate) fn cluster_ref(infra_env: &InfraEnv) -> Option<KubeRef> {
-    let reference = infra_env.spec.cluster_ref.as_ref()?;
-    if reference.name.is_empty() {
-        return None;
-    }
-    let namespace = Some(reference.namespace.clone()).filter(|namespace| !namespace.is_empty());
-    let namespace = namespace.or_else(|| infra_env.namespace()).unwrap_or_default();
-    Some(KubeRef::new(namespace, &reference.name))
 }

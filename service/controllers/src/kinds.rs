@@ -1,4 +1,4 @@
-//! Whether the API server knows the kinds that the controllers watch.
+//! Checks that the API server knows the kinds that the controllers watch.
 
 use kube::{Client, Resource};
 use muster_resources::{
@@ -35,7 +35,7 @@ fn watched() -> [Kind; 6] {
     ]
 }
 
-/// What the API server lacks and what to do; `None` when it knows all kinds.
+/// The kinds that the API server lacks and what to do; `None`: it knows all.
 ///
 /// # Errors
 /// If it does not answer.
@@ -65,10 +65,10 @@ pub async fn lacking(client: &Client) -> kube::Result<Option<String>> {
             .any(|(group, name)| *group == kind.group_version && *name == kind.plural)
     };
     let missing: Vec<&Kind> = kinds.iter().filter(|kind| !is_served(kind)).collect();
-    Ok((!missing.is_empty()).then(|| words(&missing)))
+    Ok((!missing.is_empty()).then(|| message(&missing)))
 }
 
-fn words(missing: &[&Kind]) -> String {
+fn message(missing: &[&Kind]) -> String {
     let names: Vec<String> = missing
         .iter()
         .map(|kind| format!("{}.{}", kind.plural, kind.group))
@@ -91,12 +91,12 @@ mod tests {
     #[test]
     fn what_is_missing_is_named_with_the_command_that_makes_it() {
         let kinds = watched();
-        let own = words(&[&kinds[0]]);
+        let own = message(&[&kinds[0]]);
         assert!(
             own.contains("agents.agent-install.openshift.io: run `muster crds | kubectl"),
             "{own}"
         );
-        let foreign = words(&[&kinds[0], &kinds[5]]);
+        let foreign = message(&[&kinds[0], &kinds[5]]);
         assert!(
             foreign.contains("clusterdeployments.hive.openshift.io: run `muster crds --all |"),
             "{foreign}"

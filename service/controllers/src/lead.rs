@@ -1,4 +1,5 @@
-//! One replica leads: it holds the lease and its controllers run. It stops them at once when it loses the lease.
+//! One replica leads: it holds the lease and its controllers run. It stops them at once when it loses the
+//! lease.
 
 use std::time::{Duration, Instant};
 
@@ -12,48 +13,48 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::error::words;
-use super::lease::{Move, Observer, Terms};
+use super::lease::{LeaseDurations, Move, Observer};
 use muster_operations::bridge::{BridgeState, BridgeStatus};
 use muster_operations::now;
 
-/// An API server that does not answer for so long is taken for gone.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Limit of one request about the lease.
+const REQUEST_LIMIT: Duration = Duration::from_secs(5);
 
-/// What controllers get to finish when the service stops.
-const FINISHING: Duration = Duration::from_secs(5);
+/// Time for controllers to finish when the service stops.
+const FINISH_LIMIT: Duration = Duration::from_secs(5);
 
 /// The lease, as one replica sees it.
 pub struct Lead {
     api: Api<Lease>,
     observer: Observer,
-    terms: Terms,
-    /// As we wrote it last: it is written again without a look, until somebody else has written it.
+    durations: LeaseDurations,
+    /// As this replica wrote it last: it is written again without a read, until another has written it.
     ours: Option<Lease>,
 }
 
-/// Whose the lease is.
+/// The holder of the lease.
 #[derive(Debug, PartialEq)]
 enum Turn {
     /// Ours.
     Mine,
     /// That replica's.
     Of(String),
-    /// Somebody wrote it at the same time.
+    /// Another replica wrote it at the same time.
     Contested,
 }
 
 impl Lead {
     /// The lease in `namespace`, for the replica that is called `me`.
-    pub fn new(client: Client, namespace: &str, me: String, terms: Terms) -> Self {
+    pub fn new(client: Client, namespace: &str, me: String, durations: LeaseDurations) -> Self {
         Self {
             api: Api::namespaced(client, namespace),
-            observer: Observer::new(me, terms),
-            terms,
+            observer: Observer::new(me, durations),
+            durations,
             ours: None,
         }
     }
 
-    /// Takes or renews the lease if it is to be had.
+    /// Takes or renews the lease if it is free or this replica's.
     async fn attempt(&mut self) -> kube::Result<Turn> {
         let found = match self.ours.take() {
             Some(lease) => Some(lease),
@@ -62,7 +63,7 @@ impl Lead {
         let spec = found.as_ref().map(|lease| lease.spec.clone().unwrap_or_default());
         let spec = match self
             .observer
-            .look(spec.as_ref(), Instant::now(), Timestamp::now())
+            .observe(spec.as_ref(), Instant::now(), Timestamp::now())
         {
             Move::Write(spec) => spec,
             Move::Wait(holder) => return Ok(Turn::Of(holder)),
@@ -98,13 +99,13 @@ impl Lead {
         }
     }
 
-    /// Gives the lease back, so that another replica leads at once.
-    async fn give_back(&mut self) {
+    /// Releases the lease, so that another replica leads at once.
+    async fn release(&mut self) {
         let Some(lease) = self.ours.take() else {
             return;
         };
         let spec = lease.spec.clone().unwrap_or_default();
-        let Some(spec) = self.observer.given_back(&spec, Timestamp::now()) else {
+        let Some(spec) = self.observer.released(&spec, Timestamp::now()) else {
             return;
         };
         let lease = Lease {
@@ -112,7 +113,7 @@ impl Lead {
             ..lease
         };
         let how = PostParams::default();
-        match timeout(PATIENCE, self.api.replace(LEASE, &how, &lease)).await {
+        match timeout(REQUEST_LIMIT, self.api.replace(LEASE, &how, &lease)).await {
             Ok(Ok(_)) => tracing::info!("the lease is given back"),
             Ok(Err(error)) => {
                 tracing::warn!(
@@ -124,7 +125,7 @@ impl Lead {
         }
     }
 
-    /// Does `work` whenever the lease is ours, until `stop`; then gives it back.
+    /// Does `work` whenever the lease is ours, until `stop`; then releases it.
     pub async fn run<W, F>(mut self, state: &BridgeState, stop: CancellationToken, work: W)
     where
         W: Fn(CancellationToken) -> F,
@@ -134,7 +135,7 @@ impl Lead {
         let mut renewed = Instant::now();
         loop {
             let began = Instant::now();
-            let patience = working.until(renewed, self.terms, began).min(PATIENCE);
+            let patience = working.until(renewed, self.durations, began).min(REQUEST_LIMIT);
             let turn = tokio::select! {
                 turn = timeout(patience, self.attempt()) => turn,
                 () = stop.cancelled() => break,
@@ -156,16 +157,16 @@ impl Lead {
                     state.set(BridgeStatus::Following(leader));
                 }
                 Ok(Ok(Turn::Contested)) => {}
-                Ok(Err(error)) => unheard(state, words(&error)),
-                Err(_) => unheard(state, format!("silence for {} s", patience.as_secs())),
+                Ok(Err(error)) => unreachable(state, words(&error)),
+                Err(_) => unreachable(state, format!("silence for {} s", patience.as_secs())),
             }
-            if working.is_begun() && renewed.elapsed() >= self.terms.give_up {
+            if working.is_begun() && renewed.elapsed() >= self.durations.give_up {
                 tracing::warn!("the lease could not be renewed in time; the controllers here are stopped");
                 working.cut_off().await;
             }
             let pause = working
-                .until(renewed, self.terms, Instant::now())
-                .min(self.terms.retry);
+                .until(renewed, self.durations, Instant::now())
+                .min(self.durations.retry);
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = working.ended() => {}
@@ -173,7 +174,7 @@ impl Lead {
             }
         }
         working.finish().await;
-        self.give_back().await;
+        self.release().await;
     }
 }
 
@@ -195,14 +196,14 @@ where
     working.finish().await;
 }
 
-fn unheard(state: &BridgeState, why: String) {
+fn unreachable(state: &BridgeState, why: String) {
     if !matches!(state.status(), BridgeStatus::Unreachable { .. }) {
         tracing::warn!(why, "the Kubernetes API does not answer; trying again");
     }
     state.unreachable(now(), why);
 }
 
-/// The work of the one who leads, as one task.
+/// The controllers of the leader, as one task.
 struct Working {
     task: JoinSet<()>,
     stop: CancellationToken,
@@ -229,10 +230,10 @@ impl Working {
         self.task.spawn(work(self.stop.clone()));
     }
 
-    /// How long it may go on without the lease being renewed; long when nothing goes on.
-    fn until(&self, renewed: Instant, terms: Terms, now: Instant) -> Duration {
+    /// The time for which it may go on without the lease being renewed; long when nothing runs.
+    fn until(&self, renewed: Instant, durations: LeaseDurations, now: Instant) -> Duration {
         if self.is_begun() {
-            (renewed + terms.give_up).saturating_duration_since(now)
+            (renewed + durations.give_up).saturating_duration_since(now)
         } else {
             Duration::from_secs(3600)
         }
@@ -246,7 +247,7 @@ impl Working {
             None => std::future::pending().await,
         }
         // What ends at once is not begun again at once.
-        tokio::time::sleep(Terms::default().retry).await;
+        tokio::time::sleep(LeaseDurations::default().retry).await;
     }
 
     async fn cut_off(&mut self) {
@@ -255,7 +256,7 @@ impl Working {
 
     async fn finish(&mut self) {
         self.stop.cancel();
-        if self.is_begun() && timeout(FINISHING, self.task.join_next()).await.is_err() {
+        if self.is_begun() && timeout(FINISH_LIMIT, self.task.join_next()).await.is_err() {
             tracing::warn!("controllers did not end in time; they are cut off");
         }
         self.cut_off().await;

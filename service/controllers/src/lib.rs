@@ -1,21 +1,20 @@
 //! The custom-resource bridge: reconciles objects of a Kubernetes API with the records of the service.
 //!
-//! One controller a kind, each a file here with a folder beside it: pure `desired` and `status`, and `reconcile`, which talks to the API
-//! and the database. All of them talk through [`kube::Client`], to a real API server or to the built-in one in this process. They run in
-//! the replica that leads ([`lead`]); what changed in the database reaches them
-//! through [`Changes`](muster_operations::changes::Changes). On start each reconciles everything, so that
-//! nothing depends on what was published before.
+//! One controller a kind, each a file here with a folder beside it: pure `desired` and `status`, and
+//! `reconcile`, which talks to the API and the database. All of them talk through [`kube::Client`], to a real
+//! API server or to the built-in one in this process. They run in the replica that leads ([`lead`]); what
+//! changed in the database reaches them through [`Changes`](muster_operations::changes::Changes). On start
+//! each reconciles everything, so that nothing depends on what was published before.
 //!
 //! What every controller is made of:
 //!
-//! | part | gives |
-//! |---|---|
-//! | [`watch::controller`], [`watch::metadata`] | kube's `Controller` over objects that are decoded one by one; watches whose failures are seen |
-//! | [`drive`](drive::drive) | deadline of a reconcile, growing retries, a fresh object after a conflict, metrics |
-//! | [`Context`] | a client with a deadline for each request, the service, changes of the database, Events |
-//! | [`Error`], [`error::Refusal`] | what follows a failure: a retry, or waiting for the object's writer |
-//! | [`conditions`], [`status::write`] | conditions, and the one way to write a status; both become Kubernetes Events |
-//! | [`writes`], [`finalizers`], [`references`], [`secrets`], [`retry`] | parameters of writes, finalizers, owners and names of objects, what objects refer to, intervals |
+//! - [`watch`]: kube's `Controller` over objects that are decoded one by one; watches whose failures are seen
+//! - [`drive`]: deadline of a reconcile, growing retries, a fresh object after a conflict, metrics
+//! - [`Context`]: a client with a deadline for each request, operations, changes of the database, Events
+//! - [`Error`], [`error::Refusal`]: what follows a failure, a retry or waiting for the object's writer
+//! - [`conditions`], [`status`]: conditions, and the one way to write a status; changes become Kubernetes Events
+//! - [`writes`], [`finalizers`], [`references`], [`secrets`], [`retry`]: parameters of writes, finalizers, owners
+//!   and names, values that objects refer to, intervals
 
 pub mod agent;
 pub mod agent_classification;

@@ -1,9 +1,10 @@
-//! How objects name each other: by namespace and name, and as owners.
+//! Builds references between objects: by namespace and name, and as owners.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::runtime::reflector::ObjectRef;
 use kube::{Resource, ResourceExt};
 use muster_core::record::KubeRef;
+use muster_resources::{AgentClusterInstall, ClusterDeployment, InfraEnv, names};
 
 /// Namespace and name of an object.
 pub fn kube_ref<K: Resource>(object: &K) -> KubeRef {
@@ -15,7 +16,8 @@ pub fn object_ref<K: Resource<DynamicType = ()>>(name: &KubeRef) -> ObjectRef<K>
     ObjectRef::new(&name.name).within(&name.namespace)
 }
 
-/// The owners of `object` with `owner` among them, in the place of others that `is_replaced` names; `None`: it is among them.
+/// The owners of `object` with `owner` among them, in the place of others that `is_replaced` names; `None`:
+/// it is among them.
 ///
 /// It is not set as the controller: other controllers may own the object, too.
 pub fn with_owner<K, O>(
@@ -47,10 +49,36 @@ pub fn owner_reference<O: Resource<DynamicType = ()>>(owner: &O) -> OwnerReferen
     }
 }
 
+/// The ClusterDeployment of an InfraEnv's `spec.clusterRef`; without a namespace, in the InfraEnv's own.
+pub fn cluster_ref(infra_env: &InfraEnv) -> Option<KubeRef> {
+    let reference = infra_env.spec.cluster_ref.as_ref()?;
+    if reference.name.is_empty() {
+        return None;
+    }
+    let namespace = Some(reference.namespace.clone()).filter(|namespace| !namespace.is_empty());
+    let namespace = namespace.or_else(|| infra_env.namespace()).unwrap_or_default();
+    Some(KubeRef::new(namespace, &reference.name))
+}
+
+/// The name of a ClusterDeployment's AgentClusterInstall; `None`: another installer manages it.
+pub fn install_ref(deployment: &ClusterDeployment) -> Option<&str> {
+    let reference = deployment.spec.cluster_install_ref.as_ref()?;
+    let ours = reference.group == names::group::HIVE_EXTENSIONS && reference.kind == "AgentClusterInstall";
+    ours.then_some(reference.name.as_str())
+}
+
+/// The ClusterDeployment of an AgentClusterInstall.
+pub fn deployment_ref(install: &AgentClusterInstall) -> KubeRef {
+    KubeRef::new(
+        install.namespace().unwrap_or_default(),
+        &install.spec.cluster_deployment_ref.name,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use muster_resources::{Agent, AgentSpec, InfraEnv, InfraEnvSpec};
+    use muster_resources::{Agent, AgentSpec, InfraEnvSpec};
 
     fn infra_env(name: &str) -> InfraEnv {
         let mut infra_env = InfraEnv::new(name, InfraEnvSpec::default());

@@ -1,11 +1,12 @@
-//! When a reconcile that failed is tried again, and the intervals that all kinds share.
+//! Schedules the retries of reconciles that failed, and names the intervals that all kinds share.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Between two reconciles of an object that waits for something that no watch shows. Source: docs/protocol/kube-controllers.md#0.
+/// Between two reconciles of an object that waits for something that no watch shows. Source:
+/// docs/protocol/kube-controllers.md#0.
 pub const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Limit of one reconcile. What it did not get done is done by the next.
@@ -62,7 +63,8 @@ impl<K: Eq + Hash> Failures<K> {
         (wait.min(backoff.longest), failed.times)
     }
 
-    /// True when the last failure was a conflict: the object that is known is not the one that the API server has.
+    /// True when the last failure was a conflict: the object that is known is not the one that the API server
+    /// has.
     pub fn is_outdated(&self, key: &K) -> bool {
         self.all().get(key).is_some_and(|failed| failed.by_conflict)
     }

@@ -9,8 +9,8 @@ use super::context::Context;
 use super::events::{Queued, publish};
 use super::{agent, agent_cluster_install, cluster_deployment, infra_env};
 
-/// Runs all controllers until `stop`, and publishes the Events that they queue. It ends early only when one of them ends, which none
-/// should.
+/// Runs all controllers until `stop`, and publishes the Events that they queue. It ends early only when one
+/// of them ends, which none should.
 pub async fn run(context: Arc<Context>, events: Queued, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
     start(&mut running, "events", publish(context.client.clone(), events));

@@ -1,7 +1,9 @@
-//! Secrets and ConfigMaps that custom resources refer to. Source: docs/protocol/kube-controllers.md#0.
+//! Reads the Secrets and ConfigMaps that custom resources refer to. Source:
+//! docs/protocol/kube-controllers.md#0.
 //!
-//! They are read by name, one at a time: nobody watches all Secrets of a cluster. What was read gets two labels, and only what has the
-//! first of them is watched, without its content: so a changed one is noticed. No error and no log line holds a value.
+//! They are read by name, one at a time, and not all Secrets of a cluster are watched: those that were read
+//! get two labels, and only those with the first of them are watched, without their content. No error and no
+//! log line holds a value.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -17,49 +19,37 @@ use serde_json::json;
 
 use super::writes::patch_params;
 
-/// Why a value that an object refers to is not to be had. `what`: kind, namespace and name.
+/// A value that an object refers to cannot be read. `what`: kind, namespace and name of the object.
 #[derive(Debug, thiserror::Error)]
 pub enum ReferenceError {
     /// No such object.
     #[error("the {what} does not exist; create it, it is looked for again every few seconds")]
-    Missing {
-        /// Which object.
-        what: String,
-    },
+    Missing { what: String },
     /// The reference names nothing.
     #[error("the reference has no name of a {0}; set it")]
     Nameless(&'static str),
     /// It is there, the key is not.
     #[error("the {what} has no key {key:?}; it has {}", if .keys.is_empty() { "no keys" } else { .keys })]
     NoKey {
-        /// Which object.
         what: String,
-        /// What was looked for.
         key: String,
-        /// What is there: a comma list.
+        /// The keys that exist: a comma list.
         keys: String,
     },
     /// Binary data where text is needed.
     #[error("the key {key:?} of the {what} is not text (UTF-8)")]
-    NotText {
-        /// Which object.
-        what: String,
-        /// Which key.
-        key: String,
-    },
+    NotText { what: String, key: String },
     /// The API server did not answer what was asked.
     #[error("reading the {what} failed")]
     Api {
-        /// Which object.
         what: String,
-        /// Why.
         #[source]
         source: Box<kube::Error>,
     },
 }
 
 impl ReferenceError {
-    /// True when only a user can mend it; otherwise it may be better at the next try.
+    /// True when only a user can correct it; otherwise it may pass.
     pub fn is_input(&self) -> bool {
         match self {
             Self::Missing { .. } | Self::Nameless(_) | Self::NoKey { .. } | Self::NotText { .. } => true,
@@ -72,7 +62,7 @@ fn what(kind: &str, namespace: &str, name: &str) -> String {
     format!("{kind} {namespace}/{name}")
 }
 
-/// What to watch, of Secrets and ConfigMaps: those that were read once. Use it with `PartialObjectMeta`.
+/// Selects the Secrets and ConfigMaps that were read once, for a watch of their metadata.
 pub fn watched() -> watcher::Config {
     watcher::Config::default().labels(&format!("{}=true", names::label::WATCH))
 }
@@ -108,7 +98,7 @@ pub async fn read_config_map(
     Ok(map.data.unwrap_or_default())
 }
 
-/// Whether a Secret with this key is there. It is not read for its value, and not labelled.
+/// Checks that a Secret with this key exists, without reading its value or labelling it.
 ///
 /// # Errors
 /// As with [`read_secret`].
@@ -150,7 +140,7 @@ where
     if let Some(labels) = missing_labels(found.labels()) {
         let api = Api::<K>::namespaced(client.clone(), namespace);
         let patch = Patch::Merge(json!({"metadata": {"labels": labels}}));
-        // Without the labels it is still good; its changes are noticed when its user is looked at next.
+        // It can be used without the labels; its changes are noticed by the next reconcile of its user.
         if let Err(error) = api.patch_metadata(name, &patch_params(), &patch).await {
             tracing::warn!(%error, kind, namespace, name, "it could not be labelled, so changes of it may go unnoticed");
         }

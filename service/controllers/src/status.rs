@@ -1,7 +1,7 @@
 //! Writes the statuses of all kinds: as a JSON patch of the members that differ, and nothing when none does.
 //!
-//! A member that differs is sent as a whole, so that nothing has to be known of what it held before. A condition that changed becomes a
-//! Kubernetes Event as well.
+//! A member that differs is sent as a whole, so that nothing has to be known of what it held before. A
+//! condition that changed becomes a Kubernetes Event as well.
 
 use std::fmt::Debug;
 
@@ -17,8 +17,8 @@ use super::context::Context;
 use super::error::Error;
 use super::writes::patch_params;
 
-/// Turns the status of `object` from `before` into `next`. The API server refuses with a conflict when the object is no longer the one
-/// that was read.
+/// Turns the status of `object` from `before` into `next`. The API server refuses with a conflict when the
+/// object is no longer the one that was read.
 ///
 /// # Errors
 /// Those of the API.
@@ -67,7 +67,8 @@ pub fn members<S: Serialize>(status: &S) -> Map<String, Value> {
     }
 }
 
-/// Operations that turn a status with the members `before` into one with those of `next`. `None`: the object has no status.
+/// Operations that turn a status with the members `before` into one with those of `next`. `None`: the object
+/// has no status.
 pub fn difference(before: Option<&Map<String, Value>>, next: Map<String, Value>) -> Vec<Value> {
     let Some(before) = before else {
         return vec![json!({"op": "add", "path": "/status", "value": next})];
@@ -84,7 +85,8 @@ pub fn difference(before: Option<&Map<String, Value>>, next: Map<String, Value>)
         .collect()
 }
 
-/// The operation that sets a member of the status as a whole. Names of members are identifiers, which need no escapes.
+/// The operation that sets a member of the status as a whole. Names of members are identifiers, which need no
+/// escapes.
 pub fn add(member: &str, value: &impl Serialize) -> Value {
     json!({"op": "add", "path": format!("/status/{member}"), "value": value})
 }

@@ -1,8 +1,8 @@
 //! Watches of all kinds: objects are decoded one by one, and a watch that fails is seen.
 //!
-//! An object that cannot be decoded costs itself only: it is logged, counted, gets a Kubernetes Event, and counts as absent until it can be
-//! read again. A watch that fails is tried again for ever (kube's default back-off); [`WatchHealth`]
-//! knows since when it fails.
+//! An object that cannot be decoded costs itself only: it is logged, counted, gets a Kubernetes Event, and
+//! counts as absent until it can be read again. A watch that fails is tried again for ever (kube's default
+//! back-off); [`WatchHealth`] knows since when it fails.
 
 use std::fmt::Debug;
 use std::time::Instant;
@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 use super::context::Context;
 use super::events;
 
-/// What a controller needs of a watched kind.
+/// A kind that can be watched.
 pub trait Watched:
     Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static
 {
@@ -35,8 +35,8 @@ pub fn controller<K: Watched>(context: &Context) -> Controller<K> {
     Controller::for_stream(events.map(Ok).reflect(writer).applied_objects(), store)
 }
 
-/// Events of all objects of kind `K`. An object that cannot be decoded and is in `store` is reported as deleted; errors are left to
-/// [`WatchHealth`].
+/// Events of all objects of kind `K`. An object that cannot be decoded and is in `store` is reported as
+/// deleted; errors are left to [`WatchHealth`].
 pub fn watch<K: Watched>(
     context: &Context,
     config: watcher::Config,

@@ -1,6 +1,7 @@
 //! The cache of all Agents: kube's reflector, which own writes enter as soon as they are answered.
 //!
-//! So a reconcile that follows a write sees it, and the write that comes back by the watch is recognised and triggers nothing.
+//! So a reconcile that follows a write sees it, and the write that comes back by the watch is recognised and
+//! triggers nothing.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -83,7 +84,8 @@ impl AgentCache {
         found.iter().map(|agent| kube_ref(&**agent)).collect()
     }
 
-    /// Takes over an event of the watch. Returns what others changed; of a list it is returned when the list is complete.
+    /// Takes over an event of the watch. Returns what others changed; of a list it is returned when the list
+    /// is complete.
     pub fn observe(&self, event: Event<CachedAgent>) -> Vec<(KubeRef, Change)> {
         let mut state = self.state();
         let changes = match event {

@@ -1,7 +1,7 @@
 //! An Agent as it is cached: without what is large.
 //!
-//! Ten thousand Agents with their inventories would be hundreds of megabytes, so what is large is replaced by a digest while an Agent is
-//! decoded: enough to know whether there is something to write.
+//! Ten thousand Agents with their inventories would be hundreds of megabytes, so what is large is replaced by
+//! a digest while an Agent is decoded: enough to know whether there is something to write.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -55,8 +55,8 @@ impl From<Agent> for CachedAgent {
 }
 
 impl CachedAgent {
-    /// True when `other` is the same object at the same version or a later one. Source: resource versions of one kind can be compared as
-    /// numbers since Kubernetes 1.35; etcd's always could.
+    /// True when `other` is the same object at the same version or a later one. Source: resource versions of
+    /// one kind can be compared as numbers since Kubernetes 1.35; etcd's always could.
     pub fn is_covered_by(&self, other: &Self) -> bool {
         let version =
             |agent: &Self| -> Option<u64> { agent.metadata.resource_version.as_deref()?.parse().ok() };

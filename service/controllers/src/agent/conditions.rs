@@ -1,7 +1,9 @@
-//! Computes an Agent's conditions from its host. Source: docs/protocol/kube-controllers.md#4.3; the recorded objects are the judge.
+//! Computes an Agent's conditions from its host. Source: docs/protocol/kube-controllers.md#4.3 and recorded
+//! objects.
 //!
-//! Two rows look odd and are kept, since clients rely on them: `Bound` stays True while an installed node is reclaimed (nobody
-//! may take the Agent meanwhile), and `Connected` is False only when the host counts as disconnected.
+//! Two rows look odd and are kept, since clients rely on them: `Bound` stays True while an installed node is
+//! reclaimed (no other cluster may take the Agent meanwhile), and `Connected` is False only when the host
+//! counts as disconnected.
 
 use kube::runtime::events::EventType;
 use muster_core::record::{CheckId, Host, HostState};
@@ -239,7 +241,7 @@ fn requirements_met(host: &Host, approved: bool) -> DesiredCondition {
 fn validated(host: &Host) -> DesiredCondition {
     use {ConditionStatus as T, Reason as R};
     let checks = &host.data.validations;
-    let told = |failed: &[CheckId]| -> String {
+    let messages_of = |failed: &[CheckId]| -> String {
         let messages: Vec<&str> = failed
             .iter()
             .filter_map(|check| checks::find(checks, *check))
@@ -251,14 +253,14 @@ fn validated(host: &Host) -> DesiredCondition {
         HostState::Insufficient { failed } | HostState::InsufficientUnbound { failed } => (
             T::False,
             R::ValidationsFailing,
-            format!("Checks of the host fail: {}", told(failed)),
+            format!("Checks of the host fail: {}", messages_of(failed)),
         ),
         HostState::PendingForInput { failed } => (
             T::False,
             R::ValidationsUserPending,
             format!(
                 "Checks of the host wait for somebody's decision: {}",
-                told(failed)
+                messages_of(failed)
             ),
         ),
         HostState::Binding => (T::False, R::Binding, on_its_way_in(host)),

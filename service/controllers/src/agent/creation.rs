@@ -1,7 +1,8 @@
-//! Creates the Agents of hosts. Hosts register by themselves, so no object exists yet that a kube controller could reconcile.
+//! Creates the Agents of hosts. Hosts register by themselves, so no object exists yet that a kube controller
+//! could reconcile.
 //!
-//! An Agent that was created goes into the normal lane, where its status is written. A creation that failed is tried again, later each
-//! time, by kube's scheduler.
+//! An Agent that was created goes into the normal lane, where its status is written. A creation that failed
+//! is tried again, later each time, by kube's scheduler.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,7 +26,7 @@ const CREATIONS: usize = 16;
 #[derive(Clone)]
 pub struct Creations(UnboundedSender<ScheduleRequest<KubeRef>>);
 
-/// What was requested.
+/// Requests of Agents.
 pub struct Requested(UnboundedReceiver<ScheduleRequest<KubeRef>>);
 
 impl Creations {

@@ -21,7 +21,8 @@ pub fn approves(infra_env: &InfraEnv) -> bool {
     approval.is_some_and(|approval| approval.auto_approve)
 }
 
-/// The Agent of a host that has none yet, as it is sent: with all that is known of the host by now, so that little is left to write.
+/// The Agent of a host that has none yet, as it is sent: with all that is known of the host by now, so that
+/// little is left to write.
 ///
 /// `cluster`: the ClusterDeployment that the host is bound to from the start.
 pub fn agent(infra_env: &InfraEnv, host: &Host, cluster: Option<&KubeRef>) -> Agent {
@@ -58,7 +59,7 @@ pub fn agent(infra_env: &InfraEnv, host: &Host, cluster: Option<&KubeRef>) -> Ag
     }
 }
 
-/// How an Agent names a ClusterDeployment.
+/// A reference to a ClusterDeployment in an Agent's spec.
 pub fn reference(cluster: &KubeRef) -> ClusterReference {
     ClusterReference {
         name: cluster.name.clone(),
@@ -82,7 +83,7 @@ fn inherited(infra_env: &InfraEnv) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What an Agent that exists should have beside its status.
+/// The parts beside its status that an Agent should have.
 #[derive(Debug, Clone, Copy)]
 pub struct DesiredAgent<'a> {
     pub host: &'a Host,
@@ -92,7 +93,7 @@ pub struct DesiredAgent<'a> {
     pub cluster_namespace: Option<&'a str>,
     /// Labels of AgentClassifications: value, or `None` to take one away.
     pub classified: &'a BTreeMap<String, Option<String>>,
-    /// What of the spec is to be changed, as a merge patch.
+    /// Changes of the spec, as a merge patch.
     pub spec: Option<&'a Value>,
 }
 

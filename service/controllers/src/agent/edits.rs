@@ -1,7 +1,8 @@
-//! What is to be changed of a host so that it is as its Agent's spec wants it: a pure function. Source: docs/protocol/kube-controllers.md#4.2.
+//! Computes the edits of a host that make it what its Agent's spec wants. Source:
+//! docs/protocol/kube-controllers.md#4.2.
 //!
-//! A setting that cannot be taken is told and left out; the others are made nevertheless. What a spec does not say stays as it is in the
-//! host, except for what a list or a text clears.
+//! A setting that cannot be accepted is reported and left out; the others are applied nevertheless. What a
+//! spec does not say stays as it is in the host, except for what an empty list or text clears.
 
 use std::collections::BTreeMap;
 
@@ -19,20 +20,19 @@ pub enum Token {
     Is(Secret),
 }
 
-/// What is to be changed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Edits {
-    /// In one event; `None`: nothing.
+    /// For one event; `None`: nothing changes.
     pub params: Option<HostUpdateParams>,
-    /// Words for coreos-installer.
+    /// Arguments of coreos-installer.
     pub installer_args: Option<Vec<String>>,
-    /// What is merged into its ignition.
+    /// Ignition to merge into the host's.
     pub ignition: Option<Secret>,
-    /// What cannot be taken, and what to do about it. No text holds a secret.
+    /// Problems of the spec, each with what to do. No text holds a secret.
     pub problems: Vec<String>,
 }
 
-/// Whether settings of the host still count. In other states changes of the spec wait.
+/// True while settings of the host still matter. In other states changes of the spec wait.
 pub fn is_open(host: &Host) -> bool {
     host.state.takes_settings()
 }
@@ -111,7 +111,7 @@ fn role(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<Hos
     (HostRole::from(wanted) != host.data.role).then_some(wanted)
 }
 
-/// The path wins over the id. A choice that was made before the host told its disks waits for them.
+/// The path wins over the id. A choice that was made before the host reported its disks waits for them.
 fn disk(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<Vec<DiskConfigParams>> {
     let (field, wanted) = match (
         given(&spec.installation_disk_path),

@@ -73,7 +73,8 @@ impl Reconciler {
         Ok(Action::await_change())
     }
 
-    /// There is no host. One that was deleted by REST takes its Agent with it; one whose record was lost is restored.
+    /// There is no host. One that was deleted by REST takes its Agent with it; one whose record was lost is
+    /// restored.
     pub(super) async fn without_host(
         &self,
         key: &KubeRef,

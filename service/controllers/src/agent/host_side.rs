@@ -1,5 +1,5 @@
-//! Makes a host what its Agent's spec wants: approval, membership of a cluster, settings. The rules are core's.
-//! Source: docs/protocol/kube-controllers.md#4.1 steps 7 to 10.
+//! Makes a host what its Agent's spec wants: approval, membership of a cluster, settings. The rules are
+//! core's. Source: docs/protocol/kube-controllers.md#4.1 steps 7 to 10.
 
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ use crate::error::Error;
 use crate::retry::RETRY_INTERVAL;
 use muster_operations::chain;
 
-/// Between two checks for a cluster that is missing. Its creation triggers a reconcile; this is for the message meanwhile.
+/// Between two checks for a cluster that is missing. Its creation triggers a reconcile; this is for the
+/// message meanwhile.
 const CLUSTER_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The host after it was changed.
@@ -30,7 +31,7 @@ pub struct Outcome {
     pub retry: Option<Duration>,
 }
 
-/// Why the spec is not followed completely.
+/// Reasons for which the spec is not followed completely.
 #[derive(Default)]
 struct Problems {
     input: Vec<String>,
@@ -228,8 +229,8 @@ impl Reconciler {
         }
     }
 
-    /// All in one event; when that is refused, each for itself, so that one bad setting holds up no other. False when there is a token
-    /// that was not accepted.
+    /// All in one event; when that is refused, each for itself, so that one bad setting holds up no other.
+    /// False when there is a token that was not accepted.
     async fn edit_fields(&self, host: &mut Host, params: HostUpdateParams, problems: &mut Problems) -> bool {
         let app = &self.context.app;
         let event = HostEvent::Edited(params.clone());

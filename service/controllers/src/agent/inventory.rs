@@ -1,14 +1,16 @@
-//! A host's inventory in the names of the custom resource. Source: docs/protocol/crd-fields.json (`status.inventory`); the recorded objects are the judge.
+//! Converts a host's inventory to the custom resource's. Source: docs/protocol/crd-fields.json
+//! (`status.inventory`) and recorded objects.
 //!
-//! Zero values are left out as on the wire of the field; parts that a host did not tell are empty objects, which clients rely on.
+//! Zero values are left out as upstream does; parts that a host did not report are empty objects, which
+//! clients rely on.
 
-use muster_api::inventory::{self as told, Inventory};
+use muster_api::inventory::{self as reported, Inventory};
 use muster_resources::inventory::{
     HostBoot, HostCpu, HostDisk, HostGpu, HostInstallationEligibility, HostInterface, HostInventory,
     HostIoPerf, HostMemory, HostSystemVendor,
 };
 
-/// What `status.inventory` says of a host.
+/// Converts an inventory to `status.inventory`.
 pub fn shown(inventory: &Inventory) -> HostInventory {
     HostInventory {
         hostname: text(&inventory.hostname),
@@ -25,7 +27,7 @@ pub fn shown(inventory: &Inventory) -> HostInventory {
     }
 }
 
-fn boot(boot: &told::Boot) -> HostBoot {
+fn boot(boot: &reported::Boot) -> HostBoot {
     HostBoot {
         current_boot_mode: text(&boot.current_boot_mode),
         device_type: text(&boot.device_type),
@@ -33,7 +35,7 @@ fn boot(boot: &told::Boot) -> HostBoot {
     }
 }
 
-fn cpu(cpu: &told::Cpu) -> HostCpu {
+fn cpu(cpu: &reported::Cpu) -> HostCpu {
     #[expect(
         clippy::cast_possible_truncation,
         reason = "MHz, and a cast of a float saturates"
@@ -48,14 +50,14 @@ fn cpu(cpu: &told::Cpu) -> HostCpu {
     }
 }
 
-fn memory(memory: &told::Memory) -> HostMemory {
+fn memory(memory: &reported::Memory) -> HostMemory {
     HostMemory {
         physical_bytes: number(memory.physical_bytes),
         usable_bytes: number(memory.usable_bytes),
     }
 }
 
-fn disk(disk: &told::Disk) -> HostDisk {
+fn disk(disk: &reported::Disk) -> HostDisk {
     HostDisk {
         id: disk.id.clone(),
         drive_type: text(&disk.drive_type),
@@ -81,7 +83,7 @@ fn disk(disk: &told::Disk) -> HostDisk {
     }
 }
 
-fn interface(interface: &told::Interface) -> HostInterface {
+fn interface(interface: &reported::Interface) -> HostInterface {
     HostInterface {
         name: text(&interface.name),
         mac_address: text(&interface.mac_address),
@@ -98,7 +100,7 @@ fn interface(interface: &told::Interface) -> HostInterface {
     }
 }
 
-fn gpu(gpu: &told::Gpu) -> HostGpu {
+fn gpu(gpu: &reported::Gpu) -> HostGpu {
     HostGpu {
         address: text(&gpu.address),
         device_id: text(&gpu.device_id),
@@ -108,7 +110,7 @@ fn gpu(gpu: &told::Gpu) -> HostGpu {
     }
 }
 
-fn vendor(vendor: &told::SystemVendor) -> HostSystemVendor {
+fn vendor(vendor: &reported::SystemVendor) -> HostSystemVendor {
     HostSystemVendor {
         manufacturer: text(&vendor.manufacturer),
         product_name: text(&vendor.product_name),

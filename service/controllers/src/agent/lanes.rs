@@ -1,7 +1,8 @@
 //! The two lanes in which Agents are reconciled.
 //!
-//! Thousands of hosts may report while a user approves one: what users request has a lane of its own, with workers that do nothing else.
-//! Each lane is one kube `Controller` over the same cache; [`Turns`] keeps the two from reconciling one Agent at the same time.
+//! Thousands of hosts may report while a user approves one: what users request has a lane of its own, with
+//! workers that do nothing else. Each lane is one kube `Controller` over the same cache; [`Turns`] keeps the
+//! two from reconciling one Agent at the same time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

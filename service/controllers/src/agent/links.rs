@@ -1,4 +1,4 @@
-//! Addresses that an Agent's status tells. They are those of REST.
+//! Builds the addresses in an Agent's status. They are those of REST.
 
 use muster_api::BASE_PATH;
 use muster_api::time::Timestamp;
@@ -8,8 +8,8 @@ use url::form_urlencoded::Serializer;
 
 use muster_operations::Operations;
 
-/// Where the events of `host` are read: only told while it is bound. A token in the address of `before` is kept while it is good for
-/// long enough.
+/// The address of the events of `host`, while it is bound. A token in the address of `before` is kept while
+/// it is valid for long enough.
 pub fn events(
     app: &Operations,
     infra_env: &InfraEnv,
@@ -18,15 +18,15 @@ pub fn events(
     now: Timestamp,
 ) -> Option<String> {
     host.cluster_id?;
-    let told = before
+    let known = before
         .debug_info
         .as_ref()
         .and_then(|info| info.events_url.as_deref());
-    let token = app.auth.kept_url_token(infra_env, told, now);
+    let token = app.auth.kept_url_token(infra_env, known, now);
     Some(app.urls.events("host_id", host.id, token.as_deref()))
 }
 
-/// Where its logs are downloaded, once some have come.
+/// The address of the host's logs, once some were uploaded.
 pub fn logs(app: &Operations, host: &Host) -> Option<String> {
     let cluster_id = host.cluster_id?;
     host.data.logs.collected_at?;

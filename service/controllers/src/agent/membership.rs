@@ -1,4 +1,4 @@
-//! Into a cluster and out of it, as `spec.clusterDeploymentName` wants it: what is to be done, decided from what is known.
+//! Decides how a host gets into a cluster and out of it, as `spec.clusterDeploymentName` wants it.
 //! Source: docs/protocol/kube-controllers.md#4.1 steps 7 and 8, §4.4.
 
 use muster_api::host::HostKind;
@@ -6,34 +6,34 @@ use muster_api::ids::ClusterId;
 use muster_core::record::{Host, HostState, KubeRef, Phase};
 use muster_resources::AgentSpec;
 
-/// What is to be done.
+/// The next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Move {
-    /// Nothing: it is where it shall be.
+    /// None: it is where it should be.
     Stay,
     /// Into this cluster.
     Bind(ClusterId),
-    /// Out of its cluster. `cancel`: its installation is given up before.
+    /// Out of its cluster. `cancel`: its installation is cancelled before.
     Unbind {
         /// It is being installed.
         cancel: bool,
     },
-    /// It goes there when the host is in another state, which is told of. Why not now.
+    /// It goes there when the host is in another state, which triggers a reconcile. The reason why not now.
     Later(String),
-    /// The cluster that the spec names is not known. Why, and what to do.
+    /// The cluster that the spec names is not known: the reason, and what to do.
     Unknown(String),
-    /// It cannot go there. Why, and what to do.
+    /// It cannot go there: the reason, and what to do.
     Never(String),
 }
 
-/// The clusters that matter.
+/// The clusters that the decision depends on.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Clusters<'a> {
     /// The cluster of the ClusterDeployment that the spec names, when it is known here.
     pub wanted: Option<ClusterId>,
     /// The cluster that all hosts of the InfraEnv belong to.
     pub infra_env: Option<ClusterId>,
-    /// Whether the ClusterDeployment that the spec names exists; asked only when its cluster is not known.
+    /// True when the ClusterDeployment that the spec names exists; read only when its cluster is not known.
     pub exists: Option<bool>,
     /// Name of the ClusterDeployment of the host's present cluster.
     pub present: Option<&'a KubeRef>,
@@ -45,7 +45,7 @@ pub fn wanted(spec: &AgentSpec) -> Option<KubeRef> {
     (!reference.name.is_empty()).then(|| KubeRef::new(&reference.namespace, &reference.name))
 }
 
-/// Where `host` is to go.
+/// The next step of `host`.
 pub fn next(spec: &AgentSpec, host: &Host, clusters: &Clusters<'_>) -> Move {
     let Some(wanted) = wanted(spec) else {
         return match host.cluster_id {

@@ -1,4 +1,5 @@
-//! What an Agent's annotations and labels say of its host. Source: docs/protocol/kube-controllers.md#4.1 step 6 and the end of §4.2.
+//! Computes an Agent's annotations and labels from its host. Source: docs/protocol/kube-controllers.md#4.1
+//! step 6 and the end of §4.2.
 
 use std::collections::BTreeMap;
 
@@ -52,9 +53,10 @@ fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("these types have text keys and finite numbers, so they are JSON")
 }
 
-/// Labels that tell what the machine is and where it belongs.
+/// Labels for the machine's kind and cluster.
 ///
-/// `cluster_namespace`: of the ClusterDeployment that the host is bound to. An unbound host that has told nothing yet has none of these.
+/// `cluster_namespace`: of the ClusterDeployment that the host is bound to. An unbound host without inventory
+/// has none of these.
 pub fn labels(host: &Host, cluster_namespace: Option<&str>) -> BTreeMap<&'static str, String> {
     let mut labels = BTreeMap::new();
     if let Some(inventory) = &host.inventory {
@@ -88,7 +90,7 @@ fn of_inventory(inventory: &Inventory) -> Vec<(&'static str, String)> {
     labels
 }
 
-/// What is left of a text as the value of a label; `None`: not even that is one.
+/// A text without what labels may not contain; `None`: the rest is no value of a label either.
 fn cleaned(text: &str) -> Option<String> {
     let kept: String = text
         .chars()
@@ -97,7 +99,7 @@ fn cleaned(text: &str) -> Option<String> {
     is_label_value(&kept).then_some(kept)
 }
 
-/// Whether a label may have this value.
+/// True when a label may have this value.
 pub fn is_label_value(value: &str) -> bool {
     muster_core::rules::labels::check("k", value).is_ok()
 }

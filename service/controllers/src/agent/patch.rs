@@ -9,7 +9,8 @@ use crate::status::{add, difference, members, remove};
 const INVENTORY: &str = "inventory";
 const VALIDATIONS: &str = "validationsInfo";
 
-/// JSON-patch operations that turn the status of `agent` into `new`; empty: nothing differs. An inventory that `new` does not have stays.
+/// JSON-patch operations that turn the status of `agent` into `new`; empty: nothing differs. An inventory
+/// that `new` does not have stays.
 pub fn status(agent: &CachedAgent, mut new: AgentStatus) -> Vec<Value> {
     let Some(before) = &agent.status else {
         return difference(None, members(&new));
@@ -32,7 +33,8 @@ pub fn status(agent: &CachedAgent, mut new: AgentStatus) -> Vec<Value> {
     operations
 }
 
-/// The JSON merge patch that turns `old` into `new`; `None` when they are equal. Lists are replaced as a whole.
+/// The JSON merge patch that turns `old` into `new`; `None` when they are equal. Lists are replaced as a
+/// whole.
 pub fn merge_patch(old: &Value, new: &Value) -> Option<Value> {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {

@@ -1,5 +1,5 @@
-//! Reconciles one Agent: reads the host, makes it what the spec wants, and writes what differs: at most one patch of the Agent and one of
-//! its status. Source: docs/protocol/kube-controllers.md#4.1.
+//! Reconciles one Agent: reads the host, makes it what the spec wants, and writes what differs: at most one
+//! patch of the Agent and one of its status. Source: docs/protocol/kube-controllers.md#4.1.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,10 +33,11 @@ use crate::status::send;
 use crate::writes::{patch_params, post_params};
 use muster_operations::now;
 
-/// How long a host that has just registered is waited for: its inventory nearly always comes within, and then one write reports all.
+/// Age until which the first status of a host waits for its inventory, which nearly always comes within; then
+/// one write reports all.
 const YOUNG: chrono::Duration = chrono::Duration::seconds(1);
 
-/// What a reconcile needs.
+/// Reconciles Agents; one for both lanes.
 pub struct Reconciler {
     pub context: Arc<Context>,
     pub agents: Arc<AgentCache>,
@@ -85,7 +86,8 @@ impl Reconciler {
         }
     }
 
-    /// Creates the Agent `key` if it is missing and its host is there. True when there is an Agent to reconcile.
+    /// Creates the Agent `key` if it is missing and its host is there. True when there is an Agent to
+    /// reconcile.
     ///
     /// # Errors
     /// When it must be tried again.
@@ -125,7 +127,7 @@ impl Reconciler {
         if let Some(found) = self.infra_envs.get(&object_ref(name)) {
             return Ok(Some(found));
         }
-        // The watch may be a moment behind.
+        // The watch may be behind.
         let api = Api::<InfraEnv>::namespaced(self.context.client.clone(), &name.namespace);
         Ok(api.get_opt(&name.name).await?.map(Arc::new))
     }
@@ -222,8 +224,8 @@ impl Reconciler {
         Ok(retry.map_or_else(Action::await_change, Action::requeue))
     }
 
-    /// What the InfraEnv's resource wants of the spec: approval, and a new beginning for a machine that comes from another cluster's
-    /// InfraEnv.
+    /// Changes `spec` as the InfraEnv's resource wants: approval, and an empty spec for a machine that comes
+    /// from another cluster's InfraEnv.
     async fn follow_infra_env(
         &self,
         agent: &CachedAgent,
@@ -349,7 +351,8 @@ impl Reconciler {
         Ok(written)
     }
 
-    /// The ClusterDeployment of the host's cluster; `None` when it is unbound, or its cluster was made by REST.
+    /// The ClusterDeployment of the host's cluster; `None` when it is unbound, or its cluster was made by
+    /// REST.
     pub(super) async fn cluster_name(&self, host: &Host) -> Result<Option<KubeRef>, Error> {
         let Some(id) = host.cluster_id else {
             return Ok(None);

@@ -1,9 +1,10 @@
-//! A host whose record was lost (another database, a backup that is older than its Agents) and whose Agent is still there: a pure
-//! function from the Agent's annotations. Source: docs/protocol/kube-controllers.md#4.1 step 3.
+//! Restores a host whose record was lost (another database, a backup that is older than its Agents) from its
+//! Agent's annotations. Source: docs/protocol/kube-controllers.md#4.1 step 3.
 //!
-//! What is restored is what the Agent tells and nothing is made up. A host of the pool and one that waited in its cluster are judged
-//! anew from their inventory; silent ones become disconnected by themselves. An installed node stays installed. One that was in the
-//! middle of something cannot go on, and nobody knows how it ended: it becomes `error` and says so, until somebody resets or unbinds it.
+//! Only what the Agent has is restored, nothing is invented. An unbound host and one that waited in its
+//! cluster are validated anew from their inventory; silent ones become disconnected by themselves. An
+//! installed node stays installed. One that was in the middle of something cannot go on, and how it ended is
+//! not known: it becomes `error` and says so, until a user resets or unbinds it.
 
 use kube::ResourceExt;
 use muster_api::host::{HostKind, HostRole, HostStage, HostStatus};
@@ -16,7 +17,7 @@ use muster_resources::Agent;
 use muster_resources::names::annotation;
 use serde::de::DeserializeOwned;
 
-/// Where the host belongs.
+/// The host's id, InfraEnv and cluster.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     /// The host.
@@ -27,14 +28,14 @@ pub struct Place {
     pub cluster_id: Option<ClusterId>,
 }
 
-/// The host as far as `agent` (whole, not stripped) tells; `None`: it tells nothing, for it was never one of ours.
+/// The host as far as `agent` (whole, not cached) tells; `None`: it was never the Agent of a host.
 pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
     let annotations = agent.annotations();
-    let told = |key: &str| annotations.get(key).map_or("", String::as_str);
-    let status: HostStatus = told(annotation::AGENT_STATE).parse().ok()?;
-    let inventory: Option<Inventory> = parsed(told(annotation::AGENT_INVENTORY));
-    let role: HostRole = told(annotation::AGENT_ROLE).parse().unwrap_or_default();
-    let stage: Option<HostStage> = told(annotation::AGENT_CURRENT_STAGE).parse().ok();
+    let value_of = |key: &str| annotations.get(key).map_or("", String::as_str);
+    let status: HostStatus = value_of(annotation::AGENT_STATE).parse().ok()?;
+    let inventory: Option<Inventory> = parsed(value_of(annotation::AGENT_INVENTORY));
+    let role: HostRole = value_of(annotation::AGENT_ROLE).parse().unwrap_or_default();
+    let stage: Option<HostStage> = value_of(annotation::AGENT_CURRENT_STAGE).parse().ok();
     let (state, info) = state(status, place.cluster_id.is_some());
     let bound = match state {
         HostState::DiscoveringUnbound => None,
@@ -55,10 +56,10 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
         role,
         suggested_role: role,
         approved: agent.spec.approved,
-        validations: parsed(told(annotation::AGENT_VALIDATIONS_INFO)).unwrap_or_default(),
+        validations: parsed(value_of(annotation::AGENT_VALIDATIONS_INFO)).unwrap_or_default(),
         agent_disk_reasons: inventory
             .iter()
-            .flat_map(|told| &told.disks)
+            .flat_map(|inventory| &inventory.disks)
             .map(|_| Vec::new())
             .collect(),
         progress: stage.map(|stage| Progress {
@@ -76,7 +77,7 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
         cluster_id: bound,
         state,
         version: 0,
-        // Its silence counts from now.
+        // Its time to report counts from now.
         due_at: Some(now + SILENCE_LIMIT),
         checked_in_at: now,
         inventory,

@@ -19,7 +19,8 @@ use crate::agent_labels::Labels;
 use crate::context::Context;
 use crate::drive::drive;
 
-/// Agents reconciled at the same time: enough to keep an API server busy that takes some milliseconds a write.
+/// Agents reconciled at the same time: enough to keep an API server busy that takes some milliseconds a
+/// write.
 const WORKERS: u16 = 16;
 
 /// More that do only what users wait for.

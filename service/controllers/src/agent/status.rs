@@ -1,4 +1,5 @@
-//! Computes an Agent's status from its host. Source: docs/protocol/kube-controllers.md#4.3; the recorded objects are the judge.
+//! Computes an Agent's status from its host. Source: docs/protocol/kube-controllers.md#4.3 and recorded
+//! objects.
 
 use muster_api::host::HostKind;
 use muster_api::steps::NtpSourceState;
@@ -15,7 +16,7 @@ use super::conditions::{self, DesiredCondition};
 use super::inventory;
 use crate::conditions::{Synced, set, time};
 
-/// What a status is computed from.
+/// Inputs of a status.
 #[derive(Debug, Clone, Copy)]
 pub struct Inputs<'a> {
     pub host: &'a Host,
@@ -32,8 +33,8 @@ pub struct Inputs<'a> {
 
 /// The status that follows `before`.
 ///
-/// A host that waits for its agent (on its way into a cluster, or rebooted) has reported nothing yet: what it reported before stays. So
-/// `inventory` and `ntpSources` are never taken back.
+/// A host that waits for its agent (on its way into a cluster, or rebooted) has reported nothing yet: what it
+/// reported before stays. So `inventory` and `ntpSources` are never taken back.
 pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> AgentStatus {
     let (host, data) = (inputs.host, &inputs.host.data);
     AgentStatus {

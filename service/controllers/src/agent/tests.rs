@@ -1,6 +1,7 @@
-//! Agents against the recorded ones (`tests/recorded.json`): annotations, labels and status of a host as a running implementation of the
-//! protocol wrote them. Taken from kube.answers.json of the reference (observed 21 Nov 2026): conditions stand by type, checks by id,
-//! JSON in texts stands opened under `<json>`, wording is `<words>`.
+//! Agents against the recorded ones (`tests/recorded.json`): annotations, labels and status of a host as a
+//! running implementation of the protocol wrote them. Taken from kube.answers.json of the reference (observed
+//! 21 Nov 2026): conditions stand by type, checks by id, JSON in texts stands opened under `<json>`, wording
+//! is `<words>`.
 
 mod edits;
 mod membership;
@@ -43,7 +44,7 @@ fn disk(name: &str, eligible: bool) -> Disk {
 
 fn inventory() -> Inventory {
     Inventory {
-        hostname: "told".into(),
+        hostname: "reported".into(),
         disks: vec![disk("sda", true), disk("sdb", true), disk("sdc", false)],
         ..Inventory::default()
     }

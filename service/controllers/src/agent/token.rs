@@ -1,6 +1,8 @@
-//! The token for a cluster's Ignition endpoint, from the Secret that the spec names. Source: docs/protocol/kube-controllers.md#4.2.
+//! Reads the token for a cluster's Ignition endpoint from the Secret that the spec names. Source:
+//! docs/protocol/kube-controllers.md#4.2.
 //!
-//! Secrets are watched without their content; one is read only when its version is another than when it was last given to the host.
+//! Secrets are watched without their content; one is read only when its version is another than when it was
+//! last given to the host.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,7 +18,7 @@ use muster_resources::{AgentSpec, NamespacedReference};
 use super::edits::Token;
 use crate::secrets::{self, ReferenceError};
 
-/// Which version of which Secret was given to which Agent's host.
+/// Tokens by Agent: the version of the Secret that its host has.
 pub struct Tokens {
     client: Client,
     secrets: Store<PartialObjectMeta<KubeSecret>>,
@@ -84,13 +86,13 @@ impl Tokens {
         self.secrets.get(&wanted)?.resource_version()
     }
 
-    /// The Agent has no token, or is gone.
+    /// Forgets an Agent that has no token or is gone.
     pub fn forget(&self, agent: &KubeRef) {
         self.given().remove(agent);
     }
 }
 
-/// A token, and the way to say that the host has it.
+/// A token for a host, to be marked when the host has it.
 pub struct Wanted<'a> {
     tokens: &'a Tokens,
     /// The token.

@@ -1,4 +1,5 @@
-//! What triggers reconciles of Agents: the Agent, its host, its InfraEnv, the cluster that it waits for, AgentClassifications, Secrets.
+//! Triggers reconciles of Agents: by the Agent, its host, its InfraEnv, the cluster that it waits for,
+//! AgentClassifications, Secrets.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -161,7 +162,8 @@ impl Triggers {
         }
     }
 
-    /// AgentClassifications: another query, or a deletion, requests all Agents of the namespace. Each change goes on to `changed` as well.
+    /// AgentClassifications: another query, or a deletion, requests all Agents of the namespace. Each change
+    /// goes on to `changed` as well.
     pub(super) async fn classifications(
         self: Arc<Self>,
         mut writer: Writer<AgentClassification>,

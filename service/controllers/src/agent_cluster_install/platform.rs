@@ -1,9 +1,11 @@
-//! What a cluster's nodes run on, and whose work the network around it is. Source: docs/protocol/kube-controllers.md#6.5.
+//! Computes a cluster's platform, and whether users manage its network. Source:
+//! docs/protocol/kube-controllers.md#6.5.
 
 use muster_api::cluster::{Platform, PlatformExternal, PlatformType as Kind};
 use muster_resources::{AgentClusterInstallSpec, PlatformType};
 
-/// The two, which follow from each other where only one is said. With neither, a cluster of one node has platform `None`.
+/// Platform and user-managed networking, which follow from each other where only one is given. With neither,
+/// a cluster of one node has platform `None`.
 pub fn platform(spec: &AgentClusterInstallSpec) -> (PlatformType, bool) {
     let said = spec.networking.user_managed_networking;
     let requirements = &spec.provision_requirements;
@@ -19,7 +21,7 @@ pub fn platform(spec: &AgentClusterInstallSpec) -> (PlatformType, bool) {
     }
 }
 
-/// In the words of REST.
+/// The platform as REST has it.
 pub fn in_rest(spec: &AgentClusterInstallSpec) -> Platform {
     let (chosen, _) = platform(spec);
     let external = spec

@@ -1,4 +1,4 @@
-//! The recorded AgentClusterInstall, told again from what is known of its cluster.
+//! Compares statuses with that of the recorded AgentClusterInstall.
 
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
@@ -35,7 +35,7 @@ fn cluster(data: ClusterData) -> Cluster {
     }
 }
 
-fn told(
+fn status_of(
     before: Option<&AgentClusterInstallStatus>,
     synced: &Synced,
     cluster: Option<&Cluster>,
@@ -67,7 +67,7 @@ fn reasons(status: &AgentClusterInstallStatus) -> Vec<(&str, &str, &str)> {
 #[test]
 fn an_imported_cluster_has_the_recorded_status() {
     let cluster = cluster(ClusterData::default());
-    let made = told(None, &Synced::Ok(None), Some(&cluster), at(0));
+    let made = status_of(None, &Synced::Ok(None), Some(&cluster), at(0));
     let synced = &made.conditions[0];
     assert_eq!(
         (synced.type_.as_str(), synced.message.as_deref()),
@@ -91,9 +91,9 @@ fn an_imported_cluster_has_the_recorded_status() {
 }
 
 #[test]
-fn nothing_is_said_of_a_cluster_that_nobody_knows() {
+fn a_cluster_that_is_not_known_has_unknown_conditions() {
     let why = Synced::Input("spec.clusterDeploymentRef: there is none".into());
-    let made = told(None, &why, None, at(0));
+    let made = status_of(None, &why, None, at(0));
     assert_eq!(
         reasons(&made),
         [
@@ -114,9 +114,9 @@ fn nothing_is_said_of_a_cluster_that_nobody_knows() {
 #[test]
 fn a_status_that_was_told_is_told_the_same_later_on() {
     let cluster = cluster(ClusterData::default());
-    let first = told(None, &Synced::Ok(None), Some(&cluster), at(0));
+    let first = status_of(None, &Synced::Ok(None), Some(&cluster), at(0));
     assert_eq!(
-        told(Some(&first), &Synced::Ok(None), Some(&cluster), at(3600)),
+        status_of(Some(&first), &Synced::Ok(None), Some(&cluster), at(3600)),
         first
     );
 }
@@ -128,9 +128,9 @@ fn a_mistake_in_the_spec_leaves_what_is_known_of_the_cluster() {
         machine_networks: vec!["198.51.100.0/24".into()],
         ..ClusterData::default()
     });
-    let first = told(None, &Synced::Ok(None), Some(&cluster), at(0));
+    let first = status_of(None, &Synced::Ok(None), Some(&cluster), at(0));
     let why = Synced::Input("spec.apiVIPs: \"x\" is not an IP address".into());
-    let second = told(Some(&first), &why, Some(&cluster), at(60));
+    let second = status_of(Some(&first), &why, Some(&cluster), at(60));
     assert_eq!(second.conditions[0].reason.as_deref(), Some("InputError"));
     assert_ne!(
         second.conditions[0].last_transition_time,

@@ -1,4 +1,4 @@
-//! Asks the queries while an Agent is looked at, and remembers what they said of which inventory.
+//! Evaluates the queries while an Agent is reconciled, and caches their outcomes by inventory.
 //!
 //! An Agent's status does not wait for a query that takes long: its labels follow when the answer is there.
 
@@ -13,16 +13,17 @@ use muster_resources::inventory::HostInventory;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::query::Outcome;
-use super::worker::{CONDEMNED, Queries};
+use super::worker::{Queries, STOPPED_QUERY_WAIT};
 use super::{decided, unusable};
 use crate::agent::cached::digest;
 use crate::agent::lanes::{Lane, Lanes};
 use crate::retry::RETRY_INTERVAL;
 
-/// How long a look waits for queries. They take less than a millisecond, and the process that asks them some more to start.
+/// Limit of a reconcile's wait for queries. They take less than a millisecond, and the process that evaluates
+/// them some more to start.
 const PATIENCE: Duration = Duration::from_millis(150);
 
-/// What queries said.
+/// Outcomes of queries, by Agent.
 pub struct Labels {
     queries: Queries,
     lanes: Arc<Lanes>,
@@ -32,7 +33,7 @@ pub struct Labels {
 #[derive(Default)]
 struct State {
     remembered: HashMap<KubeRef, Remembered>,
-    /// Agents whose queries are being asked; true: nobody waits for the answer any more.
+    /// Agents whose queries are being asked; true: no reconcile waits for the answer.
     asking: HashMap<KubeRef, bool>,
     failures: HashMap<String, String>,
 }
@@ -58,8 +59,8 @@ impl Labels {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The labels to set or take away on the Agent `agent`. `inventory`: with its digest; without one nothing is asked. What is not asked,
-    /// or not answered yet, changes nothing; the Agent is looked at again when it is.
+    /// The labels to set or take away on the Agent `agent`. `inventory`: with its digest; without one nothing
+    /// is asked. What is not answered yet changes nothing; the Agent is reconciled again when it is.
     ///
     /// # Errors
     /// When queries cannot be asked at all.
@@ -104,8 +105,8 @@ impl Labels {
         if let Some(outcomes) = self.remembered(agent, question) {
             return Ok(Some(outcomes));
         }
-        if let Some(nobody_waits) = self.state().asking.get_mut(agent) {
-            *nobody_waits = true;
+        if let Some(is_abandoned) = self.state().asking.get_mut(agent) {
+            *is_abandoned = true;
             return Ok(None);
         }
         let json = serde_json::to_string(inventory)?;
@@ -116,8 +117,8 @@ impl Labels {
             Ok(Ok(outcome)) => outcome.map(Some),
             Ok(Err(broken)) => Err(io::Error::other(broken)),
             Err(_) => {
-                if let Some(nobody_waits) = self.state().asking.get_mut(agent) {
-                    *nobody_waits = true;
+                if let Some(is_abandoned) = self.state().asking.get_mut(agent) {
+                    *is_abandoned = true;
                 }
                 // It may have come just now.
                 Ok(self.remembered(agent, question))
@@ -134,7 +135,7 @@ impl Labels {
     ) -> io::Result<Arc<Vec<Outcome>>> {
         let texts: Vec<&str> = queries.iter().map(String::as_str).collect();
         let outcomes = self.queries.ask(&json, &texts).await.map(Arc::new);
-        let nobody_waits = {
+        let is_abandoned = {
             let mut state = self.state();
             if let Ok(outcomes) = &outcomes {
                 let mut stopped = false;
@@ -148,13 +149,13 @@ impl Labels {
                     inventory,
                     queries: queries_digest,
                     outcomes: outcomes.clone(),
-                    until: stopped.then(|| Instant::now() + CONDEMNED),
+                    until: stopped.then(|| Instant::now() + STOPPED_QUERY_WAIT),
                 };
                 state.remembered.insert(agent.clone(), remembered);
             }
             state.asking.remove(&agent).unwrap_or(false)
         };
-        if nobody_waits {
+        if is_abandoned {
             if let Err(error) = &outcomes {
                 tracing::warn!(%agent, %error, "queries of AgentClassifications cannot be evaluated; trying again");
                 sleep(RETRY_INTERVAL).await;
@@ -173,17 +174,17 @@ impl Labels {
         good.then(|| known.outcomes.clone())
     }
 
-    /// Why `query` failed when it last did.
+    /// The error of the last failure of `query`.
     pub fn failure(&self, query: &str) -> Option<String> {
         self.state().failures.get(query).cloned()
     }
 
-    /// The Agent is gone.
+    /// Forgets an Agent that is gone.
     pub fn forget(&self, agent: &KubeRef) {
         self.state().remembered.remove(agent);
     }
 
-    /// Only these queries are still asked.
+    /// Forgets the failures of all queries but these.
     pub fn forget_failures_but(&self, queries: &[&str]) {
         let queries: HashSet<&str> = queries.iter().copied().collect();
         self.state()

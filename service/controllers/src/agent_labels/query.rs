@@ -1,7 +1,7 @@
-//! The language of an AgentClassification's query: jq, by the crate jaq.
+//! Compiles and evaluates the queries of AgentClassifications: jq, by the crate jaq.
 //!
-//! A query is a program of somebody who may make a custom resource, and jq can loop for ever or fill the memory. So this runs
-//! in a process of its own ([`super::worker`]); here is what that process does.
+//! A query is a program of anybody who may create a custom resource, and jq can loop for ever or fill the
+//! memory. So queries run in a process of their own ([`super::worker`]); this is the code of that process.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use jaq_json::Val;
 use muster_core::text::one_line;
 use serde::{Deserialize, Serialize};
 
-/// What a query says of one inventory. Source: docs/protocol/kube-controllers.md#5.
+/// The outcome of a query for one inventory. Source: docs/protocol/kube-controllers.md#5.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -19,26 +19,26 @@ pub enum Outcome {
     Matches,
     /// Exactly one value, and it is another one.
     Differs,
-    /// It cannot be asked, failed, or gave no value or several; the reason is for people.
+    /// It cannot be compiled, failed, or gave no value or several; the reason is for users.
     Fails(String),
-    /// It took too long or too much, and is not asked again for a while; the reason is for people.
+    /// It took too long or too much, and is not evaluated again for a while; the reason is for users.
     Stopped(String),
 }
 
 type Filter = jaq_core::Filter<data::JustLut<Val>>;
 
-/// Queries that are understood; kept, since each is asked of many inventories.
+/// Compiled queries; cached, since each is evaluated for many inventories.
 #[derive(Default)]
 pub struct Compiled(HashMap<String, Result<Filter, String>>);
 
-/// Longest error that is told, bytes.
+/// Longest error that is reported, bytes.
 const MAX_ERROR: usize = 300;
 
-/// Most queries kept.
+/// Limit of cached queries.
 const KEPT: usize = 256;
 
 impl Compiled {
-    /// Asks `query` of `inventory`.
+    /// Evaluates `query` for `inventory`.
     pub fn ask(&mut self, query: &str, inventory: &Val) -> Outcome {
         if self.0.len() >= KEPT && !self.0.contains_key(query) {
             self.0.clear();

@@ -1,8 +1,8 @@
-//! Queries are asked in a child process: one that loops is killed, one that eats memory meets the limit of that process, and
-//! its environment is empty, so that no query can ask for what is in ours.
+//! Evaluates queries in a child process: one that loops is killed, one that needs much memory meets the limit
+//! of that process, and its environment is empty, so that no query can read ours.
 //!
-//! On the pipe, a line each: `i` and an inventory as JSON, which is kept; `q` and a query as a JSON text, which is asked of that
-//! inventory and answered by an [`Outcome`] as JSON.
+//! On the pipe, a line each: `i` and an inventory as JSON, which is kept; `q` and a query as a JSON text,
+//! which is asked of that inventory and answered by an [`Outcome`] as JSON.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
@@ -23,17 +23,18 @@ use super::query::{Compiled, Outcome};
 /// The command that is the child's side: `muster ask-queries`.
 pub const COMMAND: &str = "ask-queries";
 
-/// How long a query may take. Generous, since the machine may be busy; a query of an inventory takes less than a millisecond.
+/// Time limit of a query. Generous, since the machine may be busy; a query of an inventory takes less than a
+/// millisecond.
 const TIME_LIMIT: Duration = Duration::from_secs(3);
 
-/// How much address space the child may have, bytes; the program itself takes a quarter of it.
+/// Limit of the child's address space, bytes; the program itself takes a quarter of it.
 const MEMORY_LIMIT: u64 = 384 << 20;
 
 /// Has the child's allocator not reserve a gigabyte before the limit is set.
 const ALLOCATOR: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32MiB");
 
-/// How long a query that had to be stopped is not asked again.
-pub const CONDEMNED: Duration = Duration::from_secs(600);
+/// Wait before a query that had to be stopped is evaluated again.
+pub const STOPPED_QUERY_WAIT: Duration = Duration::from_secs(600);
 
 /// Longest query, bytes.
 const LONGEST_QUERY: usize = 16 << 10;
@@ -195,7 +196,10 @@ impl Queries {
 
     fn condemn(&self, query: &str, why: String) -> Outcome {
         let mut condemned = self.condemned.lock().unwrap_or_else(PoisonError::into_inner);
-        condemned.insert(query.to_owned(), (Instant::now() + CONDEMNED, why.clone()));
+        condemned.insert(
+            query.to_owned(),
+            (Instant::now() + STOPPED_QUERY_WAIT, why.clone()),
+        );
         Outcome::Stopped(why)
     }
 }

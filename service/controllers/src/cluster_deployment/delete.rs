@@ -1,4 +1,5 @@
-//! Deletes a cluster: its Agents return to their InfraEnvs or are deleted with it. Source: docs/protocol/kube-controllers.md#6.4.
+//! Deletes a cluster: its Agents return to their InfraEnvs or are deleted with it. Source:
+//! docs/protocol/kube-controllers.md#6.4.
 
 use std::collections::HashMap;
 
@@ -9,13 +10,12 @@ use muster_core::record::KubeRef;
 use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv, names};
 use serde_json::json;
 
-use crate::agent_cluster_install::{self, deployment_ref, write_status};
+use crate::agent_cluster_install::{self, write_status};
 use crate::conditions::Synced;
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
-use crate::infra_env::cluster_ref;
-use crate::references::kube_ref;
+use crate::references::{cluster_ref, deployment_ref, install_ref, kube_ref};
 use crate::retry::RETRY_INTERVAL;
 use crate::writes::patch_params;
 use muster_operations::unless_missing;
@@ -61,8 +61,8 @@ pub async fn install(
     }
     let kube = deployment_ref(install);
     // A ClusterDeployment that names another AgentClusterInstall keeps its cluster.
-    let is_its_own = deployment
-        .is_none_or(|deployment| super::install_ref(deployment) == Some(install.name_any().as_str()));
+    let is_its_own =
+        deployment.is_none_or(|deployment| install_ref(deployment) == Some(install.name_any().as_str()));
     if is_its_own {
         release_agents(&kube, preserves(deployment), context).await?;
         if let Err(error) = delete_record(&kube, context).await {

@@ -1,4 +1,5 @@
-//! What ClusterDeployment and AgentClusterInstall say of a cluster, in the words of the protocol. Source: docs/protocol/kube-controllers.md#6.2.
+//! Computes a cluster's record from its ClusterDeployment and AgentClusterInstall. Source:
+//! docs/protocol/kube-controllers.md#6.2.
 
 mod params;
 
@@ -12,12 +13,10 @@ use muster_resources::{AgentClusterInstall, ClusterDeployment, names};
 use serde_json::json;
 use uuid::Uuid;
 
-/// The resources, and what they refer to.
+/// The resources, and the values that they refer to.
 #[derive(Debug)]
 pub struct Wanted<'a> {
-    /// The cluster.
     pub deployment: &'a ClusterDeployment,
-    /// How it is made, or what it is like.
     pub install: &'a AgentClusterInstall,
     /// Of `spec.pullSecretRef`.
     pub pull_secret: Option<&'a Secret>,
@@ -28,7 +27,8 @@ pub struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// The id that the cluster itself has: as the AgentClusterInstall says, else the ClusterDeployment. Empty: unknown.
+    /// The id that the cluster itself has: as the AgentClusterInstall says, else the ClusterDeployment.
+    /// Empty: unknown.
     fn cluster_id(&self) -> String {
         let install = self.install.spec.cluster_metadata.as_ref();
         let deployment = self.deployment.spec.cluster_metadata.as_ref();
@@ -46,7 +46,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Whether the cluster is installed, or is said to be. Source: docs/protocol/kube-controllers.md#6.2.
+/// True when the cluster is installed, or is declared to be. Source: docs/protocol/kube-controllers.md#6.2.
 pub fn is_installed(deployment: &ClusterDeployment, install: &AgentClusterInstall) -> bool {
     let mut conditions = install.status.iter().flat_map(|status| &status.conditions);
     deployment.spec.installed == Some(true)
@@ -55,7 +55,7 @@ pub fn is_installed(deployment: &ClusterDeployment, install: &AgentClusterInstal
         })
 }
 
-/// A cluster that is installed becomes known.
+/// The record of a cluster that is installed.
 ///
 /// # Errors
 /// The first field that cannot be accepted.
@@ -76,7 +76,7 @@ pub fn imported(
     Ok(changed(&made, wanted, now)?.map_or(made, |(cluster, _)| cluster))
 }
 
-/// `found` as the resources want it, with what is told of the change; `None` when it is so.
+/// `found` as the resources want it, with events about the change; `None`: nothing changes.
 ///
 /// # Errors
 /// The first field that cannot be accepted.
@@ -86,7 +86,7 @@ pub fn changed(
     now: Timestamp,
 ) -> Result<Option<(Cluster, Vec<NewEvent>)>, Invalid> {
     let base = Cluster {
-        data: unsaid(&found.data, wanted),
+        data: without_settings(&found.data, wanted),
         ..found.clone()
     };
     let mut next = update(&base, params::params(wanted)?, now)?.cluster;
@@ -104,8 +104,9 @@ pub fn changed(
     Ok(Some((next, events)))
 }
 
-/// What remains of a record when nothing is said of it: what the resources do not speak of, and what they cannot unsay.
-fn unsaid(data: &ClusterData, wanted: &Wanted<'_>) -> ClusterData {
+/// A record without everything that the resources can set: what they do not know, and what they cannot unset,
+/// remains.
+fn without_settings(data: &ClusterData, wanted: &Wanted<'_>) -> ClusterData {
     ClusterData {
         openshift_cluster_id: wanted.cluster_id(),
         openshift_version: wanted.version.unwrap_or(&data.openshift_version).to_owned(),
@@ -140,7 +141,7 @@ fn ignored_validations(install: &AgentClusterInstall) -> IgnoredValidations {
     }
 }
 
-/// Where the resources say what core calls `field`.
+/// The resources' name of core's `field`.
 pub fn resource_field(field: &str) -> String {
     let (first, rest) = match field.find(['.', '[']) {
         Some(at) => field.split_at(at),

@@ -1,4 +1,5 @@
-//! Reconciles one ClusterDeployment: brings the database in line, writes the status of its AgentClusterInstall.
+//! Reconciles one ClusterDeployment: brings the database in line, writes the status of its
+//! AgentClusterInstall.
 
 use std::sync::Arc;
 
@@ -12,14 +13,14 @@ use muster_core::rules::input::Invalid;
 use muster_resources::{AgentClusterInstall, ClusterDeployment, ClusterImageSet, names};
 use serde_json::{Value, json};
 
+use super::delete;
 use super::desired::{Wanted, changed, imported, is_installed, resource_field, version_of};
-use super::{delete, install_ref};
 use crate::agent_cluster_install::{self, write_status};
 use crate::conditions::Synced;
 use crate::context::Context;
 use crate::error::{Error, Refusal};
 use crate::finalizers;
-use crate::references::{kube_ref, with_owner};
+use crate::references::{install_ref, kube_ref, with_owner};
 use crate::retry::RETRY_INTERVAL;
 use crate::secrets::{self, ReferenceError};
 use crate::writes::patch_params;
@@ -80,7 +81,7 @@ fn refused(invalid: Invalid) -> Refusal {
     Refusal::invalid(&invalid, resource_field)
 }
 
-/// What the resources ask for was found good before: others were faster, or the database is away.
+/// An operation failed on a record that was validated before: others were faster, or the database is away.
 fn later(error: OperationError) -> Refusal {
     Refusal::Later(Error::Internal(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! What the recorded ClusterDeployment and AgentClusterInstall ask for, and what others would.
+//! The record that the recorded ClusterDeployment and AgentClusterInstall ask for, and those of others.
 
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;

@@ -77,14 +77,14 @@ fn done(outcome: Result<(), OperationError>) -> Result<(), Error> {
     })
 }
 
-/// What of a host decides about its deletion.
+/// The properties of a host that decide about its deletion.
 struct HostBrief {
     id: HostId,
     cluster: Option<ClusterId>,
     status: HostStatus,
 }
 
-/// What to delete.
+/// The next deletions.
 #[derive(Debug, Default, PartialEq)]
 struct Plan {
     /// Names of Agents to delete. Their controller deletes their hosts.
@@ -95,7 +95,8 @@ struct Plan {
     waiting: Vec<(HostId, HostStatus)>,
 }
 
-/// Hosts without a cluster and installed ones go, and so do Agents without a host. `agents`: by name, true for those that are being deleted.
+/// Hosts without a cluster and installed ones go, and so do Agents without a host. `agents`: by name, true
+/// for those that are being deleted.
 fn plan(hosts: &[HostBrief], agents: &BTreeMap<String, bool>) -> Plan {
     let mut plan = Plan::default();
     let mut left: BTreeMap<&str, bool> = agents

@@ -1,4 +1,5 @@
-//! What an InfraEnv resource asks for, in the words of the protocol. Source: docs/protocol/kube-controllers.md#1, docs/protocol/crd-fields.json.
+//! Computes an InfraEnv's settings from its resource. Source: docs/protocol/kube-controllers.md#1,
+//! docs/protocol/crd-fields.json.
 
 use muster_api::infra_env::{
     CpuArchitecture, HostStaticNetworkConfig, ImageType, InfraEnvCreateParams, KernelArgument, Proxy,
@@ -9,7 +10,7 @@ use muster_resources::InfraEnvSpec;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// What was found beside the resource.
+/// Values that the resource refers to.
 #[derive(Debug)]
 pub struct World<'a> {
     /// Of `spec.pullSecretRef`.
@@ -69,7 +70,7 @@ pub fn desired(name: &str, spec: &InfraEnvSpec, world: &World<'_>) -> Result<Inf
     })
 }
 
-/// Whether an InfraEnv that is there may become one like `wanted`, in what nobody may change.
+/// Checks that `wanted` changes nothing of an InfraEnv that cannot be changed.
 ///
 /// # Errors
 /// Names what was changed, and what to do instead.
@@ -138,12 +139,12 @@ fn kernel_arguments(spec: &InfraEnvSpec) -> Result<Option<Vec<KernelArgument>>, 
     Ok((!list.is_empty()).then_some(list))
 }
 
-/// One of the words of an enumeration; `None` when the field is not set.
+/// A value of an enumeration; `None`: the field is not set.
 fn word<T: DeserializeOwned>(field: &'static str, text: Option<&str>) -> Result<Option<T>, Invalid> {
     let Some(text) = text.filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
-    // The words are listed by the error, so that nobody has to look them up.
+    // The error lists the words.
     serde_json::from_value(Value::String(text.to_owned()))
         .map(Some)
         .map_err(|error| Invalid::new(field, error.to_string()))

@@ -1,12 +1,12 @@
-//! The addresses that an InfraEnv's status tells. They are those that REST answers.
+//! Builds the addresses in an InfraEnv's status. They are those that REST answers.
 
 use muster_api::time::Timestamp;
-use muster_core::record::InfraEnv as Kept;
+use muster_core::record::InfraEnv;
 use muster_resources::InfraEnvStatus;
 
 use muster_operations::Operations;
 
-/// Where the artifacts of an InfraEnv are.
+/// Addresses of the artifacts of an InfraEnv.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Links {
     /// The discovery ISO.
@@ -15,7 +15,7 @@ pub struct Links {
     pub kernel: String,
     /// Initramfs with the InfraEnv's configuration.
     pub initrd: String,
-    /// What others need beside these.
+    /// Root file system, for images that need one beside these.
     pub rootfs: String,
     /// iPXE script.
     pub ipxe_script: String,
@@ -27,16 +27,17 @@ pub struct Links {
     pub static_network: String,
 }
 
-/// As they are now. A token in the addresses of `before` is kept while it is good for long enough: a new one would look like a new image.
+/// The present addresses. A token in those of `before` is kept while it is valid for long enough: a new one
+/// would look like a new image.
 pub fn links(
     app: &Operations,
-    infra_env: &Kept,
+    infra_env: &InfraEnv,
     boot_order_control: bool,
     before: Option<&InfraEnvStatus>,
     now: Timestamp,
 ) -> Links {
-    let told = before.and_then(|status| status.debug_info.as_ref()?.events_url.as_deref());
-    let token = app.auth.kept_url_token(infra_env, told, now);
+    let known = before.and_then(|status| status.debug_info.as_ref()?.events_url.as_deref());
+    let token = app.auth.kept_url_token(infra_env, known, now);
     let token = token.as_deref();
     let file = |name: &str, kind: Option<&str>| app.urls.signed_file(infra_env, name, kind, token);
     Links {

@@ -1,4 +1,5 @@
-//! Reconciles one InfraEnv: reads what it refers to, brings the database in line, writes its status. Source: docs/protocol/kube-controllers.md#1.
+//! Reconciles one InfraEnv: reads what it refers to, brings the database in line, writes its status. Source:
+//! docs/protocol/kube-controllers.md#1.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,14 +25,15 @@ use super::status::{Available, Outcome, status};
 use crate::context::Context;
 use crate::error::{Error, Refusal};
 use crate::finalizers;
-use crate::references::kube_ref;
+use crate::references::{cluster_ref, kube_ref};
 use crate::retry::RETRY_INTERVAL;
 use crate::secrets::{self, ReferenceError};
 use muster_operations::chain;
 use muster_operations::random;
 use muster_operations::{OperationError, now};
 
-/// Between two checks for a live image that is missing. Source: docs/protocol/kube-controllers.md#0 (recoverable errors of InfraEnvs).
+/// Between two checks for a live image that is missing. Source: docs/protocol/kube-controllers.md#0
+/// (recoverable errors of InfraEnvs).
 const IMAGE_RETRY_INTERVAL: Duration = Duration::from_secs(20);
 
 /// Brings record and status in line with the resource.
@@ -68,7 +70,7 @@ pub async fn reconcile(infra_env: Arc<InfraEnv>, context: Arc<Context>) -> Resul
     }
 }
 
-/// What was stored, and what else the status reports.
+/// The stored InfraEnv, and what else the status reports.
 struct Converged {
     stored: Arc<record::InfraEnv>,
     networks: Networks,
@@ -150,7 +152,7 @@ async fn referred_cluster(
     infra_env: &InfraEnv,
     context: &Context,
 ) -> Result<Result<Option<Cluster>, String>, Error> {
-    let Some(kube) = super::cluster_ref(infra_env) else {
+    let Some(kube) = cluster_ref(infra_env) else {
         return Ok(Ok(None));
     };
     let deployments = Api::<ClusterDeployment>::namespaced(context.client.clone(), &kube.namespace);
@@ -163,7 +165,8 @@ async fn referred_cluster(
     }))
 }
 
-/// The NMStateConfigs of the InfraEnv's own namespace that its selector matches; an empty selector matches none.
+/// The NMStateConfigs of the InfraEnv's own namespace that its selector matches; an empty selector matches
+/// none.
 async fn networks(infra_env: &InfraEnv, context: &Context) -> Result<Networks, Refusal> {
     let Some(selector) = selector(infra_env).map_err(refused)? else {
         return Ok(Networks::default());

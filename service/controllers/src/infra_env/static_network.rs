@@ -1,4 +1,5 @@
-//! NMStateConfigs of an InfraEnv. Source: docs/protocol/static-network.md#2 and §3, docs/protocol/kube-controllers.md#2.
+//! NMStateConfigs of an InfraEnv. Source: docs/protocol/static-network.md#2 and §3,
+//! docs/protocol/kube-controllers.md#2.
 
 use std::collections::BTreeMap;
 
@@ -7,29 +8,27 @@ use muster_api::infra_env::{HostStaticNetworkConfig, MacInterface};
 use muster_core::rules::input::static_network;
 use muster_resources::NMStateConfig;
 
-/// What became of the NMStateConfigs that an InfraEnv selects.
+/// The NMStateConfigs that an InfraEnv selects, validated.
 #[derive(Debug, Default, PartialEq)]
 pub struct Networks {
-    /// What can be stored.
+    /// Those that can be stored.
     pub accepted: Vec<HostStaticNetworkConfig>,
     /// The names of the others, and what is wrong with each.
     pub refused: Vec<(String, String)>,
 }
 
 impl Networks {
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.accepted.len() + self.refused.len()
     }
 
-    /// True when none matched.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Sorts out what can be stored. One that cannot keeps no other from being stored; of two that claim the same MAC address, the
-/// first by name is taken.
+/// Sorts out what can be stored. One that cannot keeps no other from being stored; of two that claim the same
+/// MAC address, the first by name is taken.
 pub fn sorted_out(mut configs: Vec<NMStateConfig>) -> Networks {
     configs.sort_by_key(ResourceExt::name_any);
     let mut taken: BTreeMap<String, String> = BTreeMap::new();

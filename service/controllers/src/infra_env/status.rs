@@ -70,7 +70,8 @@ type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
 pub enum Outcome<'a> {
     /// There is an image.
     Available(Available<'a>),
-    /// There is none, for a reason that a user can correct. `events`: address of its events, when the database has the InfraEnv.
+    /// There is none, for a reason that a user can correct. `events`: address of its events, when the
+    /// database has the InfraEnv.
     Unusable { why: String, events: Option<String> },
     /// `spec.clusterRef` leads to nothing.
     MissingCluster(String),

@@ -70,11 +70,11 @@ fn kept(asked: Value) -> Result<Kept, String> {
         networks: &[],
         newest_version: Some("5.0"),
     };
-    let told = |invalid: muster_core::rules::input::Invalid| {
+    let text = |invalid: muster_core::rules::input::Invalid| {
         format!("{}: {}", spec_field(&invalid.field), invalid.reason)
     };
-    let params = desired("hw", &spec, &world).map_err(told)?;
-    infra_env::create(params, InfraEnvId::random(), "b".repeat(22), at(0)).map_err(told)
+    let params = desired("hw", &spec, &world).map_err(text)?;
+    infra_env::create(params, InfraEnvId::random(), "b".repeat(22), at(0)).map_err(text)
 }
 
 #[test]

@@ -13,7 +13,7 @@ use tower::ServiceExt;
 use super::*;
 
 /// Short, but a lease counts whole seconds.
-const TERMS: Terms = Terms {
+const DURATIONS: LeaseDurations = LeaseDurations {
     lasts: Duration::from_secs(2),
     give_up: Duration::from_millis(1200),
     retry: Duration::from_millis(100),
@@ -67,7 +67,7 @@ impl World {
             client(self.api.service(), away.clone()),
             "default",
             name.into(),
-            TERMS,
+            DURATIONS,
         );
         let state = Arc::new(BridgeState::new(true, false));
         let (stop, begun) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
@@ -144,7 +144,7 @@ async fn one_leads_and_the_next_follows_at_once_when_it_ends() {
     let asked = Instant::now();
     one.ends().await;
     two.comes_to("ok, leading").await;
-    assert!(asked.elapsed() < TERMS.lasts, "the lease was given back");
+    assert!(asked.elapsed() < DURATIONS.lasts, "the lease was given back");
     two.ends().await;
     assert_eq!(world.working.load(Ordering::SeqCst), 0);
 }
@@ -173,7 +173,7 @@ async fn a_short_silence_stops_nothing_and_a_long_one_is_made_up_for() {
     let world = World::new().await;
     let one = world.replica("one", 0);
     one.comes_to("ok, leading").await;
-    for (silence, begun) in [(TERMS.give_up / 4, 1), (TERMS.lasts, 2)] {
+    for (silence, begun) in [(DURATIONS.give_up / 4, 1), (DURATIONS.lasts, 2)] {
         one.away.store(true, Ordering::SeqCst);
         one.comes_to("no answer since").await;
         tokio::time::sleep(silence).await;

@@ -1,4 +1,4 @@
-//! What a host that is as the recorded one makes of its Agent.
+//! Compares Agents of hosts like the recorded ones with the recording.
 
 use std::collections::BTreeMap;
 
@@ -162,7 +162,8 @@ fn the_status_is_the_recorded_one_at_every_moment() {
         let seconds = i64::try_from(index).expect("few moments");
         before = status::of_host(&inputs, &before, at(seconds));
         let mut recorded = agent["status"].clone();
-        // Written by those who approve the node's certificate requests; here it is taken over from one moment to the next.
+        // Written by those who approve the node's certificate requests; here it is taken over from one moment
+        // to the next.
         recorded.as_object_mut().expect("a status").remove("csrStatus");
         let ours = folded(json!(before), "");
         differences(&moment, &ours, &recorded, &mut found);
@@ -247,8 +248,8 @@ fn annotations_and_labels_are_the_recorded_ones() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Checks by id, and numbers as JavaScript has them. An empty list of GPUs that a host did not send is `null` in the recording; with us
-/// it is a list everywhere, as agents send it.
+/// Checks by id, and numbers as JavaScript has them. An empty list of GPUs that a host did not send is `null`
+/// in the recording; with us it is a list everywhere, as agents send it.
 fn unworded(value: Value) -> Value {
     match value {
         Value::Array(items) if items.iter().any(|item| item.get("message").is_some()) => {

@@ -137,7 +137,7 @@ fn hyperthreading(spec: &AgentClusterInstallSpec) -> Option<Hyperthreading> {
         .iter()
         .find(|pool| pool.name == "worker")
         .is_none_or(on);
-    // Arbiters are only told apart where they are described.
+    // Arbiters differ only where they are described.
     let arbiters = spec.arbiter.as_ref().map(on);
     Some(match (masters, arbiters, workers) {
         (true, None | Some(true), true) => Hyperthreading::All,
