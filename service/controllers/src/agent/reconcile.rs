@@ -10,7 +10,6 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::Store;
 use kube::{Api, ResourceExt};
 use muster_api::ids::{ClusterId, HostId};
-use muster_core::lifecycle::infra_env;
 use muster_core::record;
 use muster_core::record::{Host, KubeRef};
 use muster_resources::names::label;
