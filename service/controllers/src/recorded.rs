@@ -1,4 +1,4 @@
-//! Objects of a running implementation, recorded on 2026-11-21 (kube_wire.py; wire/README.md), and what makes
+//! Objects of a running implementation, recorded on 2026-11-21 (tests/wire/README.md), and what makes
 //! ours comparable: conditions by type, times, addresses and wording as placeholders.
 
 use serde_json::{Map, Value};
