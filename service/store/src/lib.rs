@@ -23,6 +23,7 @@ pub mod infra_env;
 mod kind;
 mod listen;
 pub mod logs;
+mod migrations;
 mod notify;
 mod open;
 pub mod outbox;

@@ -5,17 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::migrate::Migrator;
 use sqlx::{AnyConnection, Connection};
 use tokio::time::Instant;
 
 use crate::Result;
 use crate::error::StoreError;
 use crate::kind::Kind;
+use crate::migrations::migrator;
 use crate::store::Store;
-
-/// Every change of the tables since the first version.
-static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
 
 /// Time for a server to come up before opening fails: it is often started together with Muster.
 const STARTING_PATIENCE: Duration = Duration::from_secs(60);
@@ -224,7 +221,7 @@ async fn migrate(address: &Address) -> Result<(), sqlx::migrate::MigrateError> {
             .execute(&mut connection)
             .await?;
     }
-    MIGRATOR.run_direct(None, &mut connection, false).await?;
+    migrator().run_direct(None, &mut connection, false).await?;
     connection.close().await?;
     Ok(())
 }
