@@ -77,6 +77,7 @@ fmt: ## Format the code
 	cargo fmt --all
 
 lint: ## Check formatting, clippy's advice, and what holds for the source tree
+	@.ci/deps rust build
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --workspace --test house
