@@ -13,7 +13,10 @@ where
 {
     for &variant in T::VARIANTS {
         let name: &str = variant.into();
-        assert_eq!(serde_json::to_value(variant).unwrap(), name);
+        assert_eq!(
+            serde_json::to_value(variant).expect("a unit variant is JSON"),
+            name
+        );
         assert_eq!(name.parse().ok(), Some(variant));
     }
     assert!("no such name".parse::<T>().is_err());

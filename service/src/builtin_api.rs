@@ -9,15 +9,14 @@ use muster_core::record::Secret;
 use muster_kube_api::{
     Authority, Caller, Credentials, Database, KubeApi, SqlStorage, Tokens, kubeconfig, write_private,
 };
+use muster_operations::now;
+use muster_operations::random;
 use muster_resources::crds;
 use muster_store::{Kind, Store};
 use rustls::ServerConfig;
 use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-
-use muster_operations::now;
-use muster_operations::random;
 
 /// The setting that holds the administrator's token, so that all replicas know it and a kubeconfig outlives them.
 const TOKEN_SETTING: &str = "kube_api_token";

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use muster_controllers::bridge::{self, Bridge};
 use muster_kube_api::KubeApi;
 use muster_operations::{Operations, random};
 use muster_store::{Kind, Store};
@@ -19,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::builtin_api::BuiltinApi;
 use crate::settings::ServeArgs;
-use muster_controllers::bridge::{self, Bridge};
 
 /// Which Kubernetes API, as `--kube-api` says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,27 +1,25 @@
 //! Listeners: bound early, served until told to stop, drained within a limit.
 
+use std::future::{Ready, ready};
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use std::future::{Ready, ready};
-use std::io;
-
 use axum::Router;
 use axum::extract::Extension;
 use axum::middleware::AddExtension;
 use axum_server::Handle;
 use axum_server::accept::Accept;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use muster_images::transport::STALL_TIMEOUT;
+use muster_images::{FileChannel, FileStream};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::Layer;
-
-use muster_images::transport::STALL_TIMEOUT;
-use muster_images::{FileChannel, FileStream};
 
 /// Time that a client gets to send its request's head; a slower one holds a connection for nothing.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);

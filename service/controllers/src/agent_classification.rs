@@ -15,6 +15,7 @@ use kube::runtime::events::EventType;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Api, ResourceExt};
 use muster_api::time::Timestamp;
+use muster_operations::now;
 use muster_resources::names::{finalizer, label};
 use muster_resources::{AgentClassification, AgentClassificationStatus, Condition};
 use strum::{EnumString, IntoStaticStr};
@@ -29,7 +30,6 @@ use super::context::Context;
 use super::drive::{CONCURRENCY, drive};
 use super::error::Error;
 use super::finalizers;
-use muster_operations::now;
 
 /// Between two counts.
 const COUNT_INTERVAL: Duration = Duration::from_millis(400);

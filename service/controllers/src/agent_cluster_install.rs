@@ -15,7 +15,9 @@ use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
 use muster_core::record::Cluster;
+use muster_operations::now;
 use muster_resources::{AgentClusterInstall, ClusterDeployment};
+use status::{StoredCluster, status};
 use tokio_util::sync::CancellationToken;
 
 use super::cluster_deployment::delete;
@@ -25,8 +27,6 @@ use super::drive::{CONCURRENCY, drive};
 use super::error::Error;
 use super::references::{deployment_ref, install_ref, kube_ref};
 use super::watch;
-use muster_operations::now;
-use status::{StoredCluster, status};
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {

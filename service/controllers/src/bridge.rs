@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use muster_operations::bridge::BridgeStatus;
+use muster_operations::{Operations, now};
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
@@ -12,8 +14,6 @@ use super::events::Events;
 use super::lead::{Lead, alone};
 use super::lease::LeaseDurations;
 use super::{kinds, run};
-use muster_operations::bridge::BridgeStatus;
-use muster_operations::{Operations, now};
 
 /// Between two checks for kinds that the API server lacks.
 const KINDS_INTERVAL: Duration = Duration::from_secs(5);

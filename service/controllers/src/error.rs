@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use muster_core::rules::input::Invalid;
+use muster_operations::OperationError;
+use muster_operations::chain;
 use muster_store::StoreError;
 
 use super::retry::RETRY_INTERVAL;
 use super::secrets::ReferenceError;
-use muster_operations::OperationError;
-use muster_operations::chain;
 
 /// A reconcile that did not do what it should. No text holds a secret value.
 #[derive(Debug, thiserror::Error)]

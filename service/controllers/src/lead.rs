@@ -7,6 +7,8 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
+use muster_operations::bridge::{BridgeState, BridgeStatus};
+use muster_operations::now;
 use muster_resources::names::LEASE;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -14,8 +16,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::words;
 use super::lease::{LeaseDurations, Move, Observer};
-use muster_operations::bridge::{BridgeState, BridgeStatus};
-use muster_operations::now;
 
 /// Limit of one request about the lease.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);

@@ -1,5 +1,6 @@
 //! The bridge on a built-in Kubernetes API in this process: hosts become Agents, edits of Agents reach hosts, Events
 //! are published.
+#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -10,7 +10,6 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode, header};
 use muster_api::AGENT_TOKEN_HEADER;
 use muster_api::ids::{ClusterId, InfraEnvId};
-
 use muster_operations::Operations;
 use muster_operations::auth::Auth;
 use muster_operations::auth::token::{Claims, url_key};

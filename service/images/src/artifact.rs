@@ -7,11 +7,10 @@ use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
 use muster_core::record::InfraEnv;
-use muster_image::{Customisation, CustomiseError};
-use muster_operations::boot::kernel_arguments;
-
 use muster_http::Problem;
+use muster_image::{Customisation, CustomiseError};
 use muster_operations::Operations;
+use muster_operations::boot::kernel_arguments;
 
 use crate::download::Download;
 use crate::downloads::Downloads;

@@ -11,12 +11,12 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use muster_image::iso9660::Extent;
 use muster_image::{Piece, Plan};
+use muster_operations::base_file::BaseFile;
 use tokio::task::JoinHandle;
 
 use super::buffers::{BUFFER_BYTES, Buffers};
 use super::downloads::Slot;
 use super::transport::{FileChannel, MOST_RUN_BYTES};
-use muster_operations::base_file::BaseFile;
 
 /// Frames of zeros are slices of this.
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];

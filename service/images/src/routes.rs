@@ -10,13 +10,12 @@ use http::StatusCode;
 use http::request::Parts;
 use muster_api::ids::InfraEnvId;
 use muster_core::record::InfraEnv;
-use serde::Deserialize;
-
 use muster_http::body::parse_mac;
 use muster_http::download::attachment;
 use muster_http::gate::{Target, admit, infra_env_of};
 use muster_http::{Allowed, Caller, Gate, Path, Problem, Query};
 use muster_operations::Operations;
+use serde::Deserialize;
 
 use crate::artifact::{Artifact, Images, serve, serve_kernel};
 use crate::downloads::Downloads;

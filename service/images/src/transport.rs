@@ -27,12 +27,11 @@ use axum::serve::{IncomingStream, Listener};
 use bytes::Bytes;
 use http::Version;
 use http::request::Parts;
+use muster_operations::base_file::{BaseFile, truncated};
 use rustix::fs::sendfile;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, Sleep};
-
-use muster_operations::base_file::{BaseFile, truncated};
 
 /// The longest announced run. Longer ones save nothing measurable, shorter ones let other connections of the thread have
 /// their turn sooner.

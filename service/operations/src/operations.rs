@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use muster_api::ids::ClusterId;
+use muster_api::time::Timestamp;
 use muster_store::Store;
 
 use crate::auth::Auth;
@@ -14,8 +16,6 @@ use crate::infra_envs::InfraEnvs;
 use crate::live_image::LiveImages;
 use crate::urls::Urls;
 use crate::{Result, clock, error::chain};
-use muster_api::ids::ClusterId;
-use muster_api::time::Timestamp;
 
 /// The operations of a service and what they share. Callers clone the parts that they use.
 pub struct Operations {

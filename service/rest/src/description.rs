@@ -3,12 +3,11 @@
 
 use http::StatusCode;
 use muster_api::AGENT_TOKEN_HEADER;
+use muster_http::Allowed;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{OneOf, OneOfBuilder};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder, Schema};
-
-use muster_http::Allowed;
 
 /// The media type of every refusal.
 const JSON: &str = "application/json";

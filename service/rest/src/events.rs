@@ -2,6 +2,8 @@
 
 mod trigger;
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::{Extension, Json};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -9,20 +11,19 @@ use muster_api::error::{ApiError, InfraError};
 use muster_api::event::{Category, Event, Severity};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_http::Allowed;
+use muster_http::Caller;
+use muster_http::Problem;
+use muster_http::body::Query;
 use muster_operations::hosts::Hosts;
+use muster_store::Store;
 use muster_store::{EventQuery, Order};
 use serde::{Deserialize, Deserializer};
-use std::sync::Arc;
 use strum::VariantArray;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::state::Rest;
-use muster_http::Caller;
-use muster_http::Problem;
-use muster_http::body::Query;
-use muster_store::Store;
 
 /// Events answered when no limit is given.
 const DEFAULT_LIMIT: i64 = 5000;

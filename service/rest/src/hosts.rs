@@ -20,11 +20,11 @@ mod update;
 
 use axum::extract::DefaultBodyLimit;
 use muster_http::Allowed;
+use muster_http::body::REPLY_LIMIT;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::state::Rest;
-use muster_http::body::REPLY_LIMIT;
 
 /// The operations of these callers.
 pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {

@@ -10,17 +10,16 @@ use axum::routing::get;
 use axum::{Json, Router};
 use http::{HeaderValue, header};
 use muster_api::BASE_PATH;
-use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::SizeAbove;
-use tower_http::timeout::RequestBodyTimeoutLayer;
-use utoipa::openapi::{InfoBuilder, OpenApi};
-use utoipa_axum::router::OpenApiRouter;
-
 use muster_http::body::ORDINARY_LIMIT;
 use muster_http::gate::{Gate, require};
 use muster_http::listener::unknown_path;
 use muster_http::{Allowed, Problem};
 use strum::VariantArray;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::SizeAbove;
+use tower_http::timeout::RequestBodyTimeoutLayer;
+use utoipa::openapi::{InfoBuilder, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
 
 use crate::state::Rest;
 use crate::{clusters, description, events, hosts, infra_envs, logs, operators, status, support, versions};

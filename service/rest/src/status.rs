@@ -9,11 +9,10 @@ use axum::response::IntoResponse;
 use http::{StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use muster_api::host::HostStatus;
+use muster_operations::Operations;
 use muster_store::Store;
 use serde::Serialize;
 use strum::VariantArray;
-
-use muster_operations::Operations;
 
 use crate::process::ProcessUsage;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use muster_api::versions::{DetailedFeatures, Feature, SupportedArchitectures, SupportedFeatures};
+use muster_http::body::Query;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::IntoParams;
@@ -11,7 +12,6 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::state::Rest;
-use muster_http::body::Query;
 
 /// Features by their names in the protocol, and whether this service has them. It discovers hosts and adds them to clusters; what
 /// only concerns the installation of a new cluster is not to be had.

@@ -6,15 +6,15 @@ use axum::Json;
 use axum::extract::State;
 use muster_api::error::InfraError;
 use muster_api::versions::{ListVersions, OpenshiftVersion, OpenshiftVersions};
+use muster_http::Problem;
+use muster_http::body::Query;
+use muster_operations::Operations;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::state::Rest;
-use muster_http::Problem;
-use muster_http::body::Query;
-use muster_operations::Operations;
 
 /// Both lists.
 pub fn routes() -> OpenApiRouter<Rest> {

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use muster_api::ids::InfraEnvId;
+use muster_operations::auth::Claims;
 use muster_store::Store;
 
 use super::output::print;
 use crate::serve::open_keys;
 use crate::settings::default_database_url;
-use muster_operations::auth::Claims;
 
 /// Whose token, and where the key is.
 #[derive(Debug, Args)]

@@ -4,14 +4,14 @@ use muster_house::circles::circles;
 
 /// The files of each circle of a crate of these files.
 fn found(files: &[(&str, &str)]) -> Vec<Vec<String>> {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, text) in files {
         let file = folder.path().join(name);
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::fs::write(file, text).unwrap();
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("the folder is made");
+        std::fs::write(file, text).expect("the file is written");
     }
     let prefix = format!("{}/", folder.path().display());
-    let circles = circles("sample", &folder.path().join("lib.rs")).unwrap();
+    let circles = circles("sample", &folder.path().join("lib.rs")).expect("the sample parses");
     let name = |file: &String| file.trim_start_matches(&prefix).to_owned();
     circles
         .iter()

@@ -9,6 +9,8 @@ use kube::api::{DeleteParams, Preconditions};
 use kube::runtime::controller::Action;
 use muster_api::ids::HostId;
 use muster_core::record::{Host, KubeRef};
+use muster_operations::now;
+use muster_operations::unless_missing;
 use muster_resources::names::{finalizer, label};
 
 use super::cached::CachedAgent;
@@ -20,8 +22,6 @@ use crate::error::{Error, unless_absent};
 use crate::finalizers;
 use crate::references::kube_ref;
 use crate::retry::RETRY_INTERVAL;
-use muster_operations::now;
-use muster_operations::unless_missing;
 
 impl Reconciler {
     /// A user created an Agent by hand. No host will ever belong to it.

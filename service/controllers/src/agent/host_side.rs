@@ -7,6 +7,7 @@ use kube::Api;
 use muster_api::host::HostUpdateParams;
 use muster_core::lifecycle::host::HostEvent;
 use muster_core::record::{Host, InfraEnv, KubeRef};
+use muster_operations::chain;
 use muster_resources::{AgentSpec, ClusterDeployment, DeprovisionInfo};
 
 use super::edits::{Token, edits, is_open};
@@ -15,7 +16,6 @@ use super::reconcile::Reconciler;
 use crate::conditions::Synced;
 use crate::error::Error;
 use crate::retry::RETRY_INTERVAL;
-use muster_operations::chain;
 
 /// Between two checks for a cluster that is missing. Its creation triggers a reconcile; this is for the
 /// message meanwhile.

@@ -3,10 +3,9 @@
 use muster_api::BASE_PATH;
 use muster_api::time::Timestamp;
 use muster_core::record::{Host, InfraEnv};
+use muster_operations::Operations;
 use muster_resources::AgentStatus;
 use url::form_urlencoded::Serializer;
-
-use muster_operations::Operations;
 
 /// The address of the events of `host`, while it is bound. A token in the address of `before` is kept while
 /// it is valid for long enough.

@@ -12,6 +12,7 @@ use kube::{Api, ResourceExt};
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::record;
 use muster_core::record::{Host, KubeRef};
+use muster_operations::now;
 use muster_resources::names::label;
 use muster_resources::{Agent, AgentClassification, AgentSpec, AgentStatus, InfraEnv};
 use serde_json::{Value, json};
@@ -30,7 +31,6 @@ use crate::error::{Error, unless_absent};
 use crate::references::{kube_ref, object_ref};
 use crate::status::send;
 use crate::writes::{patch_params, post_params};
-use muster_operations::now;
 
 /// Age until which the first status of a host waits for its inventory, which nearly always comes within; then
 /// one write reports all.

@@ -7,6 +7,7 @@ use kube::api::{DeleteParams, ListParams, Patch};
 use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
 use muster_core::record::KubeRef;
+use muster_operations::unless_missing;
 use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv, names};
 use serde_json::json;
 
@@ -18,7 +19,6 @@ use crate::finalizers;
 use crate::references::{cluster_ref, deployment_ref, install_ref, kube_ref};
 use crate::retry::RETRY_INTERVAL;
 use crate::writes::patch_params;
-use muster_operations::unless_missing;
 
 /// Agents in one page of a list: each may be a hundred kilobytes.
 const PAGE: u32 = 100;

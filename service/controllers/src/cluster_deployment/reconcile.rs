@@ -10,6 +10,8 @@ use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::ClusterId;
 use muster_core::record::{Cluster, Secret};
 use muster_core::rules::input::Invalid;
+use muster_operations::OperationError;
+use muster_operations::now;
 use muster_resources::{AgentClusterInstall, ClusterDeployment, ClusterImageSet, names};
 use serde_json::{Value, json};
 
@@ -24,8 +26,6 @@ use crate::references::{install_ref, kube_ref, with_owner};
 use crate::retry::RETRY_INTERVAL;
 use crate::secrets::{self, ReferenceError};
 use crate::writes::patch_params;
-use muster_operations::OperationError;
-use muster_operations::now;
 
 /// Brings record and status in line with the resources.
 pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>) -> Result<Action, Error> {

@@ -10,6 +10,7 @@ use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_operations::{OperationError, unless_missing};
 use muster_resources::{Agent, InfraEnv, names};
 
 use super::reconcile;
@@ -18,7 +19,6 @@ use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
 use crate::references::kube_ref;
-use muster_operations::{OperationError, unless_missing};
 
 /// Between two reconciles while Agents go. The deletion of a host triggers one as well.
 const DELETION_RETRY_INTERVAL: Duration = Duration::from_secs(5);

@@ -2,9 +2,8 @@
 
 use muster_api::time::Timestamp;
 use muster_core::record::InfraEnv;
-use muster_resources::InfraEnvStatus;
-
 use muster_operations::Operations;
+use muster_resources::InfraEnvStatus;
 
 /// Addresses of the artifacts of an InfraEnv.
 #[derive(Debug, Clone, PartialEq, Eq)]

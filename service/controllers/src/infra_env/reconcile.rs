@@ -15,6 +15,9 @@ use muster_core::lifecycle::infra_env::Unapplied;
 use muster_core::record;
 use muster_core::record::Cluster;
 use muster_core::rules::input::Invalid;
+use muster_operations::chain;
+use muster_operations::random;
+use muster_operations::{OperationError, now};
 use muster_resources::{ClusterDeployment, InfraEnv, IpxeScriptType, NMStateConfig, names};
 
 use super::delete;
@@ -28,9 +31,6 @@ use crate::finalizers;
 use crate::references::{cluster_ref, kube_ref};
 use crate::retry::RETRY_INTERVAL;
 use crate::secrets::{self, ReferenceError};
-use muster_operations::chain;
-use muster_operations::random;
-use muster_operations::{OperationError, now};
 
 /// Between two checks for a live image that is missing. Source: docs/protocol/kube-controllers.md#0
 /// (recoverable errors of InfraEnvs).
@@ -242,7 +242,7 @@ async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converg
         return Ok(again.map_or_else(Action::await_change, Action::requeue));
     }
     let unapplied = Unapplied::ALL
-        .into_iter()
+        .iter()
         .filter(|setting| setting.is_set(&stored.settings))
         .filter_map(|setting| match setting {
             Unapplied::IgnitionOverride => Some("spec.ignitionConfigOverride"),

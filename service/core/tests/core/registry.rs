@@ -8,14 +8,13 @@ pub mod scene;
 
 use std::collections::BTreeSet;
 
+use case::{Case, Outcome};
 use muster_api::host::HostStage;
 use muster_api::steps::{NtpSource, NtpSourceState};
 use muster_api::validation::ValidationStatus;
 use muster_core::record::CheckId;
 use muster_core::rules::checks;
 use muster_core::rules::checks::{CheckContext, Conditions, Gate, Verdict};
-
-use case::{Case, Outcome};
 use scene::{Place, Scene};
 
 fn cases() -> Vec<Case> {

@@ -7,6 +7,9 @@ use axum::extract::{RawPathParams, State};
 use axum::routing::{MethodFilter, on};
 use http::StatusCode;
 use muster_api::ids::ClusterId;
+use muster_http::Problem;
+use muster_http::{Allowed, Caller};
+use muster_operations::clusters::Clusters;
 use utoipa::openapi::path::{
     HttpMethod, OperationBuilder, ParameterBuilder, ParameterIn, PathItem, PathsBuilder,
 };
@@ -16,9 +19,6 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::scopes::Scopes;
 use crate::state::Rest;
-use muster_http::Problem;
-use muster_http::{Allowed, Caller};
-use muster_operations::clusters::Clusters;
 
 /// An operation that is refused.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,6 @@ use axum::extract::State;
 use http::StatusCode;
 use muster_api::error::ApiError;
 use muster_api::ids::ClusterId;
-
 use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::Operations;

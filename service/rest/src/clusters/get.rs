@@ -7,17 +7,16 @@ use muster_api::cluster::Cluster;
 use muster_api::error::ApiError;
 use muster_api::ids::ClusterId;
 use muster_core::lifecycle::cluster::Shape;
+use muster_http::Caller;
+use muster_http::Problem;
+use muster_http::body::{Path, Query};
+use muster_operations::Operations;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::lenient::{lenient_bool, parse_bool};
 use crate::scopes::Scopes;
 use crate::views::Views;
-use muster_http::Caller;
-use muster_http::Problem;
-use muster_http::body::{Path, Query};
-use muster_operations::clusters::Clusters;
-use muster_store::Store;
 
 /// Parts to leave out.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -41,8 +40,7 @@ pub struct GetQuery {
     responses((status = 200, body = Cluster), (status = 404, body = ApiError))
 )]
 pub async fn get_cluster(
-    State(clusters): State<Arc<Clusters>>,
-    State(store): State<Store>,
+    State(operations): State<Arc<Operations>>,
     State(views): State<Views>,
     State(scopes): State<Scopes>,
     Extension(caller): Extension<Caller>,
@@ -51,11 +49,11 @@ pub async fn get_cluster(
     headers: HeaderMap,
 ) -> Result<Json<Cluster>, Problem> {
     let only = scopes.of_cluster(caller, id).await?;
-    let found = clusters.find(id, wants_deleted(&headers)?).await?;
+    let found = operations.clusters.find(id, wants_deleted(&headers)?).await?;
     let mut hosts = if query.exclude_hosts {
         Vec::new()
     } else {
-        store.list_cluster_hosts(id).await?
+        operations.store.list_cluster_hosts(id).await?
     };
     hosts.retain(|host| only.is_none_or(|only| host.infra_env_id == only));
     Ok(Json(views.cluster(&found, Shape::Alone, &hosts).await?))

@@ -2,16 +2,16 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use muster_api::host::{Host, HostRole};
 use muster_api::ids::ClusterId;
+use muster_http::Caller;
+use muster_http::Problem;
+use muster_http::body::{Path, Query};
+use muster_store::Store;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::lenient::lenient_bool;
 use crate::scopes::Scopes;
 use crate::views::Views;
-use muster_http::Caller;
-use muster_http::Problem;
-use muster_http::body::{Path, Query};
-use muster_store::Store;
 
 /// Filters of the list, and what to show.
 #[derive(Debug, Default, Deserialize, IntoParams)]

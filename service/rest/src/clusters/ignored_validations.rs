@@ -7,7 +7,6 @@ use muster_api::cluster::IgnoredValidations;
 use muster_api::error::ApiError;
 use muster_api::ids::ClusterId;
 use muster_core::lifecycle::cluster::ignore::ignored;
-
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::clusters::Clusters;

@@ -7,13 +7,13 @@ use muster_api::cluster::{Cluster, ImportClusterParams};
 use muster_api::error::ApiError;
 use muster_api::ids::ClusterId;
 use muster_core::lifecycle::cluster::{Shape, import};
-use muster_store::StoredCluster;
-
-use crate::views::Views;
 use muster_http::Problem;
 use muster_http::body::Body;
 use muster_operations::clusters::Clusters;
 use muster_operations::now;
+use muster_store::StoredCluster;
+
+use crate::views::Views;
 
 /// Make a cluster known that exists already, so that hosts can be added to it.
 #[utoipa::path(

@@ -5,6 +5,10 @@ use axum::extract::State;
 use http::HeaderMap;
 use muster_api::cluster::Cluster;
 use muster_core::lifecycle::cluster::Shape;
+use muster_http::Problem;
+use muster_http::body::Query;
+use muster_operations::clusters::Clusters;
+use muster_store::Store;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -12,10 +16,6 @@ use super::get::wants_deleted;
 use crate::lenient::lenient_bool;
 use crate::views::USER;
 use crate::views::Views;
-use muster_http::Problem;
-use muster_http::body::Query;
-use muster_operations::clusters::Clusters;
-use muster_store::Store;
 
 /// Filters of the list.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -7,13 +7,13 @@ use muster_api::cluster::{Cluster, ClusterUpdateParams};
 use muster_api::error::ApiError;
 use muster_api::ids::ClusterId;
 use muster_core::lifecycle::cluster::Shape;
-use muster_store::StoredCluster;
-
-use crate::views::Views;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::clusters::Clusters;
 use muster_store::Store;
+use muster_store::StoredCluster;
+
+use crate::views::Views;
 
 /// Change what is known of a cluster. Its hosts are judged anew.
 #[utoipa::path(

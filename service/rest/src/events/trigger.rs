@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Extension;
 use axum::extract::State;
 use http::StatusCode;
@@ -5,16 +7,14 @@ use muster_api::error::ApiError;
 use muster_api::event::{Category, TriggeredEvent};
 use muster_core::record::{MAX_MESSAGE, NewEvent};
 use muster_core::text::one_line;
-use muster_operations::hosts::Hosts;
-use muster_operations::infra_envs::InfraEnvs;
-use serde_json::{Map, Value};
-use std::sync::Arc;
-
 use muster_http::Caller;
 use muster_http::Problem;
 use muster_http::body::Body;
+use muster_operations::hosts::Hosts;
+use muster_operations::infra_envs::InfraEnvs;
 use muster_operations::now;
 use muster_store::Store;
+use serde_json::{Map, Value};
 
 /// Longest name that is kept, bytes.
 const MAX_NAME: usize = 128;

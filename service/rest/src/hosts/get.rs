@@ -5,11 +5,11 @@ use axum::extract::State;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::host::Host;
 use muster_api::ids::{HostId, InfraEnvId};
-
-use crate::views::Views;
 use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::hosts::Hosts;
+
+use crate::views::Views;
 
 /// Get a host.
 #[utoipa::path(

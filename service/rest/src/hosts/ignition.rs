@@ -1,6 +1,5 @@
 //! Sets and renders the ignition that a host is installed with.
 
-use muster_operations::clusters::Clusters;
 use std::sync::Arc;
 
 use axum::Json;
@@ -13,10 +12,10 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
 use muster_core::record::Secret;
 use muster_core::rules::ignition::node::node;
-
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_http::download::{attachment, check_accept};
+use muster_operations::clusters::Clusters;
 use muster_operations::hosts::Hosts;
 use muster_operations::now;
 

@@ -7,11 +7,11 @@ use muster_api::error::ApiError;
 use muster_api::host::Host;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
-
-use crate::views::Views;
 use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::hosts::Hosts;
+
+use crate::views::Views;
 
 /// Install a known host into its cluster.
 #[utoipa::path(

@@ -6,15 +6,15 @@ use http::HeaderMap;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::Steps;
-use serde::Deserialize;
-use utoipa::IntoParams;
-
-use super::register::agent_version;
 use muster_http::Problem;
 use muster_http::body::{Path, Query};
 use muster_operations::check_ins::Seen;
 use muster_operations::hosts::Hosts;
 use muster_operations::now;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::register::agent_version;
 
 /// The host's clock.
 #[derive(Debug, Deserialize, IntoParams)]

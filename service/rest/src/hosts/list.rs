@@ -5,12 +5,12 @@ use axum::extract::State;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::host::Host;
 use muster_api::ids::InfraEnvId;
-
-use crate::views::Views;
 use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::hosts::Hosts;
 use muster_operations::infra_envs::InfraEnvs;
+
+use crate::views::Views;
 
 /// List the hosts of an InfraEnv.
 #[utoipa::path(

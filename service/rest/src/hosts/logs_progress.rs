@@ -6,7 +6,6 @@ use muster_api::error::ApiError;
 use muster_api::host::LogsProgressParams;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
-
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::hosts::Hosts;

@@ -10,12 +10,12 @@ use muster_api::host::{HostCreateParams, HostRegistrationResponse};
 use muster_api::ids::InfraEnvId;
 use muster_core::lifecycle::host::{Shown, registration_view, repeated_registration_view};
 use muster_core::rules::agent_version::answered_agent_version;
-
-use crate::views::USER;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::hosts::Hosts;
 use muster_operations::hosts::Registration;
+
+use crate::views::USER;
 
 /// A machine has booted: known from now on, or known again. A second machine of one id is kept under an id of its own, which
 /// stands in the answer and in its command.

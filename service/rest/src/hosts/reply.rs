@@ -6,7 +6,6 @@ use muster_api::error::ApiError;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::StepReply;
 use muster_core::lifecycle::host::reply::{Limits, ignored_because, interpret};
-
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::OperationError;

@@ -6,11 +6,11 @@ use muster_api::error::ApiError;
 use muster_api::host::Host;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
-
-use crate::views::Views;
 use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::hosts::Hosts;
+
+use crate::views::Views;
 
 /// Let a host of a cluster begin anew: it has to be booted into discovery again.
 #[utoipa::path(

@@ -6,11 +6,11 @@ use muster_api::error::ApiError;
 use muster_api::host::{Host, SettleIdentityParams};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
-
-use crate::views::Views;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::hosts::Hosts;
+
+use crate::views::Views;
 
 /// Two machines claimed one id, and an operator has seen to it: the finding goes, and the same two are no news again. Our own.
 #[utoipa::path(

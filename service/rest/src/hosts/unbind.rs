@@ -6,11 +6,11 @@ use muster_api::error::ApiError;
 use muster_api::host::Host;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
-
-use crate::views::Views;
 use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::hosts::Hosts;
+
+use crate::views::Views;
 
 /// Take a host out of its cluster, back into the pool of its InfraEnv.
 #[utoipa::path(

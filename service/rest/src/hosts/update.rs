@@ -7,11 +7,11 @@ use muster_api::error::ApiError;
 use muster_api::host::{Host, HostUpdateParams};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
-
-use crate::views::Views;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::hosts::Hosts;
+
+use crate::views::Views;
 
 /// Change what a user decides about a host: name, role, disks, labels. All of it or nothing.
 #[utoipa::path(

@@ -7,8 +7,6 @@ use muster_api::error::ApiError;
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{InfraEnv, InfraEnvCreateParams};
 use muster_core::lifecycle::infra_env;
-
-use crate::views::Views;
 use muster_http::Problem;
 use muster_http::body::Body;
 use muster_operations::Operations;
@@ -16,6 +14,8 @@ use muster_operations::clusters::Clusters;
 use muster_operations::infra_envs::InfraEnvs;
 use muster_operations::now;
 use muster_operations::random;
+
+use crate::views::Views;
 
 /// Create an InfraEnv.
 #[utoipa::path(

@@ -7,13 +7,12 @@ use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::ImageType;
 use muster_core::record::InfraEnv;
-use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
-
 use muster_http::Problem;
 use muster_http::body::{Path, Query, parse_mac};
 use muster_http::download::{attachment, check_accept};
 use muster_operations::Operations;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 
 /// Files of an InfraEnv.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]

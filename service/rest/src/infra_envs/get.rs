@@ -5,11 +5,11 @@ use axum::extract::State;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::InfraEnv;
-
-use crate::views::Views;
 use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::infra_envs::InfraEnvs;
+
+use crate::views::Views;
 
 /// Get an InfraEnv.
 #[utoipa::path(

@@ -6,7 +6,6 @@ use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::PresignedUrl;
 use muster_api::time::NEVER_MILLIS;
-
 use muster_http::Problem;
 use muster_http::body::Path;
 use muster_operations::infra_envs::InfraEnvs;

@@ -5,13 +5,13 @@ use axum::extract::State;
 use muster_api::error::InfraError;
 use muster_api::ids::ClusterId;
 use muster_api::infra_env::InfraEnv;
+use muster_http::Problem;
+use muster_http::body::Query;
+use muster_operations::infra_envs::InfraEnvs;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::views::Views;
-use muster_http::Problem;
-use muster_http::body::Query;
-use muster_operations::infra_envs::InfraEnvs;
 
 /// Filters of the list.
 #[derive(Debug, Deserialize, IntoParams)]

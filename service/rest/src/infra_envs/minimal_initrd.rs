@@ -4,7 +4,6 @@ use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::InfraEnvId;
-
 use muster_http::Problem;
 use muster_http::body::Path;
 use muster_http::download::check_accept;

@@ -6,16 +6,16 @@ use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::PresignedUrl;
 use muster_api::time::millis;
-use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
-
-use super::files::IpxeScriptType;
 use muster_http::Problem;
 use muster_http::body::{Path, Query};
 use muster_operations::auth::Auth;
 use muster_operations::infra_envs::InfraEnvs;
 use muster_operations::now;
 use muster_operations::urls::Urls;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::files::IpxeScriptType;
 
 /// Files that a signed URL can be had for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]

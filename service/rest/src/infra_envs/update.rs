@@ -6,11 +6,11 @@ use http::StatusCode;
 use muster_api::error::ApiError;
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{InfraEnv, InfraEnvUpdateParams};
-
-use crate::views::Views;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::infra_envs::InfraEnvs;
+
+use crate::views::Views;
 
 /// Change an InfraEnv.
 #[utoipa::path(

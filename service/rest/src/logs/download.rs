@@ -1,4 +1,3 @@
-use muster_operations::hosts::Hosts;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -13,15 +12,16 @@ use muster_api::host::HostRole;
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::record::Host;
 use muster_core::rules::hostname;
-use muster_store::{LogOwner, Store, StoreError, StoredLog};
-
-use super::{DownloadQuery, LogsType};
-use crate::scopes::Scopes;
 use muster_http::Caller;
 use muster_http::Problem;
 use muster_http::body::{Path, Query};
 use muster_http::download::{check_accept, streamed};
-use muster_operations::clusters::Clusters;
+use muster_operations::Operations;
+use muster_operations::hosts::Hosts;
+use muster_store::{LogOwner, Store, StoreError, StoredLog};
+
+use super::{DownloadQuery, LogsType};
+use crate::scopes::Scopes;
 
 /// A record of a tar archive, bytes.
 const TAR_BLOCK: u64 = 512;
@@ -38,10 +38,8 @@ const TAR_BLOCK: u64 = 512;
     )
 )]
 pub async fn download_cluster_logs(
-    State(hosts): State<Arc<Hosts>>,
-    State(clusters): State<Arc<Clusters>>,
+    State(operations): State<Arc<Operations>>,
     State(scopes): State<Scopes>,
-    State(store): State<Store>,
     Extension(caller): Extension<Caller>,
     Path(cluster_id): Path<ClusterId>,
     Query(query): Query<DownloadQuery>,
@@ -50,8 +48,9 @@ pub async fn download_cluster_logs(
     check_accept(&headers)?;
     let own = scopes.of_cluster(caller, cluster_id).await?;
     // Logs are what is left of a cluster that is gone.
-    let cluster = clusters.find(cluster_id, true).await?.cluster;
+    let cluster = operations.clusters.find(cluster_id, true).await?.cluster;
     let name = &cluster.data.name;
+    let store = &operations.store;
     let mut logs = store.list_logs(cluster_id).await?;
     if let Some(own) = own {
         logs.retain(|log| matches!(log.owner, LogOwner::Host { infra_env_id, .. } if infra_env_id == own));
@@ -63,7 +62,7 @@ pub async fn download_cluster_logs(
                 .ok_or_else(|| Problem::invalid("host_id is required with logs_type=host"))?;
             logs.retain(|log| host_of(log) == Some(host_id));
             let log = only(logs, &format!("host {host_id}"))?;
-            let file = file_name(&hosts, name, &log).await?;
+            let file = file_name(&operations.hosts, name, &log).await?;
             Ok(streamed(
                 &file,
                 log.size as u64,
@@ -84,7 +83,7 @@ pub async fn download_cluster_logs(
             if logs.is_empty() {
                 return Err(none_yet("this cluster"));
             }
-            archive(&store, &hosts, name, cluster_id, logs).await
+            archive(store, &operations.hosts, name, cluster_id, logs).await
         }
     }
 }

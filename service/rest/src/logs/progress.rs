@@ -6,12 +6,12 @@ use http::StatusCode;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::host::LogsProgressParams;
 use muster_api::ids::ClusterId;
-
-use crate::scopes::Scopes;
 use muster_http::Caller;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::clusters::Clusters;
+
+use crate::scopes::Scopes;
 
 /// How the collecting of an installation controller's logs goes. Clusters that hosts are added to have no such controller:
 /// what one tells is taken and changes nothing.

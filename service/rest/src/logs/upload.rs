@@ -1,5 +1,3 @@
-use crate::scopes::Scopes;
-use muster_operations::clusters::Clusters;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -8,17 +6,17 @@ use http::StatusCode;
 use muster_api::error::ApiError;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
+use muster_http::Caller;
+use muster_http::Problem;
+use muster_http::body::{Path, Query};
+use muster_operations::{Operations, now};
+use muster_store::Store;
 use muster_store::{LogOwner, LogUpload};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{LogsType, UPLOAD_LIMIT};
-use muster_http::Caller;
-use muster_http::Problem;
-use muster_http::body::{Path, Query};
-use muster_operations::hosts::Hosts;
-use muster_operations::now;
-use muster_store::Store;
+use crate::scopes::Scopes;
 
 /// Bytes that are written at once.
 const CHUNK: usize = 512 << 10;
@@ -57,21 +55,20 @@ pub struct UploadForm {
     )
 )]
 pub async fn upload_logs(
-    State(hosts): State<Arc<Hosts>>,
-    State(clusters): State<Arc<Clusters>>,
+    State(operations): State<Arc<Operations>>,
     State(scopes): State<Scopes>,
-    State(store): State<Store>,
     Extension(caller): Extension<Caller>,
     Path(cluster_id): Path<ClusterId>,
     Query(query): Query<UploadQuery>,
     request: Request,
 ) -> Result<StatusCode, Problem> {
-    let owner = owner(&clusters, &scopes, &store, caller, cluster_id, &query).await?;
+    let owner = owner(&operations, &scopes, caller, cluster_id, &query).await?;
     let form = Multipart::from_request(request, &())
         .await
         .map_err(|rejection| Problem::bad_request(format!("the form cannot be read: {rejection}")))?;
+    let store = &operations.store;
     let mut upload = store.begin_log(cluster_id, owner, now()).await?;
-    if let Err(problem) = receive(&store, form, &mut upload).await {
+    if let Err(problem) = receive(store, form, &mut upload).await {
         // What cannot be removed now is removed when it is old.
         if let Err(error) = store.discard_log(upload).await {
             tracing::warn!(cluster.id = %cluster_id, %error, "a broken upload of logs stays for now");
@@ -86,7 +83,8 @@ pub async fn upload_logs(
         host_id,
     } = owner
     {
-        hosts
+        operations
+            .hosts
             .apply(infra_env_id, host_id, HostEvent::LogsUploaded)
             .await?;
     }
@@ -95,15 +93,14 @@ pub async fn upload_logs(
 
 /// The owner of the logs, if the caller may send them.
 async fn owner(
-    clusters: &Clusters,
+    operations: &Operations,
     scopes: &Scopes,
-    store: &Store,
     caller: Caller,
     cluster_id: ClusterId,
     query: &UploadQuery,
 ) -> Result<LogOwner, Problem> {
     let own = scopes.of_cluster(caller, cluster_id).await?;
-    clusters.get(cluster_id).await?;
+    operations.clusters.get(cluster_id).await?;
     match query.logs_type {
         LogsType::Controller => return Ok(LogOwner::Controller),
         LogsType::All => return Err(Problem::invalid("logs_type: host or controller can be sent")),
@@ -120,7 +117,7 @@ async fn owner(
             "this token belongs to another InfraEnv".into(),
         ));
     }
-    let host = store.find_host_brief(infra_env_id, host_id).await?;
+    let host = operations.store.find_host_brief(infra_env_id, host_id).await?;
     if host.is_none_or(|host| host.cluster_id != Some(cluster_id)) {
         return Err(Problem::not_found(format!(
             "host {host_id} in infra_env {infra_env_id}, bound to cluster {cluster_id},"

@@ -69,7 +69,7 @@ impl<'a> EventRow<'a> {
             severity: event.severity,
             category: event.category,
             message: event.message.clone(),
-            props: (!event.props.is_empty()).then(|| Json(Cow::Borrowed(&event.props))),
+            props: (!event.props.is_empty()).then_some(Json(Cow::Borrowed(&event.props))),
             host_id: event.host_id,
             infra_env_id: event.infra_env_id,
             cluster_id: event.cluster_id,
