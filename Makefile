@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build image test bench ci fmt lint generated deps clean try-programs try-image release-programs released-agent programs-under-test
+.PHONY: help run build image test bench ci fmt lint generated deps clean try-programs try-image release-programs released-agent programs-under-test image-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
 ifeq ($(shell cargo --version >/dev/null 2>&1 || echo absent),absent)
@@ -18,7 +18,8 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Two ways to compile. `run` and `test` use unoptimised programs in target/debug, whose dependencies are those of the tests
-# too; `build`, `image` and `bench` the released ones in dist/. After `run`, dist/muster is a link to the unoptimised program,
+# too; `build`, `image` and `bench` the released ones in dist/. The machines of `test` boot the agent as it is released:
+# an emulated processor has no time for an unoptimised one. After `run`, dist/muster is a link to the unoptimised program,
 # which finds its live image beside itself.
 run: try-programs try-image ## Build everything quickly and serve on loopback; data in muster-data/
 	@mkdir -p dist && ln -sf $(abspath $(DEBUG)/muster) dist/muster
@@ -45,13 +46,13 @@ try-image:
 # In one go, so that each dependency is compiled once, with the features that all of them ask for.
 release-programs:
 	@.ci/deps rust build
-	@echo "make: 1 of 2: compiling the service, muster-image and muster-fleet, optimised (the first time: 10 to 20 minutes on two cores)"
+	@echo "make: compiling the service, muster-image and muster-fleet, optimised (the first time: 10 to 20 minutes on two cores)"
 	cargo build --release -p muster -p muster-image-author -p muster-fleet
 	@for program in muster muster-image muster-fleet; do install -D $(TARGET)/release/$$program dist/$$program; done
 
 released-agent:
 	@.ci/deps rust build
-	@echo "make: 2 of 2: compiling the agent for size (the first time: some 5 minutes)"
+	@echo "make: compiling the agent for size (the first time: some 5 minutes)"
 	cargo build --profile agent -p muster-agent
 	@install -D $(TARGET)/agent/muster-agent dist/muster-agent
 
@@ -61,7 +62,12 @@ programs-under-test:
 	@echo "make: compiling programs and tests (the first time: some 8 minutes on two cores)"
 	cargo build --workspace --bins --tests
 
-test: programs-under-test try-image ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
+# Beside the programs under test, where tests look for it.
+image-under-test: released-agent
+	@.ci/deps image
+	$(DEBUG)/muster-image live build --compression-level 9 --output $(DEBUG)/$(LIVE_IMAGE) --agent dist/muster-agent
+
+test: programs-under-test image-under-test ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
 	@.ci/deps test
 	@.ci/kube
 	cargo test --workspace --no-fail-fast
