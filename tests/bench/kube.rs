@@ -325,6 +325,8 @@ struct Agents(Arc<Mutex<Seen>>);
 #[derive(Default)]
 struct Seen {
     is_watching: bool,
+    /// Resource version of the last event.
+    version: String,
     by_name: HashMap<String, One>,
     with_inventory: u32,
     last_inventory: Option<Instant>,
@@ -355,9 +357,12 @@ struct Object {
 }
 
 #[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
 struct Metadata {
     #[serde(default)]
     name: String,
+    #[serde(default)]
+    resource_version: String,
 }
 
 #[derive(Deserialize)]
@@ -386,22 +391,32 @@ impl Agents {
         self.0.lock().expect("no thread panics with the lock")
     }
 
-    /// Watches until the server ends it.
+    /// Watches until the server is gone. A server ends the watch of a client that reads too slowly; like every
+    /// client, this one then watches from the last version that it has seen.
     fn follow(&self, http: &HttpClient) {
         let list = agent("").trim_end_matches('/').to_owned();
         // A bookmark ends the initial events.
-        let initial = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
-        http.lines(&format!("{list}?watch=1&{initial}&timeoutSeconds=3600"), |line| {
-            let event = serde_json::from_slice(line);
-            self.see(
-                event.unwrap_or_else(|error| panic!("an event: {error}: {}", String::from_utf8_lossy(line))),
-            );
-        });
+        let mut from =
+            "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true".to_owned();
+        let watch = |from: &str| {
+            http.lines(&format!("{list}?watch=1&{from}&timeoutSeconds=3600"), |line| {
+                let event = serde_json::from_slice(line);
+                self.see(
+                    event.unwrap_or_else(|error| {
+                        panic!("an event: {error}: {}", String::from_utf8_lossy(line))
+                    }),
+                );
+            })
+        };
+        while watch(&from).is_ok() {
+            from = format!("resourceVersion={}", self.seen().version);
+        }
     }
 
     fn see(&self, event: Event) {
         let now = Instant::now();
         let mut seen = self.seen();
+        seen.version.clone_from(&event.object.metadata.resource_version);
         if event.kind == "BOOKMARK" {
             seen.is_watching = true;
             return;

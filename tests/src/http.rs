@@ -129,11 +129,14 @@ impl HttpClient {
 
     /// Hands each line of an endless answer to `see` until the server ends it.
     ///
+    /// # Errors
+    /// If the server cannot be reached any more.
+    ///
     /// # Panics
     /// If the status is not 200.
     #[track_caller]
-    pub fn lines(&self, path: &str, mut see: impl FnMut(&[u8])) {
-        let response = self.open(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    pub fn lines(&self, path: &str, mut see: impl FnMut(&[u8])) -> Result<(), String> {
+        let response = self.open(path)?;
         assert_eq!(response.status().as_u16(), 200, "{path}");
         let mut lines = BufReader::with_capacity(1 << 18, response);
         let mut line = Vec::new();
@@ -141,6 +144,7 @@ impl HttpClient {
             see(&line);
             line.clear();
         }
+        Ok(())
     }
 
     fn send(
