@@ -64,7 +64,7 @@ fn known_in(client: &HttpClient, infra_env: &str, n: u64, cluster: &str) -> Stri
 }
 
 /// Reports of an agent in a cluster that make its host known.
-fn report(client: &HttpClient, host: &str, n: u64) {
+pub(crate) fn report(client: &HttpClient, host: &str, n: u64) {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap()

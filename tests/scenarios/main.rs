@@ -13,6 +13,7 @@ mod discovery;
 mod kube;
 mod kube_world;
 mod raw_http;
+mod workload;
 
 mod authorization;
 mod boot_by_ipxe;
@@ -35,6 +36,7 @@ mod hostile_input;
 mod hostile_requests;
 mod hosts_table;
 mod infra_env_api;
+mod joining;
 mod kube_agents;
 mod kube_bridge;
 mod kube_faults;

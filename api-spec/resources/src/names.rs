@@ -48,6 +48,8 @@ pub mod label {
     pub const HOST_IS_VIRTUAL: &str = "inventory.agent-install.openshift.io/host-isvirtual";
     /// Prefix of labels of AgentClassifications; `labelKey` follows.
     pub const CLASSIFICATION_PREFIX: &str = "agentclassification.agent-install.openshift.io/";
+    /// On Agents that an AgentMachine has taken: its name.
+    pub const AGENT_MACHINE_REF: &str = "agentMachineRef";
     /// On AgentClusterInstalls: who uses the cluster; becomes the cluster's tags.
     pub const CONSUMER: &str = "agentclusterinstalls.agent-install.openshift.io/consumer";
 }

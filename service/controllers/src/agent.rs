@@ -14,6 +14,7 @@
 //! | `host_side`, `token` | spec to host, done |
 //! | `desired`, `metadata` | the Agent beside its status |
 //! | `conditions`, `status`, `inventory`, `links` | its status |
+//! | `wait` | what it waits for, for Events |
 //! | `patch` | what of it is written |
 //! | `gone`, `restore` | hosts without Agents, Agents without hosts |
 //!
@@ -55,6 +56,7 @@ mod run;
 pub mod status;
 mod token;
 mod triggers;
+mod wait;
 
 #[cfg(test)]
 mod tests;

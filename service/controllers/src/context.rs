@@ -10,6 +10,9 @@ use tokio::time::timeout;
 use tower::service_fn;
 
 use super::events::Events;
+use super::join::told::Told;
+use super::waits::Waits;
+use super::workload::Workloads;
 
 /// Limit of one request, until the answer begins: its retries included. Watches answer at once and go on.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
@@ -24,13 +27,26 @@ pub struct Context {
     pub changes: Changes,
     /// Kubernetes Events to publish.
     pub events: Events,
+    /// Clients of the clusters that hosts become nodes of.
+    pub workloads: Workloads,
+    /// What objects wait for, for Events.
+    pub waits: Waits,
+    /// What joining hosts wait for.
+    pub joining: Told,
+    /// True when this service sets the provider ids of Nodes: it is the provider of Cluster API.
+    pub sets_provider_ids: bool,
 }
 
 impl Context {
     pub fn new(client: &Client, app: Arc<Operations>, events: Events) -> Self {
         let changes = app.changes.clone();
+        let client = with_deadline(client.clone());
         Self {
-            client: with_deadline(client.clone()),
+            workloads: Workloads::new(client.clone()),
+            waits: Waits::default(),
+            joining: Told::default(),
+            sets_provider_ids: true,
+            client,
             app,
             changes,
             events,

@@ -58,7 +58,8 @@ pub fn warning(action: &str, reason: &str, note: &str) -> Event {
     event(EventType::Warning, action, reason, note)
 }
 
-fn event(type_: EventType, action: &str, reason: &str, note: &str) -> Event {
+/// An Event.
+pub fn event(type_: EventType, action: &str, reason: &str, note: &str) -> Event {
     Event {
         type_,
         reason: reason.to_owned(),

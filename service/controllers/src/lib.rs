@@ -13,6 +13,8 @@
 //! - [`Context`]: a client with a deadline for each request, operations, changes of the database, Events
 //! - [`Error`], [`error::Refusal`]: what follows a failure, a retry or waiting for the object's writer
 //! - [`conditions`], [`status`]: conditions, and the one way to write a status; changes become Kubernetes Events
+//! - [`waits`]: what objects wait for, which becomes Kubernetes Events when it takes longer than a minute
+//! - [`workload`]: clients of the clusters that hosts become nodes of
 //! - [`writes`], [`finalizers`], [`references`], [`secrets`], [`retry`]: parameters of writes, finalizers, owners
 //!   and names, values that objects refer to, intervals
 
@@ -29,6 +31,7 @@ pub mod error;
 pub mod events;
 pub mod finalizers;
 pub mod infra_env;
+pub mod join;
 pub mod kinds;
 pub mod lead;
 pub mod lease;
@@ -39,7 +42,9 @@ pub mod retry;
 pub mod run;
 pub mod secrets;
 pub mod status;
+pub mod waits;
 pub mod watch;
+pub mod workload;
 pub mod writes;
 
 pub use context::Context;

@@ -7,13 +7,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
 use super::events::{Queued, publish};
-use super::{agent, agent_cluster_install, cluster_deployment, infra_env};
+use super::{agent, agent_cluster_install, cluster_deployment, infra_env, join};
 
 /// Runs all controllers until `stop`, and publishes the Events that they queue. It ends early only when one
 /// of them ends, which none should.
 pub async fn run(context: Arc<Context>, events: Queued, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
     start(&mut running, "events", publish(context.client.clone(), events));
+    let waits = context.clone();
+    start(&mut running, "waits", async move { waits.waits.publish(&waits.events).await });
     // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
     start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
     start(
@@ -31,6 +33,7 @@ pub async fn run(context: Arc<Context>, events: Queued, stop: CancellationToken)
         "infra_env",
         infra_env::run(context.clone(), stop.clone()),
     );
+    start(&mut running, "join", join::run(context.clone(), stop.clone()));
     drop(context);
     while let Some(ended) = running.join_next().await {
         if stop.is_cancelled() {

@@ -1,6 +1,6 @@
 //! Rules over the records: what they mean, what is acceptable, what is noteworthy.
 
-pub(crate) mod addresses;
+pub mod addresses;
 pub mod agent_version;
 pub mod checks;
 pub mod disks;

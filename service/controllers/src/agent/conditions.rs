@@ -6,12 +6,14 @@
 //! counts as disconnected.
 
 use kube::runtime::events::EventType;
+use muster_api::time::Timestamp;
 use muster_core::record::{CheckId, Host, HostState};
 use muster_core::rules::checks;
 use muster_resources::{AgentStatus, Condition};
 use strum::{EnumString, IntoStaticStr};
 
 use crate::conditions::{self, ConditionReason, ConditionStatus, Status, Synced};
+use crate::join::told::Awaited;
 
 /// Types of conditions, in the order of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
@@ -122,6 +124,21 @@ pub fn of_host(host: &Host, approved: bool, synced: &Synced) -> Vec<DesiredCondi
     ]
 }
 
+/// The same, in which `Installed` says what the host's cluster keeps it waiting for.
+pub fn with_awaited(
+    mut conditions: Vec<DesiredCondition>,
+    awaited: Option<&Awaited>,
+) -> Vec<DesiredCondition> {
+    let installed = conditions
+        .iter_mut()
+        .find(|one| one.type_ == Type::Installed && one.reason == Reason::InstallationInProgress);
+    if let (Some(awaited), Some(installed)) = (awaited, installed) {
+        let message = installed.message.trim_end_matches('.');
+        installed.message = format!("{message}. {}", awaited.text());
+    }
+    conditions
+}
+
 /// The conditions of an Agent that no host stands behind.
 pub fn without_host(synced: &Synced) -> Vec<DesiredCondition> {
     let types = [
@@ -140,6 +157,22 @@ pub fn without_host(synced: &Synced) -> Vec<DesiredCondition> {
         )
     });
     [spec_synced(synced)].into_iter().chain(unknown).collect()
+}
+
+/// Since when the spec is not followed; `None`: it is.
+pub fn unsynced_since(before: &AgentStatus, synced: &Synced, now: Timestamp) -> Option<Timestamp> {
+    if matches!(synced, Synced::Ok(_)) {
+        return None;
+    }
+    let is_unsynced =
+        |one: &&Condition| one.type_ == <&str>::from(Type::SpecSynced) && one.status == "False";
+    let since = before
+        .conditions
+        .iter()
+        .find(is_unsynced)
+        .and_then(|one| one.last_transition_time.as_ref());
+    let since = since.and_then(|time| Timestamp::from_timestamp(time.0.as_second(), 0));
+    Some(since.unwrap_or(now))
 }
 
 /// That an Agent could not be deleted.

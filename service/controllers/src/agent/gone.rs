@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::ResourceExt;
 use kube::api::{DeleteParams, Preconditions};
+use kube::{Resource, ResourceExt};
 use kube::runtime::controller::Action;
 use muster_api::ids::HostId;
 use muster_core::record::{Host, KubeRef};
@@ -54,6 +54,7 @@ impl Reconciler {
         }
         self.labels.forget(&key);
         self.tokens.forget(&key);
+        self.context.waits.set(&known.object_ref(&()), None);
         self.release(known).await
     }
 

@@ -8,7 +8,7 @@ use kube::api::Patch;
 use kube::core::DeserializeGuard;
 use kube::runtime::controller::Action;
 use kube::runtime::reflector::Store;
-use kube::{Api, ResourceExt};
+use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::record;
 use muster_core::record::{Host, KubeRef};
@@ -23,7 +23,7 @@ use super::desired::{self, DesiredAgent};
 use super::host_side::Outcome;
 use super::lanes::Turns;
 use super::token::Tokens;
-use super::{inventory, links, membership, patch, status};
+use super::{conditions, inventory, links, membership, patch, status, wait};
 use crate::agent_labels::Labels;
 use crate::conditions::Synced;
 use crate::context::Context;
@@ -210,6 +210,7 @@ impl Reconciler {
         let before = known.status();
         let events = links::events(app, &record, &host, &before, now);
         let logs = links::logs(app, &host);
+        let awaited = self.context.joining.get(key);
         let inputs = status::Inputs {
             host: &host,
             approved: spec.approved,
@@ -217,7 +218,11 @@ impl Reconciler {
             events_url: events.as_deref(),
             logs_url: logs.as_deref(),
             left: left.as_ref(),
+            awaited: awaited.as_ref(),
         };
+        let unsynced_since = conditions::unsynced_since(&before, &synced, now);
+        let wait = wait::of_host(&host, spec.approved, &synced, unsynced_since, awaited.as_ref());
+        self.context.waits.set(&known.object_ref(&()), wait);
         self.write_status(&known, status::of_host(&inputs, &before, now))
             .await?;
         Ok(retry.map_or_else(Action::await_change, Action::requeue))

@@ -55,6 +55,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
             .classifications(classification_writer, classification_changed),
     );
     tasks.spawn(triggers.clone().secrets(secret_writer));
+    tasks.spawn(triggers.clone().joining());
     let reconciler = Arc::new(Reconciler {
         context: context.clone(),
         agents: agents.clone(),

@@ -15,6 +15,7 @@ use muster_resources::{
 use super::conditions::{self, DesiredCondition};
 use super::inventory;
 use crate::conditions::{Synced, set, time};
+use crate::join::told::Awaited;
 
 /// Inputs of a status.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +30,8 @@ pub struct Inputs<'a> {
     pub logs_url: Option<&'a str>,
     /// The cluster that it is just leaving.
     pub left: Option<&'a DeprovisionInfo>,
+    /// What its cluster keeps it waiting for, while its node is joining.
+    pub awaited: Option<&'a Awaited>,
 }
 
 /// The status that follows `before`.
@@ -50,7 +53,10 @@ pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> Age
         ntp_sources: ntp_sources(data).unwrap_or_else(|| before.ntp_sources.clone()),
         conditions: merged(
             &before.conditions,
-            conditions::of_host(host, inputs.approved, inputs.synced),
+            conditions::with_awaited(
+                conditions::of_host(host, inputs.approved, inputs.synced),
+                inputs.awaited,
+            ),
             now,
         ),
         debug_info: Some(AgentDebugInfo {

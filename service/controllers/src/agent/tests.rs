@@ -8,6 +8,7 @@ mod membership;
 mod recorded;
 mod restore;
 mod states;
+mod wait;
 
 use chrono::TimeDelta;
 use muster_api::host::{HostKind, HostRole};

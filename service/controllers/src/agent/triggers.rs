@@ -193,6 +193,18 @@ impl Triggers {
         }
     }
 
+    /// Hosts whose clusters keep them waiting for something else than before.
+    pub(super) async fn joining(self: Arc<Self>) {
+        let mut changed = pin!(self.context.joining.changes());
+        while let Some(key) = changed.next().await {
+            if self.agents.get(&key).is_some() {
+                self.lanes.add(&key, Lane::Normal);
+            }
+        }
+        // Its sender lives as long as the context.
+        std::future::pending().await
+    }
+
     /// Secrets that were read once: a changed one requests the Agents that name it.
     pub(super) async fn secrets(self: Arc<Self>, mut writer: Writer<PartialObjectMeta<KubeSecret>>) {
         let mut stream = pin!(watch::metadata_events(&self.context, secrets::watched()));

@@ -15,7 +15,7 @@ pub(crate) fn addresses_of(interface: &Interface) -> impl Iterator<Item = IpNet>
 }
 
 /// As [`addresses_of`], without loopback, link-local and other addresses that no other machine reaches.
-pub(crate) fn networks_of(interface: &Interface) -> impl Iterator<Item = IpNet> {
+pub fn networks_of(interface: &Interface) -> impl Iterator<Item = IpNet> {
     addresses_of(interface).filter(|net| is_of_a_network(net.addr()))
 }
 

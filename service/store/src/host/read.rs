@@ -5,7 +5,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::Host;
 
 use super::brief::HostBrief;
-use super::row::{brief_from, host_from, select_briefs, select_hosts};
+use super::row::{HOST_KEY, brief_from, host_from, select_briefs, select_hosts};
 use crate::Result;
 use crate::error::failed;
 use crate::row::Reading;
@@ -78,6 +78,29 @@ impl Store {
             .await
             .map_err(failed("listing hosts"))?;
         rows.iter().map(brief_from).collect()
+    }
+
+    /// The keys of all hosts with one of these statuses.
+    ///
+    /// # Errors
+    /// `Corrupt` when a key cannot be read.
+    pub async fn list_host_keys_in(&self, statuses: &[HostStatus]) -> Result<Vec<(InfraEnvId, HostId)>> {
+        let names: Vec<String> = statuses.iter().map(|status| format!("'{}'", status.name())).collect();
+        let mut connection = self.reader().await?;
+        let sql = format!(
+            "SELECT infra_env_id, id FROM hosts WHERE deleted_at IS NULL AND status IN ({}) ORDER BY created_at, id",
+            names.join(", ")
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("listing hosts by status"))?;
+        rows.iter()
+            .map(|row| {
+                let reading = Reading::new(row, "hosts", &HOST_KEY);
+                Ok((reading.get("infra_env_id")?, reading.get("id")?))
+            })
+            .collect()
     }
 
     /// The hosts of an InfraEnv whose inventory has an interface with this MAC address (any case), oldest first. Mostly one;

@@ -158,6 +158,7 @@ fn the_status_is_the_recorded_one_at_every_moment() {
             events_url: host.cluster_id.map(|_| "http://service/events"),
             logs_url: None,
             left: left.as_ref(),
+            awaited: None,
         };
         let seconds = i64::try_from(index).expect("few moments");
         before = status::of_host(&inputs, &before, at(seconds));
@@ -181,6 +182,7 @@ fn conditions_stand_in_the_order_in_which_they_were_first_set() {
         events_url: None,
         logs_url: None,
         left: None,
+        awaited: None,
     };
     let status = status::of_host(&inputs, &AgentStatus::default(), at(0));
     let types: Vec<&str> = status.conditions.iter().map(|one| one.type_.as_str()).collect();

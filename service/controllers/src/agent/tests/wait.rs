@@ -1,0 +1,119 @@
+//! Waits of Agents: every state either ends, belongs to the pool, or is a wait that says what to do.
+
+use chrono::TimeDelta;
+use muster_api::host::HostStage;
+use muster_core::record::{HostState, NotBooted, Progress};
+
+use super::{at, host};
+use crate::agent::wait::of_host;
+use crate::conditions::Synced;
+use crate::join::told::Awaited;
+use crate::waits::Wait;
+
+fn wait(state: HostState) -> Option<Wait> {
+    of_host(&host(state), true, &Synced::Ok(None), None, None)
+}
+
+fn at_stage(stage: HostStage, info: &str, awaited: Option<&Awaited>) -> Wait {
+    let mut host = host(HostState::InstallingInProgress);
+    host.data.progress = Some(Progress {
+        stage,
+        percentage: 55,
+        info: info.into(),
+        stage_started_at: at(60),
+        stage_updated_at: at(120),
+    });
+    of_host(&host, true, &Synced::Ok(None), None, awaited).unwrap()
+}
+
+#[test]
+fn states_that_end_or_belong_to_the_pool_wait_for_nothing() {
+    for state in [
+        HostState::KnownUnbound,
+        HostState::InsufficientUnbound { failed: vec![] },
+        HostState::DisconnectedUnbound,
+        HostState::DiscoveringUnbound,
+        HostState::Discovering,
+        HostState::AddedToExistingCluster,
+        HostState::Error,
+        HostState::Cancelled,
+    ] {
+        assert_eq!(wait(state.clone()), None, "{state:?}");
+    }
+}
+
+#[test]
+fn states_that_only_a_user_ends_say_what_to_do() {
+    for state in [
+        HostState::Insufficient { failed: vec![] },
+        HostState::PendingForInput { failed: vec![] },
+        HostState::Disconnected,
+        HostState::InstallingPendingUserAction {
+            why: NotBooted::TooSlow,
+        },
+        HostState::ResettingPendingUserAction,
+        HostState::UnbindingPendingUserAction,
+    ] {
+        let wait = wait(state.clone()).unwrap();
+        assert!(wait.needs_user && !wait.todo.is_empty(), "{state:?}");
+        assert!(wait.what.contains("reason why") || !wait.what.is_empty(), "{state:?}");
+    }
+}
+
+#[test]
+fn states_between_two_reports_are_waits() {
+    for state in [
+        HostState::Binding,
+        HostState::Unbinding,
+        HostState::Known,
+        HostState::Installing,
+        HostState::Reclaiming,
+        HostState::ReclaimingRebooting,
+    ] {
+        let wait = wait(state.clone()).unwrap();
+        assert_eq!((wait.since, wait.needs_user), (at(0), false), "{state:?}");
+    }
+    let mut without_inventory = host(HostState::DiscoveringUnbound);
+    without_inventory.inventory = None;
+    let wait = of_host(&without_inventory, true, &Synced::Ok(None), None, None).unwrap();
+    assert!(wait.what.contains("inventory"));
+}
+
+#[test]
+fn a_stage_says_until_when_and_what_follows() {
+    let writing = at_stage(HostStage::WritingImageToDisk, "40%", None).text();
+    assert!(writing.starts_with("Writing image to disk: 40%. Since "), "{writing}");
+    assert!(writing.contains("counts as failed"), "{writing}");
+    let awaited = Awaited {
+        what: "The node a is awaited".into(),
+        todo: "Look at its console.".into(),
+    };
+    let rebooting = at_stage(HostStage::Rebooting, "", Some(&awaited));
+    assert_eq!(rebooting.since, at(60));
+    let (until, then) = rebooting.until.unwrap();
+    assert_eq!(until, at(120) + TimeDelta::minutes(40));
+    assert!(then.contains("not booted"), "{then}");
+    assert!(rebooting.text().ends_with("Look at its console."), "{}", rebooting.text());
+}
+
+#[test]
+fn a_host_that_is_not_approved_waits_for_its_user() {
+    let host = host(HostState::Known);
+    let wait = of_host(&host, false, &Synced::Ok(None), None, None).unwrap();
+    assert!(wait.needs_user && wait.todo.contains("spec.approved"));
+}
+
+#[test]
+fn a_spec_that_is_not_followed_is_a_wait_unless_the_host_has_another() {
+    let synced = Synced::Backend("its cluster is not known yet".into());
+    let of = |state| of_host(&host(state), true, &synced, Some(at(5)), None).unwrap();
+    let wait = of(HostState::KnownUnbound);
+    assert_eq!((wait.reason, wait.since, wait.needs_user), ("SpecNotFollowed", at(5), false));
+    assert!(wait.what.contains("its cluster is not known yet"));
+    assert_eq!(of(HostState::Binding).reason, "WaitingForAgent");
+    let known = of(HostState::Known);
+    assert!(known.what.contains("its cluster is not known yet"), "{}", known.what);
+    let input = Synced::Input("hostname: bad".into());
+    let wait = of_host(&host(HostState::KnownUnbound), true, &input, Some(at(5)), None).unwrap();
+    assert!(wait.needs_user);
+}

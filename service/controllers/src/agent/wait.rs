@@ -1,0 +1,153 @@
+//! Says what an Agent waits for, for Events: what, since when, until when, and what a user can do.
+
+use muster_api::host::HostStage;
+use muster_api::time::Timestamp;
+use muster_core::record::{Host, HostState, Progress};
+use muster_core::rules::stages;
+
+use crate::conditions::Synced;
+use crate::join::told::Awaited;
+use crate::waits::Wait;
+
+const FAILS: &str = "the installation counts as failed then";
+
+/// What the host waits for; `None`: it waits for nothing, or has ended. `awaited`: what its cluster keeps it waiting for.
+/// `unsynced_since`: since when its spec is not followed.
+pub fn of_host(
+    host: &Host,
+    approved: bool,
+    synced: &Synced,
+    unsynced_since: Option<Timestamp>,
+    awaited: Option<&Awaited>,
+) -> Option<Wait> {
+    of_state(host, approved, synced, awaited).or_else(|| of_spec(synced, unsynced_since?))
+}
+
+/// A spec that cannot be followed.
+fn of_spec(synced: &Synced, since: Timestamp) -> Option<Wait> {
+    let (what, needs_user) = match synced {
+        Synced::Ok(_) => return None,
+        Synced::Input(why) => (why, true),
+        Synced::Backend(why) => (why, false),
+    };
+    let wait = wait("SpecNotFollowed", since, format!("The Agent's spec is not followed: {what}"));
+    Some(Wait { needs_user, ..wait })
+}
+
+fn of_state(host: &Host, approved: bool, synced: &Synced, awaited: Option<&Awaited>) -> Option<Wait> {
+    let since = host.data.status_updated_at;
+    let info = || host.data.status_info.clone();
+    let waits = |reason, what: &str| Some(wait(reason, since, what));
+    let user = |reason, what: String, todo: &str| {
+        Some(Wait {
+            todo: todo.to_owned(),
+            needs_user: true,
+            ..wait(reason, since, what)
+        })
+    };
+    match &host.state {
+        HostState::Binding => waits(
+            "WaitingForAgent",
+            "The host was given to its cluster, and its agent is awaited to register there",
+        )
+        .map(|wait| with_todo(wait, "If it does not come, see whether the machine runs the discovery image and reaches the service.")),
+        HostState::Discovering | HostState::DiscoveringUnbound if host.inventory.is_none() => {
+            waits("WaitingForInventory", "The host has registered, and its inventory is awaited")
+                .map(|wait| with_todo(wait, "If it does not come, see the agent's log on the machine."))
+        }
+        HostState::Insufficient { .. } => user("ChecksFail", info(), "Mend what the checks name, or take the host out of its cluster."),
+        HostState::PendingForInput { .. } => user("WaitingForSettings", info(), "Give the cluster what the checks name."),
+        HostState::Disconnected => user(
+            "HostSilent",
+            info(),
+            "See whether the machine is on, runs the discovery image and reaches the service.",
+        ),
+        HostState::Known if !approved => user(
+            "WaitingForApproval",
+            "The host is ready to be installed, and waits to be approved".into(),
+            "Set the Agent's spec.approved to true.",
+        ),
+        HostState::Known => match synced {
+            Synced::Ok(_) => waits(
+                "WaitingForInstallation",
+                "The host is ready to be installed, and its installation has not begun",
+            ),
+            Synced::Input(why) | Synced::Backend(why) => {
+                user("WaitingForInstallation", format!("The host is ready to be installed, and is not: {why}"), "")
+            }
+        },
+        HostState::Installing => waits(
+            "WaitingForInstallation",
+            "The host is told to install, and its first report about that is awaited",
+        )
+        .map(|wait| until(wait, Some(since + stages::START_LIMIT), FAILS)),
+        HostState::InstallingInProgress => Some(of_stage(host.data.progress.as_ref()?, awaited)),
+        HostState::InstallingPendingUserAction { .. } => user(
+            "WaitingForUser",
+            info(),
+            "Make the machine boot from its installation disk.",
+        ),
+        HostState::ResettingPendingUserAction => user("WaitingForUser", info(), "Boot the machine into the discovery image."),
+        HostState::UnbindingPendingUserAction => user("WaitingForUser", info(), "Boot the machine into the discovery image."),
+        HostState::Unbinding => waits(
+            "WaitingForAgent",
+            "The host was taken out of its cluster, and its agent is awaited to register again",
+        )
+        .map(|wait| until(wait, host.due_at, "it counts as disconnected then")),
+        HostState::Reclaiming | HostState::ReclaimingRebooting => Some(until(
+            wait("WaitingForReclaim", since, info()),
+            host.due_at,
+            "a user has to boot it into the discovery image then",
+        )),
+        // Of the pool, for as long as nobody wants them; or ended.
+        HostState::Discovering
+        | HostState::DiscoveringUnbound
+        | HostState::KnownUnbound
+        | HostState::InsufficientUnbound { .. }
+        | HostState::DisconnectedUnbound
+        | HostState::AddedToExistingCluster
+        | HostState::Error
+        | HostState::Cancelled => None,
+    }
+}
+
+fn of_stage(progress: &Progress, awaited: Option<&Awaited>) -> Wait {
+    let stage = progress.stage.name();
+    let then = match progress.stage {
+        HostStage::Rebooting => "the machine counts as not booted from its disk then, and a user has to look at it",
+        _ => FAILS,
+    };
+    let what = match (awaited, progress.info.is_empty()) {
+        (Some(awaited), _) => format!("{stage}: {}", awaited.what),
+        (None, false) => format!("{stage}: {}", progress.info.trim_end_matches('.')),
+        (None, true) => format!("The installation's stage {stage:?} goes on"),
+    };
+    let todo = awaited.map_or("", |awaited| &awaited.todo);
+    let wait = with_todo(wait("InstallationStage", progress.stage_started_at, what), todo);
+    until(wait, Some(progress.stage_updated_at + stages::limit(progress.stage)), then)
+}
+
+fn wait(reason: &'static str, since: Timestamp, what: impl Into<String>) -> Wait {
+    Wait {
+        reason,
+        what: what.into().trim_end_matches('.').to_owned(),
+        since,
+        until: None,
+        todo: String::new(),
+        needs_user: false,
+    }
+}
+
+fn with_todo(wait: Wait, todo: &str) -> Wait {
+    Wait {
+        todo: todo.to_owned(),
+        ..wait
+    }
+}
+
+fn until(wait: Wait, at: Option<Timestamp>, then: &'static str) -> Wait {
+    Wait {
+        until: at.map(|at| (at, then)),
+        ..wait
+    }
+}

@@ -1,0 +1,176 @@
+//! Does in a workload cluster what an assessment asks for: approves requests, changes the Node, records both, sends the stage.
+
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use k8s_openapi::api::core::v1::Node;
+use kube::api::Patch;
+use kube::{Api, Client};
+use muster_api::host::HostStage;
+use muster_api::time::Timestamp;
+use muster_core::lifecycle::host::HostEvent;
+use muster_operations::now;
+use muster_resources::{Agent, ApprovedCsr, CsrStatus};
+use serde_json::json;
+
+use super::assess::{Assessment, NodeChange, is_joining};
+use super::crew::Member;
+use super::csr::Sort;
+use super::told::Awaited;
+use super::view::View;
+use super::words;
+use crate::conditions::time;
+use crate::context::Context;
+use crate::error::{Error, words as error_words};
+use crate::status;
+use crate::writes::patch_params;
+
+/// `reason` of approvals.
+const REASON: &str = "ApprovedByMuster";
+
+/// Acts for one cluster.
+#[derive(Clone, Copy)]
+pub struct Actor<'a> {
+    pub context: &'a Context,
+    pub client: &'a Client,
+}
+
+impl Actor<'_> {
+    /// Does what is to be done, in this order, as far as it goes. False when it is to be tried again.
+    pub async fn act(self, member: &mut Member, assessment: Assessment, view: &View) -> bool {
+        let waits = assessment.waits.clone();
+        let outcome = self.try_act(member, assessment, view).await;
+        let (waits, is_done) = match outcome {
+            Ok(()) => (waits, true),
+            Err(failed) => (Some(failed), false),
+        };
+        self.context.joining.set(&member.agent, waits);
+        is_done
+    }
+
+    /// # Errors
+    /// What failed.
+    async fn try_act(self, member: &mut Member, assessment: Assessment, view: &View) -> Result<(), Awaited> {
+        let mut recorded = Vec::new();
+        for tracked in assessment.track {
+            recorded.push(approved(tracked.name, tracked.sort, tracked.at));
+        }
+        let mut failed = None;
+        for (name, sort) in assessment.approve {
+            match self.approve(member, &name, view).await {
+                Ok(true) => recorded.push(approved(name, sort, now())),
+                // The host changed, or somebody else decided: it is looked at again.
+                Ok(false) => {}
+                Err(error) => {
+                    let what = format!("The approval of the certificate request {name}");
+                    failed = Some(words::failed(&what, &error.to_string()));
+                }
+            }
+        }
+        if !recorded.is_empty() {
+            let before = member.known.approved.len();
+            member.known.approved.append(&mut recorded);
+            if let Err(error) = self.record(member).await {
+                // They are found approved, and recorded, next time.
+                member.known.approved.truncate(before);
+                let what = "Recording approvals in the Agent's status";
+                return Err(words::failed(what, &error.to_string()));
+            }
+        }
+        if let Some(failed) = failed {
+            return Err(failed);
+        }
+        if let Some(change) = &assessment.node {
+            let changed = self.change(change).await;
+            changed.map_err(|error| {
+                words::failed(&format!("Changing the Node {}", change.node), &error_words(&error))
+            })?;
+        }
+        if let Some((stage, info)) = assessment.stage {
+            let sent = self.progress(member, stage, info).await;
+            sent.map_err(|error| words::failed("Reporting the stage", &error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Approves a request, if its host is still joining. False when it was not approved here.
+    async fn approve(self, member: &Member, name: &str, view: &View) -> Result<bool, Error> {
+        let host = &member.host;
+        let found = self.context.app.store.find_host_brief(host.infra_env_id, host.id).await?;
+        let is_same = found.is_some_and(|found| {
+            found.version == host.version && is_joining(&found.state, &found.data, found.cluster_id)
+        });
+        let Some(csr) = view.csrs().find(|csr| csr.name == name).filter(|_| is_same) else {
+            return Ok(false);
+        };
+        let message = format!("It is the {} certificate of the host {}", csr.sort.name(), host.id);
+        let patch = json!({
+            // It must be the one that was looked at.
+            "metadata": {"uid": csr.uid, "resourceVersion": csr.resource_version},
+            "status": {"conditions": [{
+                "type": "Approved", "status": "True", "reason": REASON, "message": message, "lastUpdateTime": time(now()),
+            }]},
+        });
+        let api = Api::<CertificateSigningRequest>::all(self.client.clone());
+        match api.patch_approval(name, &patch_params(), &Patch::Merge(patch)).await {
+            Ok(_) => {
+                tracing::info!(host.id = %host.id, csr = name, sort = csr.sort.name(), "certificate request approved");
+                metrics::counter!("muster_certificate_requests_approved_total", "sort" => csr.sort.name())
+                    .increment(1);
+                Ok(true)
+            }
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes the approvals to the Agent's status. They are one member of it, which nothing else writes meanwhile.
+    async fn record(self, member: &Member) -> Result<(), Error> {
+        let csr_status = CsrStatus {
+            approved_csrs: member.known.approved.clone(),
+            last_approval_attempt: Some(time(now())),
+        };
+        let api = Api::<Agent>::namespaced(self.context.client.clone(), &member.agent.namespace);
+        let operations = vec![status::add("csrStatus", &csr_status)];
+        status::send(&api, &member.agent.name, operations).await?;
+        Ok(())
+    }
+
+    async fn change(self, change: &NodeChange) -> kube::Result<()> {
+        let mut patch = json!({"metadata": {"labels": change.labels}});
+        if let Some(id) = &change.provider_id {
+            patch["spec"] = json!({"providerID": id});
+        }
+        let api = Api::<Node>::all(self.client.clone());
+        api.patch(&change.node, &patch_params(), &Patch::Merge(patch)).await?;
+        tracing::info!(node = change.node, provider_id = change.provider_id, "Node changed");
+        Ok(())
+    }
+
+    async fn progress(self, member: &mut Member, stage: HostStage, info: String) -> Result<(), Error> {
+        let host = &member.host;
+        let event = HostEvent::Progressed {
+            stage: Some(stage),
+            info,
+        };
+        let applied = self.context.app.hosts.apply(host.infra_env_id, host.id, event).await;
+        match applied {
+            Ok(changed) => {
+                member.host = changed;
+                Ok(())
+            }
+            // It is on its way somewhere else by now, and comes back changed.
+            Err(error) if error.is_input() => {
+                tracing::debug!(host.id = %host.id, %error, "a stage was refused");
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn approved(name: String, sort: Sort, at: Timestamp) -> ApprovedCsr {
+    ApprovedCsr {
+        name,
+        type_: sort.name().to_owned(),
+        approved_at: time(at),
+    }
+}

@@ -1,0 +1,192 @@
+//! Follows one workload cluster while hosts are joining it: connects, watches its Nodes and certificate requests, and has the
+//! hosts looked at whenever something changed.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt};
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use k8s_openapi::api::core::v1::Node;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client};
+use muster_api::ids::ClusterId;
+use muster_operations::chain;
+use muster_resources::ClusterDeployment;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::crew::Crew;
+use super::roster::Roster;
+use super::view::View;
+use super::words;
+use crate::context::Context;
+use crate::error::{Error, unless_absent, words as error_words};
+use crate::watch::Watched;
+use crate::workload::{Unreachable, Workload};
+
+/// Wait before a cluster without a usable kubeconfig is looked at again, doubled each time.
+const FIRST_RETRY: Duration = Duration::from_secs(2);
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+
+/// Between two looks whether the kubeconfig is another, and whether the cluster answers.
+const KUBECONFIG_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Between two questions to a cluster whose watches fail. Its circuit lets fewer through.
+const PROBE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Length of one watch, seconds; then it begins anew.
+const WATCH_SECONDS: u32 = 120;
+
+/// Changes within this time are looked at together.
+const GATHERING: Duration = Duration::from_millis(50);
+
+/// Runs until it is aborted, which it is when no host is joining any more.
+pub async fn run(context: Arc<Context>, cluster: ClusterId, roster: Arc<Roster>) {
+    let mut crew = Crew::new(context.clone(), roster.clone());
+    let mut retry = FIRST_RETRY;
+    loop {
+        match connect(&context, cluster).await {
+            Ok(place) => {
+                retry = FIRST_RETRY;
+                follow(&context, &roster, &place, &mut crew).await;
+            }
+            Err((name, why)) => {
+                crew.refresh().await;
+                crew.tell_all(&words::unreachable(&name, &why));
+                tokio::select! {
+                    () = sleep(retry) => retry = (retry * 2).min(LONGEST_RETRY),
+                    () = roster.changed.notified() => {}
+                }
+            }
+        }
+    }
+}
+
+/// A cluster that can be asked.
+pub struct Place {
+    pub deployment: ClusterDeployment,
+    /// Namespace and name of the ClusterDeployment.
+    pub name: String,
+    pub workload: Arc<Workload>,
+}
+
+/// # Errors
+/// The cluster's name, and why there is no client for it.
+async fn connect(context: &Context, cluster: ClusterId) -> Result<Place, (String, String)> {
+    let unnamed = |error: Error| (cluster.to_string(), error.to_string());
+    let stored = context.app.clusters.find(cluster, false).await;
+    let stored = stored.map_err(|error| unnamed(error.into()))?;
+    let Some(kube) = stored.cluster.kube else {
+        let why = "it has no ClusterDeployment, which would name its kubeconfig; approve the node's certificates by hand";
+        return Err((cluster.to_string(), why.into()));
+    };
+    let name = kube.to_string();
+    let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &kube.namespace);
+    let found = unless_absent(api.get(&kube.name).await);
+    let Some(deployment) = found.map_err(|error| (name.clone(), error.to_string()))? else {
+        return Err((name, "its ClusterDeployment is gone".into()));
+    };
+    match context.workloads.of_deployment(&deployment).await {
+        Ok(workload) => Ok(Place {
+            deployment,
+            name,
+            workload,
+        }),
+        Err(error) => Err((name, error.to_string())),
+    }
+}
+
+/// Follows the cluster until its kubeconfig is another.
+async fn follow(context: &Context, roster: &Roster, place: &Place, crew: &mut Crew) {
+    let client = &place.workload.client;
+    let mut nodes = pin!(watched::<Node>(client));
+    let mut requests = pin!(watched::<CertificateSigningRequest>(client));
+    let mut view = View::default();
+    let mut trouble = None;
+    let mut compare_at = Instant::now() + KUBECONFIG_INTERVAL;
+    let mut look_at = Some(Instant::now());
+    loop {
+        let changed = tokio::select! {
+            Some(event) = nodes.next() => noted(event, &mut trouble, |event| view.note_node(event)),
+            Some(event) = requests.next() => noted(event, &mut trouble, |event| view.note_csr(event)),
+            () = roster.changed.notified() => true,
+            () = sleep_until(compare_at) => {
+                if is_other(context, place).await {
+                    return;
+                }
+                // A watch of a cluster that hangs shows nothing.
+                let answer = client.apiserver_version().await;
+                compare_at = Instant::now() + KUBECONFIG_INTERVAL;
+                answer.is_err_and(|error| trouble.replace(chain(&error)).is_none())
+            }
+            () = at(look_at) => {
+                look_at = match silence(place, &view, &mut trouble).await {
+                    None => crew.look(place, &view).await,
+                    Some(why) => {
+                        crew.refresh().await;
+                        crew.tell_all(&words::unreachable(&place.name, &why));
+                        Some(Instant::now() + PROBE_INTERVAL)
+                    }
+                };
+                false
+            }
+        };
+        if changed {
+            let soon = Instant::now() + GATHERING;
+            look_at = Some(look_at.map_or(soon, |sooner| sooner.min(soon)));
+        }
+    }
+}
+
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn watched<K: Watched>(client: &Client) -> impl Stream<Item = watcher::Result<Event<K>>> + Send + use<K> {
+    let config = watcher::Config::default().timeout(WATCH_SECONDS);
+    watcher(Api::<K>::all(client.clone()), config).default_backoff()
+}
+
+/// True when something changed that matters.
+fn noted<K>(
+    event: watcher::Result<Event<K>>,
+    trouble: &mut Option<String>,
+    note: impl FnOnce(Event<K>) -> bool,
+) -> bool {
+    match event {
+        Ok(event) => note(event),
+        Err(error) => {
+            metrics::counter!("muster_workload_watch_errors_total").increment(1);
+            tracing::debug!(error = chain(&error), "a watch of a workload cluster was interrupted; it goes on by itself");
+            let is_new = trouble.is_none();
+            *trouble = Some(chain(&error));
+            is_new
+        }
+    }
+}
+
+/// Why the cluster cannot be asked now, after a watch failed; `None`: what is known of it is new. A watch that goes on says
+/// nothing until something changes, so the cluster is asked.
+async fn silence(place: &Place, view: &View, trouble: &mut Option<String>) -> Option<String> {
+    let why = trouble.clone()?;
+    if let Err(error) = place.workload.client.apiserver_version().await {
+        return Some(place.workload.silence().unwrap_or_else(|| error_words(&error)));
+    }
+    if !view.is_complete() {
+        return Some(why);
+    }
+    *trouble = None;
+    None
+}
+
+async fn is_other(context: &Context, place: &Place) -> bool {
+    match context.workloads.of_deployment(&place.deployment).await {
+        Ok(workload) => !Arc::ptr_eq(&workload, &place.workload),
+        // What is wrong with it is told by the next connection; a management cluster that is silent says nothing.
+        Err(error) => !matches!(error, Unreachable::Hub(..)),
+    }
+}

@@ -1,0 +1,212 @@
+//! The hosts that are joining one cluster: reads them, has each assessed, and has done what follows.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::{Api, Resource, ResourceExt};
+use muster_core::record::{Host, KubeRef};
+use muster_operations::now;
+use muster_resources::{Agent, names};
+use tokio::time::Instant;
+
+use super::act::Actor;
+use super::assess::{Assessment, Known, assess, identity};
+use super::cluster::Place;
+use super::csr::{Csr, Decision};
+use super::roster::{Key, Roster};
+use super::told::{Awaited, Warning};
+use super::view::View;
+use super::words;
+use crate::context::Context;
+use crate::error::{Error, unless_absent};
+use crate::events;
+
+/// Hosts for which something is done at the same time.
+const CONCURRENCY: usize = 4;
+
+/// Wait after something failed, doubled with each failure in a row.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+
+/// Warnings that are remembered as told, at most.
+const MOST_TOLD: usize = 10_000;
+
+/// A host that is joining.
+pub struct Member {
+    pub host: Host,
+    /// Namespace and name of its Agent.
+    pub agent: KubeRef,
+    pub reference: ObjectReference,
+    pub known: Known,
+}
+
+/// The hosts of one cluster.
+pub struct Crew {
+    context: Arc<Context>,
+    roster: Arc<Roster>,
+    members: BTreeMap<Key, Member>,
+    /// Keys of warnings.
+    told: HashSet<String>,
+    retry: Duration,
+}
+
+impl Crew {
+    pub fn new(context: Arc<Context>, roster: Arc<Roster>) -> Self {
+        Self {
+            context,
+            roster,
+            members: BTreeMap::new(),
+            told: HashSet::new(),
+            retry: FIRST_RETRY,
+        }
+    }
+
+    /// Reads the hosts that changed. False when some could not be read, which are read again next time.
+    pub async fn refresh(&mut self) -> bool {
+        let mut is_complete = true;
+        for (key, is_joining) in self.roster.take_changed() {
+            if !is_joining {
+                self.members.remove(&key);
+                continue;
+            }
+            match self.member(key).await {
+                Ok(Some(member)) => {
+                    self.members.insert(key, member);
+                }
+                Ok(None) => {
+                    self.members.remove(&key);
+                }
+                Err(error) => {
+                    tracing::warn!(host.id = %key.1, %error, "a joining host cannot be read; trying again");
+                    self.roster.add_silently(key);
+                    is_complete = false;
+                }
+            }
+        }
+        is_complete
+    }
+
+    async fn member(&self, key: Key) -> Result<Option<Member>, Error> {
+        let (infra_env_id, id) = key;
+        let app = &self.context.app;
+        let Some(host) = app.store.find_host(infra_env_id, id).await? else {
+            return Ok(None);
+        };
+        let record = app.infra_envs.find(infra_env_id).await?;
+        let Some(infra_env) = record.and_then(|record| record.kube.clone()) else {
+            return Ok(None);
+        };
+        let agent = KubeRef::new(infra_env.namespace, id.to_string());
+        let api = Api::<Agent>::namespaced(self.context.client.clone(), &agent.namespace);
+        // Without an Agent the host is on its way out.
+        let Some(resource) = unless_absent(api.get(&agent.name).await)? else {
+            return Ok(None);
+        };
+        let is_claimed = resource.labels().contains_key(names::label::AGENT_MACHINE_REF);
+        let reference = resource.object_ref(&());
+        let recorded = resource.status.and_then(|status| status.csr_status);
+        Ok(Some(Member {
+            host,
+            agent,
+            reference,
+            known: Known {
+                approved: recorded.map(|status| status.approved_csrs).unwrap_or_default(),
+                sets_provider_id: is_claimed && self.context.sets_provider_ids,
+            },
+        }))
+    }
+
+    /// Says of all hosts that they wait for this.
+    pub fn tell_all(&self, awaited: &Awaited) {
+        for member in self.members.values() {
+            self.context.joining.set(&member.agent, Some(awaited.clone()));
+        }
+    }
+
+    /// Looks at all hosts, and does what is to be done. Answers when to look again even if nothing changes.
+    pub async fn look(&mut self, place: &Place, view: &View) -> Option<Instant> {
+        let mut is_done = self.refresh().await;
+        if !view.is_complete() {
+            return (!is_done).then(|| self.retry_at());
+        }
+        let time = now();
+        let assessed: Vec<(Key, Assessment)> = self
+            .members
+            .iter()
+            .map(|(key, member)| (*key, assess(&member.host, &member.known, view, time)))
+            .collect();
+        let again = assessed.iter().filter_map(|(_, assessment)| assessment.again).min();
+        self.report_foreign(place, view);
+        for (key, assessment) in &assessed {
+            let reference = self.members[key].reference.clone();
+            for warning in &assessment.warnings {
+                self.warn(warning, &reference);
+            }
+        }
+        let actor = Actor {
+            context: &self.context,
+            client: &place.workload.client,
+        };
+        // Each assessment is of the member at its place.
+        let mut work: Vec<BoxFuture<'_, bool>> = Vec::with_capacity(assessed.len());
+        for (member, (_, assessment)) in self.members.values_mut().zip(assessed) {
+            work.push(actor.act(member, assessment, view).boxed());
+        }
+        let outcomes: Vec<bool> = stream::iter(work).buffer_unordered(CONCURRENCY).collect().await;
+        is_done &= outcomes.into_iter().all(|is_done| is_done);
+        let retry_at = if is_done {
+            self.retry = FIRST_RETRY;
+            None
+        } else {
+            Some(self.retry_at())
+        };
+        let again = again.map(|at| Instant::now() + (at - time).to_std().unwrap_or_default());
+        [retry_at, again].into_iter().flatten().min()
+    }
+
+    fn retry_at(&mut self) -> Instant {
+        let at = Instant::now() + self.retry;
+        self.retry = (self.retry * 2).min(LONGEST_RETRY);
+        at
+    }
+
+    /// Names requests that are no joining host's, each once.
+    fn report_foreign(&mut self, place: &Place, view: &View) {
+        let identities: Vec<String> = self
+            .members
+            .values()
+            .map(|member| identity(&member.host).hostname)
+            .collect();
+        let is_member = |csr: &Csr| {
+            let named = |name: &String| csr.is_for(name) || csr.is_nearly_for(name);
+            identities.iter().any(named)
+        };
+        // A node that is there renews its certificates, which is its cluster's affair.
+        let is_nodes_own = |csr: &Csr| view.nodes().any(|node| csr.is_by(&node.name));
+        let foreign: Vec<Warning> = view
+            .csrs()
+            .filter(|csr| csr.decision == Decision::Pending && !is_member(csr) && !is_nodes_own(csr))
+            .map(|csr| words::foreign(csr, &identities))
+            .collect();
+        let deployment = place.deployment.object_ref(&());
+        for warning in foreign {
+            self.warn(&warning, &deployment);
+        }
+    }
+
+    fn warn(&mut self, warning: &Warning, object: &ObjectReference) {
+        if self.told.len() >= MOST_TOLD {
+            self.told.clear();
+        }
+        let key = format!("{} {}", object.uid.as_deref().unwrap_or_default(), warning.key);
+        if self.told.insert(key) {
+            tracing::info!(reason = warning.reason, note = warning.note, "about a joining host");
+            let event = events::warning("Join", warning.reason, &warning.note);
+            self.context.events.publish(event, object.clone());
+        }
+    }
+}

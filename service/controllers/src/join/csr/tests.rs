@@ -1,0 +1,268 @@
+use rcgen::{CertificateParams, DnType, KeyPair, SanType};
+use serde_json::json;
+
+use super::*;
+
+/// A request as a kubelet makes it, to be spoilt.
+struct Draft {
+    signer: &'static str,
+    user: String,
+    groups: Vec<&'static str>,
+    usages: Vec<&'static str>,
+    common_name: String,
+    organisations: Vec<&'static str>,
+    dns_names: Vec<&'static str>,
+    addresses: Vec<&'static str>,
+}
+
+impl Draft {
+    fn by_token() -> Self {
+        Self {
+            signer: CLIENT_SIGNER,
+            user: "system:bootstrap:abc123".into(),
+            groups: vec![TOKEN_GROUP, AUTHENTICATED],
+            usages: vec!["digital signature", "client auth"],
+            common_name: "system:node:worker-1".into(),
+            organisations: vec![NODES],
+            dns_names: vec![],
+            addresses: vec![],
+        }
+    }
+
+    fn by_bootstrapper() -> Self {
+        Self {
+            user: NODE_BOOTSTRAPPER.into(),
+            groups: NODE_BOOTSTRAPPER_GROUPS.into(),
+            usages: vec!["digital signature", "key encipherment", "client auth"],
+            ..Self::by_token()
+        }
+    }
+
+    fn serving() -> Self {
+        Self {
+            signer: SERVING_SIGNER,
+            user: "system:node:worker-1".into(),
+            groups: vec![NODES, AUTHENTICATED],
+            usages: vec!["digital signature", "server auth"],
+            dns_names: vec!["worker-1"],
+            addresses: vec!["192.0.2.7"],
+            ..Self::by_token()
+        }
+    }
+
+    fn csr(&self) -> Option<Csr> {
+        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        for (n, organisation) in self.organisations.iter().enumerate() {
+            // A name of rcgen has one of each type, unless the type is written in another way.
+            let organisation_type = match n {
+                0 => DnType::OrganizationName,
+                _ => DnType::CustomDnType(vec![2, 5, 4, 10]),
+            };
+            params.distinguished_name.push(organisation_type, *organisation);
+        }
+        params
+            .distinguished_name
+            .push(DnType::CommonName, self.common_name.as_str());
+        let dns = self.dns_names.iter().map(|name| SanType::DnsName((*name).try_into().unwrap()));
+        let addresses = self.addresses.iter().map(|text| SanType::IpAddress(text.parse().unwrap()));
+        params.subject_alt_names = dns.chain(addresses).collect();
+        let pem = params.serialize_request(&KeyPair::generate().unwrap()).unwrap().pem().unwrap();
+        let request = k8s_openapi::ByteString(pem.into_bytes());
+        let object = serde_json::from_value(json!({
+            "metadata": {"name": "csr-1", "uid": "u", "creationTimestamp": "2026-11-22T08:00:00Z"},
+            "spec": {
+                "request": request, "signerName": self.signer, "username": self.user,
+                "groups": self.groups, "usages": self.usages,
+            },
+        }));
+        read(&object.unwrap())
+    }
+}
+
+fn host() -> Identity {
+    Identity {
+        hostname: "worker-1".into(),
+        addresses: vec!["192.0.2.7/24".parse().unwrap(), "2001:db8::7/64".parse().unwrap()],
+    }
+}
+
+fn texts(list: &[&str]) -> BTreeSet<String> {
+    list.iter().map(|text| (*text).to_owned()).collect()
+}
+
+fn addresses(list: &[&str]) -> BTreeSet<IpAddr> {
+    list.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+/// The check of a draft: of a client certificate before the node joined, of a serving one after.
+fn check(draft: &Draft) -> Result<(), String> {
+    check_as(draft, &host())
+}
+
+fn check_as(draft: &Draft, host: &Identity) -> Result<(), String> {
+    let csr = draft.csr().unwrap();
+    let (dns_names, own) = (
+        texts(&["worker-1.rack.example.test"]),
+        addresses(&["192.0.2.7", "192.0.2.8", "192.0.2.9", "198.51.100.7", "2001:db8::1:7"]),
+    );
+    let of_others = addresses(&["192.0.2.9"]);
+    let node = NodeNames {
+        name: "worker-1",
+        dns_names: &dns_names,
+        addresses: &own,
+        of_others: &of_others,
+    };
+    csr.check(host, (csr.sort == Sort::Serving).then_some(node))
+}
+
+#[track_caller]
+fn refused(draft: &Draft, word: &str) {
+    let why = check(draft).expect_err("it must not be approved");
+    assert!(why.contains(word), "{why}");
+}
+
+#[test]
+fn what_kubelets_ask_for_is_approved() {
+    for draft in [Draft::by_token(), Draft::by_bootstrapper(), Draft::serving()] {
+        assert_eq!(check(&draft), Ok(()));
+    }
+    let with_more_groups = Draft {
+        groups: vec![TOKEN_GROUP, "system:bootstrappers:kubeadm:default-node-token", AUTHENTICATED],
+        ..Draft::by_token()
+    };
+    assert_eq!(check(&with_more_groups), Ok(()));
+    let capitals = Identity { hostname: "Worker-1".into(), ..host() };
+    assert_eq!(check_as(&Draft::by_token(), &capitals), Ok(()));
+    assert_eq!(check_as(&Draft::serving(), &capitals), Ok(()));
+}
+
+#[test]
+fn a_client_certificate_needs_everything_right() {
+    let draft = Draft::by_token;
+    refused(&Draft { common_name: "system:node:worker-2".into(), ..draft() }, "worker-2");
+    refused(&Draft { common_name: "worker-1".into(), ..draft() }, "common name");
+    refused(&Draft { common_name: "system:node:".into(), ..draft() }, "for the node");
+    refused(&Draft { common_name: "system:node:worker-1.example.test".into(), ..draft() }, "called");
+    refused(&Draft { organisations: vec![], ..draft() }, "organisation");
+    refused(&Draft { organisations: vec!["system:masters"], ..draft() }, "system:masters");
+    refused(&Draft { organisations: vec![NODES, "system:masters"], ..draft() }, "system:masters");
+    refused(&Draft { dns_names: vec!["worker-1"], ..draft() }, "alternative names");
+    refused(&Draft { addresses: vec!["192.0.2.7"], ..draft() }, "alternative names");
+    refused(&Draft { usages: vec!["client auth"], ..draft() }, "usages");
+    refused(&Draft { usages: vec!["digital signature"], ..draft() }, "usages");
+    refused(&Draft { usages: vec!["digital signature", "client auth", "server auth"], ..draft() }, "usages");
+    refused(&Draft { usages: vec!["digital signature", "client auth", "any"], ..draft() }, "usages");
+    refused(&Draft { usages: vec![], ..draft() }, "usages");
+}
+
+#[test]
+fn only_who_makes_new_nodes_may_ask_for_a_client_certificate() {
+    let token = Draft::by_token;
+    for user in ["kubernetes-admin", "", "system:node:worker-1", "system:serviceaccount:default:default"] {
+        refused(&Draft { user: user.into(), ..token() }, "neither");
+    }
+    for user in ["system:bootstrap:", "system:bootstrap:abc12", "system:bootstrap:ABC123", "system:bootstrap:abc1234"] {
+        refused(&Draft { user: user.into(), ..token() }, "no bootstrap token");
+    }
+    for groups in [
+        vec![TOKEN_GROUP],
+        vec![AUTHENTICATED],
+        vec![TOKEN_GROUP, AUTHENTICATED, "system:masters"],
+        vec![TOKEN_GROUP, AUTHENTICATED, "system:bootstrappers:"],
+        vec![TOKEN_GROUP, AUTHENTICATED, "system:bootstrappersx"],
+        vec![],
+    ] {
+        refused(&Draft { groups, ..token() }, "groups");
+    }
+    let bootstrapper = Draft::by_bootstrapper;
+    refused(&Draft { groups: NODE_BOOTSTRAPPER_GROUPS[..2].to_vec(), ..bootstrapper() }, "groups");
+    refused(&Draft { groups: [&NODE_BOOTSTRAPPER_GROUPS[..], &["system:masters"]].concat(), ..bootstrapper() }, "groups");
+}
+
+#[test]
+fn a_serving_certificate_needs_everything_right() {
+    let draft = Draft::serving;
+    refused(&Draft { user: "system:node:worker-2".into(), ..draft() }, "worker-2");
+    refused(&Draft { user: "system:bootstrap:abc123".into(), ..draft() }, "for the node");
+    refused(&Draft { common_name: "system:node:worker-2".into(), ..draft() }, "common name");
+    refused(&Draft { common_name: "worker-1".into(), ..draft() }, "common name");
+    refused(&Draft { organisations: vec![], ..draft() }, "organisation");
+    refused(&Draft { organisations: vec![NODES, "x"], ..draft() }, "organisation");
+    refused(&Draft { groups: vec![NODES], ..draft() }, "groups");
+    refused(&Draft { groups: vec![AUTHENTICATED], ..draft() }, "groups");
+    refused(&Draft { usages: vec!["digital signature", "client auth"], ..draft() }, "usages");
+    refused(&Draft { usages: vec!["digital signature", "server auth", "client auth"], ..draft() }, "usages");
+    refused(&Draft { dns_names: vec![], addresses: vec![], ..draft() }, "neither");
+    refused(&Draft { dns_names: vec!["kubernetes.default.svc"], ..draft() }, "kubernetes");
+    refused(&Draft { dns_names: vec!["worker-1", "worker-2"], ..draft() }, "worker-2");
+    refused(&Draft { addresses: vec!["192.0.2.70"], ..draft() }, "not one of the node's");
+    refused(&Draft { addresses: vec!["198.51.100.7"], ..draft() }, "no network that the host reported");
+    refused(&Draft { addresses: vec!["192.0.2.9"], ..draft() }, "another node's");
+    refused(&Draft { addresses: vec!["192.0.2.7", "192.0.2.9"], ..draft() }, "another node's");
+    let kept = Draft { dns_names: vec!["worker-1.rack.example.test"], addresses: vec!["192.0.2.8", "2001:db8::1:7"], ..draft() };
+    let why = check(&kept).unwrap_err();
+    assert!(why.contains("2001:db8::1:7"), "another /64: {why}");
+    let kept = Draft { addresses: vec!["192.0.2.8"], ..kept };
+    assert_eq!(check(&kept), Ok(()), "DHCP gave it another address of the same network");
+}
+
+#[test]
+fn each_sort_has_its_time() {
+    let client = Draft::by_token().csr().unwrap();
+    let (dns_names, own) = (BTreeSet::new(), addresses(&["192.0.2.7"]));
+    let node = NodeNames { name: "worker-1", dns_names: &dns_names, addresses: &own, of_others: &BTreeSet::new() };
+    let why = client.check(&host(), Some(node)).unwrap_err();
+    assert!(why.contains("already joined"), "{why}");
+    let serving = Draft::serving().csr().unwrap();
+    let why = serving.check(&host(), None).unwrap_err();
+    assert!(why.contains("not joined"), "{why}");
+}
+
+#[test]
+fn names_are_compared_whole_and_their_first_parts_are_told_apart() {
+    let csr = Draft { common_name: "system:node:Worker-1.example.test".into(), ..Draft::by_token() }.csr().unwrap();
+    assert!(!csr.is_for("worker-1") && csr.is_for("worker-1.example.TEST"));
+    assert!(csr.is_nearly_for("worker-1") && csr.is_nearly_for("worker-1.other.test"));
+    assert!(!csr.is_nearly_for("worker-1.example.test") && !csr.is_nearly_for("worker") && !csr.is_nearly_for(""));
+}
+
+#[test]
+fn other_signers_are_not_read_and_renewals_are_the_clusters() {
+    let other = Draft { signer: "kubernetes.io/kube-apiserver-client", ..Draft::by_token() };
+    assert!(other.csr().is_none());
+    let renewal = Draft { user: "system:node:worker-1".into(), ..Draft::by_token() }.csr().unwrap();
+    assert!(renewal.is_renewal() && !Draft::by_token().csr().unwrap().is_renewal());
+    assert!(check(&Draft { user: "system:node:worker-1".into(), ..Draft::by_token() }).is_err());
+}
+
+#[test]
+fn what_cannot_be_read_is_never_approved() {
+    let object = serde_json::from_value(json!({
+        "metadata": {"name": "csr-1"},
+        "spec": {"request": "aGVsbG8=", "signerName": CLIENT_SIGNER, "username": "system:bootstrap:abc123"},
+    }));
+    let csr = read(&object.unwrap()).unwrap();
+    assert!(csr.check(&host(), None).unwrap_err().contains("PEM"));
+    assert!(!csr.is_for("") && !csr.is_nearly_for(""));
+}
+
+#[test]
+fn decisions_of_others_are_seen() {
+    let decided = |types: &[&str]| {
+        let conditions: Vec<_> = types
+            .iter()
+            .map(|type_| json!({"type": type_, "status": "True", "lastUpdateTime": "2026-11-22T08:00:00Z"}))
+            .collect();
+        let object = serde_json::from_value(json!({
+            "metadata": {"name": "csr-1"},
+            "spec": {"request": "", "signerName": CLIENT_SIGNER},
+            "status": {"conditions": conditions},
+        }));
+        read(&object.unwrap()).unwrap().decision
+    };
+    assert_eq!(decided(&[]), Decision::Pending);
+    assert!(matches!(decided(&["Approved"]), Decision::Approved(Some(_))));
+    assert_eq!(decided(&["Denied"]), Decision::Refused);
+    assert_eq!(decided(&["Approved", "Failed"]), Decision::Refused);
+}

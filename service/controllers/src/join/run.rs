@@ -1,0 +1,158 @@
+//! Runs one task for each cluster that hosts are joining, and none for the others.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use muster_api::host::HostStatus;
+use muster_api::ids::ClusterId;
+use muster_core::record::KubeRef;
+use muster_operations::chain;
+use muster_store::StoreError;
+use tokio::task::{AbortHandle, Id, JoinSet};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::assess::is_joining;
+use super::cluster;
+use super::roster::{Key, Roster};
+use crate::context::Context;
+
+/// Between two queries of a database that does not answer, and before a task that broke is started anew.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// States in which hosts can be joining.
+const STATUSES: [HostStatus; 2] = [
+    HostStatus::InstallingInProgress,
+    HostStatus::InstallingPendingUserAction,
+];
+
+/// Runs until `stop`.
+pub async fn run(context: Arc<Context>, stop: CancellationToken) {
+    // Subscribed before anything is read: no change from here on is missed.
+    let mut changed = pin!(context.changes.subscribe_hosts());
+    let mut clusters = Clusters {
+        context: context.clone(),
+        running: HashMap::new(),
+        of_host: HashMap::new(),
+        tasks: JoinSet::new(),
+    };
+    let listed = async {
+        loop {
+            match context.app.store.list_host_keys_in(&STATUSES).await {
+                Ok(keys) => return keys,
+                Err(error) => retry_later(&error).await,
+            }
+        }
+    };
+    let listed = tokio::select! {
+        keys = listed => keys,
+        () = stop.cancelled() => return,
+    };
+    for key in listed {
+        clusters.look_at(key).await;
+    }
+    loop {
+        tokio::select! {
+            Some(key) = changed.next() => clusters.look_at(key).await,
+            Some(ended) = clusters.tasks.join_next_with_id() => clusters.ended(ended).await,
+            () = stop.cancelled() => break,
+        }
+    }
+    clusters.tasks.shutdown().await;
+}
+
+async fn retry_later(error: &StoreError) {
+    tracing::warn!(error = chain(error), "joining hosts cannot be read; trying again");
+    sleep(RETRY_INTERVAL).await;
+}
+
+/// The tasks, by cluster.
+struct Clusters {
+    context: Arc<Context>,
+    running: HashMap<ClusterId, (Arc<Roster>, AbortHandle)>,
+    of_host: HashMap<Key, ClusterId>,
+    tasks: JoinSet<()>,
+}
+
+impl Clusters {
+    /// A host changed.
+    async fn look_at(&mut self, key: Key) {
+        let (infra_env_id, id) = key;
+        let host = loop {
+            match self.context.app.store.find_host_brief(infra_env_id, id).await {
+                Ok(found) => break found,
+                // It is told where the host is shown.
+                Err(StoreError::Corrupt { .. }) => break None,
+                Err(error) => retry_later(&error).await,
+            }
+        };
+        let cluster = host
+            .filter(|host| is_joining(&host.state, &host.data, host.cluster_id))
+            .and_then(|host| host.cluster_id);
+        let before = match cluster {
+            Some(cluster) => self.of_host.insert(key, cluster),
+            None => self.of_host.remove(&key),
+        };
+        if before != cluster
+            && let Some(before) = before
+        {
+            self.leave(before, key).await;
+        }
+        if let Some(cluster) = cluster {
+            self.roster(cluster).add(key);
+        }
+    }
+
+    async fn leave(&mut self, cluster: ClusterId, key: Key) {
+        if let Ok(Some(infra_env)) = self.context.app.infra_envs.find(key.0).await
+            && let Some(kube) = &infra_env.kube
+        {
+            let agent = KubeRef::new(&kube.namespace, key.1.to_string());
+            self.context.joining.set(&agent, None);
+        }
+        let Some((roster, task)) = self.running.get(&cluster) else {
+            return;
+        };
+        if roster.remove(key) {
+            task.abort();
+            self.running.remove(&cluster);
+        }
+    }
+
+    fn roster(&mut self, cluster: ClusterId) -> Arc<Roster> {
+        if let Some((roster, _)) = self.running.get(&cluster) {
+            return roster.clone();
+        }
+        let roster = Arc::new(Roster::default());
+        self.start(cluster, roster.clone());
+        roster
+    }
+
+    fn start(&mut self, cluster: ClusterId, roster: Arc<Roster>) {
+        let task = cluster::run(self.context.clone(), cluster, roster.clone());
+        let handle = self.tasks.spawn(task);
+        self.running.insert(cluster, (roster, handle));
+    }
+
+    /// A task ended. Only one that broke has hosts left.
+    async fn ended(&mut self, ended: Result<(Id, ()), tokio::task::JoinError>) {
+        let id = match &ended {
+            Ok((id, ())) => *id,
+            Err(error) => error.id(),
+        };
+        let broken = self.running.iter().find(|(_, (_, task))| task.id() == id);
+        let Some((&cluster, (roster, _))) = broken else {
+            return;
+        };
+        tracing::error!(cluster.id = %cluster, ?ended, "the task of a workload cluster broke; it is started anew");
+        let roster = roster.clone();
+        for host in roster.hosts() {
+            roster.add(host);
+        }
+        sleep(RETRY_INTERVAL).await;
+        self.start(cluster, roster);
+    }
+}

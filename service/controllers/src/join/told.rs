@@ -1,0 +1,115 @@
+//! Keeps what joining hosts wait for, for the conditions and Events of their Agents.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use futures_util::Stream;
+use futures_util::stream::unfold;
+use muster_core::record::KubeRef;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// What is awaited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Awaited {
+    /// A sentence without a full stop.
+    pub what: String,
+    /// Sentences that say what a user can do; empty: nothing.
+    pub todo: String,
+}
+
+impl Awaited {
+    /// As one text.
+    pub fn text(&self) -> String {
+        format!("{}. {}", self.what, self.todo).trim_end().to_owned()
+    }
+}
+
+/// Something that users should know, told once for each `key`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    pub key: String,
+    pub reason: &'static str,
+    pub note: String,
+}
+
+/// What is awaited, by Agent.
+pub struct Told {
+    known: Mutex<HashMap<KubeRef, Awaited>>,
+    changed: UnboundedSender<KubeRef>,
+    /// Until somebody takes it.
+    changes: Mutex<Option<UnboundedReceiver<KubeRef>>>,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        let (changed, changes) = unbounded_channel();
+        Self {
+            known: Mutex::default(),
+            changed,
+            changes: Mutex::new(Some(changes)),
+        }
+    }
+}
+
+impl Told {
+    /// What the host of `agent` waits for, as far as its cluster is concerned.
+    pub fn get(&self, agent: &KubeRef) -> Option<Awaited> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(agent).cloned()
+    }
+
+    /// Sets what it waits for.
+    pub fn set(&self, agent: &KubeRef, awaited: Option<Awaited>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = match &awaited {
+            Some(awaited) => known.insert(agent.clone(), awaited.clone()),
+            None => known.remove(agent),
+        };
+        drop(known);
+        if before != awaited {
+            // It fails only when nobody listens any more.
+            let _ = self.changed.send(agent.clone());
+        }
+    }
+
+    /// Agents for which something else is awaited. For one listener; empty for a second.
+    pub fn changes(&self) -> impl Stream<Item = KubeRef> + Send + use<> {
+        let taken = self.changes.lock().unwrap_or_else(PoisonError::into_inner).take();
+        unfold(taken, |receiver| async move {
+            let mut receiver = receiver?;
+            let next = receiver.recv().await?;
+            Some((next, Some(receiver)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{FutureExt, StreamExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_changes_are_told_and_to_one_listener() {
+        let told = Told::default();
+        let agent = KubeRef::new("lab", "a");
+        let awaited = |what: &str| {
+            Some(Awaited {
+                what: what.into(),
+                todo: String::new(),
+            })
+        };
+        told.set(&agent, None);
+        told.set(&agent, awaited("x"));
+        told.set(&agent, awaited("x"));
+        told.set(&agent, None);
+        let changes: Vec<_> = Box::pin(told.changes())
+            .take(2)
+            .collect::<Vec<_>>()
+            .now_or_never()
+            .unwrap();
+        assert_eq!(changes.len(), 2);
+        assert_eq!(told.get(&agent), None);
+        assert_eq!(Box::pin(told.changes()).next().now_or_never(), Some(None));
+    }
+}

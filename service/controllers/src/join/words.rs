@@ -1,0 +1,180 @@
+//! Says what a joining host waits for. No text changes from look to look unless what it says does.
+
+use super::csr::Csr;
+use super::node::{NodeFacts, Readiness};
+use super::told::{Awaited, Warning};
+
+/// Detail of the stage `Configuring`.
+pub const ASKED: &str = "Its kubelet has asked the cluster for a certificate";
+
+fn awaited(what: impl Into<String>, todo: impl Into<String>) -> Awaited {
+    Awaited {
+        what: what.into(),
+        todo: todo.into(),
+    }
+}
+
+/// Detail of the stage `Joined`.
+pub fn joined(node: &str) -> String {
+    format!("The node {node} has joined; it is not ready yet")
+}
+
+/// Detail of the stage `Done`.
+pub fn ready(node: &str) -> String {
+    format!("The node {node} is ready")
+}
+
+pub fn not_ready(node: &NodeFacts) -> Awaited {
+    let why = match (node.readiness, node.why.is_empty()) {
+        (Readiness::Ready, _) | (_, true) => String::new(),
+        (Readiness::NotReady, false) => format!(" ({})", shortened(&node.why)),
+        (Readiness::Silent, false) => " (its kubelet is silent)".to_owned(),
+    };
+    awaited(
+        format!("The node {} has joined, and its readiness is awaited{why}", node.name),
+        format!("See `kubectl describe node {}` in the cluster.", node.name),
+    )
+}
+
+pub fn nothing_yet(hostname: &str, near: Option<&str>) -> Awaited {
+    if let Some(near) = near {
+        return awaited(
+            format!("The node {hostname} is awaited in the cluster, which has one called {near}"),
+            "The two names must be the same: if that node is this machine, take it out of the cluster and set the Agent's spec.hostname to the name that the machine gives itself.",
+        );
+    }
+    awaited(
+        format!("The node {hostname} is awaited in the cluster; its kubelet has not asked for a certificate yet"),
+        "If it takes longer than the machine needs to boot, look at its console: whether it boots from its disk, reaches the cluster's API, and has the name that the Agent shows.",
+    )
+}
+
+pub fn certified(hostname: &str) -> Awaited {
+    awaited(
+        format!("The kubelet of {hostname} has its certificate, and its Node is awaited"),
+        "If it does not come, look at the kubelet's log on the machine.",
+    )
+}
+
+pub fn old_node(node: &NodeFacts) -> Awaited {
+    awaited(
+        format!(
+            "The cluster has a Node {} from before this installation, and the machine's own is awaited",
+            node.name
+        ),
+        format!(
+            "If the old one is of no use any more: `kubectl delete node {}` in the cluster.",
+            node.name
+        ),
+    )
+}
+
+pub fn request_refused(name: &str, why: &str) -> Awaited {
+    awaited(
+        format!("The certificate request {name} is not approved here: {}", shortened(why)),
+        approve_by_hand(name),
+    )
+}
+
+pub fn other_name_asked(note: &str) -> Awaited {
+    awaited(note.trim_end_matches('.'), "")
+}
+
+pub fn other_name(asked: &str, hostname: &str) -> String {
+    format!(
+        "it is for the node {asked:?}, and the host is called {hostname:?}: set the Agent's spec.hostname to the name that the machine gives itself, and install it again"
+    )
+}
+
+pub fn may_ask_for_serving(node: &NodeFacts) -> Awaited {
+    awaited(
+        format!(
+            "The node {} is ready, and a request for its serving certificate is awaited for a moment, in case that it makes one",
+            node.name
+        ),
+        "",
+    )
+}
+
+pub fn waits_for_provider_id(node: &NodeFacts, wanted: &str) -> Awaited {
+    awaited(
+        format!(
+            "The node {} has the provider id {:?} instead of {wanted:?}, so that Cluster API does not find it",
+            node.name,
+            shortened(&node.provider_id)
+        ),
+        format!(
+            "A provider id cannot be changed: delete that Node, and restart the kubelet of the machine, if it is this one. `kubectl delete node {}`",
+            node.name
+        ),
+    )
+}
+
+/// The cluster cannot be asked.
+pub fn unreachable(cluster: &str, why: &str) -> Awaited {
+    awaited(
+        format!(
+            "The node is awaited in the cluster of {cluster}, which cannot be asked: {}",
+            shortened(why)
+        ),
+        "Certificates are approved and stages go on as soon as it answers.",
+    )
+}
+
+/// Something that is to be done in the cluster failed.
+pub fn failed(what: &str, why: &str) -> Awaited {
+    awaited(
+        format!("{what} failed, and is tried again: {}", shortened(why)),
+        "",
+    )
+}
+
+pub fn refused(csr: &Csr, why: &str) -> Warning {
+    Warning {
+        key: format!("csr {}", csr.uid),
+        reason: "CertificateRequestNotApproved",
+        note: format!(
+            "The {} certificate request {} is not approved: {}. {}",
+            csr.sort.name(),
+            csr.name,
+            shortened(why),
+            approve_by_hand(&csr.name)
+        ),
+    }
+}
+
+pub fn foreign_provider_id(node: &NodeFacts, wanted: &str) -> Warning {
+    let awaited = waits_for_provider_id(node, wanted);
+    Warning {
+        key: format!("provider id {} {}", node.uid, node.provider_id),
+        reason: "ProviderIDMismatch",
+        note: format!("{}. {}", awaited.what, awaited.todo),
+    }
+}
+
+/// A request that is no joining host's; `hosts`: those that are joining.
+pub fn foreign(csr: &Csr, hosts: &[String]) -> Warning {
+    Warning {
+        key: format!("csr {}", csr.uid),
+        reason: "ForeignCertificateRequest",
+        note: format!(
+            "The {} certificate request {} in the workload cluster, made by {:?}, is for the node {:?}, which is no host that is being installed into it: it is not approved here. {} Hosts that are being installed: {}",
+            csr.sort.name(),
+            csr.name,
+            shortened(&csr.user),
+            shortened(&csr.node),
+            approve_by_hand(&csr.name),
+            hosts.join(", ")
+        ),
+    }
+}
+
+fn approve_by_hand(name: &str) -> String {
+    format!("If it is as it should be, approve it in the cluster: `kubectl certificate approve {name}`.")
+}
+
+/// Texts of a workload cluster may be long.
+fn shortened(text: &str) -> &str {
+    const LONGEST: usize = 300;
+    &text[..text.floor_char_boundary(LONGEST)]
+}

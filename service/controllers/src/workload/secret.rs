@@ -1,0 +1,97 @@
+//! Finds the kubeconfig of a workload cluster: in the Secret that its ClusterDeployment names. Source:
+//! docs/protocol/kube-controllers.md#0.
+
+use k8s_openapi::api::core::v1::Secret as KubeSecret;
+use kube::{Api, Client, ResourceExt};
+use muster_core::record::{KubeRef, Secret};
+use muster_resources::{ClusterDeployment, names};
+
+use crate::error::words;
+use crate::references::kube_ref;
+
+/// Key of the kubeconfig in Secrets of Cluster API.
+const CLUSTER_API_KEY: &str = "value";
+
+/// A cluster for which there is no client. The texts are for users.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unreachable {
+    /// No such Secret, or it has not what is needed.
+    #[error("{0}")]
+    Secret(String),
+    /// The kubeconfig cannot be used.
+    #[error("the kubeconfig in the Secret {0} cannot be used: {1}")]
+    Kubeconfig(KubeRef, String),
+    /// The management cluster does not answer.
+    #[error("the Secret {0} cannot be read: {1}")]
+    Hub(KubeRef, String),
+}
+
+/// A kubeconfig, and the Secret that it was found in.
+pub struct Found {
+    pub uid: String,
+    pub text: Secret,
+}
+
+/// The Secret with the kubeconfig of a ClusterDeployment's cluster.
+pub fn of_deployment(deployment: &ClusterDeployment) -> KubeRef {
+    let named = deployment
+        .spec
+        .cluster_metadata
+        .as_ref()
+        .map(|metadata| metadata.admin_kubeconfig_secret_ref.name.as_str())
+        .filter(|name| !name.is_empty());
+    let own = kube_ref(deployment);
+    let name = named.map_or_else(|| format!("{}-admin-kubeconfig", own.name), str::to_owned);
+    KubeRef::new(own.namespace, name)
+}
+
+/// Reads a kubeconfig from its Secret.
+pub async fn read(hub: &Client, name: &KubeRef) -> Result<Found, Unreachable> {
+    let api = Api::<KubeSecret>::namespaced(hub.clone(), &name.namespace);
+    let secret = match api.get_opt(&name.name).await {
+        Ok(Some(secret)) => secret,
+        Ok(None) => {
+            return Err(Unreachable::Secret(format!(
+                "the Secret {name} with the cluster's kubeconfig does not exist; create it with the key {}",
+                names::key::KUBECONFIG
+            )));
+        }
+        Err(error) => return Err(Unreachable::Hub(name.clone(), words(&error))),
+    };
+    let data = secret.data.clone().unwrap_or_default();
+    let value = data.get(names::key::KUBECONFIG).or_else(|| data.get(CLUSTER_API_KEY));
+    let text = value.and_then(|bytes| String::from_utf8(bytes.0.clone()).ok());
+    let Some(text) = text else {
+        return Err(Unreachable::Secret(format!(
+            "the Secret {name} has no text under the key {} (or Cluster API's {CLUSTER_API_KEY}); put the cluster's kubeconfig there",
+            names::key::KUBECONFIG
+        )));
+    };
+    Ok(Found {
+        uid: secret.uid().unwrap_or_default(),
+        text: Secret::new(text),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_secret_is_the_named_one_or_is_called_as_its_cluster() {
+        let deployment = |metadata: serde_json::Value| -> ClusterDeployment {
+            serde_json::from_value(json!({
+                "apiVersion": "hive.openshift.io/v1", "kind": "ClusterDeployment",
+                "metadata": {"name": "east", "namespace": "lab"},
+                "spec": {"clusterName": "east", "baseDomain": "x.test", "platform": {}, "clusterMetadata": metadata},
+            }))
+            .unwrap()
+        };
+        let named = json!({"clusterID": "a", "infraID": "b", "adminKubeconfigSecretRef": {"name": "kc"}});
+        assert_eq!(of_deployment(&deployment(named)), KubeRef::new("lab", "kc"));
+        let own = KubeRef::new("lab", "east-admin-kubeconfig");
+        assert_eq!(of_deployment(&deployment(json!(null))), own);
+    }
+}
