@@ -398,16 +398,15 @@ impl Agents {
         // A bookmark ends the initial events.
         let mut from =
             "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true".to_owned();
-        let watch = |from: &str| {
-            http.lines(&format!("{list}?watch=1&{from}&timeoutSeconds=3600"), |line| {
-                let event = serde_json::from_slice(line);
-                self.see(
-                    event.unwrap_or_else(|error| {
+        let watch =
+            |from: &str| {
+                http.lines(&format!("{list}?watch=1&{from}&timeoutSeconds=3600"), |line| {
+                    let event = serde_json::from_slice(line);
+                    self.see(event.unwrap_or_else(|error| {
                         panic!("an event: {error}: {}", String::from_utf8_lossy(line))
-                    }),
-                );
-            })
-        };
+                    }));
+                })
+            };
         while watch(&from).is_ok() {
             from = format!("resourceVersion={}", self.seen().version);
         }

@@ -38,7 +38,8 @@ impl Lab {
         let infra_env = await_condition("REST to know the InfraEnv", SOON, || {
             let all = world.client().get("/infra-envs").expect(200).json();
             let id = all[0]["id"].as_str();
-            id.map(|id| format!("/infra-envs/{id}")).ok_or_else(|| all.to_string())
+            id.map(|id| format!("/infra-envs/{id}"))
+                .ok_or_else(|| all.to_string())
         });
         Self { world, infra_env }
     }
@@ -64,7 +65,9 @@ impl Lab {
         let client = self.world.client();
         let host = known_host(&client, &self.infra_env, n);
         let agent = host_id(n);
-        self.await_agent(n, "to be there", |agent| agent["status"]["debugInfo"]["state"].is_string());
+        self.await_agent(n, "to be there", |agent| {
+            agent["status"]["debugInfo"]["state"].is_string()
+        });
         let mut spec = spec.clone();
         spec["clusterDeploymentName"] = json!({"name": cluster, "namespace": NAMESPACE});
         self.world.patch_agent(&agent, &spec);
@@ -84,10 +87,12 @@ impl Lab {
     #[track_caller]
     fn await_agent(&self, n: u64, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let agent = host_id(n);
-        self.kubectl()
-            .await_that(&format!("the Agent {agent} {what}"), &["agent", &agent], SOON, |seen| {
-                fits(seen).then(|| seen.clone())
-            })
+        self.kubectl().await_that(
+            &format!("the Agent {agent} {what}"),
+            &["agent", &agent],
+            SOON,
+            |seen| fits(seen).then(|| seen.clone()),
+        )
     }
 
     #[track_caller]
@@ -134,7 +139,10 @@ impl Lab {
 
 fn approved_sorts(agent: &Value) -> Vec<&str> {
     let all = agent["status"]["csrStatus"]["approvedCSRs"].as_array();
-    all.into_iter().flatten().filter_map(|csr| csr["type"].as_str()).collect()
+    all.into_iter()
+        .flatten()
+        .filter_map(|csr| csr["type"].as_str())
+        .collect()
 }
 
 fn a_host_becomes_a_node_by_its_own_requests(api: Api) {
@@ -143,7 +151,8 @@ fn a_host_becomes_a_node_by_its_own_requests(api: Api) {
     lab.cluster("east", workload.secret("east-kubeconfig"));
     lab.rebooted(1, "east", &json!({"nodeLabels": {"rack": "r1"}}));
     let agent = host_id(1);
-    lab.kubectl().run(&["label", "agent", &agent, "agentMachineRef=machine-1"]);
+    lab.kubectl()
+        .run(&["label", "agent", &agent, "agentMachineRef=machine-1"]);
     lab.await_words(1, "has not asked for a certificate yet");
 
     let node = workload.join("client-1", "host-1");
@@ -178,7 +187,11 @@ fn requests_of_other_names_are_told_and_never_approved(api: Api) {
     workload.ask_by_token("stranger", "stranger");
     workload.ask_by_token("long", "host-1.example.test");
     lab.await_event("east", "ForeignCertificateRequest", "\"stranger\"");
-    lab.await_event(&host_id(1), "CertificateRequestNotApproved", "host-1.example.test");
+    lab.await_event(
+        &host_id(1),
+        "CertificateRequestNotApproved",
+        "host-1.example.test",
+    );
     lab.await_words(1, "spec.hostname");
 
     // Meanwhile the host's own is approved, and those are told once.
@@ -192,9 +205,16 @@ fn requests_of_other_names_are_told_and_never_approved(api: Api) {
     lab.await_words(1, "lying");
     assert_throughout("none of them to be approved", Duration::from_secs(5), || {
         let pending = ["stranger", "long", "lying"].map(|csr| workload.is_pending(csr));
-        if pending == [true; 3] { Ok(()) } else { Err(format!("{pending:?}")) }
+        if pending == [true; 3] {
+            Ok(())
+        } else {
+            Err(format!("{pending:?}"))
+        }
     });
-    assert_eq!(lab.await_event("east", "ForeignCertificateRequest", "\"stranger\""), 1);
+    assert_eq!(
+        lab.await_event("east", "ForeignCertificateRequest", "\"stranger\""),
+        1
+    );
     // An administrator decides, which is recorded.
     workload.kubectl.run(&["certificate", "approve", "lying"]);
     let seen = lab.await_stage(1, "Done");
@@ -206,14 +226,20 @@ fn a_dead_cluster_costs_only_its_own_hosts(api: Api) {
     let lab = Lab::on(api);
     let kubeconfig = std::fs::read_to_string(workload.plane.kubeconfig()).unwrap();
     let port = muster_tests::ports::ReservedPort::reserve();
-    let nobody = kubeconfig.replace(&workload.plane.url(), &format!("https://127.0.0.1:{}", port.number()));
+    let nobody = kubeconfig.replace(
+        &workload.plane.url(),
+        &format!("https://127.0.0.1:{}", port.number()),
+    );
     let program = json!({
         "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
         "clusters": [{"name": "x", "cluster": {"server": workload.plane.url()}}],
         "users": [{"name": "x", "user": {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "/bin/true"}}}],
     });
     lab.cluster("refusing", kubeconfig_secret("refusing-kubeconfig", &nobody));
-    lab.cluster("executing", kubeconfig_secret("executing-kubeconfig", &program.to_string()));
+    lab.cluster(
+        "executing",
+        kubeconfig_secret("executing-kubeconfig", &program.to_string()),
+    );
     lab.cluster("east", workload.secret("east-kubeconfig"));
     for (n, cluster) in [(1, "refusing"), (2, "executing"), (3, "east")] {
         lab.rebooted(n, cluster, &json!({}));

@@ -63,12 +63,21 @@ impl Workload {
     #[track_caller]
     pub fn ask_by_token(&self, csr: &str, node: &str) -> KeyPair {
         let key = KeyPair::generate().unwrap();
-        let body = request(csr, "kube-apiserver-client-kubelet", "client auth", &key, node, &[]);
+        let body = request(
+            csr,
+            "kube-apiserver-client-kubelet",
+            "client auth",
+            &key,
+            node,
+            &[],
+        );
         let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
         let body = body.to_string();
         // The authenticator of tokens and the binding are seen a moment after they were made.
         await_condition("the bootstrap token to be accepted", SIGNED_LIMIT, || {
-            let answer = self.client(TOKEN).try_request("POST", path, Some(body.as_bytes()))?;
+            let answer = self
+                .client(TOKEN)
+                .try_request("POST", path, Some(body.as_bytes()))?;
             match answer.status {
                 201 => Ok(()),
                 _ => Err(answer.text()),
@@ -81,9 +90,11 @@ impl Workload {
     #[track_caller]
     pub fn await_certificate(&self, csr: &str) -> String {
         let what = format!("{csr} to be approved and signed");
-        let certificate = self.kubectl.await_that(&what, &["csr", csr], SIGNED_LIMIT, |seen| {
-            seen["status"]["certificate"].as_str().map(str::to_owned)
-        });
+        let certificate = self
+            .kubectl
+            .await_that(&what, &["csr", csr], SIGNED_LIMIT, |seen| {
+                seen["status"]["certificate"].as_str().map(str::to_owned)
+            });
         String::from_utf8(STANDARD.decode(certificate).unwrap()).unwrap()
     }
 
@@ -197,7 +208,9 @@ fn request(csr: &str, signer: &str, usage: &str, key: &KeyPair, node: &str, addr
         .distinguished_name
         .push(DnType::CommonName, format!("system:node:{node}"));
     if !addresses.is_empty() {
-        let addresses = addresses.iter().map(|text| SanType::IpAddress(text.parse().unwrap()));
+        let addresses = addresses
+            .iter()
+            .map(|text| SanType::IpAddress(text.parse().unwrap()));
         let name = SanType::DnsName(node.try_into().unwrap());
         params.subject_alt_names = [name].into_iter().chain(addresses).collect();
     }

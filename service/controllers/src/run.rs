@@ -15,7 +15,9 @@ pub async fn run(context: Arc<Context>, events: Queued, stop: CancellationToken)
     let mut running: JoinSet<&'static str> = JoinSet::new();
     start(&mut running, "events", publish(context.client.clone(), events));
     let waits = context.clone();
-    start(&mut running, "waits", async move { waits.waits.publish(&waits.events).await });
+    start(&mut running, "waits", async move {
+        waits.waits.publish(&waits.events).await
+    });
     // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
     start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
     start(

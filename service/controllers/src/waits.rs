@@ -231,6 +231,9 @@ mod tests {
             todo: String::new(),
             ..wait("Booting", 0, "The host reboots")
         };
-        assert_eq!(endless.text(), "The host reboots. Since 11:06:40 UTC, without an end.");
+        assert_eq!(
+            endless.text(),
+            "The host reboots. Since 11:06:40 UTC, without an end."
+        );
     }
 }

@@ -164,8 +164,7 @@ pub fn unsynced_since(before: &AgentStatus, synced: &Synced, now: Timestamp) -> 
     if matches!(synced, Synced::Ok(_)) {
         return None;
     }
-    let is_unsynced =
-        |one: &&Condition| one.type_ == <&str>::from(Type::SpecSynced) && one.status == "False";
+    let is_unsynced = |one: &&Condition| one.type_ == <&str>::from(Type::SpecSynced) && one.status == "False";
     let since = before
         .conditions
         .iter()

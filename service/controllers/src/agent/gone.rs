@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::{DeleteParams, Preconditions};
-use kube::{Resource, ResourceExt};
 use kube::runtime::controller::Action;
+use kube::{Resource, ResourceExt};
 use muster_api::ids::HostId;
 use muster_core::record::{Host, KubeRef};
 use muster_operations::now;

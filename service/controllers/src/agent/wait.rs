@@ -30,7 +30,11 @@ fn of_spec(synced: &Synced, since: Timestamp) -> Option<Wait> {
         Synced::Input(why) => (why, true),
         Synced::Backend(why) => (why, false),
     };
-    let wait = wait("SpecNotFollowed", since, format!("The Agent's spec is not followed: {what}"));
+    let wait = wait(
+        "SpecNotFollowed",
+        since,
+        format!("The Agent's spec is not followed: {what}"),
+    );
     Some(Wait { needs_user, ..wait })
 }
 
@@ -114,7 +118,9 @@ fn of_state(host: &Host, approved: bool, synced: &Synced, awaited: Option<&Await
 fn of_stage(progress: &Progress, awaited: Option<&Awaited>) -> Wait {
     let stage = progress.stage.name();
     let then = match progress.stage {
-        HostStage::Rebooting => "the machine counts as not booted from its disk then, and a user has to look at it",
+        HostStage::Rebooting => {
+            "the machine counts as not booted from its disk then, and a user has to look at it"
+        }
         _ => FAILS,
     };
     let what = match (awaited, progress.info.is_empty()) {
@@ -124,7 +130,11 @@ fn of_stage(progress: &Progress, awaited: Option<&Awaited>) -> Wait {
     };
     let todo = awaited.map_or("", |awaited| &awaited.todo);
     let wait = with_todo(wait("InstallationStage", progress.stage_started_at, what), todo);
-    until(wait, Some(progress.stage_updated_at + stages::limit(progress.stage)), then)
+    until(
+        wait,
+        Some(progress.stage_updated_at + stages::limit(progress.stage)),
+        then,
+    )
 }
 
 fn wait(reason: &'static str, since: Timestamp, what: impl Into<String>) -> Wait {

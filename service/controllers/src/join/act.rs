@@ -81,7 +81,10 @@ impl Actor<'_> {
         if let Some(change) = &assessment.node {
             let changed = self.change(change).await;
             changed.map_err(|error| {
-                words::failed(&format!("Changing the Node {}", change.node), &error_words(&error))
+                words::failed(
+                    &format!("Changing the Node {}", change.node),
+                    &error_words(&error),
+                )
             })?;
         }
         if let Some((stage, info)) = assessment.stage {
@@ -94,14 +97,23 @@ impl Actor<'_> {
     /// Approves a request, if its host is still joining. False when it was not approved here.
     async fn approve(self, member: &Member, name: &str, view: &View) -> Result<bool, Error> {
         let host = &member.host;
-        let found = self.context.app.store.find_host_brief(host.infra_env_id, host.id).await?;
+        let found = self
+            .context
+            .app
+            .store
+            .find_host_brief(host.infra_env_id, host.id)
+            .await?;
         let is_same = found.is_some_and(|found| {
             found.version == host.version && is_joining(&found.state, &found.data, found.cluster_id)
         });
         let Some(csr) = view.csrs().find(|csr| csr.name == name).filter(|_| is_same) else {
             return Ok(false);
         };
-        let message = format!("It is the {} certificate of the host {}", csr.sort.name(), host.id);
+        let message = format!(
+            "It is the {} certificate of the host {}",
+            csr.sort.name(),
+            host.id
+        );
         let patch = json!({
             // It must be the one that was looked at.
             "metadata": {"uid": csr.uid, "resourceVersion": csr.resource_version},
@@ -110,7 +122,10 @@ impl Actor<'_> {
             }]},
         });
         let api = Api::<CertificateSigningRequest>::all(self.client.clone());
-        match api.patch_approval(name, &patch_params(), &Patch::Merge(patch)).await {
+        match api
+            .patch_approval(name, &patch_params(), &Patch::Merge(patch))
+            .await
+        {
             Ok(_) => {
                 tracing::info!(host.id = %host.id, csr = name, sort = csr.sort.name(), "certificate request approved");
                 metrics::counter!("muster_certificate_requests_approved_total", "sort" => csr.sort.name())
@@ -140,8 +155,13 @@ impl Actor<'_> {
             patch["spec"] = json!({"providerID": id});
         }
         let api = Api::<Node>::all(self.client.clone());
-        api.patch(&change.node, &patch_params(), &Patch::Merge(patch)).await?;
-        tracing::info!(node = change.node, provider_id = change.provider_id, "Node changed");
+        api.patch(&change.node, &patch_params(), &Patch::Merge(patch))
+            .await?;
+        tracing::info!(
+            node = change.node,
+            provider_id = change.provider_id,
+            "Node changed"
+        );
         Ok(())
     }
 
@@ -151,7 +171,12 @@ impl Actor<'_> {
             stage: Some(stage),
             info,
         };
-        let applied = self.context.app.hosts.apply(host.infra_env_id, host.id, event).await;
+        let applied = self
+            .context
+            .app
+            .hosts
+            .apply(host.infra_env_id, host.id, event)
+            .await;
         match applied {
             Ok(changed) => {
                 member.host = changed;

@@ -264,16 +264,19 @@ impl<'a> Case<'a> {
             (_, Some((name, why)), _) => words::request_refused(name, why),
             (_, None, Some(warning)) => words::other_name_asked(&warning.note),
             (Some(node), None, None) => words::old_node(node),
-            (None, None, None) if requests.approved.contains(&Sort::Client) => words::certified(self.hostname()),
-            (None, None, None) => words::nothing_yet(self.hostname(), near_node.map(|node| node.name.as_str())),
+            (None, None, None) if requests.approved.contains(&Sort::Client) => {
+                words::certified(self.hostname())
+            }
+            (None, None, None) => {
+                words::nothing_yet(self.hostname(), near_node.map(|node| node.name.as_str()))
+            }
         });
     }
 
     fn joined(&self, node: &NodeFacts, requests: &Requests, next: &mut Assessment, now: Timestamp) {
         let provider_id = provider_id(self.host);
-        let foreign_id = self.known.sets_provider_id
-            && !node.provider_id.is_empty()
-            && node.provider_id != provider_id;
+        let foreign_id =
+            self.known.sets_provider_id && !node.provider_id.is_empty() && node.provider_id != provider_id;
         let missing = self.known.sets_provider_id && node.provider_id.is_empty();
         let labels: BTreeMap<String, String> = self
             .host

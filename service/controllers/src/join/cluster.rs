@@ -161,7 +161,10 @@ fn noted<K>(
         Ok(event) => note(event),
         Err(error) => {
             metrics::counter!("muster_workload_watch_errors_total").increment(1);
-            tracing::debug!(error = chain(&error), "a watch of a workload cluster was interrupted; it goes on by itself");
+            tracing::debug!(
+                error = chain(&error),
+                "a watch of a workload cluster was interrupted; it goes on by itself"
+            );
             let is_new = trouble.is_none();
             *trouble = Some(chain(&error));
             is_new

@@ -139,7 +139,10 @@ impl Crew {
             .iter()
             .map(|(key, member)| (*key, assess(&member.host, &member.known, view, time)))
             .collect();
-        let again = assessed.iter().filter_map(|(_, assessment)| assessment.again).min();
+        let again = assessed
+            .iter()
+            .filter_map(|(_, assessment)| assessment.again)
+            .min();
         self.report_foreign(place, view);
         for (key, assessment) in &assessed {
             let reference = self.members[key].reference.clone();
@@ -204,7 +207,11 @@ impl Crew {
         }
         let key = format!("{} {}", object.uid.as_deref().unwrap_or_default(), warning.key);
         if self.told.insert(key) {
-            tracing::info!(reason = warning.reason, note = warning.note, "about a joining host");
+            tracing::info!(
+                reason = warning.reason,
+                note = warning.note,
+                "about a joining host"
+            );
             let event = events::warning("Join", warning.reason, &warning.note);
             self.context.events.publish(event, object.clone());
         }

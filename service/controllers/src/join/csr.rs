@@ -109,7 +109,9 @@ pub fn read(object: &CertificateSigningRequest) -> Option<Csr> {
     };
     let request = request::read(&spec.request.0);
     let named = match sort {
-        Sort::Client => request.as_ref().map_or("", |request| request.common_name.as_str()),
+        Sort::Client => request
+            .as_ref()
+            .map_or("", |request| request.common_name.as_str()),
         Sort::Serving => user.as_str(),
     };
     Some(Csr {
@@ -128,7 +130,11 @@ pub fn read(object: &CertificateSigningRequest) -> Option<Csr> {
 }
 
 fn decision(object: &CertificateSigningRequest) -> Decision {
-    let conditions = object.status.iter().flat_map(|status| &status.conditions).flatten();
+    let conditions = object
+        .status
+        .iter()
+        .flat_map(|status| &status.conditions)
+        .flatten();
     let mut decided = Decision::Pending;
     for condition in conditions {
         match condition.type_.as_str() {
@@ -262,7 +268,8 @@ impl Csr {
         if !is_id {
             return refused("which is no bootstrap token's name");
         }
-        if !(self.has_group(TOKEN_GROUP) && self.has_group(AUTHENTICATED)) || !self.groups.iter().all(is_own) {
+        if !(self.has_group(TOKEN_GROUP) && self.has_group(AUTHENTICATED)) || !self.groups.iter().all(is_own)
+        {
             return refused("with other groups than a bootstrap token has");
         }
         Ok(())
@@ -277,13 +284,19 @@ impl Csr {
         }
         self.check_common_name(request)?;
         if !(self.has_group(NODES) && self.has_group(AUTHENTICATED)) {
-            return Err(format!("its maker is not in the groups {NODES} and {AUTHENTICATED}"));
+            return Err(format!(
+                "its maker is not in the groups {NODES} and {AUTHENTICATED}"
+            ));
         }
         self.check_usages("server auth")?;
         if request.dns_names.is_empty() && request.addresses.is_empty() {
             return Err("it has neither a name nor an address".into());
         }
-        if let Some(name) = request.dns_names.iter().find(|name| !is_name_of(name, host, node)) {
+        if let Some(name) = request
+            .dns_names
+            .iter()
+            .find(|name| !is_name_of(name, host, node))
+        {
             return Err(format!("its name {name:?} is not one of the node's"));
         }
         for address in &request.addresses {

@@ -178,12 +178,21 @@ mod tests {
         let of = |status: &str, since: &str, certified| {
             node("a", "", &ready(status, since)).is_of_installation(rebooted, certified)
         };
-        assert!(!of("True", "2026-11-22T07:00:00Z", false), "it has been ready since before");
-        assert!(!of("Unknown", "2026-11-22T08:10:00Z", false), "its kubelet fell silent");
+        assert!(
+            !of("True", "2026-11-22T07:00:00Z", false),
+            "it has been ready since before"
+        );
+        assert!(
+            !of("Unknown", "2026-11-22T08:10:00Z", false),
+            "its kubelet fell silent"
+        );
         assert!(!of("Unknown", "2026-11-22T08:10:00Z", true));
         assert!(of("True", "2026-11-22T08:10:00Z", false));
         assert!(of("False", "2026-11-22T08:10:00Z", false));
-        assert!(of("True", "2026-11-22T07:59:30Z", false), "clocks differ a little");
+        assert!(
+            of("True", "2026-11-22T07:59:30Z", false),
+            "clocks differ a little"
+        );
         assert!(of("True", "2026-11-22T07:00:00Z", true));
         let mut new = node("a", "", &ready("Unknown", "2026-11-22T08:00:10Z"));
         new.created = Some(at("2026-11-22T08:00:10Z"));
@@ -192,9 +201,15 @@ mod tests {
 
     #[test]
     fn readiness_is_told_with_its_reason() {
-        assert_eq!(node("a", "", &ready("True", "2026-11-22T08:00:00Z")).readiness, Readiness::Ready);
+        assert_eq!(
+            node("a", "", &ready("True", "2026-11-22T08:00:00Z")).readiness,
+            Readiness::Ready
+        );
         let silent = node("a", "", &ready("Unknown", "2026-11-22T08:00:00Z"));
-        assert_eq!((silent.readiness, silent.why.as_str()), (Readiness::Silent, "R: m"));
+        assert_eq!(
+            (silent.readiness, silent.why.as_str()),
+            (Readiness::Silent, "R: m")
+        );
         assert_eq!(node("a", "", &Value::Null).readiness, Readiness::NotReady);
     }
 }

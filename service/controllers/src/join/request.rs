@@ -78,7 +78,9 @@ fn subject(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> Resu
 fn extensions(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> Result<(), String> {
     for attribute in parsed.certification_request_info.iter_attributes() {
         let ParsedCriAttribute::ExtensionRequest(requested) = attribute.parsed_attribute() else {
-            request.oddities.push("it has an attribute of another kind".into());
+            request
+                .oddities
+                .push("it has an attribute of another kind".into());
             continue;
         };
         for extension in &requested.extensions {
@@ -88,7 +90,9 @@ fn extensions(parsed: &X509CertificationRequest<'_>, request: &mut Request) -> R
                         alternative_name(name, request)?;
                     }
                 }
-                _ => request.oddities.push("it asks for an extension other than names".into()),
+                _ => request
+                    .oddities
+                    .push("it asks for an extension other than names".into()),
             }
         }
     }
@@ -122,8 +126,12 @@ mod tests {
     fn pem(change: impl FnOnce(&mut CertificateParams)) -> String {
         let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
         params.distinguished_name = rcgen::DistinguishedName::new();
-        params.distinguished_name.push(DnType::OrganizationName, "system:nodes");
-        params.distinguished_name.push(DnType::CommonName, "system:node:a");
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, "system:nodes");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "system:node:a");
         change(&mut params);
         let key = KeyPair::generate().unwrap();
         params.serialize_request(&key).unwrap().pem().unwrap()
@@ -151,7 +159,11 @@ mod tests {
         let mail = pem(|params| {
             params.subject_alt_names = vec![SanType::Rfc822Name("root@example.test".try_into().unwrap())];
         });
-        let unit = pem(|params| params.distinguished_name.push(DnType::OrganizationalUnitName, "x"));
+        let unit = pem(|params| {
+            params
+                .distinguished_name
+                .push(DnType::OrganizationalUnitName, "x")
+        });
         for text in [mail, unit] {
             assert_eq!(read(text.as_bytes()).unwrap().oddities.len(), 1, "{text}");
         }
@@ -163,7 +175,13 @@ mod tests {
         let twice = format!("{good}{good}");
         let other = good.replace("CERTIFICATE REQUEST", "CERTIFICATE");
         let cut = good.replace("MII", "AAA");
-        let nameless = pem(|params| params.distinguished_name.remove(DnType::CommonName).then_some(()).unwrap());
+        let nameless = pem(|params| {
+            params
+                .distinguished_name
+                .remove(DnType::CommonName)
+                .then_some(())
+                .unwrap()
+        });
         let huge = format!("{}{good}", " ".repeat(LONGEST));
         for text in ["", "x", &twice, &other, &cut, &nameless, &huge] {
             assert!(read(text.as_bytes()).is_err(), "{text}");

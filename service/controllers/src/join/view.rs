@@ -135,7 +135,11 @@ mod tests {
     fn a_list_takes_the_place_of_what_was_known_at_its_end() {
         let mut view = View::default();
         let when = "2026-11-22T08:00:00Z";
-        for event in [Event::Init, Event::InitApply(node("a", when, "1")), Event::InitDone] {
+        for event in [
+            Event::Init,
+            Event::InitApply(node("a", when, "1")),
+            Event::InitDone,
+        ] {
             view.note_node(event);
         }
         view.note_node(Event::Init);

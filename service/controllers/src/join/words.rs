@@ -31,7 +31,10 @@ pub fn not_ready(node: &NodeFacts) -> Awaited {
         (Readiness::Silent, false) => " (its kubelet is silent)".to_owned(),
     };
     awaited(
-        format!("The node {} has joined, and its readiness is awaited{why}", node.name),
+        format!(
+            "The node {} has joined, and its readiness is awaited{why}",
+            node.name
+        ),
         format!("See `kubectl describe node {}` in the cluster.", node.name),
     )
 }
@@ -44,7 +47,9 @@ pub fn nothing_yet(hostname: &str, near: Option<&str>) -> Awaited {
         );
     }
     awaited(
-        format!("The node {hostname} is awaited in the cluster; its kubelet has not asked for a certificate yet"),
+        format!(
+            "The node {hostname} is awaited in the cluster; its kubelet has not asked for a certificate yet"
+        ),
         "If it takes longer than the machine needs to boot, look at its console: whether it boots from its disk, reaches the cluster's API, and has the name that the Agent shows.",
     )
 }
@@ -71,7 +76,10 @@ pub fn old_node(node: &NodeFacts) -> Awaited {
 
 pub fn request_refused(name: &str, why: &str) -> Awaited {
     awaited(
-        format!("The certificate request {name} is not approved here: {}", shortened(why)),
+        format!(
+            "The certificate request {name} is not approved here: {}",
+            shortened(why)
+        ),
         approve_by_hand(name),
     )
 }

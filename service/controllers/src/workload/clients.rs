@@ -90,8 +90,9 @@ impl Workloads {
         }
         let unusable = |why| Unreachable::Kubeconfig(name.clone(), why);
         let config = kubeconfig::config(found.text.reveal()).map_err(unusable)?;
-        let client = Client::try_from(config)
-            .map_err(|_| unusable("its certificates or keys cannot be used; they are PEM in base64".into()))?;
+        let client = Client::try_from(config).map_err(|_| {
+            unusable("its certificates or keys cannot be used; they are PEM in base64".into())
+        })?;
         let gate = Arc::new(Gate::default());
         let workload = Arc::new(Workload {
             client: behind(gate.clone(), client),

@@ -22,10 +22,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// A sentence that says what is wrong with it and what to do.
 pub fn config(text: &str) -> Result<Config, String> {
     if text.len() > LONGEST {
-        return Err(format!(
-            "it has {} bytes; at most {LONGEST} are read",
-            text.len()
-        ));
+        return Err(format!("it has {} bytes; at most {LONGEST} are read", text.len()));
     }
     // The parser's own words may quote the text.
     let mut kubeconfig =
@@ -94,7 +91,10 @@ fn check_user(user: &AuthInfo) -> Result<(), String> {
         return Err("its user is to be authenticated by a program (exec), and none is run here; give a token or a client certificate".into());
     }
     if user.auth_provider.is_some() {
-        return Err("its user has an auth-provider, and none is used here; give a token or a client certificate".into());
+        return Err(
+            "its user has an auth-provider, and none is used here; give a token or a client certificate"
+                .into(),
+        );
     }
     let files = [
         (&user.token_file, "tokenFile", "token"),
@@ -123,8 +123,15 @@ fn uri(field: &str, text: &str) -> Result<Uri, String> {
         &["http", "https", "socks5"]
     };
     parsed
-        .filter(|uri| uri.host().is_some() && uri.scheme_str().is_some_and(|scheme| allowed.contains(&scheme)))
-        .ok_or_else(|| format!("its {field} must be a URL that begins with {}://", allowed.join(":// or ")))
+        .filter(|uri| {
+            uri.host().is_some() && uri.scheme_str().is_some_and(|scheme| allowed.contains(&scheme))
+        })
+        .ok_or_else(|| {
+            format!(
+                "its {field} must be a URL that begins with {}://",
+                allowed.join(":// or ")
+            )
+        })
 }
 
 /// The proxy that the service's environment names for this server (`HTTPS_PROXY`, `NO_PROXY`).
@@ -164,10 +171,7 @@ mod tests {
     fn a_kubeconfig_with_everything_inside_is_taken_with_its_proxy() {
         let config = config(&kubeconfig(server(), json!({"token": "hunter2"}))).unwrap();
         assert_eq!(config.cluster_url, "https://workload.example.test:6443/");
-        assert_eq!(
-            config.proxy_url.unwrap(),
-            "http://proxy.example.test:3128/"
-        );
+        assert_eq!(config.proxy_url.unwrap(), "http://proxy.example.test:3128/");
         assert_eq!(config.connect_timeout, Some(CONNECT_LIMIT));
     }
 
@@ -198,13 +202,24 @@ mod tests {
     #[test]
     fn what_is_no_kubeconfig_is_refused_without_being_quoted() {
         let unnamed = json!({"clusters": [], "users": [], "contexts": [], "current-context": "x"});
-        let plain = kubeconfig(json!({"server": "http://workload.example.test"}), json!({"token": "hunter2"}));
+        let plain = kubeconfig(
+            json!({"server": "http://workload.example.test"}),
+            json!({"token": "hunter2"}),
+        );
         let odd = kubeconfig(
             json!({"server": "https://a.test", "proxy-url": "gopher://b.test"}),
             json!({"token": "hunter2"}),
         );
         let huge = "hunter2 ".repeat(LONGEST);
-        for text in ["", "hunter2: [", "[hunter2]", &unnamed.to_string(), &plain, &odd, &huge] {
+        for text in [
+            "",
+            "hunter2: [",
+            "[hunter2]",
+            &unnamed.to_string(),
+            &plain,
+            &odd,
+            &huge,
+        ] {
             let refused = config(text).unwrap_err();
             assert!(!refused.contains("hunter2"), "{refused}");
         }

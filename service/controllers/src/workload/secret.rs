@@ -59,7 +59,9 @@ pub async fn read(hub: &Client, name: &KubeRef) -> Result<Found, Unreachable> {
         Err(error) => return Err(Unreachable::Hub(name.clone(), words(&error))),
     };
     let data = secret.data.clone().unwrap_or_default();
-    let value = data.get(names::key::KUBECONFIG).or_else(|| data.get(CLUSTER_API_KEY));
+    let value = data
+        .get(names::key::KUBECONFIG)
+        .or_else(|| data.get(CLUSTER_API_KEY));
     let text = value.and_then(|bytes| String::from_utf8(bytes.0.clone()).ok());
     let Some(text) = text else {
         return Err(Unreachable::Secret(format!(

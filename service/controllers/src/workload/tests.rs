@@ -28,10 +28,18 @@ fn hub(data: Option<Value>) -> Hub {
         let data = answered.lock().unwrap().clone();
         async move {
             let (status, answer) = match data {
-                Some(data) => (200, json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "kc", "namespace": "lab", "uid": "u"}, "data": data})),
-                None => (404, json!({"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "no"})),
+                Some(data) => (
+                    200,
+                    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "kc", "namespace": "lab", "uid": "u"}, "data": data}),
+                ),
+                None => (
+                    404,
+                    json!({"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "no"}),
+                ),
             };
-            let answer = Response::builder().status(status).body(Body::from(answer.to_string().into_bytes()));
+            let answer = Response::builder()
+                .status(status)
+                .body(Body::from(answer.to_string().into_bytes()));
             answer
         }
     });
@@ -91,13 +99,22 @@ async fn a_client_is_the_same_while_its_kubeconfig_is() {
 async fn a_secret_that_cannot_be_used_says_what_to_do() {
     let absent = hub(None);
     let why = absent.workloads.of_secret(&absent.name).await.err().unwrap();
-    assert!(matches!(&why, Unreachable::Secret(text) if text.contains("create it with the key kubeconfig")), "{why}");
+    assert!(
+        matches!(&why, Unreachable::Secret(text) if text.contains("create it with the key kubeconfig")),
+        "{why}"
+    );
     let empty = hub(Some(json!({"other": encoded("x")})));
     let why = empty.workloads.of_secret(&empty.name).await.err().unwrap();
-    assert!(matches!(&why, Unreachable::Secret(text) if text.contains("lab/kc")), "{why}");
+    assert!(
+        matches!(&why, Unreachable::Secret(text) if text.contains("lab/kc")),
+        "{why}"
+    );
     let bad = hub(Some(json!({"kubeconfig": encoded("hunter2")})));
     let why = bad.workloads.of_secret(&bad.name).await.err().unwrap();
-    assert!(matches!(why, Unreachable::Kubeconfig(..)) && !why.to_string().contains("hunter2"), "{why}");
+    assert!(
+        matches!(why, Unreachable::Kubeconfig(..)) && !why.to_string().contains("hunter2"),
+        "{why}"
+    );
 }
 
 #[tokio::test]
@@ -109,19 +126,35 @@ async fn a_cluster_that_refuses_connections_is_asked_less_and_less() {
     assert_eq!(workload.silence(), None);
     assert!(workload.client.apiserver_version().await.is_err());
     let silence = workload.silence().unwrap();
-    assert!(silence.contains("refused") && silence.contains("growing intervals"), "{silence}");
+    assert!(
+        silence.contains("refused") && silence.contains("growing intervals"),
+        "{silence}"
+    );
     assert!(!silence.contains("hunter2"), "{silence}");
     let began = Instant::now();
     assert!(workload.client.apiserver_version().await.is_err());
-    assert!(began.elapsed() < Duration::from_millis(500), "not asked again at once");
+    assert!(
+        began.elapsed() < Duration::from_millis(500),
+        "not asked again at once"
+    );
     // Who asks again, e.g. in the next reconcile, finds the same circuit.
-    assert!(hub.workloads.of_secret(&hub.name).await.unwrap().silence().is_some());
+    assert!(
+        hub.workloads
+            .of_secret(&hub.name)
+            .await
+            .unwrap()
+            .silence()
+            .is_some()
+    );
 }
 
 #[tokio::test]
 async fn a_cluster_with_another_authority_is_not_trusted() {
     install_provider();
-    let (server_key, other) = (rcgen::KeyPair::generate().unwrap(), rcgen::KeyPair::generate().unwrap());
+    let (server_key, other) = (
+        rcgen::KeyPair::generate().unwrap(),
+        rcgen::KeyPair::generate().unwrap(),
+    );
     let params = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
     let certificate = params.clone().self_signed(&server_key).unwrap();
     let stranger = params.self_signed(&other).unwrap();
@@ -139,7 +172,9 @@ async fn a_cluster_with_another_authority_is_not_trusted() {
             let _ = acceptor.accept(stream).await;
         }
     });
-    let hub = hub(Some(json!({"kubeconfig": encoded(&kubeconfig(&server, Some(&stranger.pem())))})));
+    let hub = hub(Some(
+        json!({"kubeconfig": encoded(&kubeconfig(&server, Some(&stranger.pem())))}),
+    ));
     let workload = hub.workloads.of_secret(&hub.name).await.unwrap();
     assert!(workload.client.apiserver_version().await.is_err());
     let silence = workload.silence().unwrap().to_lowercase();
@@ -170,7 +205,10 @@ async fn an_answer_without_an_end_is_cut_off() {
             let mut chunk = vec![0; 64 * 1024];
             let length = reader.read(&mut chunk).await.ok()?;
             chunk.truncate(length);
-            Some((Ok::<_, std::io::Error>(http_body::Frame::data(bytes::Bytes::from(chunk))), reader))
+            Some((
+                Ok::<_, std::io::Error>(http_body::Frame::data(bytes::Bytes::from(chunk))),
+                reader,
+            ))
         });
         Response::builder().body(http_body_util::StreamBody::new(chunks))
     };
@@ -186,7 +224,11 @@ async fn a_gateway_without_a_cluster_behind_it_counts_as_silence_and_a_refusal_d
     let answered = status.clone();
     let service = service_fn(move |_: Request<Body>| {
         let status = *answered.lock().unwrap();
-        async move { Response::builder().status(status).body(Body::from(b"{}".to_vec())) }
+        async move {
+            Response::builder()
+                .status(status)
+                .body(Body::from(b"{}".to_vec()))
+        }
     });
     let gate = Arc::new(super::gate::Gate::default());
     let client = super::gate::behind(gate.clone(), Client::new(service, "default"));

@@ -85,7 +85,10 @@ impl Store {
     /// # Errors
     /// `Corrupt` when a key cannot be read.
     pub async fn list_host_keys_in(&self, statuses: &[HostStatus]) -> Result<Vec<(InfraEnvId, HostId)>> {
-        let names: Vec<String> = statuses.iter().map(|status| format!("'{}'", status.name())).collect();
+        let names: Vec<String> = statuses
+            .iter()
+            .map(|status| format!("'{}'", status.name()))
+            .collect();
         let mut connection = self.reader().await?;
         let sql = format!(
             "SELECT infra_env_id, id FROM hosts WHERE deleted_at IS NULL AND status IN ({}) ORDER BY created_at, id",

@@ -56,7 +56,10 @@ fn states_that_only_a_user_ends_say_what_to_do() {
     ] {
         let wait = wait(state.clone()).unwrap();
         assert!(wait.needs_user && !wait.todo.is_empty(), "{state:?}");
-        assert!(wait.what.contains("reason why") || !wait.what.is_empty(), "{state:?}");
+        assert!(
+            wait.what.contains("reason why") || !wait.what.is_empty(),
+            "{state:?}"
+        );
     }
 }
 
@@ -82,7 +85,10 @@ fn states_between_two_reports_are_waits() {
 #[test]
 fn a_stage_says_until_when_and_what_follows() {
     let writing = at_stage(HostStage::WritingImageToDisk, "40%", None).text();
-    assert!(writing.starts_with("Writing image to disk: 40%. Since "), "{writing}");
+    assert!(
+        writing.starts_with("Writing image to disk: 40%. Since "),
+        "{writing}"
+    );
     assert!(writing.contains("counts as failed"), "{writing}");
     let awaited = Awaited {
         what: "The node a is awaited".into(),
@@ -93,7 +99,11 @@ fn a_stage_says_until_when_and_what_follows() {
     let (until, then) = rebooting.until.unwrap();
     assert_eq!(until, at(120) + TimeDelta::minutes(40));
     assert!(then.contains("not booted"), "{then}");
-    assert!(rebooting.text().ends_with("Look at its console."), "{}", rebooting.text());
+    assert!(
+        rebooting.text().ends_with("Look at its console."),
+        "{}",
+        rebooting.text()
+    );
 }
 
 #[test]
@@ -108,11 +118,18 @@ fn a_spec_that_is_not_followed_is_a_wait_unless_the_host_has_another() {
     let synced = Synced::Backend("its cluster is not known yet".into());
     let of = |state| of_host(&host(state), true, &synced, Some(at(5)), None).unwrap();
     let wait = of(HostState::KnownUnbound);
-    assert_eq!((wait.reason, wait.since, wait.needs_user), ("SpecNotFollowed", at(5), false));
+    assert_eq!(
+        (wait.reason, wait.since, wait.needs_user),
+        ("SpecNotFollowed", at(5), false)
+    );
     assert!(wait.what.contains("its cluster is not known yet"));
     assert_eq!(of(HostState::Binding).reason, "WaitingForAgent");
     let known = of(HostState::Known);
-    assert!(known.what.contains("its cluster is not known yet"), "{}", known.what);
+    assert!(
+        known.what.contains("its cluster is not known yet"),
+        "{}",
+        known.what
+    );
     let input = Synced::Input("hostname: bad".into());
     let wait = of_host(&host(HostState::KnownUnbound), true, &input, Some(at(5)), None).unwrap();
     assert!(wait.needs_user);

@@ -69,15 +69,33 @@ fn node(name: &str, created: i64, ready: &str, since: i64) -> Value {
 fn csr(name: &str, sort: Sort, node: &str, created: i64) -> Value {
     let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
     params.distinguished_name = rcgen::DistinguishedName::new();
-    params.distinguished_name.push(DnType::OrganizationName, "system:nodes");
-    params.distinguished_name.push(DnType::CommonName, format!("system:node:{node}"));
+    params
+        .distinguished_name
+        .push(DnType::OrganizationName, "system:nodes");
+    params
+        .distinguished_name
+        .push(DnType::CommonName, format!("system:node:{node}"));
     if sort == Sort::Serving {
         params.subject_alt_names = vec![SanType::IpAddress("192.0.2.7".parse().unwrap())];
     }
-    let pem = params.serialize_request(&KeyPair::generate().unwrap()).unwrap().pem().unwrap();
+    let pem = params
+        .serialize_request(&KeyPair::generate().unwrap())
+        .unwrap()
+        .pem()
+        .unwrap();
     let (signer, user, groups, usage) = match sort {
-        Sort::Client => ("kube-apiserver-client-kubelet", "system:bootstrap:abc123".to_owned(), "system:bootstrappers", "client auth"),
-        Sort::Serving => ("kubelet-serving", format!("system:node:{node}"), "system:nodes", "server auth"),
+        Sort::Client => (
+            "kube-apiserver-client-kubelet",
+            "system:bootstrap:abc123".to_owned(),
+            "system:bootstrappers",
+            "client auth",
+        ),
+        Sort::Serving => (
+            "kubelet-serving",
+            format!("system:node:{node}"),
+            "system:nodes",
+            "server auth",
+        ),
     };
     json!({
         "metadata": {"name": name, "uid": name, "creationTimestamp": time(at(created))},
@@ -89,7 +107,8 @@ fn csr(name: &str, sort: Sort, node: &str, created: i64) -> Value {
 }
 
 fn approved(mut csr: Value) -> Value {
-    csr["status"] = json!({"conditions": [{"type": "Approved", "status": "True", "lastUpdateTime": time(at(330))}]});
+    csr["status"] =
+        json!({"conditions": [{"type": "Approved", "status": "True", "lastUpdateTime": time(at(330))}]});
     csr
 }
 
@@ -140,10 +159,20 @@ fn a_host_that_reboots_waits_for_its_kubelet() {
 #[test]
 fn its_client_certificate_is_approved_and_the_stage_is_configuring() {
     let requests = [csr("c", Sort::Client, "worker-1", 330)];
-    let next = assess(&host(HostStage::Rebooting), &known(&[]), &view(&[], &requests), now());
+    let next = assess(
+        &host(HostStage::Rebooting),
+        &known(&[]),
+        &view(&[], &requests),
+        now(),
+    );
     assert_eq!(next.approve, [("c".to_owned(), Sort::Client)]);
     assert_eq!(stage(&next), Some(HostStage::Configuring));
-    let next = assess(&host(HostStage::Configuring), &known(&[Sort::Client]), &view(&[], &[]), now());
+    let next = assess(
+        &host(HostStage::Configuring),
+        &known(&[Sort::Client]),
+        &view(&[], &[]),
+        now(),
+    );
     assert_eq!((stage(&next), next.approve.len()), (None, 0));
     assert!(waits(&next).contains("Node is awaited"), "{next:?}");
 }
@@ -151,29 +180,62 @@ fn its_client_certificate_is_approved_and_the_stage_is_configuring() {
 #[test]
 fn an_approval_of_somebody_else_is_recorded() {
     let requests = [approved(csr("c", Sort::Client, "worker-1", 330))];
-    let next = assess(&host(HostStage::Rebooting), &known(&[]), &view(&[], &requests), now());
+    let next = assess(
+        &host(HostStage::Rebooting),
+        &known(&[]),
+        &view(&[], &requests),
+        now(),
+    );
     assert!(next.approve.is_empty());
-    let tracked = Tracked { name: "c".into(), sort: Sort::Client, at: at(330) };
+    let tracked = Tracked {
+        name: "c".into(),
+        sort: Sort::Client,
+        at: at(330),
+    };
     assert_eq!(next.track, [tracked]);
     assert_eq!(stage(&next), Some(HostStage::Configuring));
 }
 
 #[test]
 fn requests_from_before_the_machine_was_booted_do_not_count() {
-    let requests = [csr("c", Sort::Client, "worker-1", -1000), approved(csr("d", Sort::Client, "worker-1", -1000))];
-    let next = assess(&host(HostStage::Rebooting), &known(&[]), &view(&[], &requests), now());
-    assert!(next.approve.is_empty() && next.track.is_empty() && next.stage.is_none(), "{next:?}");
+    let requests = [
+        csr("c", Sort::Client, "worker-1", -1000),
+        approved(csr("d", Sort::Client, "worker-1", -1000)),
+    ];
+    let next = assess(
+        &host(HostStage::Rebooting),
+        &known(&[]),
+        &view(&[], &requests),
+        now(),
+    );
+    assert!(
+        next.approve.is_empty() && next.track.is_empty() && next.stage.is_none(),
+        "{next:?}"
+    );
 }
 
 #[test]
 fn a_request_of_another_name_is_never_approved_and_told() {
     let other = [csr("c", Sort::Client, "worker-2", 330)];
-    let next = assess(&host(HostStage::Rebooting), &known(&[]), &view(&[], &other), now());
+    let next = assess(
+        &host(HostStage::Rebooting),
+        &known(&[]),
+        &view(&[], &other),
+        now(),
+    );
     assert!(next.approve.is_empty() && next.warnings.is_empty());
     let longer = [csr("c", Sort::Client, "worker-1.example.test", 330)];
-    let next = assess(&host(HostStage::Rebooting), &known(&[]), &view(&[], &longer), now());
+    let next = assess(
+        &host(HostStage::Rebooting),
+        &known(&[]),
+        &view(&[], &longer),
+        now(),
+    );
     assert!(next.approve.is_empty() && next.stage.is_none());
-    assert!(next.warnings[0].note.contains("worker-1.example.test"), "{next:?}");
+    assert!(
+        next.warnings[0].note.contains("worker-1.example.test"),
+        "{next:?}"
+    );
     assert!(waits(&next).contains("spec.hostname"), "{next:?}");
 }
 
@@ -181,10 +243,18 @@ fn a_request_of_another_name_is_never_approved_and_told() {
 fn a_request_that_breaks_a_rule_is_told_once_and_waited_for() {
     let mut request = csr("c", Sort::Client, "worker-1", 330);
     request["spec"]["username"] = json!("somebody");
-    let next = assess(&host(HostStage::Rebooting), &known(&[]), &view(&[], &[request]), now());
+    let next = assess(
+        &host(HostStage::Rebooting),
+        &known(&[]),
+        &view(&[], &[request]),
+        now(),
+    );
     assert!(next.approve.is_empty());
     assert_eq!(next.warnings.len(), 1);
-    assert!(waits(&next).contains("somebody") && waits(&next).contains("kubectl certificate approve c"), "{next:?}");
+    assert!(
+        waits(&next).contains("somebody") && waits(&next).contains("kubectl certificate approve c"),
+        "{next:?}"
+    );
 }
 
 #[test]
@@ -192,22 +262,46 @@ fn its_node_makes_it_joined_and_gets_provider_id_and_labels() {
     let mut fresh = node("worker-1", 340, "False", 340);
     fresh["spec"] = json!({});
     fresh["metadata"]["labels"] = json!({"rack": "other"});
-    let next = assess(&host(HostStage::Configuring), &known(&[Sort::Client]), &view(&[fresh.clone()], &[]), now());
+    let next = assess(
+        &host(HostStage::Configuring),
+        &known(&[Sort::Client]),
+        &view(&[fresh.clone()], &[]),
+        now(),
+    );
     assert_eq!(stage(&next), Some(HostStage::Joined));
     let change = next.node.clone().unwrap();
     assert_eq!(change.provider_id.as_deref(), Some(PROVIDER_ID));
-    assert_eq!(change.labels.into_iter().collect::<Vec<_>>(), [("rack".to_owned(), "r1".to_owned())]);
+    assert_eq!(
+        change.labels.into_iter().collect::<Vec<_>>(),
+        [("rack".to_owned(), "r1".to_owned())]
+    );
     assert!(waits(&next).contains("network is not ready"), "{next:?}");
-    let foreign_provider = Known { sets_provider_id: false, ..known(&[Sort::Client]) };
-    let next = assess(&host(HostStage::Configuring), &foreign_provider, &view(&[fresh], &[]), now());
+    let foreign_provider = Known {
+        sets_provider_id: false,
+        ..known(&[Sort::Client])
+    };
+    let next = assess(
+        &host(HostStage::Configuring),
+        &foreign_provider,
+        &view(&[fresh], &[]),
+        now(),
+    );
     assert_eq!(next.node.unwrap().provider_id, None);
 }
 
 #[test]
 fn a_node_that_is_as_it_should_be_is_not_changed() {
-    let next = assess(&host(HostStage::Joined), &known(&[Sort::Client]), &view(&[node("worker-1", 340, "False", 340)], &[]), now());
+    let next = assess(
+        &host(HostStage::Joined),
+        &known(&[Sort::Client]),
+        &view(&[node("worker-1", 340, "False", 340)], &[]),
+        now(),
+    );
     assert_eq!((next.node.clone(), stage(&next)), (None, None));
-    assert!(waits(&next).contains("kubectl describe node worker-1"), "{next:?}");
+    assert!(
+        waits(&next).contains("kubectl describe node worker-1"),
+        "{next:?}"
+    );
 }
 
 #[test]
@@ -217,7 +311,12 @@ fn it_is_done_when_its_node_is_ready_and_its_serving_certificate_approved() {
     let next = assess(&host(HostStage::Joined), &all, &view(&nodes, &[]), at(301));
     assert_eq!((stage(&next), next.waits), (Some(HostStage::Done), None));
     let requests = [csr("s", Sort::Serving, "worker-1", 345)];
-    let next = assess(&host(HostStage::Joined), &known(&[Sort::Client]), &view(&nodes, &requests), now());
+    let next = assess(
+        &host(HostStage::Joined),
+        &known(&[Sort::Client]),
+        &view(&nodes, &requests),
+        now(),
+    );
     assert_eq!(next.approve, [("s".to_owned(), Sort::Serving)]);
     assert_eq!(stage(&next), None, "after the approval");
 }
@@ -225,9 +324,19 @@ fn it_is_done_when_its_node_is_ready_and_its_serving_certificate_approved() {
 #[test]
 fn a_kubelet_that_asks_for_no_serving_certificate_is_waited_for_half_a_minute() {
     let nodes = [node("worker-1", 340, "True", 350)];
-    let next = assess(&host(HostStage::Joined), &known(&[Sort::Client]), &view(&nodes, &[]), at(310));
+    let next = assess(
+        &host(HostStage::Joined),
+        &known(&[Sort::Client]),
+        &view(&nodes, &[]),
+        at(310),
+    );
     assert_eq!((stage(&next), next.again), (None, Some(at(330))));
-    let next = assess(&host(HostStage::Joined), &known(&[Sort::Client]), &view(&nodes, &[]), at(330));
+    let next = assess(
+        &host(HostStage::Joined),
+        &known(&[Sort::Client]),
+        &view(&nodes, &[]),
+        at(330),
+    );
     assert_eq!(stage(&next), Some(HostStage::Done));
 }
 
@@ -244,11 +353,21 @@ fn a_serving_certificate_that_is_refused_keeps_it_from_done() {
 #[test]
 fn a_node_of_an_earlier_installation_is_not_the_hosts() {
     let old = node("worker-1", -5000, "True", -4000);
-    let next = assess(&host(HostStage::Rebooting), &known(&[]), &view(&[old.clone()], &[]), now());
+    let next = assess(
+        &host(HostStage::Rebooting),
+        &known(&[]),
+        &view(&[old.clone()], &[]),
+        now(),
+    );
     assert_eq!((stage(&next), next.node.clone()), (None, None));
     assert!(waits(&next).contains("from before this installation"), "{next:?}");
     // Its kubelet has got a certificate since.
-    let next = assess(&host(HostStage::Configuring), &known(&[Sort::Client]), &view(&[old], &[]), now());
+    let next = assess(
+        &host(HostStage::Configuring),
+        &known(&[Sort::Client]),
+        &view(&[old], &[]),
+        now(),
+    );
     assert_eq!(stage(&next), Some(HostStage::Joined));
 }
 
@@ -256,7 +375,12 @@ fn a_node_of_an_earlier_installation_is_not_the_hosts() {
 fn a_node_that_is_being_deleted_is_not_the_hosts() {
     let mut leaving = node("worker-1", 340, "True", 350);
     leaving["metadata"]["deletionTimestamp"] = json!(time(at(360)));
-    let next = assess(&host(HostStage::Configuring), &known(&[Sort::Client]), &view(&[leaving], &[]), now());
+    let next = assess(
+        &host(HostStage::Configuring),
+        &known(&[Sort::Client]),
+        &view(&[leaving], &[]),
+        now(),
+    );
     assert_eq!(stage(&next), None);
 }
 
@@ -270,14 +394,22 @@ fn another_provider_id_is_told_and_the_host_is_not_done() {
     assert_eq!((stage(&next), next.node.clone()), (None, None));
     assert_eq!(next.warnings[0].reason, "ProviderIDMismatch");
     assert!(waits(&next).contains("agent://somebody"), "{next:?}");
-    let without_provider = Known { sets_provider_id: false, ..all };
+    let without_provider = Known {
+        sets_provider_id: false,
+        ..all
+    };
     let next = assess(&host(HostStage::Joined), &without_provider, &view, now());
     assert_eq!(stage(&next), Some(HostStage::Done));
 }
 
 #[test]
 fn a_node_is_found_by_its_provider_id_under_another_name() {
-    let next = assess(&host(HostStage::Rebooting), &known(&[Sort::Client]), &view(&[node("renamed", 340, "True", 350)], &[]), now());
+    let next = assess(
+        &host(HostStage::Rebooting),
+        &known(&[Sort::Client]),
+        &view(&[node("renamed", 340, "True", 350)], &[]),
+        now(),
+    );
     assert_eq!(stage(&next), Some(HostStage::Joined));
 }
 
@@ -287,11 +419,16 @@ fn only_hosts_between_reboot_and_done_are_joining() {
         let host = Host { state, ..host(stage) };
         is_joining(&host.state, &host.data, host.cluster_id)
     };
-    let pending = HostState::InstallingPendingUserAction { why: NotBooted::TooSlow };
+    let pending = HostState::InstallingPendingUserAction {
+        why: NotBooted::TooSlow,
+    };
     assert!(joins(HostStage::Rebooting, HostState::InstallingInProgress));
     assert!(joins(HostStage::Joined, HostState::InstallingInProgress));
     assert!(joins(HostStage::Rebooting, pending));
-    assert!(!joins(HostStage::WritingImageToDisk, HostState::InstallingInProgress));
+    assert!(!joins(
+        HostStage::WritingImageToDisk,
+        HostState::InstallingInProgress
+    ));
     assert!(!joins(HostStage::Rebooting, HostState::Error));
     assert!(!joins(HostStage::Done, HostState::AddedToExistingCluster));
     let mut day_one = host(HostStage::Rebooting);

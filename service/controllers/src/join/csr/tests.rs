@@ -64,10 +64,20 @@ impl Draft {
         params
             .distinguished_name
             .push(DnType::CommonName, self.common_name.as_str());
-        let dns = self.dns_names.iter().map(|name| SanType::DnsName((*name).try_into().unwrap()));
-        let addresses = self.addresses.iter().map(|text| SanType::IpAddress(text.parse().unwrap()));
+        let dns = self
+            .dns_names
+            .iter()
+            .map(|name| SanType::DnsName((*name).try_into().unwrap()));
+        let addresses = self
+            .addresses
+            .iter()
+            .map(|text| SanType::IpAddress(text.parse().unwrap()));
         params.subject_alt_names = dns.chain(addresses).collect();
-        let pem = params.serialize_request(&KeyPair::generate().unwrap()).unwrap().pem().unwrap();
+        let pem = params
+            .serialize_request(&KeyPair::generate().unwrap())
+            .unwrap()
+            .pem()
+            .unwrap();
         let request = k8s_openapi::ByteString(pem.into_bytes());
         let object = serde_json::from_value(json!({
             "metadata": {"name": "csr-1", "uid": "u", "creationTimestamp": "2026-11-22T08:00:00Z"},
@@ -104,7 +114,13 @@ fn check_as(draft: &Draft, host: &Identity) -> Result<(), String> {
     let csr = draft.csr().unwrap();
     let (dns_names, own) = (
         texts(&["worker-1.rack.example.test"]),
-        addresses(&["192.0.2.7", "192.0.2.8", "192.0.2.9", "198.51.100.7", "2001:db8::1:7"]),
+        addresses(&[
+            "192.0.2.7",
+            "192.0.2.8",
+            "192.0.2.9",
+            "198.51.100.7",
+            "2001:db8::1:7",
+        ]),
     );
     let of_others = addresses(&["192.0.2.9"]);
     let node = NodeNames {
@@ -128,11 +144,18 @@ fn what_kubelets_ask_for_is_approved() {
         assert_eq!(check(&draft), Ok(()));
     }
     let with_more_groups = Draft {
-        groups: vec![TOKEN_GROUP, "system:bootstrappers:kubeadm:default-node-token", AUTHENTICATED],
+        groups: vec![
+            TOKEN_GROUP,
+            "system:bootstrappers:kubeadm:default-node-token",
+            AUTHENTICATED,
+        ],
         ..Draft::by_token()
     };
     assert_eq!(check(&with_more_groups), Ok(()));
-    let capitals = Identity { hostname: "Worker-1".into(), ..host() };
+    let capitals = Identity {
+        hostname: "Worker-1".into(),
+        ..host()
+    };
     assert_eq!(check_as(&Draft::by_token(), &capitals), Ok(()));
     assert_eq!(check_as(&Draft::serving(), &capitals), Ok(()));
 }
@@ -140,30 +163,136 @@ fn what_kubelets_ask_for_is_approved() {
 #[test]
 fn a_client_certificate_needs_everything_right() {
     let draft = Draft::by_token;
-    refused(&Draft { common_name: "system:node:worker-2".into(), ..draft() }, "worker-2");
-    refused(&Draft { common_name: "worker-1".into(), ..draft() }, "common name");
-    refused(&Draft { common_name: "system:node:".into(), ..draft() }, "for the node");
-    refused(&Draft { common_name: "system:node:worker-1.example.test".into(), ..draft() }, "called");
-    refused(&Draft { organisations: vec![], ..draft() }, "organisation");
-    refused(&Draft { organisations: vec!["system:masters"], ..draft() }, "system:masters");
-    refused(&Draft { organisations: vec![NODES, "system:masters"], ..draft() }, "system:masters");
-    refused(&Draft { dns_names: vec!["worker-1"], ..draft() }, "alternative names");
-    refused(&Draft { addresses: vec!["192.0.2.7"], ..draft() }, "alternative names");
-    refused(&Draft { usages: vec!["client auth"], ..draft() }, "usages");
-    refused(&Draft { usages: vec!["digital signature"], ..draft() }, "usages");
-    refused(&Draft { usages: vec!["digital signature", "client auth", "server auth"], ..draft() }, "usages");
-    refused(&Draft { usages: vec!["digital signature", "client auth", "any"], ..draft() }, "usages");
-    refused(&Draft { usages: vec![], ..draft() }, "usages");
+    refused(
+        &Draft {
+            common_name: "system:node:worker-2".into(),
+            ..draft()
+        },
+        "worker-2",
+    );
+    refused(
+        &Draft {
+            common_name: "worker-1".into(),
+            ..draft()
+        },
+        "common name",
+    );
+    refused(
+        &Draft {
+            common_name: "system:node:".into(),
+            ..draft()
+        },
+        "for the node",
+    );
+    refused(
+        &Draft {
+            common_name: "system:node:worker-1.example.test".into(),
+            ..draft()
+        },
+        "called",
+    );
+    refused(
+        &Draft {
+            organisations: vec![],
+            ..draft()
+        },
+        "organisation",
+    );
+    refused(
+        &Draft {
+            organisations: vec!["system:masters"],
+            ..draft()
+        },
+        "system:masters",
+    );
+    refused(
+        &Draft {
+            organisations: vec![NODES, "system:masters"],
+            ..draft()
+        },
+        "system:masters",
+    );
+    refused(
+        &Draft {
+            dns_names: vec!["worker-1"],
+            ..draft()
+        },
+        "alternative names",
+    );
+    refused(
+        &Draft {
+            addresses: vec!["192.0.2.7"],
+            ..draft()
+        },
+        "alternative names",
+    );
+    refused(
+        &Draft {
+            usages: vec!["client auth"],
+            ..draft()
+        },
+        "usages",
+    );
+    refused(
+        &Draft {
+            usages: vec!["digital signature"],
+            ..draft()
+        },
+        "usages",
+    );
+    refused(
+        &Draft {
+            usages: vec!["digital signature", "client auth", "server auth"],
+            ..draft()
+        },
+        "usages",
+    );
+    refused(
+        &Draft {
+            usages: vec!["digital signature", "client auth", "any"],
+            ..draft()
+        },
+        "usages",
+    );
+    refused(
+        &Draft {
+            usages: vec![],
+            ..draft()
+        },
+        "usages",
+    );
 }
 
 #[test]
 fn only_who_makes_new_nodes_may_ask_for_a_client_certificate() {
     let token = Draft::by_token;
-    for user in ["kubernetes-admin", "", "system:node:worker-1", "system:serviceaccount:default:default"] {
-        refused(&Draft { user: user.into(), ..token() }, "neither");
+    for user in [
+        "kubernetes-admin",
+        "",
+        "system:node:worker-1",
+        "system:serviceaccount:default:default",
+    ] {
+        refused(
+            &Draft {
+                user: user.into(),
+                ..token()
+            },
+            "neither",
+        );
     }
-    for user in ["system:bootstrap:", "system:bootstrap:abc12", "system:bootstrap:ABC123", "system:bootstrap:abc1234"] {
-        refused(&Draft { user: user.into(), ..token() }, "no bootstrap token");
+    for user in [
+        "system:bootstrap:",
+        "system:bootstrap:abc12",
+        "system:bootstrap:ABC123",
+        "system:bootstrap:abc1234",
+    ] {
+        refused(
+            &Draft {
+                user: user.into(),
+                ..token()
+            },
+            "no bootstrap token",
+        );
     }
     for groups in [
         vec![TOKEN_GROUP],
@@ -176,42 +305,173 @@ fn only_who_makes_new_nodes_may_ask_for_a_client_certificate() {
         refused(&Draft { groups, ..token() }, "groups");
     }
     let bootstrapper = Draft::by_bootstrapper;
-    refused(&Draft { groups: NODE_BOOTSTRAPPER_GROUPS[..2].to_vec(), ..bootstrapper() }, "groups");
-    refused(&Draft { groups: [&NODE_BOOTSTRAPPER_GROUPS[..], &["system:masters"]].concat(), ..bootstrapper() }, "groups");
+    refused(
+        &Draft {
+            groups: NODE_BOOTSTRAPPER_GROUPS[..2].to_vec(),
+            ..bootstrapper()
+        },
+        "groups",
+    );
+    refused(
+        &Draft {
+            groups: [&NODE_BOOTSTRAPPER_GROUPS[..], &["system:masters"]].concat(),
+            ..bootstrapper()
+        },
+        "groups",
+    );
 }
 
 #[test]
 fn a_serving_certificate_needs_everything_right() {
     let draft = Draft::serving;
-    refused(&Draft { user: "system:node:worker-2".into(), ..draft() }, "worker-2");
-    refused(&Draft { user: "system:bootstrap:abc123".into(), ..draft() }, "for the node");
-    refused(&Draft { common_name: "system:node:worker-2".into(), ..draft() }, "common name");
-    refused(&Draft { common_name: "worker-1".into(), ..draft() }, "common name");
-    refused(&Draft { organisations: vec![], ..draft() }, "organisation");
-    refused(&Draft { organisations: vec![NODES, "x"], ..draft() }, "organisation");
-    refused(&Draft { groups: vec![NODES], ..draft() }, "groups");
-    refused(&Draft { groups: vec![AUTHENTICATED], ..draft() }, "groups");
-    refused(&Draft { usages: vec!["digital signature", "client auth"], ..draft() }, "usages");
-    refused(&Draft { usages: vec!["digital signature", "server auth", "client auth"], ..draft() }, "usages");
-    refused(&Draft { dns_names: vec![], addresses: vec![], ..draft() }, "neither");
-    refused(&Draft { dns_names: vec!["kubernetes.default.svc"], ..draft() }, "kubernetes");
-    refused(&Draft { dns_names: vec!["worker-1", "worker-2"], ..draft() }, "worker-2");
-    refused(&Draft { addresses: vec!["192.0.2.70"], ..draft() }, "not one of the node's");
-    refused(&Draft { addresses: vec!["198.51.100.7"], ..draft() }, "no network that the host reported");
-    refused(&Draft { addresses: vec!["192.0.2.9"], ..draft() }, "another node's");
-    refused(&Draft { addresses: vec!["192.0.2.7", "192.0.2.9"], ..draft() }, "another node's");
-    let kept = Draft { dns_names: vec!["worker-1.rack.example.test"], addresses: vec!["192.0.2.8", "2001:db8::1:7"], ..draft() };
+    refused(
+        &Draft {
+            user: "system:node:worker-2".into(),
+            ..draft()
+        },
+        "worker-2",
+    );
+    refused(
+        &Draft {
+            user: "system:bootstrap:abc123".into(),
+            ..draft()
+        },
+        "for the node",
+    );
+    refused(
+        &Draft {
+            common_name: "system:node:worker-2".into(),
+            ..draft()
+        },
+        "common name",
+    );
+    refused(
+        &Draft {
+            common_name: "worker-1".into(),
+            ..draft()
+        },
+        "common name",
+    );
+    refused(
+        &Draft {
+            organisations: vec![],
+            ..draft()
+        },
+        "organisation",
+    );
+    refused(
+        &Draft {
+            organisations: vec![NODES, "x"],
+            ..draft()
+        },
+        "organisation",
+    );
+    refused(
+        &Draft {
+            groups: vec![NODES],
+            ..draft()
+        },
+        "groups",
+    );
+    refused(
+        &Draft {
+            groups: vec![AUTHENTICATED],
+            ..draft()
+        },
+        "groups",
+    );
+    refused(
+        &Draft {
+            usages: vec!["digital signature", "client auth"],
+            ..draft()
+        },
+        "usages",
+    );
+    refused(
+        &Draft {
+            usages: vec!["digital signature", "server auth", "client auth"],
+            ..draft()
+        },
+        "usages",
+    );
+    refused(
+        &Draft {
+            dns_names: vec![],
+            addresses: vec![],
+            ..draft()
+        },
+        "neither",
+    );
+    refused(
+        &Draft {
+            dns_names: vec!["kubernetes.default.svc"],
+            ..draft()
+        },
+        "kubernetes",
+    );
+    refused(
+        &Draft {
+            dns_names: vec!["worker-1", "worker-2"],
+            ..draft()
+        },
+        "worker-2",
+    );
+    refused(
+        &Draft {
+            addresses: vec!["192.0.2.70"],
+            ..draft()
+        },
+        "not one of the node's",
+    );
+    refused(
+        &Draft {
+            addresses: vec!["198.51.100.7"],
+            ..draft()
+        },
+        "no network that the host reported",
+    );
+    refused(
+        &Draft {
+            addresses: vec!["192.0.2.9"],
+            ..draft()
+        },
+        "another node's",
+    );
+    refused(
+        &Draft {
+            addresses: vec!["192.0.2.7", "192.0.2.9"],
+            ..draft()
+        },
+        "another node's",
+    );
+    let kept = Draft {
+        dns_names: vec!["worker-1.rack.example.test"],
+        addresses: vec!["192.0.2.8", "2001:db8::1:7"],
+        ..draft()
+    };
     let why = check(&kept).unwrap_err();
     assert!(why.contains("2001:db8::1:7"), "another /64: {why}");
-    let kept = Draft { addresses: vec!["192.0.2.8"], ..kept };
-    assert_eq!(check(&kept), Ok(()), "DHCP gave it another address of the same network");
+    let kept = Draft {
+        addresses: vec!["192.0.2.8"],
+        ..kept
+    };
+    assert_eq!(
+        check(&kept),
+        Ok(()),
+        "DHCP gave it another address of the same network"
+    );
 }
 
 #[test]
 fn each_sort_has_its_time() {
     let client = Draft::by_token().csr().unwrap();
     let (dns_names, own) = (BTreeSet::new(), addresses(&["192.0.2.7"]));
-    let node = NodeNames { name: "worker-1", dns_names: &dns_names, addresses: &own, of_others: &BTreeSet::new() };
+    let node = NodeNames {
+        name: "worker-1",
+        dns_names: &dns_names,
+        addresses: &own,
+        of_others: &BTreeSet::new(),
+    };
     let why = client.check(&host(), Some(node)).unwrap_err();
     assert!(why.contains("already joined"), "{why}");
     let serving = Draft::serving().csr().unwrap();
@@ -221,19 +481,40 @@ fn each_sort_has_its_time() {
 
 #[test]
 fn names_are_compared_whole_and_their_first_parts_are_told_apart() {
-    let csr = Draft { common_name: "system:node:Worker-1.example.test".into(), ..Draft::by_token() }.csr().unwrap();
+    let csr = Draft {
+        common_name: "system:node:Worker-1.example.test".into(),
+        ..Draft::by_token()
+    }
+    .csr()
+    .unwrap();
     assert!(!csr.is_for("worker-1") && csr.is_for("worker-1.example.TEST"));
     assert!(csr.is_nearly_for("worker-1") && csr.is_nearly_for("worker-1.other.test"));
-    assert!(!csr.is_nearly_for("worker-1.example.test") && !csr.is_nearly_for("worker") && !csr.is_nearly_for(""));
+    assert!(
+        !csr.is_nearly_for("worker-1.example.test") && !csr.is_nearly_for("worker") && !csr.is_nearly_for("")
+    );
 }
 
 #[test]
 fn other_signers_are_not_read_and_renewals_are_the_clusters() {
-    let other = Draft { signer: "kubernetes.io/kube-apiserver-client", ..Draft::by_token() };
+    let other = Draft {
+        signer: "kubernetes.io/kube-apiserver-client",
+        ..Draft::by_token()
+    };
     assert!(other.csr().is_none());
-    let renewal = Draft { user: "system:node:worker-1".into(), ..Draft::by_token() }.csr().unwrap();
+    let renewal = Draft {
+        user: "system:node:worker-1".into(),
+        ..Draft::by_token()
+    }
+    .csr()
+    .unwrap();
     assert!(renewal.is_renewal() && !Draft::by_token().csr().unwrap().is_renewal());
-    assert!(check(&Draft { user: "system:node:worker-1".into(), ..Draft::by_token() }).is_err());
+    assert!(
+        check(&Draft {
+            user: "system:node:worker-1".into(),
+            ..Draft::by_token()
+        })
+        .is_err()
+    );
 }
 
 #[test]
