@@ -153,6 +153,7 @@ impl Kubernetes {
     pub fn start(
         self,
         operations: &Arc<Operations>,
+        capi_provider: bool,
         tasks: &mut JoinSet<Result<()>>,
         background: &mut JoinSet<()>,
         stop: &CancellationToken,
@@ -163,7 +164,11 @@ impl Kubernetes {
                 let client = api.client();
                 background.spawn(bridge::run(
                     operations.clone(),
-                    Bridge { client, lease },
+                    Bridge {
+                        client,
+                        lease,
+                        capi_provider,
+                    },
                     stop.clone(),
                 ));
                 let (address, kubeconfig) = (api.address, api.kubeconfig.clone());
@@ -177,7 +182,11 @@ impl Kubernetes {
             Self::Cluster { client, lease, name } => {
                 background.spawn(bridge::run(
                     operations.clone(),
-                    Bridge { client, lease },
+                    Bridge {
+                        client,
+                        lease,
+                        capi_provider,
+                    },
                     stop.clone(),
                 ));
                 Running::Cluster { name }

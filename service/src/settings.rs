@@ -147,6 +147,10 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_KUBE_NAMESPACE", value_name = "NAMESPACE")]
     pub kube_namespace: Option<String>,
 
+    /// Take Agents for the Machines of Cluster API and HyperShift (AgentCluster, AgentMachine). Not beside cluster-api-provider-agent
+    #[arg(long, env = "MUSTER_CAPI_PROVIDER", value_parser = clap::builder::FalseyValueParser::new())]
+    pub capi_provider: bool,
+
     /// Seconds that running requests get to finish after SIGTERM
     #[arg(long, env = "MUSTER_DRAIN_TIMEOUT", default_value = "30", value_name = "SECONDS", value_parser = seconds)]
     pub drain_timeout: Duration,

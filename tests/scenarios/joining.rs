@@ -32,7 +32,7 @@ struct Lab {
 impl Lab {
     #[track_caller]
     fn on(api: Api) -> Self {
-        let world = World::of(api.serve());
+        let world = World::of(api.serve_with(|settings| settings.argument("--capi-provider")));
         world.secret(muster_tests::rest::PULL_SECRET);
         world.kubectl.apply(&[infra_env(&json!({}))]);
         let infra_env = await_condition("REST to know the InfraEnv", SOON, || {

@@ -46,6 +46,7 @@ mod kube_walk;
 mod kube_wire;
 mod polling;
 mod power_on_to_inventory;
+mod provider;
 mod reference_machine;
 mod replicas;
 mod service_restarts;

@@ -1,5 +1,7 @@
 //! Generates the CustomResourceDefinitions from the types of this crate.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceSubresourceStatus, CustomResourceSubresources,
     CustomResourceValidation, JSONSchemaProps,
@@ -9,8 +11,8 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use crate::{
-    Agent, AgentClassification, AgentClusterInstall, ClusterDeployment, ClusterImageSet, InfraEnv,
-    NMStateConfig, schema,
+    Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentMachine, AgentMachineTemplate,
+    ClusterDeployment, ClusterImageSet, InfraEnv, NMStateConfig, schema,
 };
 
 /// The kinds that Muster owns.
@@ -21,6 +23,9 @@ pub fn own() -> Vec<CustomResourceDefinition> {
         definition::<AgentClusterInstall>(Spec::Required),
         definition::<InfraEnv>(Spec::Optional),
         definition::<NMStateConfig>(Spec::Optional),
+        of_provider(definition::<AgentCluster>(Spec::Optional)),
+        of_provider(definition::<AgentMachine>(Spec::Optional)),
+        of_provider(without_status(definition::<AgentMachineTemplate>(Spec::Optional))),
     ]
 }
 
@@ -30,6 +35,44 @@ pub fn foreign() -> Vec<CustomResourceDefinition> {
         definition::<ClusterDeployment>(Spec::Optional),
         definition::<ClusterImageSet>(Spec::Optional),
     ]
+}
+
+/// Labels by which Cluster API knows the kinds of a provider, and which of its contracts they follow
+/// (docs/protocol/capi-agent-provider.md#7).
+const PROVIDER_LABELS: [(&str, &str); 4] = [
+    ("cluster.x-k8s.io/provider", "agent"),
+    ("cluster.x-k8s.io/v1alpha3", "v1alpha1"),
+    ("cluster.x-k8s.io/v1alpha4", "v1alpha1"),
+    ("cluster.x-k8s.io/v1beta1", "v1beta1"),
+];
+
+/// The version of the provider's kinds that clients of old use. Its content is the same.
+const OLD_PROVIDER_VERSION: &str = "v1alpha1";
+
+/// A kind of the Cluster API provider.
+fn of_provider(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
+    let labels = PROVIDER_LABELS.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    definition.metadata.labels = Some(BTreeMap::from(labels));
+    if let Some(newest) = definition.spec.versions.first() {
+        let mut old = newest.clone();
+        old.deprecation_warning = Some(format!(
+            "{}/{OLD_PROVIDER_VERSION} {} is deprecated; use {}",
+            definition.spec.group, definition.spec.names.kind, newest.name
+        ));
+        OLD_PROVIDER_VERSION.clone_into(&mut old.name);
+        old.deprecated = Some(true);
+        old.storage = false;
+        definition.spec.versions.insert(0, old);
+    }
+    definition
+}
+
+/// A kind whose objects have no status.
+fn without_status(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
+    for version in &mut definition.spec.versions {
+        version.subresources = Some(CustomResourceSubresources::default());
+    }
+    definition
 }
 
 /// Validation of an object without `spec`.

@@ -12,7 +12,10 @@
 mod absent;
 mod agent;
 mod agent_classification;
+mod agent_cluster;
 mod agent_cluster_install;
+mod agent_machine;
+mod agent_machine_template;
 mod cluster_deployment;
 mod cluster_image_set;
 mod condition;
@@ -31,6 +34,9 @@ pub use agent::{
     NtpSource, inventory,
 };
 pub use agent_classification::{AgentClassification, AgentClassificationSpec, AgentClassificationStatus};
+pub use agent_cluster::{
+    AgentCluster, AgentClusterSpec, AgentClusterStatus, ControlPlaneEndpoint, FailureDomain,
+};
 pub use agent_cluster_install::{
     AgentClusterInstall, AgentClusterInstallDebugInfo, AgentClusterInstallSpec, AgentClusterInstallStatus,
     ClusterMetadata, ClusterMetadataPlatform, ClusterProgress, IgnitionEndpoint, LoadBalancer,
@@ -39,13 +45,19 @@ pub use agent_cluster_install::{
     networking::{ClusterNetwork, MachineNetwork, NetworkType, Networking},
     platform::{ExternalPlatform, PlatformType},
 };
+pub use agent_machine::{
+    AgentMachine, AgentMachineSpec, AgentMachineStatus, AgentReference, CandidateAgent, MachineAddress,
+};
+pub use agent_machine_template::{
+    AgentMachineTemplate, AgentMachineTemplateResource, AgentMachineTemplateSpec,
+};
 pub use cluster_deployment::{
     AdditionalCertificate, AgentBareMetalPlatform, ClusterDeployment, ClusterDeploymentMetadata,
     ClusterDeploymentPlatform, ClusterDeploymentSpec, ClusterDeploymentStatus, ClusterInstallReference,
     ControlPlaneConfig, OptionalLocalReference, Others, ServingCertificates,
 };
 pub use cluster_image_set::{ClusterImageSet, ClusterImageSetSpec, ClusterImageSetStatus};
-pub use condition::{Condition, HiveCondition};
+pub use condition::{Condition, HiveCondition, Initialization, StandardCondition};
 pub use infra_env::{
     AgentApproval, BootArtifacts, InfraEnv, InfraEnvDebugInfo, InfraEnvSpec, InfraEnvStatus, IpxeScriptType,
     KernelArgument, KernelArgumentOperation,

@@ -7,6 +7,12 @@ pub const LEASE: &str = "77190dcb.agent-install.openshift.io";
 pub mod group {
     /// AgentClusterInstall.
     pub const HIVE_EXTENSIONS: &str = "extensions.hive.openshift.io";
+    /// AgentCluster, AgentMachine, AgentMachineTemplate.
+    pub const CAPI_PROVIDER: &str = "capi-provider.agent-install.openshift.io";
+    /// Cluster, Machine.
+    pub const CAPI: &str = "cluster.x-k8s.io";
+    /// HostedCluster, HostedControlPlane.
+    pub const HYPERSHIFT: &str = "hypershift.openshift.io";
 }
 
 /// Finalizers: what holds an object until the service has cleared up behind it.
@@ -19,6 +25,10 @@ pub mod finalizer {
     pub const CLUSTER_DEPLOYMENT: &str = "clusterdeployments.agent-install.openshift.io/ai-deprovision";
     /// On AgentClusterInstalls.
     pub const AGENT_CLUSTER_INSTALL: &str = "agentclusterinstall.agent-install.openshift.io/ai-deprovision";
+    /// On AgentMachines.
+    pub const AGENT_MACHINE: &str = "agentmachine.agent-install.openshift.io/deprovision";
+    /// On AgentClusters. There is no dot after "agentcluster".
+    pub const AGENT_CLUSTER: &str = "agentclustercapi-provider.agent-install.openshift.io/deprovision";
     /// On AgentClassifications. It has no part after a slash.
     pub const AGENT_CLASSIFICATION: &str = "agentclassification.agent-install.openshift.io";
 }
@@ -50,6 +60,14 @@ pub mod label {
     pub const CLASSIFICATION_PREFIX: &str = "agentclassification.agent-install.openshift.io/";
     /// On Agents that an AgentMachine has taken: its name.
     pub const AGENT_MACHINE_REF: &str = "agentMachineRef";
+    /// On ClusterDeployments that an AgentCluster made: its name.
+    pub const AGENT_CLUSTER_REF: &str = "agentClusterRef";
+    /// On Secrets that hand bootstrap data to Agents; its value is `true`.
+    pub const CAPI_BOOTSTRAP: &str = "capi-provider.agent-install.openshift.io/bootstrap";
+    /// On objects of Cluster API: name of their Cluster.
+    pub const CAPI_CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+    /// On Agents and nodes: the failure domain that they are in.
+    pub const ZONE: &str = "topology.kubernetes.io/zone";
     /// On AgentClusterInstalls: who uses the cluster; becomes the cluster's tags.
     pub const CONSUMER: &str = "agentclusterinstalls.agent-install.openshift.io/consumer";
 }
@@ -72,6 +90,22 @@ pub mod annotation {
     pub const INVENTORY_VERSION: &str = "inventory.agent-install.openshift.io/version";
     /// Value of [`INVENTORY_VERSION`].
     pub const INVENTORY_VERSION_VALUE: &str = "0.1";
+    /// On Agents that an AgentMachine has taken: its namespace.
+    pub const AGENT_MACHINE_REF_NAMESPACE: &str = "agentMachineRefNamespace";
+    /// On AgentClusters and AgentMachines: the namespace whose Agents may be taken; without it, all namespaces.
+    pub const AGENT_NAMESPACE: &str = "capi-provider.agent-install.openshift.io/agent-namespace";
+    /// On AgentMachines: processors that the Agent must have. Of those that have enough, the smallest is taken.
+    pub const MINIMUM_CPUS: &str = "capi-provider.agent-install.openshift.io/minimum-cpus";
+    /// On AgentMachines: memory that the Agent must have, as a quantity (`64Gi`).
+    pub const MINIMUM_MEMORY: &str = "capi-provider.agent-install.openshift.io/minimum-memory";
+    /// On AgentMachines: size that a disk of the Agent must have, as a quantity.
+    pub const MINIMUM_DISK: &str = "capi-provider.agent-install.openshift.io/minimum-disk";
+    /// On objects of Cluster API: controllers leave them alone.
+    pub const CAPI_PAUSED: &str = "cluster.x-k8s.io/paused";
+    /// On Machines: they are not terminated while it is there.
+    pub const PRE_TERMINATE_HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine";
+    /// On Clusters: namespace and name of their HostedCluster.
+    pub const HOSTED_CLUSTER: &str = "hypershift.openshift.io/cluster";
     /// On InfraEnvs: keys of labels that new Agents get as node labels, with commas between.
     pub const INFRA_ENV_PROPAGATE_NODE_LABELS: &str =
         "infraenv.agent-install.openshift.io/propagate-node-labels";
@@ -89,6 +123,10 @@ pub mod key {
     pub const KUBECONFIG: &str = "kubeconfig";
     /// Token for an Ignition endpoint.
     pub const IGNITION_TOKEN: &str = "ignition-token";
+    /// A whole Ignition config, in place of an endpoint and its token.
+    pub const IGNITION: &str = "ignition";
+    /// Bootstrap data, and the kubeconfig of a cluster, as Cluster API keeps them.
+    pub const CAPI_VALUE: &str = "value";
     /// Certificate of an Ignition endpoint's authority.
     pub const TLS_CERTIFICATE: &str = "tls.crt";
     /// Mirrors of registries, in the container tools' format (ConfigMap).

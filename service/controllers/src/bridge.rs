@@ -24,19 +24,29 @@ pub struct Bridge {
     pub client: Client,
     /// Namespace of the lease and name of this replica; `None` where no other replica can be.
     pub lease: Option<(String, String)>,
+    /// True when AgentClusters and AgentMachines are looked after as well.
+    pub capi_provider: bool,
 }
 
 /// Runs until `stop`.
 pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) {
-    let Bridge { client, lease } = bridge;
+    let Bridge {
+        client,
+        lease,
+        capi_provider,
+    } = bridge;
     tokio::select! {
-        () = kinds_known(&app, &client) => {}
+        () = kinds_known(&app, &client, capi_provider) => {}
         () = stop.cancelled() => return,
     }
     let work = |stop| {
         let (events, queued) = Events::new();
-        let context = Arc::new(Context::new(&client, app.clone(), events));
-        run::run(context, queued, stop)
+        let context = Context::new(&client, app.clone(), events);
+        let context = Arc::new(Context {
+            sets_provider_ids: capi_provider,
+            ..context
+        });
+        run::run(context, queued, capi_provider, stop)
     };
     match lease {
         None => alone(&app.bridge, stop, work).await,
@@ -49,10 +59,10 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
 }
 
 /// Waits until the API server knows all kinds.
-async fn kinds_known(app: &Operations, client: &Client) {
+async fn kinds_known(app: &Operations, client: &Client, capi_provider: bool) {
     loop {
         let before = app.bridge.status();
-        match kinds::lacking(client).await {
+        match kinds::lacking(client, capi_provider).await {
             Ok(None) => return,
             Ok(Some(what)) => app.bridge.set(BridgeStatus::LacksKinds(what)),
             Err(error) => app.bridge.unreachable(now(), words(&error)),

@@ -3,7 +3,7 @@
 
 use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
-use muster_resources::{Condition, HiveCondition, Time};
+use muster_resources::{Condition, HiveCondition, StandardCondition, Time};
 use serde::Serialize;
 use strum::IntoStaticStr;
 
@@ -125,6 +125,40 @@ listed_condition!(HiveCondition, |type_: &str,
     }
 });
 
+impl ListedCondition for StandardCondition {
+    fn new(type_: &str, status: &str, reason: &str, message: String, now: Timestamp) -> Self {
+        Self {
+            type_: type_.to_owned(),
+            status: status.to_owned(),
+            observed_generation: None,
+            last_transition_time: time(now),
+            reason: reason.to_owned(),
+            message,
+        }
+    }
+
+    fn type_(&self) -> &str {
+        &self.type_
+    }
+
+    fn status(&self) -> &str {
+        &self.status
+    }
+
+    fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    fn message(&self) -> &str {
+        &self.message
+    }
+
+    fn keep_transition_of(&mut self, before: &Self) {
+        self.last_transition_time = before.last_transition_time.clone();
+        self.observed_generation = before.observed_generation;
+    }
+}
+
 /// A status with a list of conditions.
 pub trait Status: Serialize + PartialEq {
     type Condition: ListedCondition;
@@ -142,13 +176,17 @@ where
 {
     let (type_, status, reason): (&str, &str, &str) =
         (desired.type_.into(), desired.status.into(), desired.reason.into());
-    let mut condition = C::new(type_, status, reason, desired.message, now);
-    let Some(before) = list.iter_mut().find(|before| before.type_() == type_) else {
+    put(list, C::new(type_, status, reason, desired.message, now));
+}
+
+/// The same for a condition whose reason is not one of ours.
+pub fn put<C: ListedCondition>(list: &mut Vec<C>, mut condition: C) {
+    let Some(before) = list.iter_mut().find(|before| before.type_() == condition.type_()) else {
         list.push(condition);
         return;
     };
-    if before.status() == status {
-        if before.reason() == reason && before.message() == condition.message() {
+    if before.status() == condition.status() {
+        if before.reason() == condition.reason() && before.message() == condition.message() {
             return;
         }
         condition.keep_transition_of(before);

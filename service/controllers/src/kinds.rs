@@ -2,7 +2,8 @@
 
 use kube::{Client, Resource};
 use muster_resources::{
-    Agent, AgentClassification, AgentClusterInstall, ClusterDeployment, InfraEnv, NMStateConfig,
+    Agent, AgentClassification, AgentCluster, AgentClusterInstall, AgentMachine, AgentMachineTemplate,
+    ClusterDeployment, InfraEnv, NMStateConfig,
 };
 
 /// A kind that is watched.
@@ -24,23 +25,33 @@ fn kind<K: Resource<DynamicType = ()>>(foreign: bool) -> Kind {
     }
 }
 
-fn watched() -> [Kind; 6] {
-    [
+/// `capi_provider`: those of the Cluster API provider, too.
+fn watched(capi_provider: bool) -> Vec<Kind> {
+    let mut kinds = vec![
         kind::<Agent>(false),
         kind::<AgentClassification>(false),
         kind::<InfraEnv>(false),
         kind::<NMStateConfig>(false),
         kind::<AgentClusterInstall>(false),
         kind::<ClusterDeployment>(true),
-    ]
+    ];
+    if capi_provider {
+        kinds.extend([
+            kind::<AgentCluster>(false),
+            kind::<AgentMachine>(false),
+            kind::<AgentMachineTemplate>(false),
+        ]);
+    }
+    kinds
 }
 
-/// The kinds that the API server lacks and what to do; `None`: it knows all.
+/// The kinds that the API server lacks and what to do; `None`: it knows all. `capi_provider`: the provider runs, too.
+/// Those of Cluster API itself are not among them: without them the provider waits, and nothing else.
 ///
 /// # Errors
 /// If it does not answer.
-pub async fn lacking(client: &Client) -> kube::Result<Option<String>> {
-    let kinds = watched();
+pub async fn lacking(client: &Client, capi_provider: bool) -> kube::Result<Option<String>> {
+    let kinds = watched(capi_provider);
     let mut served: Vec<(String, String)> = Vec::new();
     let mut asked = Vec::new();
     for kind in &kinds {
@@ -90,7 +101,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_with_the_command_that_makes_it() {
-        let kinds = watched();
+        let kinds = watched(true);
         let own = message(&[&kinds[0]]);
         assert!(
             own.contains("agents.agent-install.openshift.io: run `muster crds | kubectl"),

@@ -23,6 +23,7 @@ pub mod agent_classification;
 pub mod agent_cluster_install;
 pub mod agent_labels;
 pub mod bridge;
+pub mod capi;
 pub mod cluster_deployment;
 pub mod conditions;
 pub mod context;

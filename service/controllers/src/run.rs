@@ -7,11 +7,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
 use super::events::{Queued, publish};
-use super::{agent, agent_cluster_install, cluster_deployment, infra_env, join};
+use super::{agent, agent_cluster_install, capi, cluster_deployment, infra_env, join};
 
 /// Runs all controllers until `stop`, and publishes the Events that they queue. It ends early only when one
 /// of them ends, which none should.
-pub async fn run(context: Arc<Context>, events: Queued, stop: CancellationToken) {
+///
+/// `capi_provider`: that of Cluster API, too.
+pub async fn run(context: Arc<Context>, events: Queued, capi_provider: bool, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
     start(&mut running, "events", publish(context.client.clone(), events));
     let waits = context.clone();
@@ -36,6 +38,9 @@ pub async fn run(context: Arc<Context>, events: Queued, stop: CancellationToken)
         infra_env::run(context.clone(), stop.clone()),
     );
     start(&mut running, "join", join::run(context.clone(), stop.clone()));
+    if capi_provider {
+        start(&mut running, "capi", capi::run(context.clone(), stop.clone()));
+    }
     drop(context);
     while let Some(ended) = running.join_next().await {
         if stop.is_cancelled() {

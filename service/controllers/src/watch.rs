@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::time::Instant;
 
 use futures_util::{Stream, StreamExt, future};
-use kube::core::{DeserializeGuard, PartialObjectMeta};
+use kube::core::{ApiResource, DeserializeGuard, DynamicObject, PartialObjectMeta};
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::runtime::{Controller, WatchStreamExt};
@@ -44,7 +44,7 @@ pub fn watch<K: Watched>(
 ) -> impl Stream<Item = Event<K>> + Send + use<K> {
     let api = Api::<DeserializeGuard<K>>::all(context.client.clone());
     let events = context.events.clone();
-    healthy(context, watcher(api, config)).filter_map(move |event| {
+    healthy(context, K::plural(&()).into_owned(), watcher(api, config)).filter_map(move |event| {
         future::ready(decoded(event, &store, |object, error| {
             events.publish(
                 events::warning("Read", "Unreadable", error),
@@ -76,17 +76,30 @@ where
     PartialObjectMeta<K>: Watched,
 {
     let api = Api::<PartialObjectMeta<K>>::all(context.client.clone());
-    healthy(context, watcher(api, config))
+    healthy(context, K::plural(&()).into_owned(), watcher(api, config))
+}
+
+/// Events of all objects of a kind that has no type here. They can always be decoded.
+pub fn dynamic(
+    context: &Context,
+    resource: &ApiResource,
+    config: watcher::Config,
+) -> impl Stream<Item = Event<DynamicObject>> + Send + use<> {
+    let api = Api::<DynamicObject>::all_with(context.client.clone(), resource);
+    healthy(context, resource.plural.clone(), watcher(api, config))
 }
 
 /// Reports errors to [`WatchHealth`] and goes on.
-fn healthy<K, S>(context: &Context, events: S) -> impl Stream<Item = Event<K>> + Send + use<K, S>
+fn healthy<K, S>(
+    context: &Context,
+    kind: String,
+    events: S,
+) -> impl Stream<Item = Event<K>> + Send + use<K, S>
 where
-    K: Resource<DynamicType = ()> + Send + 'static,
+    K: Resource + Send + 'static,
     S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
 {
     let app = context.app.clone();
-    let kind = K::plural(&()).into_owned();
     events.default_backoff().filter_map(move |event| {
         let health = app.bridge.watches();
         let event = match event {

@@ -79,6 +79,7 @@ impl World {
         let bridge = Bridge {
             client: client.clone(),
             lease: None,
+            capi_provider: false,
         };
         tokio::spawn(bridge::run(operations.clone(), bridge, stop.clone()));
         Self {

@@ -13,6 +13,7 @@ pub mod input;
 pub mod labels;
 pub mod live_config;
 pub mod peer;
+pub mod placement;
 pub mod requirements;
 pub(crate) mod role;
 pub mod stages;

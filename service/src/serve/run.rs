@@ -58,6 +58,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     // Kept until the end: with it the built-in API ends.
     let kube = kube.start(
         &operations,
+        args.capi_provider,
         &mut tasks.requests,
         &mut tasks.background,
         &tasks.stop,

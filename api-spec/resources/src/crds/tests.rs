@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 use super::*;
 
 const CLUSTER_DEPLOYMENTS: &str = "clusterdeployments.hive.openshift.io";
+const AGENT_CLUSTERS: &str = "agentclusters.capi-provider.agent-install.openshift.io";
+const AGENT_MACHINES: &str = "agentmachines.capi-provider.agent-install.openshift.io";
 
 /// Deliberate differences of a definition from the facts: its name, path, attribute, reason.
 const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
@@ -59,10 +61,82 @@ const DEVIATIONS: &[(&str, &str, &str, &str)] = &[
         "preserveUnknownFields",
         "its fields are not listed",
     ),
+    (
+        AGENT_CLUSTERS,
+        "status.initialization",
+        "field",
+        "it tells clients of the newer contract of Cluster API what `ready` tells the others",
+    ),
+    (
+        AGENT_CLUSTERS,
+        "status.initialization.provisioned",
+        "field",
+        "it tells clients of the newer contract of Cluster API what `ready` tells the others",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.initialization",
+        "field",
+        "it tells clients of the newer contract of Cluster API what `ready` tells the others",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.initialization.provisioned",
+        "field",
+        "it tells clients of the newer contract of Cluster API what `ready` tells the others",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.candidates",
+        "field",
+        "it says why an Agent was not taken",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.candidates[]",
+        "field",
+        "it says why an Agent was not taken",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.candidates[].name",
+        "field",
+        "it says why an Agent was not taken",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.candidates[].namespace",
+        "field",
+        "it says why an Agent was not taken",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.candidates[].reason",
+        "field",
+        "it says why an Agent was not taken",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.candidates[].message",
+        "field",
+        "it says why an Agent was not taken",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.candidatesOmitted",
+        "field",
+        "it says why an Agent was not taken",
+    ),
+    (
+        AGENT_MACHINES,
+        "status.failureDomain",
+        "field",
+        "it says where the Agent is",
+    ),
 ];
 
 /// Keywords of schemas, and what the facts call them.
-const ATTRIBUTES: [(&str, &str); 15] = [
+const ATTRIBUTES: [(&str, &str); 17] = [
     ("type", "type"),
     ("format", "format"),
     ("default", "default"),
@@ -74,7 +148,9 @@ const ATTRIBUTES: [(&str, &str); 15] = [
     ("maxItems", "maxItems"),
     ("minLength", "minLength"),
     ("maxLength", "maxLength"),
+    ("minProperties", "minProperties"),
     ("nullable", "nullable"),
+    ("x-kubernetes-list-map-keys", "listMapKeys"),
     ("x-kubernetes-map-type", "mapType"),
     ("x-kubernetes-list-type", "listType"),
     ("x-kubernetes-preserve-unknown-fields", "preserveUnknownFields"),
@@ -84,7 +160,7 @@ const ATTRIBUTES: [(&str, &str); 15] = [
 type Fields = BTreeMap<String, Map<String, Value>>;
 
 /// The kinds of the facts that have a type here.
-const KINDS: [&str; 7] = [
+const KINDS: [&str; 10] = [
     "Agent",
     "InfraEnv",
     "NMStateConfig",
@@ -92,6 +168,9 @@ const KINDS: [&str; 7] = [
     "AgentClusterInstall",
     "ClusterDeployment",
     "ClusterImageSet",
+    "AgentCluster",
+    "AgentMachine",
+    "AgentMachineTemplate",
 ];
 
 fn facts() -> Vec<Value> {
@@ -216,9 +295,13 @@ fn every_field_of_each_definition_is_as_the_facts_have_it_and_no_other_is_there(
     for definition in upstream(&facts) {
         let name = definition["metadata"]["name"].as_str().unwrap();
         let fact = facts.iter().find(|fact| fact["name"] == name).unwrap();
-        let expected: Fields = serde_json::from_value(fact["versions"][0]["fields"].clone()).unwrap();
+        // Versions with the same fields are listed with those of one of them.
+        let versions = fact["versions"].as_array().unwrap();
+        let listed = versions.iter().position(|version| version["fields"].is_object());
+        let listed = listed.unwrap();
+        let expected: Fields = serde_json::from_value(versions[listed]["fields"].clone()).unwrap();
         let mut found = Fields::new();
-        let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        let schema = &definition["spec"]["versions"][listed]["schema"]["openAPIV3Schema"];
         collect(schema, "", false, &mut found);
         assert!(
             found.len() >= expected.len().min(3),

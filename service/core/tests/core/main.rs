@@ -12,6 +12,7 @@ mod identity;
 mod ignition;
 mod infra_envs;
 mod lifecycle;
+mod placement;
 mod properties;
 mod registry;
 mod replies;

@@ -1,0 +1,109 @@
+//! Defines AgentMachines: a Machine of Cluster API that becomes a node on an Agent (docs/protocol/capi-agent-provider.md#2).
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::absent::absent_is_default;
+use crate::{Initialization, StandardCondition, schema, selector};
+
+/// The Agent that is wanted.
+#[derive(CustomResource, Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", rename_all = "camelCase")]
+#[schemars(rename = "AgentMachineSpec")]
+#[kube(
+    group = "capi-provider.agent-install.openshift.io",
+    version = "v1beta1",
+    kind = "AgentMachine",
+    plural = "agentmachines",
+    namespaced,
+    status = "AgentMachineStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    doc = "A Machine (Cluster API) on an Agent. It takes a fit Agent for the Machine, waits until the host is installed, and gives it back when the Machine is deleted."
+)]
+pub struct AgentMachineSpec {
+    /// Id by which Machine and Node find each other: `agent://` and the Agent's name. Set by the controller.
+    #[serde(rename = "providerID", skip_serializing_if = "Option::is_none")]
+    pub provider_id: Option<String>,
+    /// Selects the Agents that may be taken. Without it, any may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "selector::schema")]
+    pub agent_label_selector: Option<LabelSelector>,
+}
+absent_is_default!(AgentMachineSpec);
+
+/// Observed state.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentMachineStatus {
+    /// True when the Agent is installed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ready: bool,
+    /// The same for clients of the newer contract of Cluster API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initialization: Option<Initialization>,
+    /// The Agent that was taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_ref: Option<AgentReference>,
+    /// Addresses of the host: `ExternalIP` for each of its addresses, `InternalDNS` for its name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<MachineAddress>,
+    /// Failure domain of the Agent: its label `topology.kubernetes.io/zone`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure_domain: Option<String>,
+    /// Agents that were not taken when it was last decided, and why not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<CandidateAgent>,
+    /// Number of Agents that were not taken and have no place in `candidates`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::integer")]
+    pub candidates_omitted: Option<i64>,
+    /// `Ready`, a summary of `AgentRequirementsMet`, `AgentReserved`, `AgentSpecSynced`, `AgentValidated` and `Installed`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<StandardCondition>,
+    /// Never set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure_reason: Option<String>,
+    /// Never set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure_message: Option<String>,
+}
+
+/// An Agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct AgentReference {
+    /// Name of the Agent.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Namespace of the Agent.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+}
+
+/// An address of a machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineAddress {
+    /// Kind of address: `ExternalIP` or `InternalDNS`.
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = ["Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS"]))]
+    pub type_: String,
+    /// IP address without a prefix length, or name.
+    #[schemars(length(min = 1, max = 256))]
+    pub address: String,
+}
+
+/// An Agent that was not taken.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateAgent {
+    /// Name of the Agent.
+    pub name: String,
+    /// Namespace of the Agent.
+    pub namespace: String,
+    /// Reason in one CamelCase word, for programs.
+    pub reason: String,
+    /// Reason as a sentence, for users.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}

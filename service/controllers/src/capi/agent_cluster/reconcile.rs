@@ -1,0 +1,306 @@
+//! Reconciles one AgentCluster. Source: docs/protocol/capi-agent-provider.md#5.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ListParams, Patch};
+use kube::core::{ApiResource, DynamicObject};
+use kube::runtime::controller::Action;
+use kube::runtime::reflector::Store;
+use kube::{Api, Client, ResourceExt};
+use muster_core::record::KubeRef;
+use muster_operations::now;
+use muster_resources::names::{finalizer, label};
+use muster_resources::{AgentCluster, AgentClusterInstall, ClusterDeployment, ClusterReference};
+use serde_json::{Value, json};
+
+use super::control_plane::{ControlPlane, control_plane};
+use super::desired;
+use super::status::{self, Found, Reason};
+use crate::capi::objects::{Cluster, find, is_paused, owner};
+use crate::context::Context;
+use crate::error::{Error, unless_absent};
+use crate::finalizers;
+use crate::references::{kube_ref, with_owner};
+use crate::status::write;
+use crate::writes::{patch_params, post_params};
+
+/// Between two looks at a control plane, which no watch shows. Source: docs/protocol/capi-agent-provider.md#5.
+const CONTROL_PLANE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Clusters of Cluster API.
+pub struct Clusters {
+    pub kind: ApiResource,
+    pub store: Store<DynamicObject>,
+}
+
+impl Clusters {
+    /// The Cluster of that name: as the watch shows it, or, if it has not shown it yet, as the API server has it.
+    async fn get(&self, client: &Client, name: &KubeRef) -> Result<Option<Arc<DynamicObject>>, Error> {
+        if let Some(found) = find(&self.store, &self.kind, name) {
+            return Ok(Some(found));
+        }
+        let api = Api::<DynamicObject>::namespaced_with(client.clone(), &name.namespace, &self.kind);
+        Ok(api.get_opt(&name.name).await?.map(Arc::new))
+    }
+}
+
+/// Makes ClusterDeployment and AgentClusterInstall, and says whether Machines can be made.
+pub async fn reconcile(
+    object: Arc<AgentCluster>,
+    context: &Context,
+    clusters: &Clusters,
+) -> Result<Action, Error> {
+    let namespace = object.namespace().unwrap_or_default();
+    let api = Api::<AgentCluster>::namespaced(context.client.clone(), &namespace);
+    if object.metadata.deletion_timestamp.is_some() {
+        // The ClusterDeployment goes with its owner.
+        finalizers::remove(&api, &object, finalizer::AGENT_CLUSTER).await?;
+        return Ok(Action::await_change());
+    }
+    let cluster = match owner(&*object, "Cluster") {
+        Some(owner) => {
+            clusters
+                .get(&context.client, &KubeRef::new(&namespace, &owner.name))
+                .await?
+        }
+        None => None,
+    };
+    if is_paused(&*object) {
+        orphan(&object, context).await?;
+        return settle(&object, context, paused("the AgentCluster")).await;
+    }
+    let Some(cluster) = cluster.as_deref().map(Cluster) else {
+        let found = Found {
+            deployment: None,
+            reason: Reason::WaitingForCluster,
+            message:
+                "Waits for the Cluster (cluster.x-k8s.io) that owns it to be there and in its ownerReferences"
+                    .into(),
+        };
+        return settle(&object, context, found).await;
+    };
+    if cluster.is_paused() {
+        return settle(&object, context, paused("its Cluster")).await;
+    }
+    let object = adopted(&api, &object).await?.map_or(object, Arc::new);
+    let found = match converge(&object, cluster, context).await? {
+        Ok(deployment) => {
+            let is_ready = has_endpoint(&object) || cluster.has_endpoint();
+            let (reason, message) = if is_ready {
+                (Reason::AgentClusterReady, "Machines can be made")
+            } else {
+                (
+                    Reason::WaitingForControlPlaneEndpoint,
+                    "Waits for the address of the cluster's API: spec.controlPlaneEndpoint of the AgentCluster or of its Cluster",
+                )
+            };
+            Found {
+                deployment: Some(ClusterReference {
+                    name: deployment.name_any(),
+                    namespace,
+                }),
+                reason,
+                message: message.to_owned(),
+            }
+        }
+        Err(found) => found,
+    };
+    settle(&object, context, found).await
+}
+
+fn paused(what: &str) -> Found {
+    Found {
+        deployment: None,
+        reason: Reason::Paused,
+        message: format!("Nothing is done while {what} is paused"),
+    }
+}
+
+async fn settle(object: &AgentCluster, context: &Context, found: Found) -> Result<Action, Error> {
+    let again = matches!(
+        found.reason,
+        Reason::WaitingForControlPlane | Reason::ClusterDeploymentConflict
+    );
+    let before = object.status.as_ref();
+    let next = status::status(before, found, object.metadata.generation, now());
+    write(context, object, before, &next).await?;
+    Ok(if again {
+        Action::requeue(CONTROL_PLANE_INTERVAL)
+    } else {
+        Action::await_change()
+    })
+}
+
+fn has_endpoint(object: &AgentCluster) -> bool {
+    let endpoint = object.spec.control_plane_endpoint.as_ref();
+    endpoint.is_some_and(|it| {
+        it.host.as_deref().is_some_and(|host| !host.is_empty()) && it.port.unwrap_or_default() > 0
+    })
+}
+
+/// The AgentCluster with finalizer and label, in one write; `None`: it has them.
+async fn adopted(api: &Api<AgentCluster>, object: &AgentCluster) -> Result<Option<AgentCluster>, Error> {
+    let mut metadata = json!({});
+    if let Some(list) = finalizers::with(object, finalizer::AGENT_CLUSTER) {
+        metadata["finalizers"] = json!(list);
+    }
+    if object
+        .labels()
+        .get(label::BACKUP)
+        .is_none_or(|value| value != "true")
+    {
+        metadata["labels"] = json!({label::BACKUP: "true"});
+    }
+    if metadata == json!({}) {
+        return Ok(None);
+    }
+    let patch: Patch<Value> = finalizers::metadata_patch(object, metadata);
+    Ok(Some(
+        api.patch(&object.name_any(), &patch_params(), &patch).await?,
+    ))
+}
+
+/// The ClusterDeployment, made if it is not there; or what is waited for.
+async fn converge(
+    object: &AgentCluster,
+    cluster: Cluster<'_>,
+    context: &Context,
+) -> Result<Result<ClusterDeployment, Found>, Error> {
+    let deployment = match deployment(object, context).await? {
+        Ok(Some(found)) => adopt_deployment(object, found, context).await?,
+        Ok(None) => match make_deployment(object, cluster, context).await? {
+            Ok(made) => made,
+            Err(why) => return Ok(Err(why)),
+        },
+        Err(conflict) => return Ok(Err(conflict)),
+    };
+    let namespace = object.namespace().unwrap_or_default();
+    let installs = Api::<AgentClusterInstall>::namespaced(context.client.clone(), &namespace);
+    let wanted = desired::install(object, &deployment);
+    if installs.get_metadata_opt(&wanted.name_any()).await?.is_none() {
+        installs.create(&post_params(), &wanted).await?;
+    }
+    Ok(Ok(deployment))
+}
+
+fn deployments(object: &AgentCluster, context: &Context) -> Api<ClusterDeployment> {
+    Api::namespaced(context.client.clone(), &object.namespace().unwrap_or_default())
+}
+
+/// The ClusterDeployment that was made for it, perhaps in a life before a backup.
+async fn deployment(
+    object: &AgentCluster,
+    context: &Context,
+) -> Result<Result<Option<ClusterDeployment>, Found>, Error> {
+    let (api, name) = (deployments(object, context), object.name_any());
+    let known = object
+        .status
+        .as_ref()
+        .map(|status| &status.cluster_deployment_reference.name);
+    let known = known.filter(|known| !known.is_empty()).unwrap_or(&name);
+    if let Some(found) = api.get_opt(known).await? {
+        let label = found.labels().get(label::AGENT_CLUSTER_REF);
+        if label == Some(&name) || with_owner(&found, object, |_| false).is_none() {
+            return Ok(Ok(Some(found)));
+        }
+        return Ok(Err(Found {
+            deployment: None,
+            reason: Reason::ClusterDeploymentConflict,
+            message: format!(
+                "There is a ClusterDeployment {known} that is not this AgentCluster's; delete or rename one of them, or label it {}={name} if it is",
+                label::AGENT_CLUSTER_REF
+            ),
+        }));
+    }
+    let label = format!("{}={name}", label::AGENT_CLUSTER_REF);
+    let listed = api.list(&ListParams::default().labels(&label)).await?;
+    Ok(Ok(listed.items.into_iter().next()))
+}
+
+/// The ClusterDeployment with its owner and its label, in one write.
+async fn adopt_deployment(
+    object: &AgentCluster,
+    found: ClusterDeployment,
+    context: &Context,
+) -> Result<ClusterDeployment, Error> {
+    let mut metadata = json!({});
+    let kind = <AgentCluster as kube::Resource>::kind(&());
+    if let Some(owners) = with_owner(&found, object, |one| {
+        one.kind == kind && one.name == object.name_any()
+    }) {
+        metadata["ownerReferences"] = json!(owners);
+    }
+    if found.labels().get(label::AGENT_CLUSTER_REF) != Some(&object.name_any()) {
+        metadata["labels"] = json!({label::AGENT_CLUSTER_REF: object.name_any()});
+    }
+    if metadata == json!({}) {
+        return Ok(found);
+    }
+    let patch: Patch<Value> = finalizers::metadata_patch(&found, metadata);
+    let api = deployments(object, context);
+    Ok(api.patch(&found.name_any(), &patch_params(), &patch).await?)
+}
+
+async fn make_deployment(
+    object: &AgentCluster,
+    cluster: Cluster<'_>,
+    context: &Context,
+) -> Result<Result<ClusterDeployment, Found>, Error> {
+    let namespace = object.namespace().unwrap_or_default();
+    let control_plane = match control_plane(&context.client, &namespace, cluster).await? {
+        Ok(control_plane) => control_plane,
+        Err(message) => {
+            return Ok(Err(Found {
+                deployment: None,
+                reason: Reason::WaitingForControlPlane,
+                message,
+            }));
+        }
+    };
+    let wanted = desired::deployment(object, &control_plane);
+    let made = deployments(object, context)
+        .create(&post_params(), &wanted)
+        .await?;
+    tracing::info!(cluster = %kube_ref(object), "the ClusterDeployment of an AgentCluster was made");
+    label_secrets(&context.client, &namespace, &control_plane).await;
+    Ok(Ok(made))
+}
+
+/// Labels the Secrets that the ClusterDeployment names, so that a backup has them.
+async fn label_secrets(client: &Client, namespace: &str, control_plane: &ControlPlane) {
+    let api = Api::<Secret>::namespaced(client.clone(), namespace);
+    let patch: Patch<Value> = Patch::Merge(json!({"metadata": {"labels": {label::BACKUP: "true"}}}));
+    let others = [&control_plane.pull_secret, &control_plane.password];
+    let names = others.into_iter().flatten().chain([&control_plane.kubeconfig]);
+    for name in names {
+        let done = unless_absent(api.patch_metadata(name, &patch_params(), &patch).await);
+        if let Err(error) = done {
+            tracing::warn!(%error, namespace, name, "a Secret could not be labelled for backups");
+        }
+    }
+}
+
+/// Takes the AgentCluster out of its ClusterDeployment's owners: it is deleted here and lives on elsewhere.
+async fn orphan(object: &AgentCluster, context: &Context) -> Result<(), Error> {
+    let Ok(Some(found)) = deployment(object, context).await? else {
+        return Ok(());
+    };
+    let uid = object.uid().unwrap_or_default();
+    let owners: Vec<_> = found
+        .owner_references()
+        .iter()
+        .filter(|one| one.uid != uid)
+        .collect();
+    if owners.len() == found.owner_references().len() {
+        return Ok(());
+    }
+    let patch: Patch<Value> = finalizers::metadata_patch(&found, json!({"ownerReferences": owners}));
+    let api = deployments(object, context);
+    unless_absent(
+        api.patch_metadata(&found.name_any(), &patch_params(), &patch)
+            .await,
+    )
+    .map(drop)
+}

@@ -1,0 +1,119 @@
+//! Computes the status of an AgentCluster.
+
+use kube::runtime::events::EventType;
+use muster_api::time::Timestamp;
+use muster_resources::{AgentClusterStatus, ClusterReference, Initialization, StandardCondition};
+use strum::{EnumString, IntoStaticStr};
+
+use crate::conditions::ConditionStatus::{False, True};
+use crate::conditions::{self, ConditionReason, DesiredCondition, Status};
+
+/// Types of conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+enum Type {
+    Ready,
+}
+
+/// Reasons of `Ready`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumString)]
+pub enum Reason {
+    AgentClusterReady,
+    WaitingForCluster,
+    WaitingForControlPlane,
+    WaitingForControlPlaneEndpoint,
+    /// There is a ClusterDeployment of that name, of another owner.
+    ClusterDeploymentConflict,
+    Paused,
+}
+
+impl ConditionReason for Reason {
+    fn event_type(self, is_new: bool) -> Option<EventType> {
+        match self {
+            Self::ClusterDeploymentConflict => Some(EventType::Warning),
+            Self::AgentClusterReady => Some(EventType::Normal),
+            Self::WaitingForCluster | Self::WaitingForControlPlane | Self::WaitingForControlPlaneEndpoint => {
+                (!is_new).then_some(EventType::Normal)
+            }
+            Self::Paused => None,
+        }
+    }
+}
+
+impl Status for AgentClusterStatus {
+    type Condition = StandardCondition;
+    type Reason = Reason;
+
+    fn conditions(&self) -> &[StandardCondition] {
+        &self.conditions
+    }
+}
+
+/// An AgentCluster's state.
+#[derive(Debug)]
+pub struct Found {
+    /// Its ClusterDeployment, if it is there; `None` keeps the one that was.
+    pub deployment: Option<ClusterReference>,
+    pub reason: Reason,
+    pub message: String,
+}
+
+/// The status from now on; the same as `before` when nothing differs. What was ready stays ready.
+pub fn status(
+    before: Option<&AgentClusterStatus>,
+    found: Found,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> AgentClusterStatus {
+    let mut next = before.cloned().unwrap_or_default();
+    if let Some(deployment) = found.deployment {
+        next.cluster_deployment_reference = deployment;
+    }
+    let is_ready = found.reason == Reason::AgentClusterReady;
+    let truth = if is_ready { True } else { False };
+    let desired = DesiredCondition::new(Type::Ready, truth, found.reason, found.message);
+    conditions::set(&mut next.conditions, desired, now);
+    for condition in &mut next.conditions {
+        condition.observed_generation = generation;
+    }
+    next.ready |= is_ready;
+    next.initialization = Some(Initialization {
+        provisioned: Some(next.ready),
+    });
+    next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_ready_stays_ready_and_keeps_its_cluster_deployment() {
+        let now = Timestamp::from_timestamp(1_795_000_000, 0).unwrap();
+        let found = |deployment: Option<&str>, reason| Found {
+            deployment: deployment.map(|name| ClusterReference {
+                name: name.into(),
+                namespace: "c".into(),
+            }),
+            reason,
+            message: String::new(),
+        };
+        let first = status(None, found(None, Reason::WaitingForCluster), Some(1), now);
+        assert!(!first.ready && first.cluster_deployment_reference.name.is_empty());
+        let second = status(
+            Some(&first),
+            found(Some("hc"), Reason::AgentClusterReady),
+            Some(1),
+            now,
+        );
+        let third = status(Some(&second), found(None, Reason::Paused), Some(2), now);
+        assert!(second.ready && third.ready);
+        assert_eq!(third.cluster_deployment_reference.name, "hc");
+        assert_eq!(
+            (
+                third.conditions[0].status.as_str(),
+                third.conditions[0].observed_generation
+            ),
+            ("False", Some(2))
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! Collects what must be there before an Agent is taken: the cluster's ClusterDeployment and the bootstrap data.
+//! Source: docs/protocol/capi-agent-provider.md#2 steps 6 and 8, §3.
+
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::{Api, ResourceExt};
+use muster_core::record::KubeRef;
+use muster_resources::names::{annotation, group};
+use muster_resources::{AgentCluster, AgentMachine};
+use serde_json::Value;
+
+use crate::capi::objects::{Cluster, Machine};
+use crate::capi::prepared::{Data, NoData};
+use crate::capi::provider::Provider;
+use crate::error::Error;
+use crate::references::object_ref;
+
+/// What an Agent is taken with.
+pub struct Prerequisites {
+    /// The ClusterDeployment that it is bound to.
+    pub deployment: KubeRef,
+    /// Bootstrap data; `Ok(None)`: the Machine names none and nobody will make any.
+    pub data: Result<Option<Data>, NoData>,
+    /// The namespace whose Agents may be taken.
+    pub namespace: Option<String>,
+}
+
+/// All of it; or a sentence that says what is waited for.
+///
+/// # Errors
+/// If the API server does not answer.
+pub async fn prerequisites(
+    object: &AgentMachine,
+    machine: Machine<'_>,
+    cluster: Option<&DynamicObject>,
+    provider: &Provider,
+) -> Result<Result<Prerequisites, String>, Error> {
+    let name = machine.cluster().unwrap_or_default();
+    let Some(cluster) = cluster.map(Cluster) else {
+        return Ok(Err(format!("Waits for the Cluster {name:?} of the Machine")));
+    };
+    let Some(agent_cluster) = cluster.agent_cluster() else {
+        return Ok(Err(format!(
+            "The Cluster {name} has no AgentCluster as its infrastructure; name one in its spec.infrastructureRef"
+        )));
+    };
+    let Some(found) = provider.agent_clusters.get(&object_ref(&agent_cluster)) else {
+        return Ok(Err(format!("Waits for the AgentCluster {agent_cluster}")));
+    };
+    let deployment = found
+        .status
+        .as_ref()
+        .map(|status| &status.cluster_deployment_reference);
+    let Some(deployment) = deployment.filter(|it| !it.name.is_empty()) else {
+        return Ok(Err(format!(
+            "Waits for the AgentCluster {agent_cluster} to have a ClusterDeployment; its conditions say why it has none"
+        )));
+    };
+    let namespace = match agent_namespace(object, &found, cluster, provider).await? {
+        Ok(namespace) => namespace,
+        Err(why) => return Ok(Err(why)),
+    };
+    let own = object.namespace().unwrap_or_default();
+    let data = match machine.bootstrap_secret() {
+        Some(secret) => {
+            let client = &provider.context.client;
+            provider.prepared.get(client, &own, secret).await.map(Some)
+        }
+        None if machine.has_bootstrap_provider() => Err(NoData::Input(
+            "Waits for the Machine's bootstrap data: its spec.bootstrap.dataSecretName is not set yet".into(),
+        )),
+        None => Ok(None),
+    };
+    let namespace_of = |given: &str| {
+        if given.is_empty() {
+            own.clone()
+        } else {
+            given.to_owned()
+        }
+    };
+    Ok(Ok(Prerequisites {
+        deployment: KubeRef::new(namespace_of(&deployment.namespace), &deployment.name),
+        data,
+        namespace,
+    }))
+}
+
+/// The sentence that says which data is missing.
+///
+/// # Errors
+/// If it may pass by itself.
+pub fn missing_data(no_data: NoData) -> Result<String, Error> {
+    match no_data {
+        NoData::Input(why) => Ok(why),
+        NoData::Later(error) => Err(error),
+    }
+}
+
+/// The namespace whose Agents may be taken: as an annotation says, or the HostedCluster; `None`: any.
+async fn agent_namespace(
+    object: &AgentMachine,
+    agent_cluster: &AgentCluster,
+    cluster: Cluster<'_>,
+    provider: &Provider,
+) -> Result<Result<Option<String>, String>, Error> {
+    let given = object.annotations().get(annotation::AGENT_NAMESPACE);
+    let given = given.or_else(|| agent_cluster.annotations().get(annotation::AGENT_NAMESPACE));
+    if let Some(namespace) = given {
+        return Ok(Ok(Some(namespace.clone())));
+    }
+    let Some(hosted) = cluster.hosted_cluster() else {
+        return Ok(Ok(None));
+    };
+    let kind = GroupVersionKind::gvk(group::HYPERSHIFT, "v1beta1", "HostedCluster");
+    let kind = ApiResource::from_gvk_with_plural(&kind, "hostedclusters");
+    let client = provider.context.client.clone();
+    let api = Api::<DynamicObject>::namespaced_with(client, &hosted.namespace, &kind);
+    let Some(found) = api.get_opt(&hosted.name).await? else {
+        return Ok(Err(format!(
+            "Waits for the HostedCluster {hosted}, which says whose Agents may be taken"
+        )));
+    };
+    let namespace = found.data.pointer("/spec/platform/agent/agentNamespace");
+    let namespace = namespace
+        .and_then(Value::as_str)
+        .filter(|namespace| !namespace.is_empty());
+    Ok(Ok(namespace.map(str::to_owned)))
+}

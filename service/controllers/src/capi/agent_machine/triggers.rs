@@ -1,0 +1,190 @@
+//! Triggers reconciles of AgentMachines: by their Agents, Machines, Clusters, AgentClusters and bootstrap Secrets,
+//! and by Agents that may have become free.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt;
+use kube::core::{DynamicObject, PartialObjectMeta};
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher::{self, Event};
+use muster_core::record::KubeRef;
+use muster_resources::names::label;
+use muster_resources::{AgentCluster, AgentMachine};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::sleep;
+
+use super::reconcile::agent_ref;
+use crate::capi::agents::{self, AgentView};
+use crate::capi::objects::Machine;
+use crate::capi::provider::Provider;
+use crate::references::{kube_ref, object_ref};
+use crate::{secrets, watch};
+
+/// Least time between two times that all AgentMachines without an Agent look for one. Hosts report all the time.
+const WAITING_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Turns changes into requests.
+pub struct Triggers {
+    pub provider: Arc<Provider>,
+    /// The AgentMachines.
+    pub own: Store<AgentMachine>,
+    pub requests: UnboundedSender<ObjectRef<AgentMachine>>,
+    /// An Agent changed.
+    pub freed: Notify,
+}
+
+impl Triggers {
+    fn request(&self, machine: &KubeRef) {
+        // It fails only when the controller has ended.
+        let _ = self.requests.send(object_ref(machine));
+    }
+
+    fn request_those(&self, which: impl Fn(&AgentMachine) -> bool) {
+        for machine in self.own.state_filter(which) {
+            self.request(&kube_ref(&*machine));
+        }
+    }
+
+    /// Agents: each concerns the AgentMachine that took it or waits for it to leave, and those without an Agent.
+    pub async fn agents(self: Arc<Self>, mut writer: Writer<AgentView>) {
+        let stream = watch::watch(
+            &self.provider.context,
+            watcher::Config::default(),
+            writer.as_reader(),
+        );
+        let mut stream = pin!(stream);
+        while let Some(event) = stream.next().await {
+            match &event {
+                Event::Apply(agent) | Event::InitApply(agent) => {
+                    let name = kube_ref(agent);
+                    let before = agents::get(&self.provider.agents, &name);
+                    let is_new = before
+                        .as_ref()
+                        .is_none_or(|before| !before.says_the_same_as(agent));
+                    let taken_by = [Some(agent), before.as_deref()]
+                        .into_iter()
+                        .flatten()
+                        .find_map(|one| one.candidate.taken_by.clone());
+                    writer.apply_watcher_event(&event);
+                    if is_new {
+                        self.agent_changed(&name, taken_by);
+                    }
+                }
+                Event::Delete(agent) => {
+                    let (name, taken_by) = (kube_ref(agent), agent.candidate.taken_by.clone());
+                    writer.apply_watcher_event(&event);
+                    self.agent_changed(&name, taken_by);
+                }
+                Event::Init => writer.apply_watcher_event(&event),
+                Event::InitDone => {
+                    writer.apply_watcher_event(&event);
+                    self.freed.notify_one();
+                }
+            }
+        }
+    }
+
+    fn agent_changed(&self, name: &KubeRef, taken_by: Option<KubeRef>) {
+        let leaving = self.provider.leaving.waiting_for(name);
+        for machine in [taken_by, leaving].into_iter().flatten() {
+            self.request(&machine);
+        }
+        self.freed.notify_one();
+    }
+
+    /// AgentMachines without an Agent, when Agents changed.
+    pub async fn waiting(self: Arc<Self>) {
+        loop {
+            self.freed.notified().await;
+            self.request_those(|one| agent_ref(one.status.as_ref()).is_none());
+            sleep(WAITING_INTERVAL).await;
+        }
+    }
+
+    /// Machines.
+    pub async fn machines(self: Arc<Self>, mut writer: Writer<DynamicObject>) {
+        let kind = &self.provider.kinds.machine;
+        let stream = watch::dynamic(&self.provider.context, kind, watcher::Config::default());
+        let mut stream = pin!(stream);
+        while let Some(mut event) = stream.next().await {
+            strip(&mut event);
+            writer.apply_watcher_event(&event);
+            if let Event::Apply(machine) | Event::Delete(machine) = &event
+                && let Some(name) = Machine(machine).agent_machine()
+            {
+                self.request(&name);
+            }
+        }
+    }
+
+    /// Clusters: one that is paused no more concerns all its AgentMachines.
+    pub async fn clusters(self: Arc<Self>, mut writer: Writer<DynamicObject>) {
+        let kind = &self.provider.kinds.cluster;
+        let stream = watch::dynamic(&self.provider.context, kind, watcher::Config::default());
+        let mut stream = pin!(stream);
+        while let Some(mut event) = stream.next().await {
+            strip(&mut event);
+            writer.apply_watcher_event(&event);
+            if let Event::Apply(cluster) = &event {
+                let (namespace, name) = (cluster.namespace(), cluster.name_any());
+                self.request_those(|one| {
+                    let of = one.labels().get(label::CAPI_CLUSTER_NAME);
+                    one.namespace() == namespace && of.is_none_or(|of| *of == name)
+                });
+            }
+        }
+    }
+
+    /// AgentClusters: one that gets its ClusterDeployment is waited for.
+    pub async fn agent_clusters(self: Arc<Self>, mut writer: Writer<AgentCluster>) {
+        let stream = watch::watch(
+            &self.provider.context,
+            watcher::Config::default(),
+            writer.as_reader(),
+        );
+        let mut stream = pin!(stream);
+        while let Some(event) = stream.next().await {
+            writer.apply_watcher_event(&event);
+            if let Event::Apply(agent_cluster) = &event {
+                let namespace = agent_cluster.namespace();
+                self.request_those(|one| {
+                    one.namespace() == namespace && agent_ref(one.status.as_ref()).is_none()
+                });
+            }
+        }
+    }
+
+    /// Bootstrap Secrets that were read once.
+    pub async fn secrets(self: Arc<Self>, mut writer: Writer<PartialObjectMeta<Secret>>) {
+        let mut stream = pin!(watch::metadata_events(&self.provider.context, secrets::watched()));
+        while let Some(event) = stream.next().await {
+            writer.apply_watcher_event(&event);
+            let (Event::Apply(secret) | Event::Delete(secret)) = &event else {
+                continue;
+            };
+            let (namespace, name) = (secret.namespace(), secret.name_any());
+            let users = self.provider.machines.state_filter(|machine| {
+                machine.namespace() == namespace && Machine(machine).bootstrap_secret() == Some(&name)
+            });
+            for machine in users
+                .iter()
+                .filter_map(|machine| Machine(machine).agent_machine())
+            {
+                self.request(&machine);
+            }
+        }
+    }
+}
+
+/// Drops what is large and not read.
+fn strip(event: &mut Event<DynamicObject>) {
+    if let Event::Apply(object) | Event::InitApply(object) = event {
+        object.metadata.managed_fields = None;
+    }
+}

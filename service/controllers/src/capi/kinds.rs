@@ -1,0 +1,50 @@
+//! Finds out which version of Cluster API's kinds the API server has.
+
+use kube::Client;
+use kube::core::{ApiResource, GroupVersionKind};
+use muster_resources::names::group;
+
+/// Versions that are understood, the preferred one first.
+pub const VERSIONS: [&str; 2] = ["v1beta2", "v1beta1"];
+
+/// Cluster API's kinds, in a version that the API server has.
+#[derive(Debug, Clone)]
+pub struct Kinds {
+    pub cluster: ApiResource,
+    pub machine: ApiResource,
+}
+
+impl Kinds {
+    /// The kinds; `None`: the API server does not know them.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub async fn served(client: &Client) -> kube::Result<Option<Self>> {
+        for version in VERSIONS {
+            let listed = client
+                .list_api_group_resources(&format!("{}/{version}", group::CAPI))
+                .await;
+            let resources = match listed {
+                Ok(listed) => listed.resources,
+                Err(kube::Error::Api(status)) if status.code == 404 => continue,
+                Err(error) => return Err(error),
+            };
+            let has = |plural: &str| resources.iter().any(|one| one.name == plural);
+            if has("clusters") && has("machines") {
+                return Ok(Some(Self::of(version)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn of(version: &str) -> Self {
+        let kind = |kind: &str, plural: &str| {
+            let kind = GroupVersionKind::gvk(group::CAPI, version, kind);
+            ApiResource::from_gvk_with_plural(&kind, plural)
+        };
+        Self {
+            cluster: kind("Cluster", "clusters"),
+            machine: kind("Machine", "machines"),
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Reads Machines and Clusters of Cluster API, in the forms of both versions. Source:
+//! docs/protocol/capi-agent-provider.md#2 and §4.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::core::DynamicObject;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::{Resource, ResourceExt};
+use muster_core::record::KubeRef;
+use muster_resources::names::{annotation, group, label};
+use serde_json::Value;
+use std::sync::Arc;
+
+use super::kinds::VERSIONS;
+
+/// The owner of this kind of Cluster API.
+pub fn owner<'a>(object: &'a impl Resource, kind: &str) -> Option<&'a OwnerReference> {
+    let is_it = |one: &&OwnerReference| {
+        let version = one.api_version.strip_prefix(group::CAPI);
+        let version = version.and_then(|rest| rest.strip_prefix('/'));
+        one.kind == kind && version.is_some_and(|version| VERSIONS.contains(&version))
+    };
+    object.owner_references().iter().find(is_it)
+}
+
+/// The object of that name in a store of objects without a type.
+pub fn find(
+    store: &Store<DynamicObject>,
+    kind: &kube::core::ApiResource,
+    name: &KubeRef,
+) -> Option<Arc<DynamicObject>> {
+    let reference = ObjectRef::new_with(&name.name, kind.clone()).within(&name.namespace);
+    store.get(&reference)
+}
+
+/// True when controllers shall leave the object alone, whatever the annotation says.
+pub fn is_paused(object: &impl Resource) -> bool {
+    object.annotations().contains_key(annotation::CAPI_PAUSED)
+}
+
+fn text<'a>(data: &'a Value, pointer: &str) -> Option<&'a str> {
+    data.pointer(pointer)
+        .and_then(Value::as_str)
+        .filter(|text| !text.is_empty())
+}
+
+/// A Machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Machine<'a>(pub &'a DynamicObject);
+
+impl<'a> Machine<'a> {
+    /// The Secret with its bootstrap data.
+    pub fn bootstrap_secret(self) -> Option<&'a str> {
+        text(&self.0.data, "/spec/bootstrap/dataSecretName")
+    }
+
+    /// True when a bootstrap provider makes that Secret.
+    pub fn has_bootstrap_provider(self) -> bool {
+        text(&self.0.data, "/spec/bootstrap/configRef/name").is_some()
+    }
+
+    /// The failure domain that it shall be in.
+    pub fn failure_domain(self) -> Option<&'a str> {
+        text(&self.0.data, "/spec/failureDomain")
+    }
+
+    /// Name of its Cluster.
+    pub fn cluster(self) -> Option<&'a str> {
+        let labelled = self.0.labels().get(label::CAPI_CLUSTER_NAME).map(String::as_str);
+        labelled.or_else(|| text(&self.0.data, "/spec/clusterName"))
+    }
+
+    /// The AgentMachine that it is made of.
+    pub fn agent_machine(self) -> Option<KubeRef> {
+        let reference = self.0.data.pointer("/spec/infrastructureRef")?;
+        (reference["kind"] == "AgentMachine").then(|| {
+            let name = reference["name"].as_str().unwrap_or_default();
+            KubeRef::new(self.0.namespace().unwrap_or_default(), name)
+        })
+    }
+
+    pub fn is_deleting(self) -> bool {
+        self.0.metadata.deletion_timestamp.is_some()
+    }
+
+    /// True when everything else of its deletion is done, and it waits for our hook.
+    pub fn awaits_hook(self) -> bool {
+        let lists = [
+            "/status/conditions",
+            "/status/v1beta2/conditions",
+            "/status/deprecated/v1beta1/conditions",
+        ];
+        let conditions = lists
+            .into_iter()
+            .filter_map(|list| self.0.data.pointer(list))
+            .filter_map(Value::as_array)
+            .flatten();
+        conditions.into_iter().any(|one| match one["type"].as_str() {
+            Some("Deleting") => one["reason"] == "WaitingForPreTerminateHook",
+            Some("PreTerminateDeleteHookSucceeded") => one["status"] != "True",
+            _ => false,
+        })
+    }
+
+    pub fn has_hook(self) -> bool {
+        self.0.annotations().contains_key(annotation::PRE_TERMINATE_HOOK)
+    }
+}
+
+/// A Cluster.
+#[derive(Debug, Clone, Copy)]
+pub struct Cluster<'a>(pub &'a DynamicObject);
+
+impl<'a> Cluster<'a> {
+    pub fn is_paused(self) -> bool {
+        let spec = self.0.data.pointer("/spec/paused").and_then(Value::as_bool);
+        spec.unwrap_or_default() || is_paused(self.0)
+    }
+
+    /// Its AgentCluster.
+    pub fn agent_cluster(self) -> Option<KubeRef> {
+        let reference = self.0.data.pointer("/spec/infrastructureRef")?;
+        let name = reference["name"].as_str().filter(|name| !name.is_empty())?;
+        let namespace = self.0.namespace().unwrap_or_default();
+        (reference["kind"] == "AgentCluster").then(|| KubeRef::new(namespace, name))
+    }
+
+    /// The object that stands for its control plane: group, version if it is said, kind, name.
+    pub fn control_plane(self) -> Option<ControlPlaneReference<'a>> {
+        let data = &self.0.data;
+        let version = text(data, "/spec/controlPlaneRef/apiVersion");
+        let (group, version) = match version.and_then(|both| both.split_once('/')) {
+            Some((group, version)) => (group, Some(version)),
+            None => (text(data, "/spec/controlPlaneRef/apiGroup")?, None),
+        };
+        Some(ControlPlaneReference {
+            group,
+            version,
+            kind: text(data, "/spec/controlPlaneRef/kind")?,
+            name: text(data, "/spec/controlPlaneRef/name")?,
+        })
+    }
+
+    /// True when the address of its API is known.
+    pub fn has_endpoint(self) -> bool {
+        let endpoint = |member: &str| {
+            self.0
+                .data
+                .pointer(&format!("/spec/controlPlaneEndpoint/{member}"))
+        };
+        let port = endpoint("port").and_then(Value::as_i64).unwrap_or_default();
+        let host = endpoint("host").and_then(Value::as_str).unwrap_or_default();
+        port > 0 && !host.is_empty()
+    }
+
+    /// The HostedCluster that it belongs to.
+    pub fn hosted_cluster(self) -> Option<KubeRef> {
+        let named = self.0.annotations().get(annotation::HOSTED_CLUSTER)?;
+        let (namespace, name) = named.split_once('/')?;
+        Some(KubeRef::new(namespace, name))
+    }
+}
+
+/// The object that stands for a control plane. Newer Clusters do not say its version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ControlPlaneReference<'a> {
+    pub group: &'a str,
+    pub version: Option<&'a str>,
+    pub kind: &'a str,
+    pub name: &'a str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> DynamicObject {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn both_versions_of_a_machine_say_the_same() {
+        let old = object(json!({
+            "metadata": {"name": "m", "namespace": "c", "labels": {"cluster.x-k8s.io/cluster-name": "one"}},
+            "spec": {
+                "clusterName": "one", "failureDomain": "east", "bootstrap": {"dataSecretName": "data"},
+                "infrastructureRef": {
+                    "apiVersion": "capi-provider.agent-install.openshift.io/v1beta1",
+                    "kind": "AgentMachine", "name": "am", "namespace": "c",
+                },
+            },
+            "status": {"conditions": [{"type": "PreTerminateDeleteHookSucceeded", "status": "False"}]},
+        }));
+        let new = object(json!({
+            "metadata": {"name": "m", "namespace": "c"},
+            "spec": {
+                "clusterName": "one", "failureDomain": "east", "bootstrap": {"dataSecretName": "data"},
+                "infrastructureRef": {
+                    "apiGroup": "capi-provider.agent-install.openshift.io", "kind": "AgentMachine", "name": "am",
+                },
+            },
+            "status": {"conditions": [
+                {"type": "Deleting", "status": "True", "reason": "WaitingForPreTerminateHook"},
+            ]},
+        }));
+        for machine in [Machine(&old), Machine(&new)] {
+            assert_eq!(machine.cluster(), Some("one"));
+            assert_eq!(machine.failure_domain(), Some("east"));
+            assert_eq!(machine.bootstrap_secret(), Some("data"));
+            assert_eq!(machine.agent_machine(), Some(KubeRef::new("c", "am")));
+            assert!(machine.awaits_hook());
+            assert!(!machine.has_bootstrap_provider());
+        }
+        let running = object(json!({
+            "metadata": {}, "spec": {},
+            "status": {"conditions": [{"type": "Deleting", "status": "True", "reason": "DrainingNode"}]},
+        }));
+        assert!(!Machine(&running).awaits_hook());
+    }
+
+    #[test]
+    fn the_control_plane_of_a_cluster_is_found_with_and_without_its_version() {
+        let old = object(json!({"metadata": {"namespace": "c"}, "spec": {
+            "controlPlaneRef": {"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedControlPlane", "name": "h"},
+            "infrastructureRef": {"kind": "AgentCluster", "name": "h"},
+            "controlPlaneEndpoint": {"host": "", "port": 0},
+        }}));
+        let new = object(json!({"metadata": {"namespace": "c"}, "spec": {
+            "controlPlaneRef": {"apiGroup": "hypershift.openshift.io", "kind": "HostedControlPlane", "name": "h"},
+            "infrastructureRef": {"apiGroup": "x", "kind": "AgentCluster", "name": "h"}, "paused": true,
+        }}));
+        let version = |cluster| {
+            Cluster(cluster)
+                .control_plane()
+                .map(|it| (it.group, it.version, it.name))
+        };
+        assert_eq!(
+            version(&old),
+            Some(("hypershift.openshift.io", Some("v1beta1"), "h"))
+        );
+        assert_eq!(version(&new), Some(("hypershift.openshift.io", None, "h")));
+        assert_eq!(Cluster(&old).agent_cluster(), Some(KubeRef::new("c", "h")));
+        assert_eq!(
+            (Cluster(&old).is_paused(), Cluster(&new).is_paused()),
+            (false, true)
+        );
+        assert!(!Cluster(&old).has_endpoint());
+    }
+
+    #[test]
+    fn owners_of_other_versions_are_none() {
+        let owned = |version: &str| {
+            object(json!({"metadata": {"ownerReferences": [
+                {"apiVersion": version, "kind": "Machine", "name": "m", "uid": "u"},
+            ]}}))
+        };
+        for (version, wanted) in [
+            ("cluster.x-k8s.io/v1beta1", true),
+            ("cluster.x-k8s.io/v1beta2", true),
+            ("cluster.x-k8s.io/v1alpha4", false),
+            ("machine.openshift.io/v1beta1", false),
+        ] {
+            assert_eq!(owner(&owned(version), "Machine").is_some(), wanted, "{version}");
+        }
+    }
+}

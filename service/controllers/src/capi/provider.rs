@@ -1,0 +1,59 @@
+//! Holds what the reconciles of AgentMachines share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kube::core::DynamicObject;
+use kube::runtime::reflector::Store;
+use muster_core::record::KubeRef;
+use muster_resources::AgentCluster;
+
+use super::agents::AgentView;
+use super::claims::Claims;
+use super::kinds::Kinds;
+use super::overdue::Overdue;
+use super::prepared::Prepared;
+use crate::context::Context;
+
+/// Caches of the API server's objects, and what is remembered beside them.
+pub struct Provider {
+    pub context: Arc<Context>,
+    pub kinds: Kinds,
+    pub agents: Store<AgentView>,
+    pub machines: Store<DynamicObject>,
+    pub clusters: Store<DynamicObject>,
+    pub agent_clusters: Store<AgentCluster>,
+    pub claims: Claims,
+    pub prepared: Prepared,
+    pub overdue: Overdue,
+    pub leaving: Leaving,
+}
+
+/// Agents that were given back, and the AgentMachines that wait for them to be unbound.
+#[derive(Debug, Default)]
+pub struct Leaving(Mutex<HashMap<KubeRef, KubeRef>>);
+
+impl Leaving {
+    pub fn add(&self, agent: KubeRef, machine: KubeRef) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(agent, machine);
+    }
+
+    pub fn remove(&self, agent: &KubeRef) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(agent);
+    }
+
+    /// The AgentMachine that waits for this Agent.
+    pub fn waiting_for(&self, agent: &KubeRef) -> Option<KubeRef> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(agent)
+            .cloned()
+    }
+}

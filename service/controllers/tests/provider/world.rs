@@ -1,0 +1,396 @@
+//! Everything around the provider, played.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind, NamespaceResourceScope};
+use kube::{Api, Resource, ResourceExt};
+use muster_controllers::capi;
+use muster_controllers::context::Context;
+use muster_controllers::events::{Events, publish};
+use muster_resources::{Agent, AgentCluster, AgentMachine, ClusterDeployment, StandardCondition};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::backend::{Backend, eventually};
+
+/// Namespace of the control plane.
+pub const NAMESPACE: &str = "clusters-one";
+
+/// Namespace of the Agents.
+pub const AGENTS: &str = "hardware";
+
+/// The provider at work. Dropping it stops it.
+pub struct World {
+    backend: Backend,
+    _stop: DropGuard,
+}
+
+/// Type of the bounds of a kind.
+pub trait Kind:
+    Resource<DynamicType = (), Scope = NamespaceResourceScope> + DeserializeOwned + Serialize + Clone + Debug
+{
+}
+
+impl<K> Kind for K where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + DeserializeOwned
+        + Serialize
+        + Clone
+        + Debug
+{
+}
+
+/// A pointer to an Ignition server, as HyperShift writes it.
+pub fn pointer() -> Value {
+    json!({"ignition": {"version": "3.2.0", "config": {"merge": [{
+        "source": "https://ignition.example.test:31111/ignition",
+        "httpHeaders": [
+            {"name": "Authorization", "value": "Bearer ZmFrZQ=="}, {"name": "NodePool", "value": "clusters/np"},
+        ],
+    }]}}})
+}
+
+/// Status and reason of a condition; empty when it is not there.
+pub fn condition<'a>(list: &'a [StandardCondition], type_: &str) -> (&'a str, &'a str) {
+    let found = list.iter().find(|one| one.type_ == type_);
+    found.map_or(("", ""), |one| (&one.status, &one.reason))
+}
+
+fn of_cluster_api(kind: &str, plural: &str) -> ApiResource {
+    let kind = GroupVersionKind::gvk("cluster.x-k8s.io", "v1beta2", kind);
+    ApiResource::from_gvk_with_plural(&kind, plural)
+}
+
+fn of_hypershift(kind: &str, plural: &str) -> ApiResource {
+    let kind = GroupVersionKind::gvk("hypershift.openshift.io", "v1beta1", kind);
+    ApiResource::from_gvk_with_plural(&kind, plural)
+}
+
+impl World {
+    pub async fn start() -> Self {
+        let backend = Backend::open().await;
+        let (events, queued) = Events::new();
+        tokio::spawn(publish(backend.client.clone(), queued));
+        let context = Arc::new(Context::new(&backend.client, backend.operations.clone(), events));
+        let stop = CancellationToken::new();
+        let world = Self {
+            backend,
+            _stop: stop.clone().drop_guard(),
+        };
+        for name in [NAMESPACE, AGENTS] {
+            world.namespace(name).await;
+        }
+        tokio::spawn(capi::run(context, stop));
+        world
+    }
+
+    pub async fn namespace(&self, name: &str) {
+        let namespace = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
+        let api = Api::<Namespace>::all(self.backend.client.clone());
+        api.create(&PostParams::default(), &namespace).await.unwrap();
+    }
+
+    pub fn api<K: Kind>(&self) -> Api<K> {
+        Api::namespaced(self.backend.client.clone(), NAMESPACE)
+    }
+
+    fn agents(&self) -> Api<Agent> {
+        Api::namespaced(self.backend.client.clone(), AGENTS)
+    }
+
+    fn dynamic(&self, kind: &ApiResource) -> Api<DynamicObject> {
+        Api::namespaced_with(self.backend.client.clone(), NAMESPACE, kind)
+    }
+
+    fn machines(&self) -> Api<DynamicObject> {
+        self.dynamic(&of_cluster_api("Machine", "machines"))
+    }
+
+    pub async fn find<K: Kind>(&self, name: &str) -> Option<K> {
+        self.api::<K>().get_opt(name).await.unwrap()
+    }
+
+    pub async fn get<K: Kind>(&self, name: &str) -> K {
+        self.api::<K>().get(name).await.unwrap()
+    }
+
+    pub async fn delete<K: Kind>(&self, name: &str) {
+        self.api::<K>()
+            .delete(name, &DeleteParams::default())
+            .await
+            .unwrap();
+    }
+
+    async fn create<K: Kind>(&self, object: Value) -> K {
+        let object: K = serde_json::from_value(object).unwrap();
+        self.api().create(&PostParams::default(), &object).await.unwrap()
+    }
+
+    async fn create_dynamic(&self, kind: &ApiResource, object: Value) -> DynamicObject {
+        let mut object: DynamicObject = serde_json::from_value(object).unwrap();
+        let types = DynamicObject::new("", kind).types;
+        object.types = types;
+        let made = self
+            .dynamic(kind)
+            .create(&PostParams::default(), &object)
+            .await
+            .unwrap();
+        if object.data.get("status").is_some() {
+            let patch = Patch::Merge(json!({"status": object.data["status"]}));
+            let name = object.name_any();
+            self.dynamic(kind)
+                .patch_status(&name, &PatchParams::default(), &patch)
+                .await
+                .unwrap();
+        }
+        made
+    }
+
+    /// An Agent that is fit, unless `of` says otherwise: `approved`, `labels`, `cluster`, `taken` (name and
+    /// namespace), `namespace`.
+    pub async fn agent(&self, name: &str, of: &Value) {
+        let mut labels = of["labels"].as_object().cloned().unwrap_or_default();
+        let mut annotations = json!({});
+        if let Some(machine) = of["taken"][0].as_str() {
+            labels.insert("agentMachineRef".into(), machine.into());
+            annotations["agentMachineRefNamespace"] = of["taken"][1].clone();
+        }
+        let mut spec = json!({
+            "approved": of["approved"].as_bool().unwrap_or(true), "role": "", "hostname": format!("{name}.example.test"),
+        });
+        if let Some(cluster) = of["cluster"].as_str() {
+            spec["clusterDeploymentName"] = json!({"name": cluster, "namespace": NAMESPACE});
+        }
+        let agent: Agent = serde_json::from_value(json!({
+            "metadata": {"name": name, "labels": labels, "annotations": annotations}, "spec": spec,
+        }))
+        .unwrap();
+        let namespace = of["namespace"].as_str().unwrap_or(AGENTS);
+        let api = Api::<Agent>::namespaced(self.backend.client.clone(), namespace);
+        api.create(&PostParams::default(), &agent).await.unwrap();
+        write_agent_status(&api, name, &json!({}), "known-unbound").await;
+    }
+
+    /// Conditions as those of a fit Agent, but for `changed`.
+    pub async fn agent_status(&self, name: &str, changed: &Value, state: &str) {
+        write_agent_status(&self.agents(), name, changed, state).await;
+    }
+
+    pub async fn get_agent(&self, name: &str) -> Agent {
+        self.agents().get(name).await.unwrap()
+    }
+
+    pub async fn label_agent(&self, name: &str, key: &str, value: &str) {
+        let patch = Patch::Merge(json!({"metadata": {"labels": {key: value}}}));
+        self.agents()
+            .patch(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
+    /// A Cluster without a control plane, and its AgentCluster.
+    pub async fn cluster(&self, name: &str) {
+        self.cluster_with(
+            name,
+            json!({"controlPlaneEndpoint": {"host": "api.example.test", "port": 6443}}),
+            json!({}),
+        )
+        .await;
+    }
+
+    /// The Cluster of a HostedCluster whose control plane is not there yet.
+    pub async fn hosted_cluster(&self, name: &str) {
+        let kind = of_hypershift("HostedCluster", "hostedclusters");
+        let hosted = json!({
+            "metadata": {"name": name}, "spec": {"platform": {"type": "Agent", "agent": {"agentNamespace": AGENTS}}},
+        });
+        self.create_dynamic(&kind, hosted).await;
+        let control_plane = json!({"controlPlaneRef": {
+            "apiGroup": "hypershift.openshift.io", "kind": "HostedControlPlane", "name": name,
+        }});
+        let annotations = json!({"hypershift.openshift.io/cluster": format!("{NAMESPACE}/{name}")});
+        self.cluster_with(name, control_plane, annotations).await;
+    }
+
+    async fn cluster_with(&self, name: &str, more: Value, annotations: Value) {
+        let mut spec = json!({"infrastructureRef": {
+            "apiGroup": "capi-provider.agent-install.openshift.io", "kind": "AgentCluster", "name": name,
+        }});
+        spec.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let object = json!({"metadata": {"name": name, "annotations": annotations}, "spec": spec});
+        let made = self
+            .create_dynamic(&of_cluster_api("Cluster", "clusters"), object)
+            .await;
+        self.create::<AgentCluster>(json!({
+            "metadata": {"name": name, "ownerReferences": [owner(&made, "Cluster")]},
+            "spec": {"ignitionEndpoint": {"url": "https://ignition.example.test:31111/ignition"}},
+        }))
+        .await;
+    }
+
+    /// HyperShift's control plane, complete.
+    pub async fn control_plane(&self, name: &str) {
+        let object = json!({
+            "metadata": {"name": name},
+            "spec": {"dns": {"baseDomain": "example.test"}, "pullSecret": {"name": "pull-secret"}},
+            "status": {"kubeConfig": {"name": "admin-kubeconfig", "key": "kubeconfig"}},
+        });
+        self.create_dynamic(
+            &of_hypershift("HostedControlPlane", "hostedcontrolplanes"),
+            object,
+        )
+        .await;
+    }
+
+    /// The address of the cluster's API becomes known.
+    pub async fn endpoint(&self, cluster: &str) {
+        let patch = json!({"spec": {"controlPlaneEndpoint": {"host": "192.0.2.1", "port": 6443}}});
+        let api = self.api::<AgentCluster>();
+        api.patch(cluster, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .unwrap();
+    }
+
+    pub async fn foreign_deployment(&self, name: &str) {
+        self.create::<ClusterDeployment>(json!({
+            "metadata": {"name": name},
+            "spec": {"clusterName": name, "baseDomain": "example.test", "platform": {}},
+        }))
+        .await;
+    }
+
+    pub async fn pause_cluster(&self, name: &str, paused: bool) {
+        let patch = Patch::Merge(json!({"spec": {"paused": paused}}));
+        let api = self.dynamic(&of_cluster_api("Cluster", "clusters"));
+        api.patch(name, &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    /// Makes, or replaces, a bootstrap Secret.
+    pub async fn bootstrap(&self, name: &str, value: &Value) {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if self.find::<Secret>(name).await.is_none() {
+            self.create::<Secret>(json!({"metadata": {"name": name}, "stringData": {"value": value}}))
+                .await;
+            return;
+        }
+        let patch = Patch::Merge(json!({"stringData": {"value": value}}));
+        self.api::<Secret>()
+            .patch(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
+    /// A Machine of the Cluster `one`; `of`: `selector`, `failureDomain`.
+    pub async fn machine(&self, name: &str, data: &str, of: &Value) {
+        self.machine_of("one", name, data, of).await;
+    }
+
+    pub async fn machine_of(&self, cluster: &str, name: &str, data: &str, of: &Value) {
+        let labels = json!({"cluster.x-k8s.io/cluster-name": cluster});
+        let machine = json!({
+            "metadata": {"name": name, "labels": labels, "finalizers": ["machine.cluster.x-k8s.io"]},
+            "spec": {
+                "clusterName": cluster, "bootstrap": {"dataSecretName": data}, "failureDomain": of["failureDomain"],
+                "infrastructureRef": {
+                    "apiGroup": "capi-provider.agent-install.openshift.io", "kind": "AgentMachine", "name": name,
+                },
+            },
+        });
+        let made = self
+            .create_dynamic(&of_cluster_api("Machine", "machines"), machine)
+            .await;
+        self.create::<AgentMachine>(json!({
+            "metadata": {"name": name, "labels": labels, "ownerReferences": [owner(&made, "Machine")]},
+            "spec": {"agentLabelSelector": of["selector"]},
+        }))
+        .await;
+    }
+
+    pub async fn get_machine(&self, name: &str) -> DynamicObject {
+        self.machines().get(name).await.unwrap()
+    }
+
+    pub async fn delete_machine(&self, name: &str) {
+        self.machines()
+            .delete(name, &DeleteParams::default())
+            .await
+            .unwrap();
+    }
+
+    /// Cluster API has drained the node.
+    pub async fn awaits_hook(&self, name: &str) {
+        let conditions =
+            json!([{"type": "Deleting", "status": "True", "reason": "WaitingForPreTerminateHook"}]);
+        let patch = Patch::Merge(json!({"status": {"conditions": conditions}}));
+        self.machines()
+            .patch_status(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
+    /// Pauses the AgentMachine; `None`: not any more.
+    pub async fn annotate_machine(&self, name: &str, paused: Option<&str>) {
+        let patch = Patch::Merge(json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": paused}}}));
+        self.api::<AgentMachine>()
+            .patch(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
+    /// The AgentMachine once it has an Agent, a provider id and addresses.
+    pub async fn await_taken(&self, name: &str) -> AgentMachine {
+        eventually(&format!("{name} to take an Agent"), async || {
+            let machine: AgentMachine = self.get(name).await;
+            let is_taken = machine
+                .status
+                .as_ref()
+                .is_some_and(|status| status.agent_ref.is_some());
+            is_taken.then_some(machine)
+        })
+        .await
+    }
+}
+
+async fn write_agent_status(api: &Api<Agent>, name: &str, changed: &Value, state: &str) {
+    let fit = [
+        ("SpecSynced", "True"),
+        ("Connected", "True"),
+        ("RequirementsMet", "True"),
+        ("Validated", "True"),
+        ("Installed", "False"),
+        ("Bound", "False"),
+    ];
+    let conditions = fit.map(|(type_, status)| {
+        let status = changed[type_].as_str().unwrap_or(status);
+        let reason = if type_ == "Installed" && status == "False" {
+            "InstallationNotStarted"
+        } else {
+            "Played"
+        };
+        json!({"type": type_, "status": status, "reason": reason, "message": ""})
+    });
+    let status = json!({
+        "conditions": conditions, "debugInfo": {"state": state},
+        "inventory": {"hostname": name, "cpu": {"count": 8}, "interfaces": [{
+            "name": "eth0", "hasCarrier": true, "flags": [],
+            "ipV4Addresses": ["192.0.2.7/24"], "ipV6Addresses": ["fe80::7/64", "2001:db8::7/64"],
+        }]},
+    });
+    let patch = Patch::Merge(json!({"status": status}));
+    api.patch_status(name, &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+}
+
+fn owner(object: &DynamicObject, kind: &str) -> Value {
+    json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "name": object.name_any(), "uid": object.uid(),
+    })
+}

@@ -1,0 +1,127 @@
+//! A built-in Kubernetes API with all kinds, and a service on the same database, in this process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use muster_core::rules::requirements::Requirements;
+use muster_kube_api::{Database, KubeApi, SqlStorage};
+use muster_operations::auth::{Auth, Keys};
+use muster_operations::bridge::BridgeState;
+use muster_operations::hosts::HostSettings;
+use muster_operations::live_image::LiveImages;
+use muster_operations::urls::Urls;
+use muster_operations::{OperationSettings, Operations, now};
+use muster_resources::crds;
+use muster_store::Store;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::time::{sleep, timeout};
+
+/// Time limit of anything that controllers do.
+pub const SOON: Duration = Duration::from_secs(60);
+
+/// What controllers talk to.
+pub struct Backend {
+    pub client: Client,
+    pub operations: Arc<Operations>,
+    _folder: TempDir,
+}
+
+impl Backend {
+    pub async fn open() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/muster.db", folder.path().display());
+        let store = Store::open(&url).await.unwrap();
+        let (readers, writers) = store.pools();
+        let definitions = crds::own().into_iter().chain(crds::foreign());
+        let mut definitions: Vec<Value> = definitions
+            .map(|one| serde_json::to_value(one).unwrap())
+            .collect();
+        for (kind, plural) in [("Cluster", "clusters"), ("Machine", "machines")] {
+            let definition = of_cluster_api("cluster.x-k8s.io", kind, plural, &["v1beta1", "v1beta2"]);
+            if definitions
+                .iter()
+                .all(|one| one["metadata"]["name"] != definition["metadata"]["name"])
+            {
+                definitions.push(definition);
+            }
+        }
+        for (kind, plural) in [
+            ("HostedControlPlane", "hostedcontrolplanes"),
+            ("HostedCluster", "hostedclusters"),
+        ] {
+            let definition = of_cluster_api("hypershift.openshift.io", kind, plural, &["v1beta1"]);
+            if definitions
+                .iter()
+                .all(|one| one["metadata"]["name"] != definition["metadata"]["name"])
+            {
+                definitions.push(definition);
+            }
+        }
+        let storage = SqlStorage::new(Database::Sqlite, readers, writers);
+        let api = KubeApi::open(storage, definitions).await.unwrap();
+        let client = Client::new(api.service(), "default");
+        let keys = Keys::from_pem(&Keys::generate()).unwrap();
+        let settings = OperationSettings {
+            hosts: HostSettings {
+                requirements: Requirements::default(),
+                agent_version: "muster-0".into(),
+                agent_image: None,
+                listening_since: now(),
+            },
+            urls: Urls {
+                public: "http://muster.example.test".into(),
+                boot: "http://muster.example.test:8091".into(),
+            },
+            service_ca: String::new(),
+            openshift_versions: vec!["4.20".into()],
+        };
+        let operations = Arc::new(Operations::new(
+            store,
+            Auth::new(false, keys, None),
+            LiveImages::new([]),
+            BridgeState::new(true, true),
+            settings,
+        ));
+        Self {
+            client,
+            operations,
+            _folder: folder,
+        }
+    }
+}
+
+/// A kind of others with any content: enough where no conversion between its versions is needed.
+fn of_cluster_api(group: &str, kind: &str, plural: &str, versions: &[&str]) -> Value {
+    let last = versions.last();
+    let versions = versions.iter().map(|name| {
+        json!({
+            "name": name, "served": true, "storage": Some(name) == last, "subresources": {"status": {}},
+            "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+        })
+    });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}")},
+        "spec": {
+            "group": group, "scope": "Namespaced", "versions": versions.collect::<Vec<_>>(),
+            "names": {"kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": kind.to_lowercase()},
+        },
+    })
+}
+
+/// Waits until `found` finds something.
+pub async fn eventually<T>(what: &str, mut found: impl AsyncFnMut() -> Option<T>) -> T {
+    let search = async {
+        loop {
+            if let Some(found) = found().await {
+                return found;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(SOON, search)
+        .await
+        .unwrap_or_else(|_| panic!("{what} is awaited"))
+}

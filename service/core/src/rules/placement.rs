@@ -1,0 +1,140 @@
+//! Chooses the host for a machine of Cluster API, and says of every other host why it was not taken. Source:
+//! docs/protocol/capi-agent-provider.md#2, step 9.
+//!
+//! A host that was taken for the machine before is the choice, whatever became of it. Of the others those are fit
+//! that the machine's selector selects and that are approved, unbound, connected and validated, as upstream asks;
+//! their order is upstream's, that of a list by namespace and name, unless somebody said something that upstream
+//! has no word for: the machine's failure domain, labels of zones on hosts (machines of a cluster are spread over
+//! them), or the size that a machine needs (of the hosts that are large enough the one is first that wastes least).
+
+mod candidate;
+mod reason;
+mod selector;
+
+pub use candidate::{Candidate, Hardware};
+pub use reason::NotTaken;
+pub use selector::{Operator, Requirement, Selector};
+
+use std::collections::BTreeMap;
+
+use crate::record::KubeRef;
+
+/// The machine that needs a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    /// The machine.
+    pub machine: KubeRef,
+    /// The cluster that it is for.
+    pub cluster: KubeRef,
+    /// Hosts in other namespaces are none of its business; `None`: all are.
+    pub namespace: Option<String>,
+    pub selector: Selector,
+    /// Failure domain that the host must be in.
+    pub failure_domain: Option<String>,
+    /// Least size of the host; members that are 0 ask for nothing.
+    pub minimum: Hardware,
+}
+
+/// Hosts for a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement<'a> {
+    /// True when the first of `ranked` was taken for the machine before.
+    pub is_restored: bool,
+    /// Hosts that are fit, the best first.
+    pub ranked: Vec<&'a Candidate>,
+    /// All others, in the order of their names.
+    pub unfit: Vec<(&'a Candidate, NotTaken)>,
+}
+
+/// Ranks `candidates` for `need`. Their order does not matter.
+pub fn place<'a>(need: &Need, candidates: impl IntoIterator<Item = &'a Candidate>) -> Placement<'a> {
+    let of_namespace = |one: &&Candidate| need.namespace.as_ref().is_none_or(|it| *it == one.host.namespace);
+    let mut all: Vec<&Candidate> = candidates.into_iter().filter(of_namespace).collect();
+    all.sort_by(|a, b| a.host.cmp(&b.host));
+    let restored = all
+        .iter()
+        .position(|one| one.taken_by.as_ref() == Some(&need.machine));
+    let restored = restored.map(|at| all.remove(at));
+    let in_domain = load(&need.cluster, &all);
+    let (mut ranked, mut unfit) = (Vec::new(), Vec::new());
+    for one in all {
+        match unfitness(need, one) {
+            None => ranked.push(one),
+            Some(why) => unfit.push((one, why)),
+        }
+    }
+    ranked.sort_by_cached_key(|one| {
+        let spread = in_domain.get(&one.zone()).copied().unwrap_or_default();
+        (spread, one.hardware.surplus(&need.minimum), &one.host)
+    });
+    if let Some(restored) = restored {
+        ranked.insert(0, restored);
+    }
+    Placement {
+        is_restored: restored.is_some(),
+        ranked,
+        unfit,
+    }
+}
+
+impl Placement<'_> {
+    /// Every host but `chosen`, with the reason why it was not taken: those that were next first.
+    pub fn not_taken(&self, chosen: Option<&KubeRef>) -> Vec<(KubeRef, NotTaken)> {
+        let next = self.ranked.iter().filter(|one| Some(&one.host) != chosen);
+        let next = next.map(|one| (one.host.clone(), NotTaken::LaterInOrder));
+        let unfit = self
+            .unfit
+            .iter()
+            .map(|(one, why)| (one.host.clone(), why.clone()));
+        next.chain(unfit).collect()
+    }
+}
+
+/// Hosts of the cluster by failure domain.
+fn load<'a>(cluster: &KubeRef, all: &[&'a Candidate]) -> BTreeMap<Option<&'a str>, usize> {
+    let mut load = BTreeMap::new();
+    let taken = |one: &&&Candidate| one.taken_by.is_some() && one.cluster.as_ref() == Some(cluster);
+    for one in all.iter().filter(taken) {
+        *load.entry(one.zone()).or_default() += 1;
+    }
+    load
+}
+
+/// The reason why `one` cannot be taken, the one first that nothing about the host's state changes.
+fn unfitness(need: &Need, one: &Candidate) -> Option<NotTaken> {
+    if let Some(unmet) = need.selector.unmet(&one.labels) {
+        return Some(NotTaken::NotSelected(unmet.to_string()));
+    }
+    if let Some(other) = &one.taken_by {
+        return Some(NotTaken::TakenBy(other.clone()));
+    }
+    if let Some(cluster) = one.cluster.as_ref().filter(|cluster| **cluster != need.cluster) {
+        return Some(NotTaken::OfAnotherCluster(cluster.clone()));
+    }
+    if one.is_leaving {
+        return Some(NotTaken::BeingDeleted);
+    }
+    if let Some(wanted) = need
+        .failure_domain
+        .as_deref()
+        .filter(|it| Some(*it) != one.zone())
+    {
+        return Some(NotTaken::InAnotherFailureDomain {
+            wanted: wanted.to_owned(),
+            found: one.zone().map(str::to_owned),
+        });
+    }
+    if let Some(what) = one.hardware.lacks(&need.minimum) {
+        return Some(NotTaken::TooSmall(what));
+    }
+    if !one.is_approved {
+        return Some(NotTaken::NotApproved);
+    }
+    if one.bound != Some(false) {
+        return Some(NotTaken::Bound(one.state.clone()));
+    }
+    if one.connected != Some(true) {
+        return Some(NotTaken::NotConnected(one.state.clone()));
+    }
+    (one.validated != Some(true)).then(|| NotTaken::NotValidated(one.state.clone()))
+}

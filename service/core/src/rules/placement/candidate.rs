@@ -1,0 +1,89 @@
+//! Describes a host as placement sees it.
+
+use std::collections::BTreeMap;
+
+use crate::record::KubeRef;
+
+/// Key of the label that says in which failure domain a host is.
+pub const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// A host, by its Agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    pub host: KubeRef,
+    pub labels: BTreeMap<String, String>,
+    pub is_approved: bool,
+    /// The Agent is being deleted.
+    pub is_leaving: bool,
+    /// Its conditions; `None`: unknown.
+    pub bound: Option<bool>,
+    pub connected: Option<bool>,
+    pub validated: Option<bool>,
+    /// State of the host, for people.
+    pub state: String,
+    /// The cluster that it belongs to, or shall.
+    pub cluster: Option<KubeRef>,
+    /// The machine that it was taken for.
+    pub taken_by: Option<KubeRef>,
+    pub hardware: Hardware,
+}
+
+impl Candidate {
+    /// The failure domain that it is in.
+    pub fn zone(&self) -> Option<&str> {
+        self.labels
+            .get(ZONE)
+            .map(String::as_str)
+            .filter(|zone| !zone.is_empty())
+    }
+}
+
+/// Size of a host, or the least size that a machine needs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hardware {
+    pub cpus: u64,
+    pub memory_bytes: u64,
+    /// Of its largest disk.
+    pub disk_bytes: u64,
+}
+
+impl Hardware {
+    /// What is too small for `minimum`, as a part of a sentence.
+    pub(super) fn lacks(&self, minimum: &Self) -> Option<String> {
+        if self.cpus < minimum.cpus {
+            return Some(format!(
+                "{} processors where {} are needed",
+                self.cpus, minimum.cpus
+            ));
+        }
+        if self.memory_bytes < minimum.memory_bytes {
+            return Some(format!(
+                "{} of memory where {} are needed",
+                mebibytes(self.memory_bytes),
+                mebibytes(minimum.memory_bytes)
+            ));
+        }
+        (self.disk_bytes < minimum.disk_bytes).then(|| {
+            format!(
+                "no disk larger than {} where {} are needed",
+                mebibytes(self.disk_bytes),
+                mebibytes(minimum.disk_bytes)
+            )
+        })
+    }
+
+    /// How much larger it is than `minimum`: the sum over what `minimum` names, in thousandths of it.
+    pub(super) fn surplus(&self, minimum: &Self) -> u128 {
+        let of = |have: u64, need: u64| match need {
+            0 => 0,
+            need => u128::from(have.saturating_sub(need)) * 1000 / u128::from(need),
+        };
+        of(self.cpus, minimum.cpus)
+            + of(self.memory_bytes, minimum.memory_bytes)
+            + of(self.disk_bytes, minimum.disk_bytes)
+    }
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes >> 20)
+}

@@ -1,0 +1,88 @@
+//! Names and explains the reasons why a host is not taken.
+
+use std::fmt;
+
+use strum::IntoStaticStr;
+
+use crate::record::KubeRef;
+
+/// The reason why a host was not taken. Its name is for programs, its text for people.
+#[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
+pub enum NotTaken {
+    /// The machine's selector does not select it: the requirement that it does not meet.
+    NotSelected(String),
+    /// It was taken for this machine.
+    TakenBy(KubeRef),
+    /// It belongs to this cluster, or shall.
+    OfAnotherCluster(KubeRef),
+    BeingDeleted,
+    InAnotherFailureDomain {
+        wanted: String,
+        found: Option<String>,
+    },
+    /// What it has too little of.
+    TooSmall(String),
+    NotApproved,
+    /// With the state of the host.
+    Bound(String),
+    NotConnected(String),
+    NotValidated(String),
+    /// It is fit, and another came first.
+    LaterInOrder,
+    /// It is fit, and it changed while it was being taken.
+    Changed,
+    /// It is fit, and the API server refused to have it taken: why.
+    Refused(String),
+}
+
+impl NotTaken {
+    /// Its name on the wire.
+    pub fn name(&self) -> &'static str {
+        self.into()
+    }
+}
+
+impl fmt::Display for NotTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = |state: &str| match state {
+            "" => String::new(),
+            state => format!(" (its state is {state})"),
+        };
+        match self {
+            Self::NotSelected(unmet) => write!(f, "its labels do not match: {unmet}"),
+            Self::TakenBy(other) => write!(f, "it was taken for the AgentMachine {other}"),
+            Self::OfAnotherCluster(cluster) => write!(f, "it belongs to the cluster {cluster}"),
+            Self::BeingDeleted => write!(f, "it is being deleted"),
+            Self::InAnotherFailureDomain {
+                wanted,
+                found: Some(found),
+            } => {
+                write!(
+                    f,
+                    "it is in the failure domain {found}, the Machine asks for {wanted}"
+                )
+            }
+            Self::InAnotherFailureDomain { wanted, found: None } => write!(
+                f,
+                "the Machine asks for the failure domain {wanted}; set the label {} if the host is in it",
+                super::candidate::ZONE
+            ),
+            Self::TooSmall(what) => write!(f, "it is too small: {what}"),
+            Self::NotApproved => write!(f, "it is not approved; set spec.approved"),
+            Self::Bound(at) => write!(
+                f,
+                "it is in a cluster, or on its way into or out of one{}",
+                state(at)
+            ),
+            Self::NotConnected(at) => write!(f, "the host is silent{}", state(at)),
+            Self::NotValidated(at) => write!(
+                f,
+                "its checks do not pass, or are not made yet{}; its condition Validated says more",
+                state(at)
+            ),
+            Self::LaterInOrder => write!(f, "it could be taken, but another came first"),
+            Self::Changed => write!(f, "it changed while it was being taken; it is tried again"),
+            Self::Refused(why) => write!(f, "the API server refused: {why}"),
+        }
+    }
+}

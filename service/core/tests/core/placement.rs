@@ -1,0 +1,277 @@
+//! Which host a machine gets, and why it does not get another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use muster_core::record::KubeRef;
+use muster_core::rules::placement::{
+    Candidate, Hardware, Need, NotTaken, Operator, Requirement, Selector, place,
+};
+use proptest::prelude::*;
+
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+fn candidate(name: &str) -> Candidate {
+    Candidate {
+        host: KubeRef::new("hardware", name),
+        labels: BTreeMap::new(),
+        is_approved: true,
+        is_leaving: false,
+        bound: Some(false),
+        connected: Some(true),
+        validated: Some(true),
+        state: "known-unbound".into(),
+        cluster: None,
+        taken_by: None,
+        hardware: Hardware::default(),
+    }
+}
+
+fn labelled(name: &str, key: &str, value: &str) -> Candidate {
+    let mut one = candidate(name);
+    one.labels.insert(key.into(), value.into());
+    one
+}
+
+fn need(machine: &str) -> Need {
+    Need {
+        machine: KubeRef::new("c", machine),
+        cluster: KubeRef::new("c", "one"),
+        namespace: None,
+        selector: Selector::default(),
+        failure_domain: None,
+        minimum: Hardware::default(),
+    }
+}
+
+fn names(need: &Need, candidates: &[Candidate]) -> Vec<String> {
+    let placement = place(need, candidates);
+    placement.ranked.iter().map(|one| one.host.name.clone()).collect()
+}
+
+/// The reason why the only candidate is not taken.
+fn reason(need: &Need, one: Candidate) -> String {
+    let all = [one];
+    let placement = place(need, &all);
+    let [(_, why)] = placement.unfit.as_slice() else {
+        panic!("{placement:?}")
+    };
+    format!("{}: {why}", why.name())
+}
+
+#[test]
+fn without_further_wishes_the_order_is_that_of_a_list() {
+    let mut far = candidate("a");
+    far.host.namespace = "zoo".into();
+    let mut large = candidate("b");
+    large.hardware.cpus = 128;
+    assert_eq!(names(&need("m"), &[candidate("c"), far, large]), ["b", "c", "a"]);
+}
+
+#[test]
+fn each_reason_is_named() {
+    let of = |change: fn(&mut Candidate)| {
+        let mut one = candidate("a");
+        change(&mut one);
+        reason(&need("m"), one)
+    };
+    for (printed, wanted) in [
+        (of(|one| one.is_approved = false), "NotApproved: "),
+        (of(|one| one.is_leaving = true), "BeingDeleted: "),
+        (of(|one| one.bound = None), "Bound: "),
+        (of(|one| one.bound = Some(true)), "Bound: "),
+        (of(|one| one.connected = Some(false)), "NotConnected: "),
+        (of(|one| one.validated = None), "NotValidated: "),
+        (
+            of(|one| one.taken_by = Some(KubeRef::new("c", "x"))),
+            "TakenBy: it was taken for the AgentMachine c/x",
+        ),
+        (
+            of(|one| one.cluster = Some(KubeRef::new("c", "two"))),
+            "OfAnotherCluster: it belongs to the cluster c/two",
+        ),
+    ] {
+        assert!(printed.starts_with(wanted), "{printed}");
+    }
+    let mut choosy = need("m");
+    choosy.selector = Selector(vec![Requirement {
+        key: "size".into(),
+        operator: Operator::In(vec!["large".into()]),
+    }]);
+    assert_eq!(
+        reason(&choosy, labelled("a", "size", "small")),
+        "NotSelected: its labels do not match: size is not \"large\""
+    );
+    let mut here = need("m");
+    here.failure_domain = Some("east".into());
+    assert!(reason(&here, labelled("a", ZONE, "west")).contains("in the failure domain west"));
+    assert!(reason(&here, candidate("a")).contains("set the label topology.kubernetes.io/zone"));
+    let mut large = need("m");
+    large.minimum = Hardware {
+        cpus: 8,
+        memory_bytes: 16 << 30,
+        disk_bytes: 0,
+    };
+    assert!(reason(&large, candidate("a")).contains("0 processors where 8 are needed"));
+}
+
+#[test]
+fn a_host_that_was_taken_for_the_machine_before_comes_first_whatever_became_of_it() {
+    let mut restored = candidate("z");
+    restored.taken_by = Some(KubeRef::new("c", "m"));
+    restored.bound = Some(true);
+    let mut namesake = candidate("y");
+    namesake.taken_by = Some(KubeRef::new("another", "m"));
+    let all = [candidate("a"), namesake, restored];
+    let placement = place(&need("m"), &all);
+    assert!(placement.is_restored);
+    assert_eq!(placement.ranked[0].host.name, "z");
+    assert_eq!(names(&need("m"), &all), ["z", "a"]);
+}
+
+#[test]
+fn machines_of_a_cluster_are_spread_over_failure_domains() {
+    let mut taken = labelled("a1", ZONE, "a");
+    taken.taken_by = Some(KubeRef::new("c", "x"));
+    taken.cluster = Some(KubeRef::new("c", "one"));
+    let mut of_another = labelled("b1", ZONE, "b");
+    of_another.taken_by = Some(KubeRef::new("d", "x"));
+    of_another.cluster = Some(KubeRef::new("d", "two"));
+    let all = [
+        taken,
+        of_another,
+        labelled("a2", ZONE, "a"),
+        labelled("b2", ZONE, "b"),
+    ];
+    assert_eq!(names(&need("m"), &all), ["b2", "a2"]);
+    let mut here = need("m");
+    here.failure_domain = Some("a".into());
+    assert_eq!(names(&here, &all), ["a2"]);
+}
+
+#[test]
+fn of_hosts_that_are_large_enough_the_one_is_first_that_wastes_least() {
+    let sized = |name: &str, cpus: u64, gibibytes: u64| Candidate {
+        hardware: Hardware {
+            cpus,
+            memory_bytes: gibibytes << 30,
+            disk_bytes: 0,
+        },
+        ..candidate(name)
+    };
+    let all = [
+        sized("a", 64, 512),
+        sized("b", 16, 64),
+        sized("c", 4, 64),
+        sized("d", 16, 32),
+    ];
+    let mut large = need("m");
+    large.minimum = Hardware {
+        cpus: 8,
+        memory_bytes: 32 << 30,
+        disk_bytes: 0,
+    };
+    assert_eq!(names(&large, &all), ["d", "b", "a"]);
+}
+
+#[test]
+fn hosts_in_other_namespaces_are_not_even_named() {
+    let mut own = need("m");
+    own.namespace = Some("elsewhere".into());
+    let all = [candidate("a")];
+    assert_eq!(place(&own, &all).not_taken(None), []);
+}
+
+fn any_candidate() -> impl Strategy<Value = Candidate> {
+    let truth = || prop::option::weighted(0.9, prop::bool::weighted(0.8));
+    (
+        (0_u8..30, prop::bool::weighted(0.9), prop::bool::weighted(0.1)),
+        (truth(), truth(), truth()),
+        prop::option::of(0_u8..3),
+        prop::option::weighted(0.3, 0_u8..3),
+        0_u64..32,
+    )
+        .prop_map(
+            |((name, is_approved, is_leaving), (unbound, connected, validated), zone, taken, cpus)| {
+                let mut one = candidate(&format!("h{name}"));
+                (one.is_approved, one.is_leaving) = (is_approved, is_leaving);
+                (one.bound, one.connected, one.validated) = (unbound.map(|it| !it), connected, validated);
+                if let Some(zone) = zone {
+                    one.labels.insert(ZONE.into(), format!("z{zone}"));
+                }
+                if let Some(by) = taken {
+                    one.taken_by = Some(KubeRef::new("c", format!("m{by}")));
+                    one.cluster = Some(KubeRef::new("c", "one"));
+                }
+                one.hardware.cpus = cpus;
+                one
+            },
+        )
+}
+
+/// Distinct hosts, at most one of them taken for each machine.
+fn any_candidates() -> impl Strategy<Value = Vec<Candidate>> {
+    prop::collection::vec(any_candidate(), 0..20).prop_map(|all| {
+        let (mut hosts, mut machines) = (BTreeSet::new(), BTreeSet::new());
+        all.into_iter()
+            .filter(|one| hosts.insert(one.host.clone()))
+            .filter(|one| one.taken_by.clone().is_none_or(|by| machines.insert(by)))
+            .collect()
+    })
+}
+
+fn is_fit(one: &Candidate, need: &Need) -> bool {
+    one.is_approved
+        && !one.is_leaving
+        && one.bound == Some(false)
+        && one.connected == Some(true)
+        && one.validated == Some(true)
+        && one.taken_by.is_none()
+        && one.hardware.cpus >= need.minimum.cpus
+        && need
+            .failure_domain
+            .as_deref()
+            .is_none_or(|it| one.zone() == Some(it))
+}
+
+proptest! {
+    #[test]
+    fn none_is_taken_that_is_unfit_none_twice_and_everyone_else_has_a_reason(
+        mut hosts in any_candidates(),
+        zones in prop::collection::vec(prop::option::of(0_u8..3), 1..8),
+        cpus in 0_u64..20,
+    ) {
+        let mut taken = BTreeMap::new();
+        for (n, zone) in zones.into_iter().enumerate() {
+            let mut need = need(&format!("m{n}"));
+            need.failure_domain = zone.map(|zone| format!("z{zone}"));
+            need.minimum.cpus = cpus;
+            let placement = place(&need, &hosts);
+            prop_assert_eq!(placement.ranked.len() + placement.unfit.len(), hosts.len());
+            let fit = hosts.iter().filter(|one| is_fit(one, &need)).count();
+            prop_assert_eq!(placement.ranked.len(), fit + usize::from(placement.is_restored));
+            let chosen = placement.ranked.first().map(|one| one.host.clone());
+            let reasons = placement.not_taken(chosen.as_ref());
+            prop_assert_eq!(reasons.len() + usize::from(chosen.is_some()), hosts.len());
+            prop_assert!(reasons.iter().all(|(_, why)| !why.to_string().is_empty()));
+            // The order of the list that is asked for does not matter.
+            let reversed: Vec<Candidate> = hosts.iter().rev().cloned().collect();
+            prop_assert_eq!(&place(&need, &reversed).ranked, &placement.ranked);
+            let Some(chosen) = chosen else { continue };
+            let one = hosts.iter_mut().find(|one| one.host == chosen).unwrap();
+            prop_assert!(is_fit(one, &need) || one.taken_by.as_ref() == Some(&need.machine));
+            one.taken_by = Some(need.machine.clone());
+            one.cluster = Some(need.cluster.clone());
+            prop_assert_eq!(taken.insert(chosen, need.machine.clone()), None);
+        }
+    }
+
+    #[test]
+    fn a_host_that_changed_hands_is_reported_as_taken(hosts in any_candidates()) {
+        let placement = place(&need("other"), &hosts);
+        for (one, why) in &placement.unfit {
+            if let NotTaken::TakenBy(by) = why {
+                prop_assert_eq!(Some(by), one.taken_by.as_ref());
+            }
+        }
+    }
+}
