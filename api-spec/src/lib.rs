@@ -13,6 +13,7 @@ pub mod ids;
 pub mod infra_env;
 pub mod inventory;
 pub mod live;
+pub mod node_agent;
 mod serialize;
 pub mod steps;
 pub mod time;

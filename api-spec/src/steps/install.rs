@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
+
 use crate::serialize::{is_default, null_as_default};
 
 /// Everything that an installation needs to know.
@@ -64,6 +66,67 @@ pub struct InstallRequest {
     pub proxy: Option<InstallProxy>,
     /// Legacy, null.
     pub service_ips: Option<Vec<String>>,
+    /// The image to write. An addition of Muster's: services of other makes name an image in `installer_args`, or none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub os_image: Option<OsImage>,
+    /// True adds the agent's program to the node. An addition of Muster's.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub node_agent: bool,
+    /// Ids of disks that must not be written to under any of their names. An addition of Muster's.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub skip_formatting_disks: Vec<String>,
+}
+
+/// An image of a whole disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OsImage {
+    /// `http(s)://...`, or a path on the service, which starts with `/`. The agent's token is sent to the service alone.
+    #[serde(deserialize_with = "null_as_default")]
+    pub url: String,
+    /// SHA-256 of the file as downloaded, hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// SHA-256 of the file's decompressed content, hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncompressed_sha256: Option<String>,
+    /// Bytes of the file as downloaded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    #[serde(deserialize_with = "null_as_default")]
+    pub format: ImageFormat,
+    /// The operating system's version, for logs.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub version: String,
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub openshift_version: String,
+}
+
+/// Compression of an image file. Wire names are the usual extensions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[derive(Display, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
+pub enum ImageFormat {
+    #[default]
+    Raw,
+    Gz,
+    Xz,
+    Zst,
+}
+
+impl ImageFormat {
+    /// The format of a file of this name or URL, by its extension; a query does not count. None for any other extension.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let path = name.split(['?', '#']).next().unwrap_or_default();
+        match path.rsplit('/').next()?.rsplit_once('.')?.1 {
+            "raw" | "img" => Some(Self::Raw),
+            "gz" => Some(Self::Gz),
+            "xz" => Some(Self::Xz),
+            "zst" => Some(Self::Zst),
+            _ => None,
+        }
+    }
 }
 
 /// The proxy of the cluster.
@@ -76,4 +139,32 @@ pub struct InstallProxy {
     pub https_proxy: String,
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub no_proxy: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_of_another_service_has_no_image_and_is_written_back_as_it_came() {
+        let request: InstallRequest = serde_json::from_str(r#"{"boot_device":"/dev/sda"}"#).unwrap();
+        assert_eq!((&request.os_image, request.node_agent), (&None, false));
+        let text = serde_json::to_string(&request).unwrap();
+        assert!(!text.contains("os_image") && !text.contains("node_agent"), "{text}");
+    }
+
+    #[test]
+    fn the_extension_gives_the_format() {
+        for (name, format) in [
+            ("/images/target.raw", Some(ImageFormat::Raw)),
+            ("https://mirror/rhcos-metal.x86_64.raw.gz?token=a.zst", Some(ImageFormat::Gz)),
+            ("a.img.xz", Some(ImageFormat::Xz)),
+            ("a.zst", Some(ImageFormat::Zst)),
+            ("a.iso", None),
+            ("https://mirror.example/image", None),
+        ] {
+            assert_eq!(ImageFormat::of_name(name), format, "{name}");
+        }
+        assert_eq!(serde_json::to_string(&ImageFormat::Zst).unwrap(), r#""zst""#);
+    }
 }

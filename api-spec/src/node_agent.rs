@@ -1,0 +1,35 @@
+//! Defines the configuration of `muster-agent node` on an installed node: the service writes it into the node's ignition.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{HostId, InfraEnvId};
+use crate::live::LiveProxy;
+use crate::serialize::{is_default, null_as_default};
+
+/// Path of the agent's program on the node, as the unit starts it and the installer puts it.
+pub const PROGRAM_PATH: &str = "/usr/local/bin/muster-agent";
+
+/// Path of the configuration on the node, mode 0600.
+pub const CONFIG_PATH: &str = "/etc/muster/agent.json";
+
+/// URL of the service and the host's credentials.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeAgentConfig {
+    /// Base URL of the service, without `/api/assisted-install`.
+    pub service_url: String,
+    pub infra_env_id: InfraEnvId,
+    pub host_id: HostId,
+    /// The agent's token; absent when the service asks for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// PEM certificates to trust beside the public ones.
+    #[serde(
+        default,
+        skip_serializing_if = "is_default",
+        deserialize_with = "null_as_default"
+    )]
+    pub ca_certificates: String,
+    /// Proxy for the way to the service.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub proxy: LiveProxy,
+}
