@@ -4,5 +4,6 @@
 pub mod fingerprint;
 pub mod id;
 mod live;
+pub mod restart;
 
 pub use live::{fingerprint, identity, machine, predictable_name};

@@ -32,7 +32,7 @@ mod smbios;
 mod system_vendor;
 mod tpm;
 
-pub use collect::{Collected, Options, collect};
+pub use collect::{Collected, Options, collect, listed_disks};
 pub use network::interfaces;
 pub(crate) use network::network_state;
 pub use problems::Problem;

@@ -9,6 +9,7 @@ pub mod console;
 pub mod foreign;
 pub mod host;
 pub mod init;
+pub mod install;
 pub mod inventory;
 pub mod logs;
 pub mod net;

@@ -3,4 +3,5 @@
 pub mod agreement;
 pub mod clock;
 pub mod discipline;
+pub mod rtc;
 pub mod sources;

@@ -40,24 +40,19 @@ pub fn start(events: DeviceEvents) {
     }
 }
 
+/// Loads a module by name and returns when it is there, on the live image: elsewhere the kernel finds it by itself.
+pub fn load(name: &str) {
+    if std::process::id() != 1 {
+        return;
+    }
+    match Loader::new() {
+        Ok(loader) => loader.load(name),
+        Err(error) => warn!(module = name, "not loaded: {error}"),
+    }
+}
+
 fn begin(events: DeviceEvents) -> std::io::Result<()> {
-    let release = nix::sys::utsname::uname()?
-        .release()
-        .to_string_lossy()
-        .into_owned();
-    let folder = Path::new("/lib/modules").join(release);
-    let read = |name| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-    let index = ModuleIndex::parse(
-        &read("modules.dep"),
-        &read("modules.alias"),
-        &read("modules.softdep"),
-    );
-    let loader = Arc::new(Loader {
-        folder,
-        index,
-        done: Mutex::default(),
-        pending: Pending::default(),
-    });
+    let loader = Arc::new(Loader::new()?);
     let (sender, receiver) = channel();
     let tasks = Tasks {
         sender,
@@ -124,6 +119,27 @@ struct Loader {
 }
 
 impl Loader {
+    /// A loader for the running kernel's modules.
+    fn new() -> std::io::Result<Self> {
+        let release = nix::sys::utsname::uname()?
+            .release()
+            .to_string_lossy()
+            .into_owned();
+        let folder = Path::new("/lib/modules").join(release);
+        let read = |name| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let index = ModuleIndex::parse(
+            &read("modules.dep"),
+            &read("modules.alias"),
+            &read("modules.softdep"),
+        );
+        Ok(Self {
+            folder,
+            index,
+            done: Mutex::default(),
+            pending: Pending::default(),
+        })
+    }
+
     fn work(&self, tasks: &Mutex<Receiver<Task>>) {
         loop {
             let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();

@@ -1,6 +1,6 @@
 //! Runs every probe and puts the inventory together.
 
-use muster_api::inventory::{Inventory, Truncation};
+use muster_api::inventory::{Disk, Inventory, Truncation};
 
 use super::network::network;
 use super::problems::{Problem, Problems};
@@ -73,6 +73,13 @@ pub fn collect(root: &Root, options: Options) -> Collected {
         inventory,
         problems: problems.into_list(),
     }
+}
+
+/// The disks alone. Takes as long as the slowest one.
+pub fn listed_disks(root: &Root) -> Vec<Disk> {
+    let mut problems = Problems::default();
+    let mounts = mounts::mounts(root).unwrap_or_default();
+    disks::disks(root, &mounts, &mut problems)
 }
 
 /// Leaves small disks out while the text is too long (docs/protocol/agent-inventory.md#13), and reports it.

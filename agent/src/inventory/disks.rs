@@ -11,6 +11,7 @@ pub(crate) mod links;
 mod path_id;
 mod patience;
 mod properties;
+pub(crate) mod reservation;
 mod scsi;
 mod transfer;
 mod udev;

@@ -69,6 +69,33 @@ pub fn service_client(settings: &Settings, names: &Names) -> Result<ClientBuilde
     with_proxies(builder, settings)
 }
 
+/// A client builder for large files anywhere: without a limit of the whole time, and following redirections.
+///
+/// # Errors
+/// [`HttpError`]
+pub fn file_client(
+    settings: &Settings,
+    names: &Names,
+    read_timeout: Duration,
+) -> Result<ClientBuilder, HttpError> {
+    let system = std::fs::read(SYSTEM_CERTIFICATES).unwrap_or_default();
+    let builder = builder(names)
+        .redirect(reqwest::redirect::Policy::limited(10))
+        .connect_timeout(Duration::from_secs(30))
+        .read_timeout(read_timeout)
+        .tcp_keepalive(Duration::from_secs(30))
+        .tcp_user_timeout(Duration::from_secs(30))
+        // A compressed file is to come as it is.
+        .no_gzip();
+    let builder = match trust::client_config(&system, settings.ca_certificates.as_bytes()) {
+        Ok(config) => builder.tls_backend_preconfigured(config),
+        // Then no https server is trusted, which is said when one is asked.
+        Err(TrustError::NothingTrusted(_)) => builder.tls_certs_only([]),
+        Err(error) => return Err(error.into()),
+    };
+    with_proxies(builder, settings)
+}
+
 /// Adds the proxies of `settings`.
 ///
 /// # Errors

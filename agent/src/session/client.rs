@@ -1,5 +1,6 @@
 //! The service's HTTP API. Source: docs/protocol/agent-protocol.md#2 to #4.
 
+pub mod install;
 mod logs;
 
 use std::time::Duration;

@@ -20,6 +20,7 @@ const INQUIRY: u8 = 0x12;
 /// Enough for every page 80h, 83h and standard answer in the wild; scsi_id asks for as much.
 const INQUIRY_BYTES: usize = 254;
 const ATA_PASS_THROUGH_16: u8 = 0x85;
+const PERSISTENT_RESERVE_IN: u8 = 0x5e;
 const IDENTIFY_DEVICE: u8 = 0xec;
 const IDENTIFY_PACKET_DEVICE: u8 = 0xa1;
 
@@ -135,7 +136,34 @@ fn nvme_id(file: &File) -> libc::c_int {
     unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ID as _) }
 }
 
+/// PERSISTENT RESERVE IN. Source: SPC-4, §6.15.
+pub(super) fn persistent_reserve_in(name: &str, action: u8, length: u8) -> Result<Answer, Reason> {
+    let command = [PERSISTENT_RESERVE_IN, action, 0, 0, 0, 0, 0, 0, length, 0];
+    exchange(name, &command, usize::from(length))
+}
+
+/// A device's answer to a command that it may have refused.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub bytes: Vec<u8>,
+    /// SCSI status: 0 is good.
+    pub status: u8,
+    pub host_status: u16,
+}
+
 fn send(name: &str, command: &[u8], length: usize) -> Result<Vec<u8>, Reason> {
+    let answer = exchange(name, command, length)?;
+    // ATA pass-through may return its registers as sense data: that is success when the status byte is.
+    if answer.status != 0 || answer.host_status != 0 {
+        return Err(format!(
+            "/dev/{name}: command {:02x} failed, status {:02x}/{:02x}",
+            command[0], answer.status, answer.host_status
+        ));
+    }
+    Ok(answer.bytes)
+}
+
+fn exchange(name: &str, command: &[u8], length: usize) -> Result<Answer, Reason> {
     let file = open(name)?;
     let mut answer = vec![0_u8; length];
     let mut sense = [0_u8; 32];
@@ -166,14 +194,11 @@ fn send(name: &str, command: &[u8], length: usize) -> Result<Vec<u8>, Reason> {
     if sg_io(&file, &mut header) < 0 {
         return Err(format!("/dev/{name}: {}", std::io::Error::last_os_error()));
     }
-    // ATA pass-through may return its registers as sense data: that is success when the status byte is.
-    if header.status != 0 || header.host_status != 0 {
-        return Err(format!(
-            "/dev/{name}: command {:02x} failed, status {:02x}/{:02x}",
-            command[0], header.status, header.host_status
-        ));
-    }
-    Ok(answer)
+    Ok(Answer {
+        bytes: answer,
+        status: header.status,
+        host_status: header.host_status,
+    })
 }
 
 #[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]

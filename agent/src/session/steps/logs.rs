@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::{Dependencies, Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
+use crate::config::Settings;
 use crate::logs::{Redactor, archive};
 use crate::session::client::Client;
 use crate::time::clock;
@@ -57,11 +58,12 @@ impl StepHandler for LogsGather {
     }
 }
 
+/// The records that logs belong to.
 #[derive(Debug, Clone, Copy)]
-struct Destination {
-    cluster: Uuid,
-    host: Uuid,
-    infra_env: Uuid,
+pub struct Destination {
+    pub cluster: Uuid,
+    pub host: Uuid,
+    pub infra_env: Uuid,
 }
 
 impl Destination {
@@ -76,6 +78,19 @@ impl Destination {
             infra_env: id("infra_env_id", &request.infra_env_id)?,
         })
     }
+}
+
+/// Sends the logs at the end of an installation.
+///
+/// # Errors
+/// The service does not take them.
+pub async fn send_of_installation(
+    client: &Client,
+    to: Destination,
+    settings: &Settings,
+    running: Arc<Running>,
+) -> Result<(), StepError> {
+    send(client, to, Redactor::of(settings), running).await
 }
 
 async fn send(

@@ -6,17 +6,14 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use muster_api::steps::RebootForReclaimRequest;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 
 use super::{Running, StepError, StepHandler, StepOutput, StepType, one_argument, reply};
 use crate::boot_artifacts::Boot;
+use crate::host::restart::Way;
 
 const NAME: StepType = StepType::RebootForReclaim;
 /// Time for the reply to be sent.
 const REPLY_FIRST: Duration = Duration::from_secs(2);
-/// `SIGRTMIN+5` to systemd starts `reboot.target`. Source: systemd(1), SIGNALS.
-const SYSTEMD_REBOOT: i32 = 5;
 
 pub struct RebootForReclaim;
 
@@ -48,29 +45,6 @@ impl StepHandler for RebootForReclaim {
     }
 }
 
-/// The way to restart the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// This program is process 1, and SIGTERM reboots.
-    Ourselves,
-    Systemd,
-}
-
-impl Way {
-    fn go(self) -> nix::Result<()> {
-        match self {
-            Self::Ourselves => kill(Pid::this(), Signal::SIGTERM),
-            Self::Systemd => send_real_time(Pid::from_raw(1), SYSTEMD_REBOOT),
-        }
-    }
-}
-
-#[expect(unsafe_code, reason = "nix knows no real-time signals")]
-fn send_real_time(to: Pid, above_first: i32) -> nix::Result<()> {
-    // SAFETY: kill takes two numbers.
-    nix::errno::Errno::result(unsafe { libc::kill(to.as_raw(), libc::SIGRTMIN() + above_first) }).map(drop)
-}
-
 fn plan(request: &RebootForReclaimRequest, process_one: bool, comm: &str) -> Result<Way, StepError> {
     if process_one {
         return Ok(Way::Ourselves);
@@ -83,15 +57,7 @@ fn plan(request: &RebootForReclaimRequest, process_one: bool, comm: &str) -> Res
              let download-boot-artifacts succeed first",
         ));
     }
-    match comm {
-        "systemd" => Ok(Way::Systemd),
-        other => Err(StepError::of(
-            NAME,
-            format!(
-                "process 1 is `{other}` and not systemd; run the agent in the host's process namespace (hostPID)"
-            ),
-        )),
-    }
+    Way::of(process_one, comm).map_err(|reason| StepError::of(NAME, reason))
 }
 
 #[cfg(test)]

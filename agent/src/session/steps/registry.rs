@@ -8,6 +8,7 @@ use super::{
     logs, ntp, reboot, tang, upgrade,
 };
 use crate::foreign::steps::{disk_speed, free_addresses, images, vips};
+use crate::install::control::Control;
 
 pub struct Registry {
     handlers: HashMap<StepType, Arc<dyn StepHandler>>,
@@ -25,6 +26,7 @@ impl Registry {
 
     /// Every step that this agent can run.
     pub fn standard(dependencies: &Dependencies) -> Self {
+        let control = Arc::<Control>::default();
         Self::new(vec![
             Arc::new(inventory::InventoryStep::new(dependencies.devices.clone())),
             Arc::new(ntp::NtpSynchronizer::new(dependencies.time.clone())),
@@ -38,8 +40,8 @@ impl Registry {
             Arc::new(tang::TangConnectivity::new(dependencies)),
             Arc::new(logs::LogsGather::new(dependencies)),
             Arc::new(upgrade::UpgradeAgent),
-            Arc::new(install::Install),
-            Arc::new(install::StopInstallation),
+            Arc::new(install::Install::of_machine(dependencies, Arc::clone(&control))),
+            Arc::new(install::StopInstallation::new(control)),
             Arc::new(boot_artifacts::DownloadBootArtifacts::new(dependencies)),
             Arc::new(reboot::RebootForReclaim),
         ])

@@ -1,0 +1,55 @@
+//! Restarts the machine, by the way that its process 1 knows.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// `SIGRTMIN+5` to systemd starts `reboot.target`. Source: systemd(1), SIGNALS.
+const SYSTEMD_REBOOT: i32 = 5;
+
+/// The way to restart the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// This program is process 1, and SIGTERM reboots.
+    Ourselves,
+    Systemd,
+}
+
+impl Way {
+    /// The way on this machine.
+    ///
+    /// # Errors
+    /// Process 1 is unknown.
+    pub fn of_machine() -> Result<Self, String> {
+        let comm = std::fs::read_to_string("/proc/1/comm").unwrap_or_default();
+        Self::of(std::process::id() == 1, comm.trim())
+    }
+
+    /// The way when process 1 is this program, or has this name.
+    ///
+    /// # Errors
+    /// Process 1 is unknown.
+    pub fn of(process_one: bool, comm: &str) -> Result<Self, String> {
+        match comm {
+            _ if process_one => Ok(Self::Ourselves),
+            "systemd" => Ok(Self::Systemd),
+            other => Err(format!(
+                "process 1 is `{other}` and not systemd; run the agent in the host's process namespace (hostPID)"
+            )),
+        }
+    }
+
+    /// # Errors
+    /// The signal is refused.
+    pub fn go(self) -> nix::Result<()> {
+        match self {
+            Self::Ourselves => kill(Pid::this(), Signal::SIGTERM),
+            Self::Systemd => send_real_time(Pid::from_raw(1), SYSTEMD_REBOOT),
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "nix knows no real-time signals")]
+fn send_real_time(to: Pid, above_first: i32) -> nix::Result<()> {
+    // SAFETY: kill takes two numbers.
+    nix::errno::Errno::result(unsafe { libc::kill(to.as_raw(), libc::SIGRTMIN() + above_first) }).map(drop)
+}

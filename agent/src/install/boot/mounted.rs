@@ -1,0 +1,97 @@
+//! Mounts a partition of the claimed disk for a moment, without a partition table on the disk.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use tracing::warn;
+
+use super::partition::FileSystem;
+use crate::init::drivers;
+use crate::install::image::gpt::Partition;
+use crate::install::loop_device::LoopDevice;
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// A mounted partition; unmounted by [`Mounted::end`], or when dropped.
+#[derive(Debug)]
+pub struct Mounted {
+    place: PathBuf,
+    /// In the order in which they must end.
+    device: Option<LoopDevice>,
+    disk: File,
+}
+
+impl Mounted {
+    /// Mounts the partition of the disk with this node.
+    ///
+    /// # Errors
+    /// Of the kernel, with words.
+    pub fn new(node: &str, partition: &Partition, kind: FileSystem, read_only: bool) -> io::Result<Self> {
+        let with = |what: String| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
+        // The live image has nobody who loads modules on demand.
+        for module in ["loop", kind.name()] {
+            drivers::load(module);
+        }
+        let disk = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(node)
+            .map_err(with(node.to_owned()))?;
+        let device = LoopDevice::over(&disk, partition.start, partition.size)
+            .map_err(with(format!("no loop device over the partition {}", partition.name)))?;
+        let place = PathBuf::from(format!(
+            "/run/muster-install-{}-{}",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        ));
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&place)
+            .map_err(with(place.display().to_string()))?;
+        let flags = MsFlags::MS_NOSUID
+            .union(MsFlags::MS_NODEV)
+            .union(MsFlags::MS_NOEXEC)
+            .union(if read_only { MsFlags::MS_RDONLY } else { MsFlags::empty() });
+        if let Err(error) = mount(Some(device.node()), &place, Some(kind.name()), flags, None::<&str>) {
+            let _ = std::fs::remove_dir(&place);
+            return Err(with(format!("the partition {} ({}) cannot be mounted", partition.name, kind.name()))(
+                error.into(),
+            ));
+        }
+        Ok(Self {
+            place,
+            device: Some(device),
+            disk,
+        })
+    }
+
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Unmounts, and waits until the disk has everything.
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn end(mut self) -> io::Result<()> {
+        umount2(&self.place, MntFlags::empty())?;
+        self.device = None;
+        self.disk.sync_all()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if self.device.is_some()
+            && let Err(error) = umount2(&self.place, MntFlags::MNT_DETACH)
+        {
+            warn!(place = %self.place.display(), "not unmounted: {error}");
+        }
+        let _ = std::fs::remove_dir(&self.place);
+    }
+}

@@ -1,0 +1,143 @@
+//! Resolves the id of a disk to the one block device that it names.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+
+use crate::install::error::{InstallError, refuse};
+use crate::root::Root;
+
+/// Unit of `size` in sysfs.
+const SECTOR: u64 = 512;
+
+/// A whole disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disk {
+    /// The id that the request names.
+    pub id: String,
+    /// Kernel name.
+    pub name: String,
+    /// `major:minor`.
+    pub number: String,
+    /// Bytes.
+    pub size: u64,
+    /// Bytes of a logical sector.
+    pub sector: u32,
+}
+
+impl Disk {
+    /// Finds the disk of an id, which is a path under `/dev`.
+    ///
+    /// # Errors
+    /// [`InstallError::Refused`]
+    pub fn find(root: &Root, id: &str) -> Result<Self, InstallError> {
+        let no_disk = |reason: String| {
+            InstallError::Refused(format!(
+                "the installation disk {id} cannot be used: {reason}. No disk was written to"
+            ))
+        };
+        let name = resolve(root, id).map_err(no_disk)?;
+        Self::named(root, id, &name).map_err(no_disk)
+    }
+
+    /// The disk of a kernel name.
+    ///
+    /// # Errors
+    /// The reason that it is no whole disk.
+    pub fn named(root: &Root, id: &str, name: &str) -> Result<Self, String> {
+        let folder = format!("/sys/class/block/{name}");
+        let text = |file: &str| root.text(&format!("{folder}/{file}")).ok();
+        let number = text("dev").ok_or("it is no block device")?;
+        if root.exists(&format!("{folder}/partition")) {
+            return Err("it is a partition, and not a disk".to_owned());
+        }
+        let size = text("size")
+            .and_then(|text| text.parse::<u64>().ok())
+            .and_then(|sectors| sectors.checked_mul(SECTOR))
+            .filter(|size| *size > 0)
+            .ok_or("its size is not known")?;
+        let sector = text("queue/logical_block_size")
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(SECTOR as u32);
+        Ok(Self {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            number,
+            size,
+            sector,
+        })
+    }
+
+    /// Opens the disk past the kernel's cache and claims it: while the file is open nobody else can mount it or build upon
+    /// it, and the open fails if somebody has.
+    ///
+    /// # Errors
+    /// Of the open; or the node is another device than was checked.
+    pub fn claim(&self) -> io::Result<File> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_EXCL | libc::O_DIRECT | libc::O_CLOEXEC)
+            .open(self.node())?;
+        let found = file.metadata()?;
+        let number = format!(
+            "{}:{}",
+            nix::sys::stat::major(found.rdev()),
+            nix::sys::stat::minor(found.rdev())
+        );
+        if !found.file_type().is_block_device() || number != self.number {
+            return Err(io::Error::other(format!(
+                "{} is device {number}, and not {} as the kernel says",
+                self.node(),
+                self.number
+            )));
+        }
+        Ok(file)
+    }
+
+    pub fn node(&self) -> String {
+        format!("/dev/{}", self.name)
+    }
+}
+
+/// The kernel name behind a path under `/dev`.
+///
+/// # Errors
+/// The reason that there is none.
+pub fn resolve(root: &Root, id: &str) -> Result<String, String> {
+    if !id.starts_with("/dev/") || id.contains("/../") {
+        return Err("an id under /dev/ is expected".to_owned());
+    }
+    let node = root.resolve(id).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "it is not there (any more)".to_owned(),
+        _ => error.to_string(),
+    })?;
+    // Device-mapper's own nodes, where nobody makes links of them.
+    if let Some(name) = node.strip_prefix("/dev/mapper/") {
+        return mapped(root, name).ok_or_else(|| format!("{node} is no device"));
+    }
+    node.strip_prefix("/dev/")
+        .filter(|name| !name.is_empty() && !name.contains('/'))
+        .map(str::to_owned)
+        .ok_or_else(|| format!("it leads to {node}"))
+}
+
+fn mapped(root: &Root, name: &str) -> Option<String> {
+    let devices = root.list("/sys/block").ok()?;
+    devices.into_iter().find(|device| {
+        root.text(&format!("/sys/block/{device}/dm/name"))
+            .is_ok_and(|found| found == name)
+    })
+}
+
+/// Refuses a disk for a reason.
+///
+/// # Errors
+/// [`InstallError::Refused`], always.
+pub fn refuse_disk<T>(disk: &Disk, reason: &str) -> Result<T, InstallError> {
+    refuse(format!(
+        "{} ({}) was not touched: {reason}",
+        disk.id,
+        disk.node()
+    ))
+}

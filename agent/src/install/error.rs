@@ -1,0 +1,33 @@
+//! Says why an installation ended, and what that means for the disk.
+
+/// The end of an installation that did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InstallError {
+    /// Nothing was written.
+    #[error("{0}")]
+    Refused(String),
+    /// The disk may have been written to; it does not boot.
+    #[error("{0}")]
+    Failed(String),
+    #[error("the installation was stopped")]
+    Stopped,
+}
+
+impl InstallError {
+    /// The same reason, for a disk that was written to before.
+    #[must_use]
+    pub fn after_writing(self) -> Self {
+        match self {
+            Self::Refused(reason) => Self::Failed(reason),
+            other => other,
+        }
+    }
+}
+
+/// Refuses with a reason.
+///
+/// # Errors
+/// [`InstallError::Refused`], always.
+pub fn refuse<T>(reason: impl Into<String>) -> Result<T, InstallError> {
+    Err(InstallError::Refused(reason.into()))
+}

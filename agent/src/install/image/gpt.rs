@@ -1,0 +1,160 @@
+//! Parses the GUID partition table in the first mebibyte of an image. Source: UEFI specification, §5.3.
+
+const SIGNATURE: &[u8] = b"EFI PART";
+/// As many as Linux takes.
+const MOST_ENTRIES: usize = 1024;
+const SMALLEST_ENTRY: usize = 128;
+const LARGEST_ENTRY: usize = 4096;
+/// Logical sectors that disks have.
+const SECTORS: [usize; 2] = [512, 4096];
+
+/// C12A7328-F81F-11D2-BA4B-00A0C93EC93B, as stored.
+pub const EFI_SYSTEM: [u8; 16] = [
+    0x28, 0x73, 0x2a, 0xc1, 0x1f, 0xf8, 0xd2, 0x11, 0xba, 0x4b, 0x00, 0xa0, 0xc9, 0x3e, 0xc9, 0x3b,
+];
+
+/// The table of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Bytes of the logical sectors that it is made for.
+    pub sector: u32,
+    pub partitions: Vec<Partition>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    pub number: u32,
+    pub name: String,
+    pub kind: [u8; 16],
+    pub id: [u8; 16],
+    pub first_sector: u64,
+    pub sectors: u64,
+    /// Bytes from the beginning of the disk.
+    pub start: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// The table at the beginning of a disk; none if it has none, or a broken one.
+pub fn table(head: &[u8]) -> Option<Table> {
+    SECTORS.into_iter().find_map(|sector| of_sector(head, sector))
+}
+
+fn of_sector(head: &[u8], sector: usize) -> Option<Table> {
+    let header = head.get(sector..sector + 92)?;
+    if !header.starts_with(SIGNATURE) {
+        return None;
+    }
+    let first = usize::try_from(long(header, 72)).ok()?;
+    let count = (word(header, 80) as usize).min(MOST_ENTRIES);
+    let size = word(header, 84) as usize;
+    if !(SMALLEST_ENTRY..=LARGEST_ENTRY).contains(&size) {
+        return None;
+    }
+    let start = first.checked_mul(sector)?;
+    let entries = head.get(start..start.checked_add(count.checked_mul(size)?)?)?;
+    let partitions = entries
+        .chunks_exact(size)
+        .zip(1..)
+        .filter_map(|(entry, number)| partition(entry, number, sector as u64))
+        .collect();
+    Some(Table {
+        sector: sector as u32,
+        partitions,
+    })
+}
+
+fn partition(entry: &[u8], number: u32, sector: u64) -> Option<Partition> {
+    let kind: [u8; 16] = entry[..16].try_into().ok()?;
+    let (first, last) = (long(entry, 32), long(entry, 40));
+    if kind == [0; 16] || last < first {
+        return None;
+    }
+    let sectors = last - first + 1;
+    Some(Partition {
+        number,
+        name: name(&entry[56..128]),
+        kind,
+        id: entry[16..32].try_into().ok()?,
+        first_sector: first,
+        sectors,
+        start: first.checked_mul(sector)?,
+        size: sectors.checked_mul(sector)?,
+    })
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn long(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+fn name(bytes: &[u8]) -> String {
+    let units: Vec<u16> = bytes
+        .chunks_exact(2)
+        .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+        .take_while(|unit| *unit != 0)
+        .collect();
+    String::from_utf16_lossy(&units)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// The first mebibyte of a disk with these partitions: name, kind, first and last sector.
+    pub(crate) fn head(sector: usize, partitions: &[(&str, [u8; 16], u64, u64)]) -> Vec<u8> {
+        let mut head = vec![0; 1 << 20];
+        head[510..512].copy_from_slice(&[0x55, 0xaa]);
+        head[sector..sector + 8].copy_from_slice(SIGNATURE);
+        head[sector + 72..sector + 80].copy_from_slice(&2_u64.to_le_bytes());
+        head[sector + 80..sector + 84].copy_from_slice(&128_u32.to_le_bytes());
+        head[sector + 84..sector + 88].copy_from_slice(&128_u32.to_le_bytes());
+        for (i, (name, kind, first, last)) in partitions.iter().enumerate() {
+            let at = 2 * sector + i * 128;
+            head[at..at + 16].copy_from_slice(kind);
+            head[at + 16..at + 32].copy_from_slice(&[i as u8 + 1; 16]);
+            head[at + 32..at + 40].copy_from_slice(&first.to_le_bytes());
+            head[at + 40..at + 48].copy_from_slice(&last.to_le_bytes());
+            for (j, unit) in name.encode_utf16().enumerate() {
+                head[at + 56 + 2 * j..at + 58 + 2 * j].copy_from_slice(&unit.to_le_bytes());
+            }
+        }
+        head
+    }
+
+    #[test]
+    fn partitions_have_their_places_in_bytes() {
+        for sector in [512, 4096] {
+            let found = table(&head(
+                sector,
+                &[("EFI-SYSTEM", EFI_SYSTEM, 2048, 4095), ("boot", [7; 16], 4096, 8191)],
+            ))
+            .unwrap();
+            assert_eq!(found.sector as usize, sector);
+            let boot = &found.partitions[1];
+            assert_eq!((boot.number, boot.name.as_str()), (2, "boot"));
+            assert_eq!((boot.start, boot.size), (4096 * sector as u64, 4096 * sector as u64));
+            assert_eq!(found.partitions[0].kind, EFI_SYSTEM);
+        }
+    }
+
+    #[test]
+    fn broken_tables_are_none_and_never_a_panic() {
+        assert_eq!(table(&vec![0; 1 << 20]), None);
+        assert_eq!(table(b"short"), None);
+        for at in 0..92 {
+            for value in [0, 1, 0x7f, 0xff] {
+                let mut head = head(512, &[("boot", [7; 16], 4096, 8191)]);
+                head[512 + at] = value;
+                let _ = table(&head);
+            }
+        }
+        let mut head = head(512, &[("boot", [7; 16], u64::MAX - 5, u64::MAX - 1)]);
+        assert_eq!(table(&head).unwrap().partitions, []);
+        head[512 + 72..512 + 80].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert_eq!(table(&head), None);
+    }
+}

@@ -1,0 +1,163 @@
+//! Names the image to write: its place, its format and its digests.
+
+use std::path::PathBuf;
+
+use muster_api::BASE_PATH;
+use muster_api::steps::{ImageFormat, OsImage};
+use url::Url;
+
+use super::error::ImageError;
+
+/// An image, and what is known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    pub place: Place,
+    /// None when only the content tells.
+    pub format: Option<ImageFormat>,
+    /// Of the file as stored; lower-case hexadecimal.
+    pub sha256: Option<String>,
+    /// Of the decompressed content; lower-case hexadecimal.
+    pub uncompressed_sha256: Option<String>,
+    /// Of the file as stored.
+    pub size: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// On the service, which gets the agent's token.
+    Service(Url),
+    /// Anywhere else.
+    Elsewhere(Url),
+    File(PathBuf),
+}
+
+impl Place {
+    /// For messages: a query may hold a secret.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Service(url) | Self::Elsewhere(url) => {
+                let mut url = url.clone();
+                url.set_query(None);
+                url.set_fragment(None);
+                let _ = url.set_password(None);
+                url.to_string()
+            }
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+impl Source {
+    /// The image that the step names. `service` is the base URL of the service.
+    ///
+    /// # Errors
+    /// [`ImageError::Url`], or a digest that is none.
+    pub fn of(image: &OsImage, service: &Url) -> Result<Self, ImageError> {
+        Ok(Self {
+            place: place(&image.url, service)?,
+            format: Some(image.format),
+            sha256: digest(image.sha256.as_deref())?,
+            uncompressed_sha256: digest(image.uncompressed_sha256.as_deref())?,
+            size: image.size,
+        })
+    }
+
+    /// The image of `--image-url`.
+    ///
+    /// # Errors
+    /// [`ImageError::Url`]
+    pub fn of_url(url: &str, service: &Url) -> Result<Self, ImageError> {
+        Ok(Self {
+            place: place(url, service)?,
+            format: None,
+            sha256: None,
+            uncompressed_sha256: None,
+            size: None,
+        })
+    }
+
+    /// The image of `--image-file`.
+    pub fn of_file(path: &str) -> Self {
+        Self {
+            place: Place::File(PathBuf::from(path)),
+            format: None,
+            sha256: None,
+            uncompressed_sha256: None,
+            size: None,
+        }
+    }
+}
+
+fn place(text: &str, service: &Url) -> Result<Place, ImageError> {
+    let wrong = || ImageError::Url(text.split('?').next().unwrap_or_default().to_owned());
+    if text.starts_with('/') && !text.starts_with("//") {
+        let base = service.path().trim_end_matches('/');
+        let path = if text.starts_with(BASE_PATH) {
+            format!("{base}{text}")
+        } else {
+            text.to_owned()
+        };
+        return service.join(&path).map(Place::Service).map_err(|_| wrong());
+    }
+    let url = Url::parse(text).map_err(|_| wrong())?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
+        return Err(wrong());
+    }
+    let of_service = url.origin() == service.origin() && url.path().contains(BASE_PATH);
+    Ok(if of_service {
+        Place::Service(url)
+    } else {
+        Place::Elsewhere(url)
+    })
+}
+
+fn digest(text: Option<&str>) -> Result<Option<String>, ImageError> {
+    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let text = text.to_ascii_lowercase();
+    if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        Ok(Some(text))
+    } else {
+        Err(ImageError::NoDiskImage(format!(
+            "its digest is to be `{text}`, which is no SHA-256 in hexadecimal"
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_goes_to_the_service_alone() {
+        let service: Url = "https://muster.example/prefix".parse().unwrap();
+        let of = |text: &str| place(text, &service).unwrap();
+        let path = "/api/assisted-install/v2/infra-envs/a/hosts/b/downloads/os-image";
+        let whole = format!("https://muster.example/prefix{path}");
+        assert_eq!(of(path), Place::Service(whole.parse().unwrap()));
+        assert_eq!(of(&whole), Place::Service(whole.parse().unwrap()));
+        for elsewhere in [
+            format!("https://other.example{path}"),
+            format!("http://muster.example{path}"),
+            format!("https://muster.example:8443{path}"),
+            "https://muster.example/images/a.raw".to_owned(),
+        ] {
+            assert!(matches!(of(&elsewhere), Place::Elsewhere(_)), "{elsewhere}");
+        }
+        for wrong in ["//other.example/a", "ftp://a/b", "a.raw", "", "http://"] {
+            assert!(place(wrong, &service).is_err(), "{wrong}");
+        }
+        let shown = of("https://u:secret@other.example/a?token=secret").shown();
+        assert!(!shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn a_digest_is_checked_for_its_form() {
+        let good = "AB".repeat(32);
+        assert_eq!(digest(Some(&good)).unwrap(), Some("ab".repeat(32)));
+        assert_eq!(digest(Some(" ")).unwrap(), None);
+        assert!(digest(Some("ab")).is_err());
+        assert!(digest(Some(&"zz".repeat(32))).is_err());
+    }
+}

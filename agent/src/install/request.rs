@@ -1,0 +1,201 @@
+//! Checks the request of the `install` step, before anything is done. Source: docs/protocol/install-flow.md#1.
+
+use muster_api::live::LiveProxy;
+use muster_api::steps::{InstallRequest, OsImage};
+use uuid::Uuid;
+
+use super::arguments::InstallerArguments;
+use super::disk::choose::Wishes;
+
+/// A request that can be tried.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub infra_env: Uuid,
+    pub cluster: Uuid,
+    pub host: Uuid,
+    pub role: Role,
+    pub disks: Wishes,
+    pub arguments: InstallerArguments,
+    pub image: Image,
+    /// The old content of the disk is to stay.
+    pub keeps_content: bool,
+    pub node_agent: bool,
+    /// The host joins a cluster that is there already.
+    pub joins_existing: bool,
+    /// The cluster's proxy, for images that are not on the service.
+    pub proxy: Option<LiveProxy>,
+}
+
+/// The image to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Image {
+    /// Named by the service.
+    Named(OsImage),
+    /// `--image-url`
+    Url(String),
+    /// `--image-file`
+    File(String),
+    /// The one that coreos-installer brings.
+    OfLiveSystem,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Worker,
+    Master,
+    Arbiter,
+}
+
+impl Role {
+    /// The text of the first reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Worker => "worker",
+            Self::Master => "master",
+            Self::Arbiter => "arbiter",
+        }
+    }
+}
+
+impl Plan {
+    /// # Errors
+    /// The member that is wrong, and the remedy.
+    pub fn of(request: InstallRequest) -> Result<Self, String> {
+        let id = |name: &str, text: &str| {
+            text.parse::<Uuid>()
+                .map_err(|_| format!("{name} is no UUID: `{text}`"))
+        };
+        let infra_env = match request.infra_env_id.as_str() {
+            // Old services leave it out where it is the cluster's.
+            "" => id("cluster_id", &request.cluster_id)?,
+            text => id("infra_env_id", text)?,
+        };
+        if request.boot_device.is_empty() {
+            return Err("boot_device is missing: choose an installation disk for this host".to_owned());
+        }
+        if !request.coreos_image.is_empty() {
+            return Err(
+                "coreos_image asks for an installation into the system that runs here, which this agent cannot; boot the host \
+                 from a discovery image and not from its disk"
+                    .to_owned(),
+            );
+        }
+        let arguments = InstallerArguments::parse(&request.installer_args).map_err(|error| error.to_string())?;
+        let image = match (request.os_image, &arguments.image_url, &arguments.image_file) {
+            (Some(image), None, None) => Image::Named(image),
+            // The user's wish counts more than the service's list, as with coreos-installer.
+            (_, Some(url), _) => Image::Url(url.clone()),
+            (_, None, Some(file)) => Image::File(file.clone()),
+            (None, None, None) => Image::OfLiveSystem,
+        };
+        Ok(Self {
+            infra_env,
+            cluster: id("cluster_id", &request.cluster_id)?,
+            host: id("host_id", &request.host_id)?,
+            role: role(&request.role)?,
+            disks: Wishes {
+                boot_device: request.boot_device,
+                disks_to_format: request.disks_to_format,
+                skipped: request.skip_formatting_disks,
+            },
+            keeps_content: request.skip_installation_disk_cleanup || arguments.saves_partitions,
+            arguments,
+            image,
+            node_agent: request.node_agent,
+            joins_existing: request.mco_image.is_empty() && request.must_gather_image.is_empty(),
+            proxy: request.proxy.map(|proxy| LiveProxy {
+                http_proxy: proxy.http_proxy,
+                https_proxy: proxy.https_proxy,
+                no_proxy: proxy.no_proxy,
+            }),
+        })
+    }
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    match text {
+        "worker" => Ok(Role::Worker),
+        "master" => Ok(Role::Master),
+        "arbiter" => Ok(Role::Arbiter),
+        "bootstrap" => Err(
+            "the role bootstrap runs a temporary control plane in containers, which this agent cannot; boot this host from a \
+             discovery image of the cluster's own service"
+                .to_owned(),
+        ),
+        other => Err(format!("role is `{other}`; known are worker, master and arbiter")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_api::steps::ImageFormat;
+
+    use super::*;
+
+    const ID: &str = "bbf2dead-3746-54cb-b32a-917afd236656";
+
+    fn request() -> InstallRequest {
+        InstallRequest {
+            infra_env_id: ID.into(),
+            cluster_id: ID.into(),
+            host_id: ID.into(),
+            role: "worker".into(),
+            boot_device: "/dev/disk/by-id/wwn-0x5".into(),
+            ..InstallRequest::default()
+        }
+    }
+
+    #[test]
+    fn the_users_image_counts_more_than_the_services() {
+        let named = OsImage {
+            url: "/os".into(),
+            format: ImageFormat::Zst,
+            ..OsImage::default()
+        };
+        let of = |os_image: Option<&OsImage>, args: &str| {
+            let request = InstallRequest {
+                os_image: os_image.cloned(),
+                installer_args: args.into(),
+                ..request()
+            };
+            Plan::of(request).unwrap().image
+        };
+        assert_eq!(of(Some(&named), ""), Image::Named(named.clone()));
+        assert_eq!(of(Some(&named), r#"["--image-url","http://a/b"]"#), Image::Url("http://a/b".into()));
+        assert_eq!(of(None, r#"["--image-file","/a"]"#), Image::File("/a".into()));
+        assert_eq!(of(None, ""), Image::OfLiveSystem);
+    }
+
+    #[test]
+    fn what_this_agent_cannot_do_is_said_at_once() {
+        let cases: [(fn(&mut InstallRequest), &str); 6] = [
+            (|request| request.role = "bootstrap".into(), "bootstrap"),
+            (|request| request.role = String::new(), "role is ``"),
+            (|request| request.boot_device.clear(), "choose an installation disk"),
+            (|request| request.host_id = "x".into(), "host_id is no UUID"),
+            (|request| request.coreos_image = "quay.io/x".into(), "discovery image"),
+            (|request| request.installer_args = "[1]".into(), "installer_args"),
+        ];
+        for (spoil, word) in cases {
+            let mut request = request();
+            spoil(&mut request);
+            let error = Plan::of(request).unwrap_err();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn partitions_to_keep_are_noticed_in_either_place() {
+        let of = |skip: bool, args: &str| {
+            let request = InstallRequest {
+                skip_installation_disk_cleanup: skip,
+                installer_args: args.into(),
+                ..request()
+            };
+            Plan::of(request).unwrap().keeps_content
+        };
+        assert!(!of(false, ""));
+        assert!(of(true, ""));
+        assert!(of(false, r#"["--save-partlabel","data"]"#));
+    }
+}

@@ -1,0 +1,260 @@
+//! Runs an installation from the first check to the report that the host restarts. Source: docs/protocol/install-flow.md#2.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_api::host::HostStage;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::boot::config::{self, BootConfig};
+use super::disk::choose::{self, Chosen};
+use super::disk::wipe;
+use super::error::{InstallError, refuse};
+use super::ignition;
+use super::image::source::Source;
+use super::progress::Reporter;
+use super::request::{Image, Plan, Role};
+use super::tools::Tools;
+use super::waiting;
+use super::writing::Writing;
+use crate::inventory;
+use crate::root::Root;
+use crate::session::machine::Failure;
+use crate::session::steps::Running;
+use crate::session::steps::logs;
+
+/// Longest wait for the disks of power-on.
+const SETTLING: Duration = Duration::from_secs(10);
+/// Longest wait for the service to take the last report. The disk is whole: the host joins without it, too.
+const LAST_REPORT: Duration = Duration::from_secs(30 * 60);
+/// Longest upload of the logs.
+const LOGS: Duration = Duration::from_secs(10 * 60);
+
+/// Who restarts the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Restart,
+    /// Ironic does, and only the agent's own unit is to end.
+    LeaveToIronic,
+}
+
+/// One installation.
+pub struct Installation<'a> {
+    pub tools: &'a Tools,
+    pub plan: &'a Plan,
+    pub reporter: &'a Reporter,
+    pub stop: &'a CancellationToken,
+    pub running: Arc<Running>,
+}
+
+impl Installation<'_> {
+    /// # Errors
+    /// [`InstallError`]; then the disk is as it was, or does not boot.
+    pub async fn run(&self) -> Result<Ending, InstallError> {
+        let role = self.plan.role.name();
+        self.reporter.tell(HostStage::StartingInstallation, role);
+        let chosen = self.choose().await?;
+        let source = self.source()?;
+        let network = self.network()?;
+        let downloads = self.tools.downloads(self.plan.proxy.as_ref())?;
+        self.reporter.tell(HostStage::Installing, role);
+        let ignition = self.or_stop(self.ignition()).await??;
+        self.format(&chosen).await;
+        self.reporter.tell(HostStage::WritingImageToDisk, "");
+        let writing = Writing {
+            downloads: &downloads,
+            source: &source,
+            chosen: &chosen,
+            config: BootConfig {
+                ignition,
+                append_kargs: self.plan.arguments.append_kargs.clone(),
+                delete_kargs: self.plan.arguments.delete_kargs.clone(),
+                network,
+            },
+            reporter: self.reporter,
+            stop: self.stop,
+            running: Arc::clone(&self.running),
+        };
+        let placed = writing.run().await?;
+        if self.plan.role == Role::Worker {
+            self.reporter.tell(HostStage::WaitingForControlPlane, "");
+            let waiting =
+                waiting::for_control_plane(&self.tools.client, self.plan.cluster, self.plan.joins_existing);
+            self.or_stop(waiting).await??;
+        }
+        let placed = placed.tell_firmware(self.tools, Arc::clone(&self.running)).await?;
+        self.or_stop(self.send_logs()).await?;
+        placed.seal(Arc::clone(&self.running)).await?;
+        Ok(self.end().await)
+    }
+
+    async fn choose(&self) -> Result<Chosen, InstallError> {
+        if !self.tools.devices.settled(SETTLING).await {
+            warn!("storage has not settled");
+        }
+        let (wishes, running) = (self.plan.disks.clone(), Arc::clone(&self.running));
+        let chosen = tokio::task::spawn_blocking(move || {
+            let _running = running;
+            let root = Root::live();
+            choose::choose(&root, &inventory::listed_disks(&root), &wishes)
+        });
+        let chosen = chosen
+            .await
+            .unwrap_or_else(|error| refuse(format!("the disks cannot be listed: {error}")))?;
+        info!(disk = chosen.disk.name, twins = ?chosen.twins, "chosen");
+        Ok(chosen)
+    }
+
+    fn source(&self) -> Result<Source, InstallError> {
+        if self.plan.keeps_content {
+            return refuse(
+                "partitions of the old system are to be kept (--save-partlabel, --save-partindex), which this agent cannot \
+                 without coreos-installer. No disk was written to",
+            );
+        }
+        let service = &self.tools.settings.service_url;
+        let source = match &self.plan.image {
+            Image::Named(image) => Source::of(image, service),
+            Image::Url(url) => Source::of_url(url, service),
+            Image::File(path) => Ok(Source::of_file(path)),
+            Image::OfLiveSystem => {
+                return refuse(
+                    "the service names no image to install (os_image, or --image-url in the installer arguments), and this \
+                     live system has no coreos-installer with an image of its own. Give the service an OS image for this \
+                     version and architecture (--os-images). No disk was written to",
+                );
+            }
+        };
+        source.map_err(|error| InstallError::Refused(format!("{error}. No disk was written to")))
+    }
+
+    fn network(&self) -> Result<Vec<(String, Vec<u8>)>, InstallError> {
+        let Some(folder) = &self.plan.arguments.copy_network else {
+            return Ok(Vec::new());
+        };
+        config::network_files(folder).map_err(|error| {
+            InstallError::Refused(format!(
+                "--copy-network: this live system has no network configuration to copy ({error}). No disk was written to"
+            ))
+        })
+    }
+
+    /// The host's ignition, with the agent's program where it is wanted.
+    async fn ignition(&self) -> Result<Vec<u8>, InstallError> {
+        let (began, mut failures, mut told) = (Instant::now(), 0, String::new());
+        let config = loop {
+            let fetched = self.tools.client.node_ignition(self.plan.infra_env, self.plan.host).await;
+            let failure = match fetched {
+                Ok(body) => match ignition::parse(&body) {
+                    Ok(config) => break config,
+                    Err(error) => Failure::Malformed(error.to_string()),
+                },
+                Err(failure) => failure,
+            };
+            failures += 1;
+            let pause = self
+                .tools
+                .patience
+                .pause(&failure, failures, began, Instant::now(), rand::random());
+            let text = failure.text();
+            let Some(pause) = pause else {
+                return refuse(format!(
+                    "the ignition of this host cannot be had: {text} ({failures} attempts). No disk was written to"
+                ));
+            };
+            warn!(failures, "waiting for the ignition: {text}");
+            if text != told {
+                let role = self.plan.role.name();
+                self.reporter
+                    .tell(HostStage::Installing, format!("{role}; waiting for the ignition: {text}"));
+                told = text;
+            }
+            tokio::time::sleep(pause).await;
+        };
+        let node_agent = self.plan.node_agent;
+        let made = tokio::task::spawn_blocking(move || {
+            let config = if node_agent {
+                ignition::with_own_program(config)?
+            } else {
+                config
+            };
+            Ok::<_, ignition::IgnitionError>(config.to_string().into_bytes())
+        });
+        match made.await {
+            Ok(Ok(bytes)) => Ok(bytes),
+            Ok(Err(error)) => refuse(format!("{error}. No disk was written to")),
+            Err(error) => refuse(format!("the ignition cannot be made: {error}")),
+        }
+    }
+
+    /// Clears the first sector of the other disks that are to be formatted. A failure does not end the installation.
+    async fn format(&self, chosen: &Chosen) {
+        let (disks, running) = (chosen.to_format.clone(), Arc::clone(&self.running));
+        let formatting = tokio::task::spawn_blocking(move || {
+            let _running = running;
+            for disk in disks {
+                match wipe::format(&disk) {
+                    Ok(()) => info!(disk = disk.id, "formatted"),
+                    Err(error) => warn!(disk = disk.id, "not formatted: {error}"),
+                }
+            }
+        });
+        if let Err(error) = formatting.await {
+            warn!("formatting broke: {error}");
+        }
+    }
+
+    /// A failure does not end the installation.
+    async fn send_logs(&self) {
+        let to = logs::Destination {
+            cluster: self.plan.cluster,
+            host: self.plan.host,
+            infra_env: self.plan.infra_env,
+        };
+        let sending = logs::send_of_installation(
+            &self.tools.client,
+            to,
+            &self.tools.settings,
+            Arc::clone(&self.running),
+        );
+        match tokio::time::timeout(LOGS, sending).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => warn!("{error}"),
+            Err(_) => warn!("the logs were not taken within {} s", LOGS.as_secs()),
+        }
+    }
+
+    async fn end(&self) -> Ending {
+        let ending = if is_ironics() {
+            Ending::LeaveToIronic
+        } else {
+            Ending::Restart
+        };
+        let info = match ending {
+            Ending::Restart => "",
+            Ending::LeaveToIronic => "Ironic will reboot the node shortly",
+        };
+        self.reporter.tell(HostStage::Rebooting, info);
+        if !self.reporter.told(LAST_REPORT).await {
+            warn!("the service does not take the last report; the host restarts all the same");
+        }
+        ending
+    }
+
+    async fn or_stop<T>(&self, work: impl Future<Output = T>) -> Result<T, InstallError> {
+        tokio::select! {
+            done = work => Ok(done),
+            () = self.stop.cancelled() => Err(InstallError::Stopped),
+        }
+    }
+}
+
+/// True where Ironic's agent runs beside this one. Source: docs/protocol/install-flow.md#2, line 13.
+fn is_ironics() -> bool {
+    ["/etc", "/run", "/usr/lib"]
+        .iter()
+        .any(|place| Path::new(place).join("systemd/system/ironic-agent.service").exists())
+}

@@ -1,0 +1,67 @@
+//! Gathers the parts of the agent and of the machine that an installation uses.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_api::live::LiveProxy;
+use reqwest::header::{HeaderName, HeaderValue};
+
+use super::boot::efi::Variables;
+use super::error::InstallError;
+use super::image::download::{Downloads, READ_TIMEOUT};
+use super::retry::Patience;
+use crate::config::Settings;
+use crate::net::http::{self, HttpError};
+use crate::net::names::Names;
+use crate::session::client::Client;
+use crate::session::devices::Devices;
+
+/// Longest download of an image; it ends earlier when nothing comes in.
+const LONGEST_DOWNLOAD: Duration = Duration::from_secs(12 * 60 * 60);
+
+#[derive(Clone)]
+pub struct Tools {
+    pub client: Client,
+    pub settings: Arc<Settings>,
+    pub names: Names,
+    pub devices: Devices,
+    pub patience: Patience,
+    /// The firmware's variables, where it is UEFI.
+    pub firmware: Option<Variables>,
+    /// Set the battery-backed clock.
+    pub sets_clock: bool,
+}
+
+impl Tools {
+    /// The ways to images; to those elsewhere through `proxy` if the cluster has one.
+    ///
+    /// # Errors
+    /// [`InstallError::Refused`]: the settings give no HTTP client.
+    pub fn downloads(&self, proxy: Option<&LiveProxy>) -> Result<Downloads, InstallError> {
+        let refused = |error: HttpError| InstallError::Refused(error.to_string());
+        let service = http::service_client(&self.settings, &self.names)
+            .map_err(refused)?
+            .timeout(LONGEST_DOWNLOAD)
+            .read_timeout(READ_TIMEOUT)
+            .no_gzip()
+            .build()
+            .map_err(|error| refused(HttpError::client(error)))?;
+        let settings = Settings {
+            proxy: proxy.unwrap_or(&self.settings.proxy).clone(),
+            ..(*self.settings).clone()
+        };
+        let elsewhere = http::file_client(&settings, &self.names, READ_TIMEOUT)
+            .map_err(refused)?
+            .build()
+            .map_err(|error| refused(HttpError::client(error)))?;
+        let mut token = HeaderValue::from_str(self.settings.token.reveal())
+            .map_err(|_| InstallError::Refused("the token holds characters that cannot be sent".to_owned()))?;
+        token.set_sensitive(true);
+        Ok(Downloads {
+            service,
+            token: (HeaderName::from_static(muster_api::AGENT_TOKEN_HEADER), token),
+            elsewhere,
+            patience: self.patience,
+        })
+    }
+}

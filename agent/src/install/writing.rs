@@ -1,0 +1,251 @@
+//! Writes the image to the claimed disk in up to three attempts, places the configuration, and makes the disk bootable as the
+//! last act.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_api::host::HostStage;
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+use super::boot::config::BootConfig;
+use super::boot::mounted::Mounted;
+use super::boot::{firmware, partition};
+use super::disk::choose::Chosen;
+use super::disk::{teardown, wipe};
+use super::error::InstallError;
+use super::image::copy::{Copy, Counts, Prepare};
+use super::image::download::Downloads;
+use super::image::error::ImageError;
+use super::image::head::Head;
+use super::image::source::Source;
+use super::image::verify;
+use super::image::write::{Target, Written};
+use super::progress::{Percent, Reporter};
+use super::tools::Tools;
+use crate::root::Root;
+use crate::session::steps::Running;
+
+/// Source: docs/protocol/install-flow.md#2, line 8.
+const ATTEMPTS: u32 = 3;
+/// A digest that is wrong twice is no accident.
+const ATTEMPTS_AT_DIGEST: u32 = 2;
+const TICK: Duration = Duration::from_millis(500);
+/// A slow medium still shows that it moves: the service's limit is half an hour without a change.
+const SLOW: Duration = Duration::from_secs(10 * 60);
+/// Longest duration of one attempt.
+const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
+
+/// An image on the disk that does not boot yet.
+#[derive(Debug)]
+pub struct Placed {
+    written: Written,
+    chosen: Chosen,
+}
+
+/// The parts of one writing.
+pub struct Writing<'a> {
+    pub downloads: &'a Downloads,
+    pub source: &'a Source,
+    pub chosen: &'a Chosen,
+    pub config: BootConfig,
+    pub reporter: &'a Reporter,
+    pub stop: &'a CancellationToken,
+    /// Held by threads that outlive the step's task.
+    pub running: Arc<Running>,
+}
+
+impl Writing<'_> {
+    /// Writes the image and its configuration.
+    ///
+    /// # Errors
+    /// [`InstallError`]; the disk does not boot when it was written to.
+    pub async fn run(self) -> Result<Placed, InstallError> {
+        let mut percent = Percent::default();
+        let mut attempt = 1;
+        let written = loop {
+            match self.attempt(&mut percent).await {
+                Ok(written) => break written,
+                Err(ImageError::Stopped) => return Err(InstallError::Stopped),
+                Err(ImageError::Prepare(error)) => return Err(error),
+                Err(error) => {
+                    let most = if matches!(error, ImageError::Digest { .. }) {
+                        ATTEMPTS_AT_DIGEST
+                    } else {
+                        ATTEMPTS
+                    };
+                    if !error.may_pass() || attempt >= most {
+                        return Err(InstallError::Failed(format!(
+                            "{} was not installed to, and does not boot: {error}{}",
+                            self.chosen.disk.id,
+                            if attempt > 1 { format!(" ({attempt} attempts)") } else { String::new() }
+                        )));
+                    }
+                    warn!(attempt, "the image is written again: {error}");
+                    attempt += 1;
+                }
+            }
+        };
+        let placed = Placed {
+            written,
+            chosen: self.chosen.clone(),
+        };
+        let (config, running) = (self.config, self.running);
+        blocking(running, move || {
+            let result = placed.place(&config);
+            result.map(|()| placed)
+        })
+        .await
+    }
+
+    async fn attempt(&self, percent: &mut Percent) -> Result<Written, ImageError> {
+        let counts = Arc::<Counts>::default();
+        let copy = Copy {
+            downloads: self.downloads,
+            source: self.source,
+            sector: self.chosen.disk.sector,
+            disk: self.chosen.disk.size,
+            prepare: self.prepare(),
+            counts: Arc::clone(&counts),
+            stop: self.stop,
+        };
+        let waits = |text: &str| self.reporter.tell(HostStage::WritingImageToDisk, text);
+        let running = copy.run(waits);
+        tokio::pin!(running);
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let deadline = Instant::now() + LONGEST;
+        let mut told = (Instant::now(), 0);
+        loop {
+            tokio::select! {
+                done = &mut running => {
+                    let written = done?;
+                    if let Some(text) = percent.worth(1, 1) {
+                        self.reporter.tell(HostStage::WritingImageToDisk, text);
+                    }
+                    return Ok(written);
+                }
+                _ = tick.tick() => {}
+            }
+            if Instant::now() >= deadline {
+                return Err(ImageError::Deadline(LONGEST.as_secs()));
+            }
+            let text = counts.done().and_then(|(part, whole)| percent.worth(part, whole));
+            let slow = told.0.elapsed() >= SLOW && counts.bytes() != told.1;
+            let text = text.or_else(|| slow.then(|| format!("{} MiB", counts.bytes() >> 20)));
+            if let Some(text) = text {
+                self.reporter.tell(HostStage::WritingImageToDisk, text);
+                told = (Instant::now(), counts.bytes());
+            }
+        }
+    }
+
+    /// Claims and cleans the disk when the image has begun well.
+    fn prepare(&self) -> Prepare {
+        let chosen = self.chosen.clone();
+        let running = Arc::clone(&self.running);
+        Arc::new(move |_: &Head| {
+            let _running = &running;
+            let root = Root::live();
+            let disk = &chosen.disk;
+            let file = teardown::claim(&root, disk, &chosen.twins)?;
+            let target = Target {
+                file,
+                name: disk.name.clone(),
+                size: disk.size,
+            };
+            let cleared = teardown::clear(&root, disk, &target.file);
+            cleared.map_err(|source| target.error("written", 0, source))?;
+            info!(disk = disk.name, "claimed, and cleared of tables and signatures");
+            Ok(target)
+        })
+    }
+}
+
+impl Placed {
+    /// Puts the configuration on the boot partition, and reads it back.
+    fn place(&self, config: &BootConfig) -> Result<(), InstallError> {
+        let failed = |error: io::Error| {
+            InstallError::Failed(format!(
+                "the configuration cannot be put on {}, which does not boot: {error}",
+                self.chosen.disk.id
+            ))
+        };
+        let node = self.chosen.disk.node();
+        let (boot, kind) =
+            partition::find(&self.written.target.file, &self.written.head.table).map_err(failed)?;
+        let mounted = Mounted::new(&node, &boot, kind, false).map_err(failed)?;
+        config.write(mounted.place()).map_err(failed)?;
+        mounted.end().map_err(failed)?;
+        let mounted = Mounted::new(&node, &boot, kind, true).map_err(failed)?;
+        let is_there = config.is_there(mounted.place()).map_err(failed)?;
+        mounted.end().map_err(failed)?;
+        if is_there {
+            Ok(())
+        } else {
+            Err(failed(io::Error::other("the disk gives back another ignition than was written")))
+        }
+    }
+
+    /// Makes the firmware start this disk, and sets the clock. Neither failure ends the installation.
+    pub async fn tell_firmware(self, tools: &Tools, running: Arc<Running>) -> Result<Self, InstallError> {
+        let (variables, sets_clock) = (tools.firmware.clone(), tools.sets_clock);
+        blocking(running, move || {
+            if let Some(variables) = variables {
+                let made = open(&self.chosen.disk.node())
+                    .and_then(|disk| firmware::boot_first(&variables, &disk, &self.written.head.table));
+                match made {
+                    Ok(line) => info!("{line}"),
+                    Err(error) => warn!("the firmware's boot order was not changed: {error}"),
+                }
+            }
+            if sets_clock && !crate::time::clock::is_unset()
+                && let Err(error) = crate::time::rtc::set_to_system_time()
+            {
+                warn!("the battery-backed clock was not set: {error}");
+            }
+            Ok(self)
+        })
+        .await
+    }
+
+    /// Makes the disk bootable. Nothing is left to do on it.
+    ///
+    /// # Errors
+    /// [`InstallError::Failed`]; then the disk does not boot.
+    pub async fn seal(self, running: Arc<Running>) -> Result<(), InstallError> {
+        blocking(running, move || {
+            let target = &self.written.target;
+            let sealed = verify::seal(target, &self.written.head.bytes);
+            sealed.map_err(|problem| {
+                if let Err(error) = wipe::unboot(&target.file, &self.chosen.disk) {
+                    error!("the boot sector cannot be cleared: {error}");
+                }
+                InstallError::Failed(format!("{} does not boot: {problem}", self.chosen.disk.id))
+            })?;
+            teardown::forget_partitions(&target.file);
+            Ok(())
+        })
+        .await
+    }
+}
+
+fn open(node: &str) -> io::Result<File> {
+    OpenOptions::new().read(true).open(node)
+}
+
+/// Runs work on a thread, which keeps the step from being started again.
+async fn blocking<T: Send + 'static>(
+    running: Arc<Running>,
+    work: impl FnOnce() -> Result<T, InstallError> + Send + 'static,
+) -> Result<T, InstallError> {
+    let done = tokio::task::spawn_blocking(move || {
+        let _running = running;
+        work()
+    });
+    done.await
+        .unwrap_or_else(|error| Err(InstallError::Failed(format!("a part of the installer broke: {error}"))))
+}
