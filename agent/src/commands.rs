@@ -2,4 +2,5 @@
 
 pub mod disk_speed;
 pub mod inventory;
+pub mod node;
 pub mod run;

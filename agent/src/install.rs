@@ -7,6 +7,7 @@
 pub mod arguments;
 pub mod boot;
 pub mod control;
+pub mod coreos_installer;
 pub mod disk;
 pub mod error;
 pub mod ignition;

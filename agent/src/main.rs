@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Parser, Subcommand};
 use muster_agent::commands::disk_speed::DiskSpeedCommand;
 use muster_agent::commands::inventory::InventoryCommand;
+use muster_agent::commands::node::NodeCommand;
 use muster_agent::config::flags::{RunFlags, with_two_dashes};
 use muster_agent::logs::ring;
 use muster_agent::session::runner::HostIdentity;
@@ -24,6 +25,7 @@ struct Program {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<RunFlags>),
+    Node(NodeCommand),
     DiskSpeed(DiskSpeedCommand),
     #[command(flatten)]
     Inventory(InventoryCommand),
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
     let Program { command } = Program::parse_from(arguments());
     let done = match command {
         Command::Run(flags) => join(*flags),
+        Command::Node(command) => serve_node(&command),
         Command::DiskSpeed(command) => command.run(&mut std::io::stdout().lock()),
         Command::Inventory(command) => command.run(&mut std::io::stdout().lock()),
     };
@@ -72,16 +75,25 @@ fn arguments() -> Vec<String> {
 }
 
 fn join(flags: RunFlags) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_from_env("MUSTER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-        .with_writer(std::io::stderr.and(ring::Lines))
-        .init();
+    log_to_stderr();
     let settings = flags.settings()?;
     let identity: HostIdentity = match settings.host_id {
         Some(id) => Arc::new(move || id),
         None => Arc::new(host::identity),
     };
     commands::run::run(&settings, identity)
+}
+
+fn serve_node(command: &NodeCommand) -> anyhow::Result<()> {
+    log_to_stderr();
+    command.run()
+}
+
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_env("MUSTER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .with_writer(std::io::stderr.and(ring::Lines))
+        .init();
 }

@@ -7,6 +7,7 @@ pub mod client;
 pub mod devices;
 pub mod executor;
 pub mod machine;
+pub mod node;
 pub mod replies;
 pub mod runner;
 pub mod steps;

@@ -1,6 +1,6 @@
 //! Runs an installation from the first check to the report that the host restarts. Source: docs/protocol/install-flow.md#2.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,10 +10,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::boot::config::{self, BootConfig};
+use super::boot::firmware;
+use super::coreos_installer;
 use super::disk::choose::{self, Chosen};
 use super::disk::wipe;
 use super::error::{InstallError, refuse};
 use super::ignition;
+use super::image::gpt::Table;
 use super::image::source::Source;
 use super::progress::Reporter;
 use super::request::{Image, Plan, Role};
@@ -25,6 +28,7 @@ use crate::root::Root;
 use crate::session::machine::Failure;
 use crate::session::steps::Running;
 use crate::session::steps::logs;
+use crate::time::{clock, rtc};
 
 /// Longest wait for the disks of power-on.
 const SETTLING: Duration = Duration::from_secs(10);
@@ -39,6 +43,13 @@ pub enum Ending {
     Restart,
     /// Ironic does, and only the agent's own unit is to end.
     LeaveToIronic,
+}
+
+/// The way to bring the image to the disk.
+enum Way {
+    Write(Source),
+    /// coreos-installer
+    Program(PathBuf),
 }
 
 /// One installation.
@@ -57,37 +68,63 @@ impl Installation<'_> {
         let role = self.plan.role.name();
         self.reporter.tell(HostStage::StartingInstallation, role);
         let chosen = self.choose().await?;
-        let source = self.source()?;
-        let network = self.network()?;
+        let way = self.way()?;
+        let network = match way {
+            Way::Write(_) => self.network()?,
+            // It copies them itself.
+            Way::Program(_) => Vec::new(),
+        };
         let downloads = self.tools.downloads(self.plan.proxy.as_ref())?;
         self.reporter.tell(HostStage::Installing, role);
         let ignition = self.or_stop(self.ignition()).await??;
         self.format(&chosen).await;
         self.reporter.tell(HostStage::WritingImageToDisk, "");
-        let writing = Writing {
-            downloads: &downloads,
-            source: &source,
-            chosen: &chosen,
-            config: BootConfig {
-                ignition,
-                append_kargs: self.plan.arguments.append_kargs.clone(),
-                delete_kargs: self.plan.arguments.delete_kargs.clone(),
-                network,
-            },
-            reporter: self.reporter,
-            stop: self.stop,
-            running: Arc::clone(&self.running),
+        let placed = match &way {
+            Way::Write(source) => {
+                let config = BootConfig {
+                    ignition,
+                    append_kargs: self.plan.arguments.append_kargs.clone(),
+                    delete_kargs: self.plan.arguments.delete_kargs.clone(),
+                    network,
+                };
+                let writing = Writing {
+                    downloads: &downloads,
+                    source,
+                    chosen: &chosen,
+                    config,
+                    reporter: self.reporter,
+                    stop: self.stop,
+                    running: Arc::clone(&self.running),
+                };
+                Some(writing.run().await?)
+            }
+            Way::Program(program) => {
+                let order = coreos_installer::Order {
+                    program,
+                    chosen: &chosen,
+                    ignition: &ignition,
+                    arguments: &self.plan.arguments.given,
+                    keeps_content: self.plan.keeps_content,
+                    reporter: self.reporter,
+                    stop: self.stop,
+                    running: Arc::clone(&self.running),
+                };
+                order.run().await?;
+                None
+            }
         };
-        let placed = writing.run().await?;
         if self.plan.role == Role::Worker {
             self.reporter.tell(HostStage::WaitingForControlPlane, "");
             let waiting =
                 waiting::for_control_plane(&self.tools.client, self.plan.cluster, self.plan.joins_existing);
             self.or_stop(waiting).await??;
         }
-        let placed = placed.tell_firmware(self.tools, Arc::clone(&self.running)).await?;
+        let table = placed.as_ref().map(|placed| placed.table().clone());
+        self.tell_firmware(chosen.disk.node(), table).await;
         self.or_stop(self.send_logs()).await?;
-        placed.seal(Arc::clone(&self.running)).await?;
+        if let Some(placed) = placed {
+            placed.seal(Arc::clone(&self.running)).await?;
+        }
         Ok(self.end().await)
     }
 
@@ -108,27 +145,31 @@ impl Installation<'_> {
         Ok(chosen)
     }
 
-    fn source(&self) -> Result<Source, InstallError> {
-        if self.plan.keeps_content {
-            return refuse(
-                "partitions of the old system are to be kept (--save-partlabel, --save-partindex), which this agent cannot \
-                 without coreos-installer. No disk was written to",
-            );
-        }
+    fn way(&self) -> Result<Way, InstallError> {
+        let program = coreos_installer::program();
         let service = &self.tools.settings.service_url;
-        let source = match &self.plan.image {
-            Image::Named(image) => Source::of(image, service),
-            Image::Url(url) => Source::of_url(url, service),
-            Image::File(path) => Ok(Source::of_file(path)),
-            Image::OfLiveSystem => {
+        let source = match (&self.plan.image, program) {
+            (Image::OfLiveSystem, Some(program)) => return Ok(Way::Program(program)),
+            (Image::OfLiveSystem, None) => {
                 return refuse(
                     "the service names no image to install (os_image, or --image-url in the installer arguments), and this \
                      live system has no coreos-installer with an image of its own. Give the service an OS image for this \
                      version and architecture (--os-images). No disk was written to",
                 );
             }
+            _ if self.plan.keeps_content => {
+                return refuse(
+                    "partitions of the old system are to be kept (--save-partlabel, --save-partindex), which only \
+                     coreos-installer can, with the image of its live system. No disk was written to",
+                );
+            }
+            (Image::Named(image), _) => Source::of(image, service),
+            (Image::Url(url), _) => Source::of_url(url, service),
+            (Image::File(path), _) => Ok(Source::of_file(path)),
         };
-        source.map_err(|error| InstallError::Refused(format!("{error}. No disk was written to")))
+        source
+            .map(Way::Write)
+            .map_err(|error| InstallError::Refused(format!("{error}. No disk was written to")))
     }
 
     fn network(&self) -> Result<Vec<(String, Vec<u8>)>, InstallError> {
@@ -204,6 +245,30 @@ impl Installation<'_> {
         });
         if let Err(error) = formatting.await {
             warn!("formatting broke: {error}");
+        }
+    }
+
+    /// Makes the firmware start the disk first, and sets the clock. No failure ends the installation.
+    async fn tell_firmware(&self, node: String, table: Option<Table>) {
+        let (variables, sets_clock) = (self.tools.firmware.clone(), self.tools.sets_clock);
+        let running = Arc::clone(&self.running);
+        let telling = tokio::task::spawn_blocking(move || {
+            let _running = running;
+            if let Some(variables) = variables {
+                match firmware::boot_first(&variables, &node, table) {
+                    Ok(line) => info!("{line}"),
+                    Err(error) => warn!("the firmware's boot order was not changed: {error}"),
+                }
+            }
+            if sets_clock
+                && !clock::is_unset()
+                && let Err(error) = rtc::set_to_system_time()
+            {
+                warn!("the battery-backed clock was not set: {error}");
+            }
+        });
+        if let Err(error) = telling.await {
+            warn!("the firmware was not told: {error}");
         }
     }
 

@@ -1,7 +1,6 @@
 //! Writes the image to the claimed disk in up to three attempts, places the configuration, and makes the disk bootable as the
 //! last act.
 
-use std::fs::{File, OpenOptions};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +12,19 @@ use tracing::{error, info, warn};
 
 use super::boot::config::BootConfig;
 use super::boot::mounted::Mounted;
-use super::boot::{firmware, partition};
+use super::boot::partition;
 use super::disk::choose::Chosen;
 use super::disk::{teardown, wipe};
 use super::error::InstallError;
 use super::image::copy::{Copy, Counts, Prepare};
 use super::image::download::Downloads;
 use super::image::error::ImageError;
+use super::image::gpt::Table;
 use super::image::head::Head;
 use super::image::source::Source;
 use super::image::verify;
 use super::image::write::{Target, Written};
 use super::progress::{Percent, Reporter};
-use super::tools::Tools;
 use crate::root::Root;
 use crate::session::steps::Running;
 
@@ -190,26 +189,9 @@ impl Placed {
         }
     }
 
-    /// Makes the firmware start this disk, and sets the clock. Neither failure ends the installation.
-    pub async fn tell_firmware(self, tools: &Tools, running: Arc<Running>) -> Result<Self, InstallError> {
-        let (variables, sets_clock) = (tools.firmware.clone(), tools.sets_clock);
-        blocking(running, move || {
-            if let Some(variables) = variables {
-                let made = open(&self.chosen.disk.node())
-                    .and_then(|disk| firmware::boot_first(&variables, &disk, &self.written.head.table));
-                match made {
-                    Ok(line) => info!("{line}"),
-                    Err(error) => warn!("the firmware's boot order was not changed: {error}"),
-                }
-            }
-            if sets_clock && !crate::time::clock::is_unset()
-                && let Err(error) = crate::time::rtc::set_to_system_time()
-            {
-                warn!("the battery-backed clock was not set: {error}");
-            }
-            Ok(self)
-        })
-        .await
+    /// The image's partitions.
+    pub fn table(&self) -> &Table {
+        &self.written.head.table
     }
 
     /// Makes the disk bootable. Nothing is left to do on it.
@@ -231,10 +213,6 @@ impl Placed {
         })
         .await
     }
-}
-
-fn open(node: &str) -> io::Result<File> {
-    OpenOptions::new().read(true).open(node)
 }
 
 /// Runs work on a thread, which keeps the step from being started again.

@@ -47,9 +47,9 @@ pub struct Environment {
 
 /// The host as registered.
 #[derive(Debug, Clone)]
-struct Identity {
-    host_id: HostId,
-    version: String,
+pub(super) struct Identity {
+    pub host_id: HostId,
+    pub version: String,
 }
 
 /// Runs the session until `stop`.
@@ -220,7 +220,7 @@ fn at_most(most: usize, mut steps: Vec<Step>) -> Vec<Step> {
 
 /// Posts replies in the order in which steps end. A failed reply is logged and not repeated: the service
 /// sends the step again.
-async fn post_replies(
+pub(super) async fn post_replies(
     client: Client,
     identity: watch::Receiver<Option<Identity>>,
     mut finished: mpsc::UnboundedReceiver<Finished>,

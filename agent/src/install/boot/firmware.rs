@@ -2,23 +2,38 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 
 use super::efi::Variables;
 use super::{esp, load_option};
-use crate::install::image::gpt::{EFI_SYSTEM, Table};
+use crate::install::image::gpt::{self, EFI_SYSTEM, Table};
+use crate::install::image::head::HEAD;
 
-/// Makes the boot entry; gives the line for the log.
+/// Makes the boot entry for the disk of this node; gives the line for the log. Without a table the disk's own is read.
 ///
 /// # Errors
 /// The partition or the firmware's variables cannot be read or written.
-pub fn boot_first(variables: &Variables, disk: &File, table: &Table) -> io::Result<String> {
-    let Some(partition) = table.partitions.iter().find(|partition| partition.kind == EFI_SYSTEM) else {
+pub fn boot_first(variables: &Variables, node: &str, table: Option<Table>) -> io::Result<String> {
+    let disk = File::open(node)?;
+    let table = match table {
+        Some(table) => Some(table),
+        None => {
+            let mut head = vec![0; HEAD];
+            disk.read_exact_at(&mut head, 0)?;
+            gpt::table(&head)
+        }
+    };
+    let partitions = table.map(|table| table.partitions).unwrap_or_default();
+    let Some(partition) = partitions.iter().find(|partition| partition.kind == EFI_SYSTEM) else {
         return Ok("no boot entry: the image has no EFI System Partition".to_owned());
     };
-    let Some(loader) = esp::loader(disk, partition)? else {
+    let Some(loader) = esp::loader(&disk, partition)? else {
         return Ok("no boot entry: the image has no boot loader that is known".to_owned());
     };
     let option = load_option::bytes(loader.label, partition, &loader.path);
     let number = variables.boot_first(&option)?;
-    Ok(format!("Boot{number:04X} starts {} of partition {} first", loader.path, partition.number))
+    Ok(format!(
+        "Boot{number:04X} starts {} of partition {} first",
+        loader.path, partition.number
+    ))
 }

@@ -25,6 +25,7 @@ const DEADLINE: Duration = Duration::from_secs(30 * 60);
 pub struct DownloadBootArtifacts {
     settings: Arc<Settings>,
     names: Names,
+    at_root: bool,
 }
 
 impl DownloadBootArtifacts {
@@ -33,6 +34,16 @@ impl DownloadBootArtifacts {
         Self {
             settings: Arc::clone(&dependencies.settings),
             names: dependencies.names.clone(),
+            at_root: false,
+        }
+    }
+
+    /// For an agent that runs on the node itself and not in a container of it: the node's file system is `/`.
+    #[must_use]
+    pub fn at_root(self) -> Self {
+        Self {
+            at_root: true,
+            ..self
         }
     }
 }
@@ -48,8 +59,12 @@ impl StepHandler for DownloadBootArtifacts {
 
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
         let (settings, names) = (Arc::clone(&self.settings), self.names.clone());
+        let at_root = self.at_root;
         reply(running, async move {
-            let request: DownloadBootArtifactsRequest = one_argument(NAME, &args)?;
+            let mut request: DownloadBootArtifactsRequest = one_argument(NAME, &args)?;
+            if at_root {
+                request.host_fs_mount_dir = "/".to_owned();
+            }
             let prepared = prepare(&settings, &names, &request).await;
             Ok(StepOutput::good(
                 prepared.map_err(|error| StepError(causes(&error)))?,

@@ -15,7 +15,17 @@ const NAME: StepType = StepType::RebootForReclaim;
 /// Time for the reply to be sent.
 const REPLY_FIRST: Duration = Duration::from_secs(2);
 
-pub struct RebootForReclaim;
+#[derive(Default)]
+pub struct RebootForReclaim {
+    at_root: bool,
+}
+
+impl RebootForReclaim {
+    /// For an agent that runs on the node itself and not in a container of it.
+    pub fn at_root() -> Self {
+        Self { at_root: true }
+    }
+}
 
 impl StepHandler for RebootForReclaim {
     fn step_type(&self) -> StepType {
@@ -28,8 +38,12 @@ impl StepHandler for RebootForReclaim {
 
     fn run(&self, args: Vec<String>, running: Arc<Running>) -> BoxFuture<'static, StepOutput> {
         let until_reboot = Arc::clone(&running);
+        let at_root = self.at_root;
         reply(running, async move {
-            let request: RebootForReclaimRequest = one_argument(NAME, &args)?;
+            let mut request: RebootForReclaimRequest = one_argument(NAME, &args)?;
+            if at_root {
+                request.host_fs_mount_dir = "/".to_owned();
+            }
             let comm = std::fs::read_to_string("/proc/1/comm").unwrap_or_default();
             let way = plan(&request, std::process::id() == 1, comm.trim())?;
             tracing::warn!(?way, "the service asks for a reboot");

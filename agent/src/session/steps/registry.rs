@@ -43,7 +43,16 @@ impl Registry {
             Arc::new(install::Install::of_machine(dependencies, Arc::clone(&control))),
             Arc::new(install::StopInstallation::new(control)),
             Arc::new(boot_artifacts::DownloadBootArtifacts::new(dependencies)),
-            Arc::new(reboot::RebootForReclaim),
+            Arc::new(reboot::RebootForReclaim::default()),
+        ])
+    }
+
+    /// The steps of an installed node: those that bring it back into discovery, and its logs.
+    pub fn of_node(dependencies: &Dependencies) -> Self {
+        Self::new(vec![
+            Arc::new(boot_artifacts::DownloadBootArtifacts::new(dependencies).at_root()),
+            Arc::new(reboot::RebootForReclaim::at_root()),
+            Arc::new(logs::LogsGather::new(dependencies)),
         ])
     }
 
