@@ -1,0 +1,241 @@
+//! Installations that fail, and what they leave: a disk that is as it was, or one that does not boot.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_agent::session::steps::install::StopInstallation;
+use muster_agent::session::steps::{Running, StepHandler};
+use muster_api::steps::{ImageFormat, InstallRequest};
+
+use crate::disk::{self, Disk, IMAGE, MIB};
+use crate::service::{Delivery, Service};
+use crate::straight::compressed;
+use crate::{Agent, request};
+
+/// Runs an installation that fails; gives the reason, which the service has, too.
+async fn failure(service: &Service, request: &InstallRequest) -> String {
+    let agent = Agent::of(service);
+    let output = agent.run(request).await;
+    assert_eq!(output.exit_code, 1, "{}", output.error);
+    assert_eq!(agent.restarts(), 0);
+    let reports = service.reports();
+    assert_eq!(reports.last().unwrap(), &("Failed".to_owned(), output.error.clone()));
+    output.error
+}
+
+fn is_untouched(disk: &Disk) -> bool {
+    disk.bytes().iter().all(|byte| *byte == 0xdd)
+}
+
+#[tokio::test]
+async fn a_wrong_digest_leaves_a_disk_that_does_not_boot() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    let file = compressed(ImageFormat::Zst, &image);
+    let service = Service::start(file.clone(), Delivery::Whole).await;
+    for (of, spoil) in [
+        ("the file", (|image| image.sha256 = Some("ab".repeat(32))) as fn(&mut muster_api::steps::OsImage)),
+        ("its content", |image| image.uncompressed_sha256 = Some("ab".repeat(32))),
+    ] {
+        let disk = Disk::new(IMAGE + 8 * MIB);
+        let mut request = request(&disk.node(), &file, ImageFormat::Zst);
+        spoil(request.os_image.as_mut().unwrap());
+        let reason = failure(&service, &request).await;
+        assert!(reason.contains(&format!("SHA-256 ({of})")), "{reason}");
+        assert!(reason.contains("2 attempts") && reason.contains("does not boot"), "{reason}");
+        assert!(!disk.boots());
+        assert!(disk.bytes()[..MIB].iter().all(|byte| *byte == 0));
+    }
+}
+
+#[tokio::test]
+async fn a_disk_that_is_too_small_is_refused_early_where_the_image_tells_its_size_and_else_at_its_end() {
+    if !disk::available() {
+        return;
+    }
+    let mut image = disk::image();
+    let small = 8 * MIB + 4 * MIB;
+    for format in [ImageFormat::Zst, ImageFormat::Gz] {
+        let file = compressed(format, &image);
+        let service = Service::start(file.clone(), Delivery::Whole).await;
+        let disk = Disk::new(small);
+        let reason = failure(&service, &request(&disk.node(), &file, format)).await;
+        assert!(reason.contains("too small"), "{reason}");
+        // Its partitions tell, whatever the format.
+        assert!(is_untouched(&disk), "{format}");
+    }
+    // An image with more behind its last partition, in a format that does not tell the size.
+    image.extend(vec![7; 4 * MIB]);
+    let file = compressed(ImageFormat::Gz, &image);
+    let service = Service::start(file.clone(), Delivery::Whole).await;
+    let disk = Disk::new(IMAGE + MIB);
+    let reason = failure(&service, &request(&disk.node(), &file, ImageFormat::Gz)).await;
+    assert!(reason.contains("too small") && reason.contains("at least"), "{reason}");
+    assert!(!disk.boots());
+}
+
+#[tokio::test]
+async fn without_an_ignition_nothing_is_written() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    for (status, body, word, attempts) in [
+        (401, "", "401", 1),
+        (403, "", "403", 1),
+        (409, r#"{"reason":"not now"}"#, "not now", 1),
+        (404, "", "404", 3),
+        (500, "", "500", 5),
+        (200, "<html>secret</html>", "no JSON", 3),
+        (200, "{}", "ignition.version", 3),
+    ] {
+        let service = Service::start(image.clone(), Delivery::Whole).await;
+        service.ignition(status, body);
+        let disk = Disk::new(IMAGE + 8 * MIB);
+        let reason = failure(&service, &request(&disk.node(), &image, ImageFormat::Raw)).await;
+        assert!(reason.contains(word) && reason.contains("No disk was written to"), "{reason}");
+        assert!(!reason.contains("secret"), "{reason}");
+        assert_eq!(service.requests("downloads/ignition").len(), attempts, "{status}");
+        assert!(service.requests("os-image").is_empty());
+        assert!(is_untouched(&disk));
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_image_of_a_disk_is_not_written() {
+    if !disk::available() {
+        return;
+    }
+    for (content, format, word) in [
+        (b"<html>not found</html>".to_vec(), ImageFormat::Raw, "has 22 bytes"),
+        (vec![0; 4 * MIB], ImageFormat::Raw, "no boot sector"),
+        (compressed(ImageFormat::Gz, b"x"), ImageFormat::Zst, "said to be zst and is gz"),
+    ] {
+        let service = Service::start(content.clone(), Delivery::Whole).await;
+        let disk = Disk::new(IMAGE + 8 * MIB);
+        let reason = failure(&service, &request(&disk.node(), &content, format)).await;
+        assert!(reason.contains(word), "{reason}");
+        assert!(is_untouched(&disk));
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_changes_during_its_download_is_taken_from_the_start() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    let service = Service::start(image.clone(), Delivery::Changes).await;
+    let agent = Agent::of(&service);
+    let disk = Disk::new(IMAGE + 8 * MIB);
+    let output = agent.run(&request(&disk.node(), &image, ImageFormat::Raw)).await;
+    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
+    assert!(disk.boots());
+}
+
+#[tokio::test]
+async fn a_request_without_an_image_or_for_a_used_disk_is_refused() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    let service = Service::start(image.clone(), Delivery::Whole).await;
+    let disk = Disk::new(IMAGE + 8 * MIB);
+    let good = request(&disk.node(), &image, ImageFormat::Raw);
+    let reason = failure(&service, &InstallRequest { os_image: None, ..good.clone() }).await;
+    assert!(reason.contains("--os-images"), "{reason}");
+    let skipped = InstallRequest { skip_formatting_disks: vec![disk.node()], ..good.clone() };
+    assert!(failure(&service, &skipped).await.contains("not to be formatted"));
+    let gone = InstallRequest { boot_device: "/dev/disk/by-id/wwn-0xgone".into(), ..good.clone() };
+    assert!(failure(&service, &gone).await.contains("not there"));
+    let used = Mounted::new(&disk);
+    assert!(failure(&service, &good).await.contains("mounted at"));
+    drop(used);
+}
+
+/// An ext4 on the whole disk, mounted.
+struct Mounted(tempfile::TempDir);
+
+impl Mounted {
+    fn new(disk: &Disk) -> Self {
+        let run = |program: &str, args: &[&str]| {
+            assert!(std::process::Command::new(program).args(args).status().unwrap().success());
+        };
+        let folder = tempfile::tempdir().unwrap();
+        run("mke2fs", &["-q", "-F", &disk.node()]);
+        run("mount", &[&disk.node(), folder.path().to_str().unwrap()]);
+        Self(folder)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[tokio::test]
+async fn while_it_is_written_the_disk_does_not_boot_and_stopping_leaves_it_so() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    let service = Service::start(image.clone(), Delivery::Hangs).await;
+    let agent = Arc::new(Agent::of(&service));
+    let disk = Disk::new(IMAGE + 8 * MIB);
+    let request = request(&disk.node(), &image, ImageFormat::Raw);
+    let (again, stop) = (request.clone(), StopInstallation::new(Arc::clone(&agent.control)));
+    let installing = tokio::spawn({
+        let agent = Arc::clone(&agent);
+        async move { agent.run(&again).await }
+    });
+    service
+        .until("progress", |service| {
+            service.reports().iter().any(|(_, info)| info.ends_with('%'))
+        })
+        .await;
+    // As after a power loss or the agent's death now.
+    assert!(!disk.boots());
+    let stopped = stop.run(Vec::new(), Arc::new(Running)).await;
+    assert_eq!(stopped.exit_code, 0, "{}", stopped.error);
+    let output = tokio::time::timeout(Duration::from_secs(20), installing).await.unwrap().unwrap();
+    assert_eq!(output.exit_code, 143);
+    assert!(!disk.boots());
+    assert!(!service.stages().contains(&"Failed".to_owned()));
+    let nothing = stop.run(Vec::new(), Arc::new(Running)).await;
+    assert_eq!(nothing.exit_code, 0);
+    // The installation can be tried again.
+    drop(request);
+}
+
+#[tokio::test]
+async fn an_agent_that_dies_while_writing_leaves_a_disk_that_does_not_boot() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    let service = Service::start(image.clone(), Delivery::Hangs).await;
+    let agent = Arc::new(Agent::of(&service));
+    let disk = Disk::new(IMAGE + 8 * MIB);
+    let request = request(&disk.node(), &image, ImageFormat::Raw);
+    let installing = tokio::spawn({
+        let agent = Arc::clone(&agent);
+        async move { agent.run(&request).await }
+    });
+    service
+        .until("progress", |service| {
+            service.reports().iter().any(|(_, info)| info.ends_with('%'))
+        })
+        .await;
+    installing.abort();
+    assert!(!disk.boots());
+    // The threads end, too, and another installation finds the disk free.
+    let service = Service::start(image.clone(), Delivery::Whole).await;
+    let output = Agent::of(&service)
+        .run(&crate::request(&disk.node(), &image, ImageFormat::Raw))
+        .await;
+    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
+    assert!(disk.boots());
+}

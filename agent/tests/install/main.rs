@@ -1,0 +1,114 @@
+//! Installations to loop devices, from a service made for the test, over real HTTP.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
+
+mod disk;
+mod faults;
+mod service;
+mod straight;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use muster_agent::config::{Settings, Token};
+use muster_agent::install::control::Control;
+use muster_agent::install::retry::Patience;
+use muster_agent::install::tools::Tools;
+use muster_agent::net::names::Names;
+use muster_agent::session::client::Client;
+use muster_agent::session::devices::Devices;
+use muster_agent::session::steps::install::Install;
+use muster_agent::session::steps::{Running, StepHandler, StepOutput};
+use muster_api::live::LiveProxy;
+use muster_api::steps::{ImageFormat, InstallRequest, OsImage};
+use sha2::{Digest, Sha256};
+use service::Service;
+
+pub const HOST: &str = "bbf2dead-3746-54cb-b32a-917afd236656";
+pub const INFRA_ENV: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
+pub const CLUSTER: &str = "0f3e7a52-0b0d-4c3c-9a9e-222222222222";
+
+/// An agent that installs.
+pub struct Agent {
+    pub install: Install,
+    pub control: Arc<Control>,
+    restarts: Arc<AtomicUsize>,
+}
+
+impl Agent {
+    pub fn of(service: &Service) -> Self {
+        let settings = Settings {
+            service_url: service.url(),
+            infra_env_id: INFRA_ENV.parse().unwrap(),
+            infra_env_name: String::new(),
+            token: Token::new("the-token"),
+            ca_certificates: String::new(),
+            insecure: false,
+            proxy: LiveProxy::default(),
+            ntp_sources: Vec::new(),
+            interval: Duration::from_secs(60),
+            agent_version: "0.0.9".into(),
+            host_id: None,
+        };
+        let names = Names::configured_by("/nonexistent");
+        let tools = Tools {
+            client: Client::new(&settings, &names).unwrap(),
+            settings: Arc::new(settings),
+            names,
+            devices: Devices::of_running_system(),
+            patience: Patience {
+                few: 2,
+                many: 4,
+                first_pause: Duration::from_millis(10),
+                longest_pause: Duration::from_millis(50),
+                limit: Duration::from_secs(20),
+            },
+            firmware: None,
+            sets_clock: false,
+        };
+        let restarts = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&restarts);
+        let restart = move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        let control = Arc::<Control>::default();
+        Self {
+            install: Install::new(tools, Arc::clone(&control), Arc::new(restart)),
+            control,
+            restarts,
+        }
+    }
+
+    pub async fn run(&self, request: &InstallRequest) -> StepOutput {
+        let args = vec![serde_json::to_string(request).unwrap()];
+        let running = self.install.run(args, Arc::new(Running));
+        tokio::time::timeout(Duration::from_secs(120), running)
+            .await
+            .expect("an installation ends")
+    }
+
+    pub fn restarts(&self) -> usize {
+        self.restarts.load(Ordering::Relaxed)
+    }
+}
+
+/// A request to install `image` (as stored) to the disk with this node.
+pub fn request(node: &str, image: &[u8], format: ImageFormat) -> InstallRequest {
+    InstallRequest {
+        infra_env_id: INFRA_ENV.into(),
+        cluster_id: CLUSTER.into(),
+        host_id: HOST.into(),
+        role: "worker".into(),
+        boot_device: node.into(),
+        os_image: Some(OsImage {
+            url: format!("/api/assisted-install/v2/infra-envs/{INFRA_ENV}/hosts/{HOST}/downloads/os-image"),
+            sha256: Some(hex::encode(Sha256::digest(image))),
+            size: Some(image.len() as u64),
+            format,
+            ..OsImage::default()
+        }),
+        ..InstallRequest::default()
+    }
+}

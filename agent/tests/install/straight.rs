@@ -1,0 +1,155 @@
+//! Installations that succeed.
+
+use std::io::Write;
+use std::time::Duration;
+
+use muster_api::steps::ImageFormat;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::disk::{self, BOOT, BOOT_AT, Disk, IMAGE, MIB};
+use crate::service::{Delivery, IGNITION, Service};
+use crate::{Agent, request};
+
+pub fn compressed(format: ImageFormat, image: &[u8]) -> Vec<u8> {
+    match format {
+        ImageFormat::Raw => image.to_vec(),
+        ImageFormat::Gz => {
+            let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            to.write_all(image).unwrap();
+            to.finish().unwrap()
+        }
+        ImageFormat::Xz => {
+            let mut to = liblzma::write::XzEncoder::new(Vec::new(), 0);
+            to.write_all(image).unwrap();
+            to.finish().unwrap()
+        }
+        ImageFormat::Zst => zstd::bulk::compress(image, 1).unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn every_format_ends_on_the_disk_as_it_is_and_only_the_boot_partition_has_more() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    for format in [ImageFormat::Zst, ImageFormat::Raw, ImageFormat::Gz, ImageFormat::Xz] {
+        let file = compressed(format, &image);
+        let service = Service::start(file.clone(), Delivery::Whole).await;
+        let agent = Agent::of(&service);
+        let disk = Disk::new(IMAGE + 8 * MIB + 512);
+        let output = agent.run(&request(&disk.node(), &file, format)).await;
+        assert_eq!((output.exit_code, output.error.as_str()), (0, ""), "{format}");
+        let bytes = disk.bytes();
+        assert!(bytes[..BOOT_AT] == image[..BOOT_AT], "{format}: before the boot partition");
+        assert!(bytes[BOOT_AT + BOOT..IMAGE] == image[BOOT_AT + BOOT..], "{format}: behind it");
+        assert_eq!(disk.boot_file("/ignition/config.ign"), same_json(IGNITION));
+        assert_eq!(
+            service.stages(),
+            [
+                "Starting installation",
+                "Installing",
+                "Writing image to disk",
+                "Waiting for control plane",
+                "Rebooting"
+            ]
+        );
+        let reports = service.reports();
+        assert!(reports.contains(&("Writing image to disk".into(), "100%".into())), "{reports:?}");
+        assert!(reports.contains(&("Installing".into(), "worker".into())), "{reports:?}");
+        let (_, headers) = &service.requests("os-image")[0];
+        assert_eq!(headers["x-secret-key"], "the-token");
+        assert_eq!(service.requests("/logs").len(), 4, "requested, collecting, upload, completed");
+        until_restarted(&agent).await;
+    }
+}
+
+async fn until_restarted(agent: &Agent) {
+    for _ in 0..300 {
+        if agent.restarts() == 1 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the machine was not restarted");
+}
+
+fn same_json(text: &str) -> String {
+    serde_json::from_str::<Value>(text).unwrap().to_string()
+}
+
+#[tokio::test]
+async fn kernel_arguments_network_and_the_agents_program_are_put_on_the_boot_partition() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    let service = Service::start(image.clone(), Delivery::Whole).await;
+    let agent = Agent::of(&service);
+    let disk = Disk::new(IMAGE + 8 * MIB);
+    let connections = tempfile::tempdir().unwrap();
+    std::fs::write(connections.path().join("eth0.nmconnection"), "[ipv4]").unwrap();
+    let mut request = request(&disk.node(), &image, ImageFormat::Raw);
+    request.installer_args = serde_json::to_string(&[
+        "--append-karg",
+        "rd.md=1",
+        "--delete-karg",
+        "quiet",
+        "--copy-network",
+        "--network-dir",
+        connections.path().to_str().unwrap(),
+    ])
+    .unwrap();
+    let output = agent.run(&request).await;
+    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
+    let entry = disk.boot_file("/loader/entries/os.conf");
+    assert!(entry.contains("options root=LABEL=root rd.md=1\n"), "{entry}");
+    assert_eq!(disk.boot_file("/coreos-firstboot-network/eth0.nmconnection"), "[ipv4]");
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_at_the_half_is_taken_up_where_it_ended() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    for delivery in [
+        Delivery::DropsOnce,
+        Delivery::DropsOnceWithoutRanges,
+        Delivery::DropsAfter(5 * MIB),
+    ] {
+        let service = Service::start(image.clone(), delivery).await;
+        let agent = Agent::of(&service);
+        let disk = Disk::new(IMAGE + 8 * MIB);
+        let mut request = request(&disk.node(), &image, ImageFormat::Raw);
+        let named = request.os_image.as_mut().unwrap();
+        named.uncompressed_sha256 = Some(hex::encode(Sha256::digest(&image)));
+        let output = agent.run(&request).await;
+        assert_eq!((output.exit_code, output.error.as_str()), (0, ""), "{delivery:?}");
+        let requests = service.requests("os-image");
+        assert!(requests.len() >= 2, "{delivery:?}");
+        let (_, headers) = &requests[1];
+        assert_eq!(headers["if-range"], "\"a\"", "{delivery:?}");
+        assert!(headers["range"].to_str().unwrap().starts_with("bytes="), "{delivery:?}");
+        let bytes = disk.bytes();
+        assert!(bytes[BOOT_AT + BOOT..IMAGE] == image[BOOT_AT + BOOT..], "{delivery:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_is_away_for_a_moment_gets_its_reports_later() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    let service = Service::start(image.clone(), Delivery::Whole).await;
+    service.sick_reports(8);
+    service.ignition(503, "");
+    service.ignition(200, IGNITION);
+    let agent = Agent::of(&service);
+    let disk = Disk::new(IMAGE + 8 * MIB);
+    let output = agent.run(&request(&disk.node(), &image, ImageFormat::Raw)).await;
+    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
+    assert_eq!(service.stages().last().unwrap(), "Rebooting");
+}
