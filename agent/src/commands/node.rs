@@ -134,7 +134,10 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), r#"{"token":"secret"}"#).unwrap();
         let error = format!("{:#}", read(file.path()).unwrap_err());
-        assert!(error.contains("no configuration") && !error.contains("secret"), "{error}");
+        assert!(
+            error.contains("no configuration") && !error.contains("secret"),
+            "{error}"
+        );
         let gone = read(Path::new("/nonexistent")).unwrap_err();
         assert!(format!("{gone:#}").contains("/nonexistent"));
     }

@@ -99,13 +99,24 @@ mod tests {
     fn the_arguments_of_other_services_are_understood() {
         let text = r#"["--append-karg","ip=52-54-00-00-00-01:dhcp","--append-karg","rd.multipath=default","--delete-karg","quiet","--copy-network"]"#;
         let parsed = InstallerArguments::parse(text).unwrap();
-        assert_eq!(parsed.append_kargs, ["ip=52-54-00-00-00-01:dhcp", "rd.multipath=default"]);
+        assert_eq!(
+            parsed.append_kargs,
+            ["ip=52-54-00-00-00-01:dhcp", "rd.multipath=default"]
+        );
         assert_eq!(parsed.delete_kargs, ["quiet"]);
         assert_eq!(parsed.copy_network, Some(NETWORK_FOLDER.into()));
         assert_eq!(parsed.given.len(), 7);
-        assert_eq!(InstallerArguments::parse("").unwrap(), InstallerArguments::default());
-        let parsed = InstallerArguments::parse(r#"["-n","--network-dir","/run/net","--save-partlabel","data*"]"#).unwrap();
-        assert_eq!((parsed.copy_network, parsed.saves_partitions), (Some("/run/net".into()), true));
+        assert_eq!(
+            InstallerArguments::parse("").unwrap(),
+            InstallerArguments::default()
+        );
+        let parsed =
+            InstallerArguments::parse(r#"["-n","--network-dir","/run/net","--save-partlabel","data*"]"#)
+                .unwrap();
+        assert_eq!(
+            (parsed.copy_network, parsed.saves_partitions),
+            (Some("/run/net".into()), true)
+        );
     }
 
     #[test]

@@ -42,10 +42,18 @@ impl Control {
     /// Stops the running installation, and waits until it has ended. None when there was none; false when it has not ended
     /// within `at_most`.
     pub async fn stop(&self, at_most: Duration) -> Option<bool> {
-        let present = self.present.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let present = self
+            .present
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         let present = present.filter(|present| !present.ended.is_cancelled())?;
         present.stop.cancel();
-        Some(tokio::time::timeout(at_most, present.ended.cancelled()).await.is_ok())
+        Some(
+            tokio::time::timeout(at_most, present.ended.cancelled())
+                .await
+                .is_ok(),
+        )
     }
 }
 

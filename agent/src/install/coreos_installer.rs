@@ -21,7 +21,11 @@ use super::progress::{Percent, Reporter};
 use crate::root::Root;
 use crate::session::steps::Running;
 
-const PLACES: [&str; 3] = ["/usr/bin/coreos-installer", "/usr/sbin/coreos-installer", "/usr/local/bin/coreos-installer"];
+const PLACES: [&str; 3] = [
+    "/usr/bin/coreos-installer",
+    "/usr/sbin/coreos-installer",
+    "/usr/local/bin/coreos-installer",
+];
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(1);
 /// Longest duration of one attempt.
@@ -58,14 +62,18 @@ impl Order<'_> {
         self.on_disk(|order, root| {
             let file = teardown::claim(root, &order.disk, &order.twins)?;
             if !order.keeps_content {
-                teardown::clear(root, &order.disk, &file)
-                    .map_err(|error| InstallError::Failed(format!("{} cannot be cleared: {error}", order.disk.id)))?;
+                teardown::clear(root, &order.disk, &file).map_err(|error| {
+                    InstallError::Failed(format!("{} cannot be cleared: {error}", order.disk.id))
+                })?;
             }
             Ok(())
         })
         .await?;
-        let ignition = Ignition::put(self.ignition)
-            .map_err(|error| InstallError::Failed(format!("the ignition cannot be kept for coreos-installer: {error}")))?;
+        let ignition = Ignition::put(self.ignition).map_err(|error| {
+            InstallError::Failed(format!(
+                "the ignition cannot be kept for coreos-installer: {error}"
+            ))
+        })?;
         let mut percent = Percent::default();
         let mut attempt = 1;
         loop {
@@ -153,8 +161,11 @@ impl Order<'_> {
             let _running = running;
             work(&order, &Root::live())
         });
-        done.await
-            .unwrap_or_else(|error| Err(InstallError::Failed(format!("a part of the installer broke: {error}"))))
+        done.await.unwrap_or_else(|error| {
+            Err(InstallError::Failed(format!(
+                "a part of the installer broke: {error}"
+            )))
+        })
     }
 }
 
@@ -231,7 +242,9 @@ mod tests {
     async fn percentages_are_told_and_the_end_of_the_rest_is_kept() {
         let output = "Installing Fedora\n> Read disk 100.0 MiB/1.0 GiB (9%)   \rRead disk 1.0 GiB/1.0 GiB (100%)\nError: no space\nlast";
         let mut told = Vec::new();
-        let last = follow(output.as_bytes(), |percent| told.push(percent)).await.unwrap();
+        let last = follow(output.as_bytes(), |percent| told.push(percent))
+            .await
+            .unwrap();
         assert_eq!(told, [9, 100]);
         assert_eq!(last, "Installing Fedora Error: no space last");
     }

@@ -37,7 +37,9 @@ pub fn parse(body: &[u8]) -> Result<Value, IgnitionError> {
         line: error.line(),
         column: error.column(),
     })?;
-    let version = config["ignition"]["version"].as_str().ok_or(IgnitionError::NoVersion)?;
+    let version = config["ignition"]["version"]
+        .as_str()
+        .ok_or(IgnitionError::NoVersion)?;
     if version.starts_with("3.") {
         Ok(config)
     } else {
@@ -63,7 +65,9 @@ fn with_program(mut config: Value, program: &[u8]) -> Result<Value, IgnitionErro
         .map_err(IgnitionError::Program)?;
     let storage = member(&mut config, "storage", json!({}))?;
     let files = member(storage, "files", json!([]))?;
-    let files = files.as_array_mut().ok_or(IgnitionError::Misplaced("storage.files"))?;
+    let files = files
+        .as_array_mut()
+        .ok_or(IgnitionError::Misplaced("storage.files"))?;
     files.retain(|file| file["path"] != PROGRAM_PATH);
     files.push(json!({
         "path": PROGRAM_PATH,
@@ -78,7 +82,11 @@ fn with_program(mut config: Value, program: &[u8]) -> Result<Value, IgnitionErro
 }
 
 /// The member, made if it is absent or null.
-fn member<'a>(of: &'a mut Value, name: &'static str, otherwise: Value) -> Result<&'a mut Value, IgnitionError> {
+fn member<'a>(
+    of: &'a mut Value,
+    name: &'static str,
+    otherwise: Value,
+) -> Result<&'a mut Value, IgnitionError> {
     let members = of.as_object_mut().ok_or(IgnitionError::Misplaced(name))?;
     let member = members.entry(name).or_insert(Value::Null);
     if member.is_null() {
@@ -104,11 +112,18 @@ mod tests {
         assert_eq!(made["ignition"], config["ignition"]);
         let files = made["storage"]["files"].as_array().unwrap();
         assert_eq!(files.len(), 2);
-        assert_eq!((&files[0]["path"], &files[1]["mode"]), (&json!("/etc/hostname"), &json!(493)));
+        assert_eq!(
+            (&files[0]["path"], &files[1]["mode"]),
+            (&json!("/etc/hostname"), &json!(493))
+        );
         let source = files[1]["contents"]["source"].as_str().unwrap();
-        let packed = STANDARD.decode(source.strip_prefix("data:;base64,").unwrap()).unwrap();
+        let packed = STANDARD
+            .decode(source.strip_prefix("data:;base64,").unwrap())
+            .unwrap();
         let mut unpacked = Vec::new();
-        flate2::read::GzDecoder::new(packed.as_slice()).read_to_end(&mut unpacked).unwrap();
+        flate2::read::GzDecoder::new(packed.as_slice())
+            .read_to_end(&mut unpacked)
+            .unwrap();
         assert_eq!(unpacked, program);
         let bare = with_program(json!({"ignition": {"version": "3.2.0"}, "storage": null}), b"x").unwrap();
         assert_eq!(bare["storage"]["files"].as_array().unwrap().len(), 1);

@@ -12,7 +12,8 @@ use tracing::{info, warn};
 use crate::session::machine::Failure;
 
 /// Sends one report to the service.
-pub type Send = Arc<dyn Fn(HostStage, String) -> BoxFuture<'static, Result<(), Failure>> + std::marker::Send + Sync>;
+pub type Send =
+    Arc<dyn Fn(HostStage, String) -> BoxFuture<'static, Result<(), Failure>> + std::marker::Send + Sync>;
 
 /// First pause after a failed report; doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -68,7 +69,9 @@ impl Reporter {
         let number = self.latest.borrow().number;
         let mut taken = self.taken.clone();
         let waiting = taken.wait_for(|taken| *taken >= number);
-        tokio::time::timeout(at_most, waiting).await.is_ok_and(|taken| taken.is_ok())
+        tokio::time::timeout(at_most, waiting)
+            .await
+            .is_ok_and(|taken| taken.is_ok())
     }
 }
 

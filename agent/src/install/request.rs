@@ -80,7 +80,8 @@ impl Plan {
                     .to_owned(),
             );
         }
-        let arguments = InstallerArguments::parse(&request.installer_args).map_err(|error| error.to_string())?;
+        let arguments =
+            InstallerArguments::parse(&request.installer_args).map_err(|error| error.to_string())?;
         let image = match (request.os_image, &arguments.image_url, &arguments.image_file) {
             (Some(image), None, None) => Image::Named(image),
             // The user's wish counts more than the service's list, as with coreos-installer.
@@ -161,7 +162,10 @@ mod tests {
             Plan::of(request).unwrap().image
         };
         assert_eq!(of(Some(&named), ""), Image::Named(named.clone()));
-        assert_eq!(of(Some(&named), r#"["--image-url","http://a/b"]"#), Image::Url("http://a/b".into()));
+        assert_eq!(
+            of(Some(&named), r#"["--image-url","http://a/b"]"#),
+            Image::Url("http://a/b".into())
+        );
         assert_eq!(of(None, r#"["--image-file","/a"]"#), Image::File("/a".into()));
         assert_eq!(of(None, ""), Image::OfLiveSystem);
     }
@@ -171,9 +175,15 @@ mod tests {
         let cases: [(fn(&mut InstallRequest), &str); 6] = [
             (|request| request.role = "bootstrap".into(), "bootstrap"),
             (|request| request.role = String::new(), "role is ``"),
-            (|request| request.boot_device.clear(), "choose an installation disk"),
+            (
+                |request| request.boot_device.clear(),
+                "choose an installation disk",
+            ),
             (|request| request.host_id = "x".into(), "host_id is no UUID"),
-            (|request| request.coreos_image = "quay.io/x".into(), "discovery image"),
+            (
+                |request| request.coreos_image = "quay.io/x".into(),
+                "discovery image",
+            ),
             (|request| request.installer_args = "[1]".into(), "installer_args"),
         ];
         for (spoil, word) in cases {

@@ -44,11 +44,20 @@ impl Patience {
 
     /// The pause before the next attempt, or none when there is to be none. `failures` is 1 after the first failure;
     /// `jitter` is uniform in `0.0..1.0`.
-    pub fn pause(&self, failure: &Failure, failures: u32, since: Instant, now: Instant, jitter: f64) -> Option<Duration> {
+    pub fn pause(
+        &self,
+        failure: &Failure,
+        failures: u32,
+        since: Instant,
+        now: Instant,
+        jitter: f64,
+    ) -> Option<Duration> {
         if failures > self.repetitions(failure) || now.duration_since(since) >= self.limit {
             return None;
         }
-        let doubled = self.first_pause.saturating_mul(1 << failures.saturating_sub(1).min(16));
+        let doubled = self
+            .first_pause
+            .saturating_mul(1 << failures.saturating_sub(1).min(16));
         Some(doubled.min(self.longest_pause).mul_f64(jitter.clamp(0.0, 1.0)))
     }
 }

@@ -187,7 +187,11 @@ impl Installation<'_> {
     async fn ignition(&self) -> Result<Vec<u8>, InstallError> {
         let (began, mut failures, mut told) = (Instant::now(), 0, String::new());
         let config = loop {
-            let fetched = self.tools.client.node_ignition(self.plan.infra_env, self.plan.host).await;
+            let fetched = self
+                .tools
+                .client
+                .node_ignition(self.plan.infra_env, self.plan.host)
+                .await;
             let failure = match fetched {
                 Ok(body) => match ignition::parse(&body) {
                     Ok(config) => break config,
@@ -209,8 +213,10 @@ impl Installation<'_> {
             warn!(failures, "waiting for the ignition: {text}");
             if text != told {
                 let role = self.plan.role.name();
-                self.reporter
-                    .tell(HostStage::Installing, format!("{role}; waiting for the ignition: {text}"));
+                self.reporter.tell(
+                    HostStage::Installing,
+                    format!("{role}; waiting for the ignition: {text}"),
+                );
                 told = text;
             }
             tokio::time::sleep(pause).await;
@@ -319,7 +325,9 @@ impl Installation<'_> {
 
 /// True where Ironic's agent runs beside this one. Source: docs/protocol/install-flow.md#2, line 13.
 fn is_ironics() -> bool {
-    ["/etc", "/run", "/usr/lib"]
-        .iter()
-        .any(|place| Path::new(place).join("systemd/system/ironic-agent.service").exists())
+    ["/etc", "/run", "/usr/lib"].iter().any(|place| {
+        Path::new(place)
+            .join("systemd/system/ironic-agent.service")
+            .exists()
+    })
 }

@@ -54,8 +54,9 @@ impl Tools {
             .map_err(refused)?
             .build()
             .map_err(|error| refused(HttpError::client(error)))?;
-        let mut token = HeaderValue::from_str(self.settings.token.reveal())
-            .map_err(|_| InstallError::Refused("the token holds characters that cannot be sent".to_owned()))?;
+        let mut token = HeaderValue::from_str(self.settings.token.reveal()).map_err(|_| {
+            InstallError::Refused("the token holds characters that cannot be sent".to_owned())
+        })?;
         token.set_sensitive(true);
         Ok(Downloads {
             service,

@@ -22,22 +22,25 @@ const MASTERS: usize = 2;
 ///
 /// # Errors
 /// It is not within an hour.
-pub async fn for_control_plane(client: &Client, cluster: Uuid, joins_existing: bool) -> Result<(), InstallError> {
+pub async fn for_control_plane(
+    client: &Client,
+    cluster: Uuid,
+    joins_existing: bool,
+) -> Result<(), InstallError> {
     let began = Instant::now();
-    let mut last = String::new();
     loop {
-        match client.cluster(cluster).await {
+        let last = match client.cluster(cluster).await {
             Ok(state) if is_ready(&state) => return Ok(()),
-            Ok(_) => last = "fewer than two masters are done".to_owned(),
+            Ok(_) => "fewer than two masters are done".to_owned(),
             Err(failure) => {
                 if joins_existing && began.elapsed() >= FOR_ANSWER {
                     warn!("the cluster's state is not known, going on: {}", failure.text());
                     return Ok(());
                 }
-                last = failure.text();
-                info!("waiting for the cluster: {last}");
+                failure.text()
             }
-        }
+        };
+        info!("waiting for the cluster: {last}");
         if began.elapsed() >= FOR_CONTROL_PLANE {
             return Err(InstallError::Failed(format!(
                 "the control plane of the cluster did not come up within an hour: {last}"
@@ -64,9 +67,14 @@ mod tests {
     fn a_running_cluster_is_ready_and_a_new_one_with_two_masters() {
         let ready = |state| is_ready(&serde_json::from_value(state).unwrap());
         assert!(ready(json!({"kind": "AddHostsCluster", "hosts": null})));
-        let host = |role: &str, stage: &str| json!({"role": role, "progress": {"current_stage": stage, "x": 1}});
-        assert!(!ready(json!({"kind": "Cluster", "hosts": [host("master", "Done"), host("worker", "Done")]})));
-        assert!(ready(json!({"kind": "Cluster", "hosts": [host("master", "Done"), host("master", "Done")]})));
+        let host =
+            |role: &str, stage: &str| json!({"role": role, "progress": {"current_stage": stage, "x": 1}});
+        assert!(!ready(
+            json!({"kind": "Cluster", "hosts": [host("master", "Done"), host("worker", "Done")]})
+        ));
+        assert!(ready(
+            json!({"kind": "Cluster", "hosts": [host("master", "Done"), host("master", "Done")]})
+        ));
         assert!(!ready(json!({})));
     }
 }

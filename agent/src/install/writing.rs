@@ -80,7 +80,11 @@ impl Writing<'_> {
                         return Err(InstallError::Failed(format!(
                             "{} was not installed to, and does not boot: {error}{}",
                             self.chosen.disk.id,
-                            if attempt > 1 { format!(" ({attempt} attempts)") } else { String::new() }
+                            if attempt > 1 {
+                                format!(" ({attempt} attempts)")
+                            } else {
+                                String::new()
+                            }
                         )));
                     }
                     warn!(attempt, "the image is written again: {error}");
@@ -185,7 +189,9 @@ impl Placed {
         if is_there {
             Ok(())
         } else {
-            Err(failed(io::Error::other("the disk gives back another ignition than was written")))
+            Err(failed(io::Error::other(
+                "the disk gives back another ignition than was written",
+            )))
         }
     }
 
@@ -224,6 +230,9 @@ async fn blocking<T: Send + 'static>(
         let _running = running;
         work()
     });
-    done.await
-        .unwrap_or_else(|error| Err(InstallError::Failed(format!("a part of the installer broke: {error}"))))
+    done.await.unwrap_or_else(|error| {
+        Err(InstallError::Failed(format!(
+            "a part of the installer broke: {error}"
+        )))
+    })
 }

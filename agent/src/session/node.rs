@@ -117,7 +117,9 @@ mod tests {
     fn failures_slow_it_down_and_never_end_it() {
         let mut failures = 0;
         let lost = || Err(Failure::Transport(String::new()));
-        let waits: Vec<u64> = (0..9).map(|_| wait_after(&lost(), &mut failures, 0.5).as_secs()).collect();
+        let waits: Vec<u64> = (0..9)
+            .map(|_| wait_after(&lost(), &mut failures, 0.5).as_secs())
+            .collect();
         assert_eq!(waits, [2, 4, 8, 16, 32, 64, 128, 256, 300]);
         let refused = Err(Failure::Status(404, String::new()));
         assert_eq!(wait_after(&refused, &mut 0, 0.5), LONGEST_AFTER_FAILURE);

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use muster_agent::install::image::gpt::EFI_SYSTEM;
@@ -56,7 +56,10 @@ impl Disk {
 
     pub fn boots(&self) -> bool {
         let mut sector = [0; 512];
-        File::open(self.device.node()).unwrap().read_exact_at(&mut sector, 0).unwrap();
+        File::open(self.device.node())
+            .unwrap()
+            .read_exact_at(&mut sector, 0)
+            .unwrap();
         sector[510..] == [0x55, 0xaa]
     }
 
@@ -70,10 +73,6 @@ impl Disk {
             .unwrap();
         String::from_utf8(output.stdout).unwrap()
     }
-
-    pub fn path(&self) -> PathBuf {
-        self.file.path().to_owned()
-    }
 }
 
 /// An image in the way of CoreOS: EFI-SYSTEM, boot, root.
@@ -81,7 +80,11 @@ pub fn image() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let entries = folder.path().join("tree/loader/entries");
     std::fs::create_dir_all(&entries).unwrap();
-    std::fs::write(entries.join("os.conf"), "title OS\noptions root=LABEL=root quiet\nlinux /vmlinuz\n").unwrap();
+    std::fs::write(
+        entries.join("os.conf"),
+        "title OS\noptions root=LABEL=root quiet\nlinux /vmlinuz\n",
+    )
+    .unwrap();
     std::fs::write(folder.path().join("tree/ignition.firstboot"), "").unwrap();
     let place = folder.path().join("image");
     // Bytes that are no zeros, so that every one of them counts, and that still compress.

@@ -19,7 +19,10 @@ async fn failure(service: &Service, request: &InstallRequest) -> String {
     assert_eq!(output.exit_code, 1, "{}", output.error);
     assert_eq!(agent.restarts(), 0);
     let reports = service.reports();
-    assert_eq!(reports.last().unwrap(), &("Failed".to_owned(), output.error.clone()));
+    assert_eq!(
+        reports.last().unwrap(),
+        &("Failed".to_owned(), output.error.clone())
+    );
     output.error
 }
 
@@ -36,15 +39,23 @@ async fn a_wrong_digest_leaves_a_disk_that_does_not_boot() {
     let file = compressed(ImageFormat::Zst, &image);
     let service = Service::start(file.clone(), Delivery::Whole).await;
     for (of, spoil) in [
-        ("the file", (|image| image.sha256 = Some("ab".repeat(32))) as fn(&mut muster_api::steps::OsImage)),
-        ("its content", |image| image.uncompressed_sha256 = Some("ab".repeat(32))),
+        (
+            "the file",
+            (|image| image.sha256 = Some("ab".repeat(32))) as fn(&mut muster_api::steps::OsImage),
+        ),
+        ("its content", |image| {
+            image.uncompressed_sha256 = Some("ab".repeat(32))
+        }),
     ] {
         let disk = Disk::new(IMAGE + 8 * MIB);
         let mut request = request(&disk.node(), &file, ImageFormat::Zst);
         spoil(request.os_image.as_mut().unwrap());
         let reason = failure(&service, &request).await;
         assert!(reason.contains(&format!("SHA-256 ({of})")), "{reason}");
-        assert!(reason.contains("2 attempts") && reason.contains("does not boot"), "{reason}");
+        assert!(
+            reason.contains("2 attempts") && reason.contains("does not boot"),
+            "{reason}"
+        );
         assert!(!disk.boots());
         assert!(disk.bytes()[..MIB].iter().all(|byte| *byte == 0));
     }
@@ -72,7 +83,10 @@ async fn a_disk_that_is_too_small_is_refused_early_where_the_image_tells_its_siz
     let service = Service::start(file.clone(), Delivery::Whole).await;
     let disk = Disk::new(IMAGE + MIB);
     let reason = failure(&service, &request(&disk.node(), &file, ImageFormat::Gz)).await;
-    assert!(reason.contains("too small") && reason.contains("at least"), "{reason}");
+    assert!(
+        reason.contains("too small") && reason.contains("at least"),
+        "{reason}"
+    );
     assert!(!disk.boots());
 }
 
@@ -95,7 +109,10 @@ async fn without_an_ignition_nothing_is_written() {
         service.ignition(status, body);
         let disk = Disk::new(IMAGE + 8 * MIB);
         let reason = failure(&service, &request(&disk.node(), &image, ImageFormat::Raw)).await;
-        assert!(reason.contains(word) && reason.contains("No disk was written to"), "{reason}");
+        assert!(
+            reason.contains(word) && reason.contains("No disk was written to"),
+            "{reason}"
+        );
         assert!(!reason.contains("secret"), "{reason}");
         assert_eq!(service.requests("downloads/ignition").len(), attempts, "{status}");
         assert!(service.requests("os-image").is_empty());
@@ -109,9 +126,17 @@ async fn what_is_no_image_of_a_disk_is_not_written() {
         return;
     }
     for (content, format, word) in [
-        (b"<html>not found</html>".to_vec(), ImageFormat::Raw, "has 22 bytes"),
+        (
+            b"<html>not found</html>".to_vec(),
+            ImageFormat::Raw,
+            "has 22 bytes",
+        ),
         (vec![0; 4 * MIB], ImageFormat::Raw, "no boot sector"),
-        (compressed(ImageFormat::Gz, b"x"), ImageFormat::Zst, "said to be zst and is gz"),
+        (
+            compressed(ImageFormat::Gz, b"x"),
+            ImageFormat::Zst,
+            "said to be zst and is gz",
+        ),
     ] {
         let service = Service::start(content.clone(), Delivery::Whole).await;
         let disk = Disk::new(IMAGE + 8 * MIB);
@@ -144,11 +169,24 @@ async fn a_request_without_an_image_or_for_a_used_disk_is_refused() {
     let service = Service::start(image.clone(), Delivery::Whole).await;
     let disk = Disk::new(IMAGE + 8 * MIB);
     let good = request(&disk.node(), &image, ImageFormat::Raw);
-    let reason = failure(&service, &InstallRequest { os_image: None, ..good.clone() }).await;
+    let reason = failure(
+        &service,
+        &InstallRequest {
+            os_image: None,
+            ..good.clone()
+        },
+    )
+    .await;
     assert!(reason.contains("--os-images"), "{reason}");
-    let skipped = InstallRequest { skip_formatting_disks: vec![disk.node()], ..good.clone() };
+    let skipped = InstallRequest {
+        skip_formatting_disks: vec![disk.node()],
+        ..good.clone()
+    };
     assert!(failure(&service, &skipped).await.contains("not to be formatted"));
-    let gone = InstallRequest { boot_device: "/dev/disk/by-id/wwn-0xgone".into(), ..good.clone() };
+    let gone = InstallRequest {
+        boot_device: "/dev/disk/by-id/wwn-0xgone".into(),
+        ..good.clone()
+    };
     assert!(failure(&service, &gone).await.contains("not there"));
     let used = Mounted::new(&disk);
     assert!(failure(&service, &good).await.contains("mounted at"));
@@ -161,7 +199,13 @@ struct Mounted(tempfile::TempDir);
 impl Mounted {
     fn new(disk: &Disk) -> Self {
         let run = |program: &str, args: &[&str]| {
-            assert!(std::process::Command::new(program).args(args).status().unwrap().success());
+            assert!(
+                std::process::Command::new(program)
+                    .args(args)
+                    .status()
+                    .unwrap()
+                    .success()
+            );
         };
         let folder = tempfile::tempdir().unwrap();
         run("mke2fs", &["-q", "-F", &disk.node()]);
@@ -200,7 +244,10 @@ async fn while_it_is_written_the_disk_does_not_boot_and_stopping_leaves_it_so() 
     assert!(!disk.boots());
     let stopped = stop.run(Vec::new(), Arc::new(Running)).await;
     assert_eq!(stopped.exit_code, 0, "{}", stopped.error);
-    let output = tokio::time::timeout(Duration::from_secs(20), installing).await.unwrap().unwrap();
+    let output = tokio::time::timeout(Duration::from_secs(20), installing)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(output.exit_code, 143);
     assert!(!disk.boots());
     assert!(!service.stages().contains(&"Failed".to_owned()));

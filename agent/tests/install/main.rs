@@ -22,8 +22,8 @@ use muster_agent::session::steps::install::Install;
 use muster_agent::session::steps::{Running, StepHandler, StepOutput};
 use muster_api::live::LiveProxy;
 use muster_api::steps::{ImageFormat, InstallRequest, OsImage};
-use sha2::{Digest, Sha256};
 use service::Service;
+use sha2::{Digest, Sha256};
 
 pub const HOST: &str = "bbf2dead-3746-54cb-b32a-917afd236656";
 pub const INFRA_ENV: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";

@@ -13,7 +13,8 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use url::Url;
 
-pub const IGNITION: &str = r#"{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://a/worker"}]}}}"#;
+pub const IGNITION: &str =
+    r#"{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://a/worker"}]}}}"#;
 
 /// The behaviour of the server of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,7 +74,11 @@ impl Service {
 
     /// The next answer for the ignition; the last one stays.
     pub fn ignition(&self, status: u16, body: &str) {
-        self.world.lock().unwrap().ignitions.push_back((status, body.to_owned()));
+        self.world
+            .lock()
+            .unwrap()
+            .ignitions
+            .push_back((status, body.to_owned()));
     }
 
     pub fn sick_reports(&self, count: usize) {
@@ -94,14 +99,22 @@ impl Service {
     /// The requests for something of this name: line and headers.
     pub fn requests(&self, name: &str) -> Vec<(String, HeaderMap)> {
         let world = self.world.lock().unwrap();
-        world.requests.iter().filter(|(line, _)| line.contains(name)).cloned().collect()
+        world
+            .requests
+            .iter()
+            .filter(|(line, _)| line.contains(name))
+            .cloned()
+            .collect()
     }
 
     /// Waits until the condition holds.
     pub async fn until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
         let began = std::time::Instant::now();
         while !condition(self) {
-            assert!(began.elapsed() < Duration::from_secs(30), "not within 30 s: {what}");
+            assert!(
+                began.elapsed() < Duration::from_secs(30),
+                "not within 30 s: {what}"
+            );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -146,7 +159,11 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
 fn image(world: &mut World, headers: &HeaderMap) -> Response {
     world.images_served += 1;
     let (image, delivery, nth) = (world.image.clone(), world.delivery, world.images_served);
-    let tag = if delivery == Delivery::Changes && nth > 1 { "\"b\"" } else { "\"a\"" };
+    let tag = if delivery == Delivery::Changes && nth > 1 {
+        "\"b\""
+    } else {
+        "\"a\""
+    };
     let ranges = delivery != Delivery::DropsOnceWithoutRanges;
     let start = headers
         .get("range")

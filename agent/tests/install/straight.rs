@@ -34,7 +34,12 @@ async fn every_format_ends_on_the_disk_as_it_is_and_only_the_boot_partition_has_
         return;
     }
     let image = disk::image();
-    for format in [ImageFormat::Zst, ImageFormat::Raw, ImageFormat::Gz, ImageFormat::Xz] {
+    for format in [
+        ImageFormat::Zst,
+        ImageFormat::Raw,
+        ImageFormat::Gz,
+        ImageFormat::Xz,
+    ] {
         let file = compressed(format, &image);
         let service = Service::start(file.clone(), Delivery::Whole).await;
         let agent = Agent::of(&service);
@@ -42,8 +47,14 @@ async fn every_format_ends_on_the_disk_as_it_is_and_only_the_boot_partition_has_
         let output = agent.run(&request(&disk.node(), &file, format)).await;
         assert_eq!((output.exit_code, output.error.as_str()), (0, ""), "{format}");
         let bytes = disk.bytes();
-        assert!(bytes[..BOOT_AT] == image[..BOOT_AT], "{format}: before the boot partition");
-        assert!(bytes[BOOT_AT + BOOT..IMAGE] == image[BOOT_AT + BOOT..], "{format}: behind it");
+        assert!(
+            bytes[..BOOT_AT] == image[..BOOT_AT],
+            "{format}: before the boot partition"
+        );
+        assert!(
+            bytes[BOOT_AT + BOOT..IMAGE] == image[BOOT_AT + BOOT..],
+            "{format}: behind it"
+        );
         assert_eq!(disk.boot_file("/ignition/config.ign"), same_json(IGNITION));
         assert_eq!(
             service.stages(),
@@ -56,11 +67,21 @@ async fn every_format_ends_on_the_disk_as_it_is_and_only_the_boot_partition_has_
             ]
         );
         let reports = service.reports();
-        assert!(reports.contains(&("Writing image to disk".into(), "100%".into())), "{reports:?}");
-        assert!(reports.contains(&("Installing".into(), "worker".into())), "{reports:?}");
+        assert!(
+            reports.contains(&("Writing image to disk".into(), "100%".into())),
+            "{reports:?}"
+        );
+        assert!(
+            reports.contains(&("Installing".into(), "worker".into())),
+            "{reports:?}"
+        );
         let (_, headers) = &service.requests("os-image")[0];
         assert_eq!(headers["x-secret-key"], "the-token");
-        assert_eq!(service.requests("/logs").len(), 4, "requested, collecting, upload, completed");
+        assert_eq!(
+            service.requests("/logs").len(),
+            4,
+            "requested, collecting, upload, completed"
+        );
         until_restarted(&agent).await;
     }
 }
@@ -105,7 +126,10 @@ async fn kernel_arguments_network_and_the_agents_program_are_put_on_the_boot_par
     assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
     let entry = disk.boot_file("/loader/entries/os.conf");
     assert!(entry.contains("options root=LABEL=root rd.md=1\n"), "{entry}");
-    assert_eq!(disk.boot_file("/coreos-firstboot-network/eth0.nmconnection"), "[ipv4]");
+    assert_eq!(
+        disk.boot_file("/coreos-firstboot-network/eth0.nmconnection"),
+        "[ipv4]"
+    );
 }
 
 #[tokio::test]
@@ -131,9 +155,15 @@ async fn a_connection_that_ends_at_the_half_is_taken_up_where_it_ended() {
         assert!(requests.len() >= 2, "{delivery:?}");
         let (_, headers) = &requests[1];
         assert_eq!(headers["if-range"], "\"a\"", "{delivery:?}");
-        assert!(headers["range"].to_str().unwrap().starts_with("bytes="), "{delivery:?}");
+        assert!(
+            headers["range"].to_str().unwrap().starts_with("bytes="),
+            "{delivery:?}"
+        );
         let bytes = disk.bytes();
-        assert!(bytes[BOOT_AT + BOOT..IMAGE] == image[BOOT_AT + BOOT..], "{delivery:?}");
+        assert!(
+            bytes[BOOT_AT + BOOT..IMAGE] == image[BOOT_AT + BOOT..],
+            "{delivery:?}"
+        );
     }
 }
 

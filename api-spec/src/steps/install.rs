@@ -150,14 +150,20 @@ mod tests {
         let request: InstallRequest = serde_json::from_str(r#"{"boot_device":"/dev/sda"}"#).unwrap();
         assert_eq!((&request.os_image, request.node_agent), (&None, false));
         let text = serde_json::to_string(&request).unwrap();
-        assert!(!text.contains("os_image") && !text.contains("node_agent"), "{text}");
+        assert!(
+            !text.contains("os_image") && !text.contains("node_agent"),
+            "{text}"
+        );
     }
 
     #[test]
     fn the_extension_gives_the_format() {
         for (name, format) in [
             ("/images/target.raw", Some(ImageFormat::Raw)),
-            ("https://mirror/rhcos-metal.x86_64.raw.gz?token=a.zst", Some(ImageFormat::Gz)),
+            (
+                "https://mirror/rhcos-metal.x86_64.raw.gz?token=a.zst",
+                Some(ImageFormat::Gz),
+            ),
             ("a.img.xz", Some(ImageFormat::Xz)),
             ("a.zst", Some(ImageFormat::Zst)),
             ("a.iso", None),

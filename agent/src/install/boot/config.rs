@@ -76,7 +76,11 @@ pub fn network_files(folder: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
         if !path.is_file() {
             continue;
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         found.push((name, std::fs::read(&path).map_err(at(&path))?));
     }
     Ok(found)
@@ -97,7 +101,10 @@ fn inside(boot: &Path, folder: &Path) -> io::Result<PathBuf> {
     if found.starts_with(boot.canonicalize()?) {
         Ok(found)
     } else {
-        Err(io::Error::other(format!("{} leads out of the image", folder.display())))
+        Err(io::Error::other(format!(
+            "{} leads out of the image",
+            folder.display()
+        )))
     }
 }
 
@@ -155,10 +162,16 @@ mod tests {
         config.write(boot.path()).unwrap();
         assert!(config.is_there(boot.path()).unwrap());
         let ignition = boot.path().join(IGNITION);
-        assert_eq!(std::fs::metadata(&ignition).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            std::fs::metadata(&ignition).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         let entry = std::fs::read_to_string(real.join("ostree-1.conf")).unwrap();
         assert_eq!(entry, "title t\noptions x a=b\n");
-        assert_eq!(std::fs::read_to_string(real.join("note")).unwrap(), "options quiet");
+        assert_eq!(
+            std::fs::read_to_string(real.join("note")).unwrap(),
+            "options quiet"
+        );
         let network = std::fs::read(boot.path().join("coreos-firstboot-network/eth0.nmconnection")).unwrap();
         assert_eq!(network, b"[connection]");
         assert!(!boot.path().join("ignition/.muster.part").exists());
@@ -167,7 +180,13 @@ mod tests {
     #[test]
     fn an_image_without_entries_or_with_links_out_of_it_is_an_error() {
         let boot = tempfile::tempdir().unwrap();
-        assert!(config().write(boot.path()).unwrap_err().to_string().contains("loader/entries"));
+        assert!(
+            config()
+                .write(boot.path())
+                .unwrap_err()
+                .to_string()
+                .contains("loader/entries")
+        );
         let outside = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(outside.path(), boot.path().join("loader")).unwrap();
         std::fs::create_dir(outside.path().join("entries")).unwrap();
@@ -182,7 +201,10 @@ mod tests {
         std::fs::write(folder.path().join("a"), "1").unwrap();
         std::fs::create_dir(folder.path().join("c")).unwrap();
         let found = network_files(folder.path()).unwrap();
-        assert_eq!(found, [("a".to_owned(), b"1".to_vec()), ("b".to_owned(), b"2".to_vec())]);
+        assert_eq!(
+            found,
+            [("a".to_owned(), b"1".to_vec()), ("b".to_owned(), b"2".to_vec())]
+        );
         assert!(network_files(&folder.path().join("none")).is_err());
     }
 }

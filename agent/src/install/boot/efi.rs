@@ -23,7 +23,9 @@ pub struct Variables {
 impl Variables {
     /// Those of this machine; none when it was not started by UEFI.
     pub fn of_machine() -> Option<Self> {
-        Path::new("/sys/firmware/efi").is_dir().then(|| Self::in_folder(Path::new(FOLDER)))
+        Path::new("/sys/firmware/efi")
+            .is_dir()
+            .then(|| Self::in_folder(Path::new(FOLDER)))
     }
 
     pub fn in_folder(folder: &Path) -> Self {
@@ -49,7 +51,9 @@ impl Variables {
                 continue;
             };
             used.push(number);
-            if same.is_none_or(|found| number < found) && self.value(&variable(number))?.as_deref() == Some(option) {
+            if same.is_none_or(|found| number < found)
+                && self.value(&variable(number))?.as_deref() == Some(option)
+            {
                 same = Some(number);
             }
         }
@@ -83,7 +87,11 @@ impl Variables {
         let mut bytes = ATTRIBUTES.to_le_bytes().to_vec();
         bytes.extend(value);
         let file = self.file(name);
-        let opened = OpenOptions::new().write(true).create(true).truncate(false).open(&file);
+        let opened = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&file);
         opened
             .and_then(|mut file| file.write_all(&bytes))
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))
@@ -112,7 +120,13 @@ mod tests {
         put("Boot0000", b"CD");
         put("Boot0002", b"network");
         put("BootOrder", &[2, 0, 0, 0]);
-        std::fs::write(folder.path().join("Boot0001-00000000-0000-0000-0000-000000000000"), "x").unwrap();
+        std::fs::write(
+            folder
+                .path()
+                .join("Boot0001-00000000-0000-0000-0000-000000000000"),
+            "x",
+        )
+        .unwrap();
         let variables = Variables::in_folder(folder.path());
         assert_eq!(variables.boot_first(b"disk").unwrap(), 1);
         let order = |variables: &Variables| variables.value(ORDER).unwrap().unwrap();

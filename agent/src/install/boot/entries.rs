@@ -6,7 +6,10 @@ pub fn edited(entry: &str, delete: &[String], append: &[String]) -> String {
     let mut lines: Vec<String> = entry
         .lines()
         .map(|line| {
-            let Some(options) = line.strip_prefix("options").filter(|rest| rest.starts_with([' ', '\t'])) else {
+            let Some(options) = line
+                .strip_prefix("options")
+                .filter(|rest| rest.starts_with([' ', '\t']))
+            else {
                 return line.to_owned();
             };
             // Arguments are added to the first line of options alone.
@@ -37,7 +40,13 @@ mod tests {
             edited(entry, &text(&["quiet"]), &text(&["rd.md=1", "ip=52-54:dhcp"])),
             "title OS\nversion 1\noptions $ignition_firstboot root=LABEL=root rd.md=1 ip=52-54:dhcp\nlinux /k\ninitrd /i\n"
         );
-        assert_eq!(edited(entry, &[], &[]), entry.replace("root=LABEL=root quiet", "root=LABEL=root quiet"));
-        assert_eq!(edited("title x\noptionsx y", &[], &text(&["a"])), "title x\noptionsx y\noptions a\n");
+        assert_eq!(
+            edited(entry, &[], &[]),
+            entry.replace("root=LABEL=root quiet", "root=LABEL=root quiet")
+        );
+        assert_eq!(
+            edited("title x\noptionsx y", &[], &text(&["a"])),
+            "title x\noptionsx y\noptions a\n"
+        );
     }
 }

@@ -144,8 +144,14 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     fn a_vendors_loader_is_preferred_to_the_fallback() {
         let both = loader_of(&["EFI/BOOT/BOOTX64.EFI", "EFI/fedora/SHIMX64.EFI"]).unwrap();
-        assert_eq!((both.label, both.path.as_str()), ("Fedora CoreOS", r"\EFI\fedora\shimx64.efi"));
-        assert_eq!(loader_of(&["EFI/BOOT/BOOTX64.EFI"]).unwrap().path, r"\EFI\BOOT\BOOTX64.EFI");
+        assert_eq!(
+            (both.label, both.path.as_str()),
+            ("Fedora CoreOS", r"\EFI\fedora\shimx64.efi")
+        );
+        assert_eq!(
+            loader_of(&["EFI/BOOT/BOOTX64.EFI"]).unwrap().path,
+            r"\EFI\BOOT\BOOTX64.EFI"
+        );
         assert_eq!(loader_of(&["EFI/debian/GRUBX64.EFI"]), None);
     }
 }

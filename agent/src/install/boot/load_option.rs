@@ -53,7 +53,10 @@ pub fn number(name: &str) -> Option<u16> {
 }
 
 fn utf16(text: &str) -> Vec<u8> {
-    text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
+    text.encode_utf16()
+        .chain([0])
+        .flat_map(u16::to_le_bytes)
+        .collect()
 }
 
 #[cfg(test)]
@@ -75,7 +78,10 @@ mod tests {
         let option = bytes("OS", &partition, r"\EFI\redhat\shimx64.efi");
         // Attributes, length of the path, "OS".
         assert_eq!(option[..4], [1, 0, 0, 0]);
-        assert_eq!(usize::from(u16::from_le_bytes([option[4], option[5]])), option.len() - 6 - 6);
+        assert_eq!(
+            usize::from(u16::from_le_bytes([option[4], option[5]])),
+            option.len() - 6 - 6
+        );
         assert_eq!(option[6..12], [b'O', 0, b'S', 0, 0, 0]);
         let drive = &option[12..54];
         assert_eq!(drive[..8], [4, 1, 42, 0, 2, 0, 0, 0]);

@@ -31,7 +31,8 @@ impl Mounted {
     /// # Errors
     /// Of the kernel, with words.
     pub fn new(node: &str, partition: &Partition, kind: FileSystem, read_only: bool) -> io::Result<Self> {
-        let with = |what: String| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
+        let with =
+            |what: String| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
         // The live image has nobody who loads modules on demand.
         for module in ["loop", kind.name()] {
             drivers::load(module);
@@ -41,8 +42,10 @@ impl Mounted {
             .write(true)
             .open(node)
             .map_err(with(node.to_owned()))?;
-        let device = LoopDevice::over(&disk, partition.start, partition.size)
-            .map_err(with(format!("no loop device over the partition {}", partition.name)))?;
+        let device = LoopDevice::over(&disk, partition.start, partition.size).map_err(with(format!(
+            "no loop device over the partition {}",
+            partition.name
+        )))?;
         let place = PathBuf::from(format!(
             "/run/muster-install-{}-{}",
             std::process::id(),
@@ -56,12 +59,24 @@ impl Mounted {
         let flags = MsFlags::MS_NOSUID
             .union(MsFlags::MS_NODEV)
             .union(MsFlags::MS_NOEXEC)
-            .union(if read_only { MsFlags::MS_RDONLY } else { MsFlags::empty() });
-        if let Err(error) = mount(Some(device.node()), &place, Some(kind.name()), flags, None::<&str>) {
+            .union(if read_only {
+                MsFlags::MS_RDONLY
+            } else {
+                MsFlags::empty()
+            });
+        if let Err(error) = mount(
+            Some(device.node()),
+            &place,
+            Some(kind.name()),
+            flags,
+            None::<&str>,
+        ) {
             let _ = std::fs::remove_dir(&place);
-            return Err(with(format!("the partition {} ({}) cannot be mounted", partition.name, kind.name()))(
-                error.into(),
-            ));
+            return Err(with(format!(
+                "the partition {} ({}) cannot be mounted",
+                partition.name,
+                kind.name()
+            ))(error.into()));
         }
         Ok(Self {
             place,

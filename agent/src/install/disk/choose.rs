@@ -54,7 +54,11 @@ pub fn choose(root: &Root, listed: &[Listed], wishes: &Wishes) -> Result<Chosen,
     for id in &wishes.disks_to_format {
         let other = match device::resolve(root, id).and_then(|name| Disk::named(root, id, &name)) {
             Ok(other) => other,
-            Err(reason) => return refuse(format!("the disk to format {id} cannot be used: {reason}. No disk was written to")),
+            Err(reason) => {
+                return refuse(format!(
+                    "the disk to format {id} cannot be used: {reason}. No disk was written to"
+                ));
+            }
         };
         if paths().any(|name| *name == other.name) || to_format.iter().any(|known| known.name == other.name) {
             continue;
@@ -167,11 +171,9 @@ mod tests {
             .file("dev/sdaa", "")
             .link("dev/disk/by-id/wwn-0xa", "/dev/sda")
             .link("dev/disk/by-id/wwn-0xb", "/dev/sdb");
-        ["sda", "sdb", "sdaa"]
-            .iter()
-            .fold(machine, |machine, name| {
-                machine.answer(&format!("disk.{name}.reservation"), Value::Null)
-            })
+        ["sda", "sdb", "sdaa"].iter().fold(machine, |machine, name| {
+            machine.answer(&format!("disk.{name}.reservation"), Value::Null)
+        })
     }
 
     fn wishes(boot: &str) -> Wishes {
@@ -216,7 +218,10 @@ mod tests {
             ("/dev/dm-0", "not there"),
         ] {
             let reason = refusal(&machine, &[], &wishes(id));
-            assert!(reason.contains(word) && reason.contains("No disk was written to"), "{reason}");
+            assert!(
+                reason.contains(word) && reason.contains("No disk was written to"),
+                "{reason}"
+            );
         }
         let mut wishes = wishes("/dev/sda");
         wishes.disks_to_format = vec!["/dev/sdz".into()];
@@ -226,7 +231,12 @@ mod tests {
     #[test]
     fn a_disk_on_the_skip_list_is_refused_under_each_of_its_names() {
         let twin = [listed("sda", "0xa"), listed("sdb", "0xa")];
-        for skipped in ["/dev/sda", "/dev/disk/by-id/wwn-0xa", "/dev/disk/by-id/wwn-0xb", "/dev/sdb"] {
+        for skipped in [
+            "/dev/sda",
+            "/dev/disk/by-id/wwn-0xa",
+            "/dev/disk/by-id/wwn-0xb",
+            "/dev/sdb",
+        ] {
             let mut wishes = wishes("/dev/sda");
             wishes.skipped = vec![skipped.into()];
             let reason = refusal(&machine(), &twin, &wishes);
@@ -247,8 +257,14 @@ mod tests {
         let twin = [listed("sda", "0xa"), listed("sdb", "0xa")];
         let mounted = machine().file("proc/self/mountinfo", "36 1 8:16 / /data rw - ext4 /dev/sdb rw\n");
         let reason = refusal(&mounted, &twin, &wishes("/dev/sda"));
-        assert!(reason.contains("/dev/sdb is the same disk, and it is mounted at /data"), "{reason}");
-        let held = machine().answer("disk.sda.reservation", json!("a SCSI persistent reservation is held on it"));
+        assert!(
+            reason.contains("/dev/sdb is the same disk, and it is mounted at /data"),
+            "{reason}"
+        );
+        let held = machine().answer(
+            "disk.sda.reservation",
+            json!("a SCSI persistent reservation is held on it"),
+        );
         assert!(refusal(&held, &[], &wishes("/dev/sda")).contains("sg_persist"));
         let locked = machine().file("sys/devices/block/sda/ro", "1\n");
         assert!(refusal(&locked, &[], &wishes("/dev/sda")).contains("read-only"));

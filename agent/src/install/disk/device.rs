@@ -135,9 +135,5 @@ fn mapped(root: &Root, name: &str) -> Option<String> {
 /// # Errors
 /// [`InstallError::Refused`], always.
 pub fn refuse_disk<T>(disk: &Disk, reason: &str) -> Result<T, InstallError> {
-    refuse(format!(
-        "{} ({}) was not touched: {reason}",
-        disk.id,
-        disk.node()
-    ))
+    refuse(format!("{} ({}) was not touched: {reason}", disk.id, disk.node()))
 }

@@ -148,7 +148,10 @@ pub(crate) mod tests {
     fn what_lies_above_comes_first_and_the_neighbour_with_a_longer_name_is_not_there() {
         let machine = machine();
         let names = |disk| -> Vec<String> {
-            of(&machine.root(), disk).into_iter().map(|member| member.name).collect()
+            of(&machine.root(), disk)
+                .into_iter()
+                .map(|member| member.name)
+                .collect()
         };
         assert_eq!(names("sda"), ["sda1", "dm-0", "sda2", "md127", "sda3", "sda"]);
         assert_eq!(names("sdaa"), ["dm-1", "md127", "sdaa1", "sdaa"]);
@@ -162,7 +165,10 @@ pub(crate) mod tests {
         assert_eq!(members[0].kind, Kind::Partition);
         assert_eq!(
             members[1].kind,
-            Kind::Mapper { name: "vg-root".into(), uuid: "LVM-abc".into() }
+            Kind::Mapper {
+                name: "vg-root".into(),
+                uuid: "LVM-abc".into()
+            }
         );
         assert_eq!(members[3].kind, Kind::Array);
         assert_eq!(members[5].kind, Kind::Disk);

@@ -58,7 +58,13 @@ pub fn remove(name: &str) -> io::Result<()> {
 #[expect(unsafe_code, reason = "an ioctl that no crate of ours offers")]
 fn send(control: &File, request: &mut DmIoctl) -> io::Result<()> {
     // SAFETY: the kernel reads and writes `data_size` bytes, the size of the struct, which outlives the call.
-    let result = unsafe { libc::ioctl(control.as_raw_fd(), DM_DEV_REMOVE as _, std::ptr::from_mut(request)) };
+    let result = unsafe {
+        libc::ioctl(
+            control.as_raw_fd(),
+            DM_DEV_REMOVE as _,
+            std::ptr::from_mut(request),
+        )
+    };
     if result < 0 {
         Err(io::Error::last_os_error())
     } else {

@@ -53,9 +53,8 @@ fn take_apart(members: &[Member]) -> Result<(), String> {
     let mut problem = None;
     for member in members {
         let ended = match &member.kind {
-            Kind::Mapper { name, .. } => {
-                mapper::remove(name).map_err(|error| format!("{name} ({}) cannot be removed: {error}", member.name))
-            }
+            Kind::Mapper { name, .. } => mapper::remove(name)
+                .map_err(|error| format!("{name} ({}) cannot be removed: {error}", member.name)),
             Kind::Array => raid::stop(&member.name),
             Kind::Disk | Kind::Partition | Kind::Other => continue,
         };

@@ -1,19 +1,24 @@
 //! Finds who uses a disk: mounts, swap, and groups of devices that must not be taken apart.
 
-use super::family::{self, Kind, Member};
+use super::family::{Kind, Member};
 use crate::root::Root;
 
 /// The reason not to write to the disk with these members; none when it is free or can be freed.
 pub fn in_use(root: &Root, members: &[Member]) -> Option<String> {
-    members
-        .iter()
-        .find_map(|member| mounted(root, member).or_else(|| swapped(root, member)).or_else(|| other(member)))
+    members.iter().find_map(|member| {
+        mounted(root, member)
+            .or_else(|| swapped(root, member))
+            .or_else(|| other(member))
+    })
 }
 
 /// Devices built by programs that this agent cannot end.
 fn other(member: &Member) -> Option<String> {
     match &member.kind {
-        Kind::Other => Some(format!("{} is built upon it, and this agent cannot end that", member.name)),
+        Kind::Other => Some(format!(
+            "{} is built upon it, and this agent cannot end that",
+            member.name
+        )),
         Kind::Mapper { name, uuid } if uuid.starts_with("mpath-") => Some(format!(
             "it is a path of the multipath device {name}; choose that device (/dev/mapper/{name}), not one of its paths"
         )),
@@ -67,6 +72,7 @@ fn swapped(root: &Root, member: &Member) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::family;
     use super::*;
 
     fn reason(files: &[(&str, &str)], disk: &str) -> Option<String> {
@@ -84,10 +90,22 @@ mod tests {
     fn a_mount_of_anything_on_the_disk_counts_and_one_of_its_neighbour_does_not() {
         assert_eq!(reason(&[NOTHING], "sda"), None);
         for (line, word) in [
-            ("36 1 8:1 / /boot rw - ext4 /dev/sda1 rw", "sda1 of it is mounted at /boot"),
-            ("36 1 253:0 / / rw shared:1 - xfs /dev/mapper/vg-root rw", "dm-0 of it is mounted at /"),
-            ("36 1 0:45 / /data rw - btrfs /dev/sda2 rw", "sda2 of it is mounted at /data"),
-            ("36 1 8:0 / /iso rw - iso9660 /dev/sda rw", "it is mounted at /iso"),
+            (
+                "36 1 8:1 / /boot rw - ext4 /dev/sda1 rw",
+                "sda1 of it is mounted at /boot",
+            ),
+            (
+                "36 1 253:0 / / rw shared:1 - xfs /dev/mapper/vg-root rw",
+                "dm-0 of it is mounted at /",
+            ),
+            (
+                "36 1 0:45 / /data rw - btrfs /dev/sda2 rw",
+                "sda2 of it is mounted at /data",
+            ),
+            (
+                "36 1 8:0 / /iso rw - iso9660 /dev/sda rw",
+                "it is mounted at /iso",
+            ),
         ] {
             let found = reason(&[("proc/self/mountinfo", line)], "sda");
             assert_eq!(found.as_deref(), Some(word), "{line}");

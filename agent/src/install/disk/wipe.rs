@@ -129,8 +129,14 @@ mod tests {
     #[test]
     fn both_ends_of_the_disk_and_of_each_partition_are_cleared_and_the_boot_sector_first() {
         let partitions = [
-            Range { start: MIB, end: 3 * MIB },
-            Range { start: 100 * MIB, end: 200 * MIB },
+            Range {
+                start: MIB,
+                end: 3 * MIB,
+            },
+            Range {
+                start: 100 * MIB,
+                end: 200 * MIB,
+            },
         ];
         let found: Vec<(u64, u64)> = ranges(300 * MIB, &partitions)
             .iter()
@@ -146,8 +152,14 @@ mod tests {
     fn nothing_outside_of_the_disk_is_cleared_whatever_the_partitions_say() {
         let size = 3 * MIB + 512;
         let strange = [
-            Range { start: 2 * MIB + 512, end: 2 * MIB + 1024 },
-            Range { start: 5 * MIB, end: 9 * MIB },
+            Range {
+                start: 2 * MIB + 512,
+                end: 2 * MIB + 1024,
+            },
+            Range {
+                start: 5 * MIB,
+                end: 9 * MIB,
+            },
             Range { start: 9, end: 3 },
         ];
         for range in ranges(size, &strange) {

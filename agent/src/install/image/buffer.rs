@@ -16,7 +16,11 @@ impl Buffer {
     pub fn new(length: usize) -> Self {
         let memory = vec![0; length + ALIGNMENT];
         let start = memory.as_ptr().align_offset(ALIGNMENT);
-        Self { memory, start, length }
+        Self {
+            memory,
+            start,
+            length,
+        }
     }
 
     pub fn bytes(&self) -> &[u8] {

@@ -35,7 +35,8 @@ impl Counts {
         let whole = 10_000;
         let size = self.size.load(Ordering::Relaxed);
         let share = |part: u64, of: u64, weight: u64| {
-            u64::try_from(u128::from(part.min(of)) * u128::from(weight * 100) / u128::from(of.max(1))).unwrap_or(0)
+            u64::try_from(u128::from(part.min(of)) * u128::from(weight * 100) / u128::from(of.max(1)))
+                .unwrap_or(0)
         };
         if size > 0 {
             let read_back = share(self.read_back.load(Ordering::Relaxed), size, 100 - WRITING);
@@ -98,9 +99,10 @@ impl Copy<'_> {
         match (fed, written) {
             (_, Ok(written)) => Ok(written),
             // What the decompressor makes of half a file says nothing.
-            (Err(error), Err(ImageError::Decode { .. } | ImageError::Digest { .. } | ImageError::NoDiskImage(_))) => {
-                Err(error)
-            }
+            (
+                Err(error),
+                Err(ImageError::Decode { .. } | ImageError::Digest { .. } | ImageError::NoDiskImage(_)),
+            ) => Err(error),
             (_, Err(error)) => Err(error),
         }
     }

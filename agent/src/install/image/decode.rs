@@ -143,7 +143,9 @@ mod tests {
     use super::*;
 
     fn content() -> Vec<u8> {
-        (0..3_000_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+        (0..3_000_000_u32)
+            .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect()
     }
 
     fn compressed(format: ImageFormat, content: &[u8]) -> Vec<u8> {
@@ -163,7 +165,12 @@ mod tests {
         }
     }
 
-    const ALL: [ImageFormat; 4] = [ImageFormat::Raw, ImageFormat::Gz, ImageFormat::Xz, ImageFormat::Zst];
+    const ALL: [ImageFormat; 4] = [
+        ImageFormat::Raw,
+        ImageFormat::Gz,
+        ImageFormat::Xz,
+        ImageFormat::Zst,
+    ];
 
     #[test]
     fn every_format_gives_its_content() {
@@ -190,17 +197,25 @@ mod tests {
             let mut to = vec![0; content.len() + 10];
             let half = &file[..file.len() / 2];
             let result = Decoder::new(half, None).unwrap().fill(&mut to);
-            assert!(matches!(result, Err(ImageError::Decode { .. })), "{format}: {result:?}");
+            assert!(
+                matches!(result, Err(ImageError::Decode { .. })),
+                "{format}: {result:?}"
+            );
             file.truncate(file.len() - 3);
             let result = Decoder::new(file.as_slice(), None).unwrap().fill(&mut to);
-            assert!(matches!(result, Err(ImageError::Decode { .. })), "{format}: {result:?}");
+            assert!(
+                matches!(result, Err(ImageError::Decode { .. })),
+                "{format}: {result:?}"
+            );
         }
     }
 
     #[test]
     fn another_format_than_said_is_named() {
         let file = compressed(ImageFormat::Gz, b"x");
-        let error = Decoder::new(file.as_slice(), Some(ImageFormat::Raw)).err().unwrap();
+        let error = Decoder::new(file.as_slice(), Some(ImageFormat::Raw))
+            .err()
+            .unwrap();
         assert_eq!(error.to_string(), "the image is said to be raw and is gz");
     }
 }

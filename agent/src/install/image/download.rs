@@ -120,7 +120,12 @@ impl Downloads {
                     reason: format!("{} (attempt {failures}, after {at} bytes)", failure.text()),
                 });
             };
-            warn!(failures, at, "the image's download is repeated: {}", failure.text());
+            warn!(
+                failures,
+                at,
+                "the image's download is repeated: {}",
+                failure.text()
+            );
             waits(&format!("waiting for the image: {}", failure.text()));
             tokio::time::sleep(pause).await;
         }
@@ -138,7 +143,11 @@ impl Downloads {
         to: &Sender<Piece>,
         received: &Received,
     ) -> Result<(), Ended> {
-        let http = if with_token { &self.service } else { &self.elsewhere };
+        let http = if with_token {
+            &self.service
+        } else {
+            &self.elsewhere
+        };
         let mut request = http.get(url.clone());
         if with_token {
             request = request.header(self.token.0.clone(), self.token.1.clone());
@@ -149,7 +158,8 @@ impl Downloads {
                 request = request.header(IF_RANGE, validator.clone());
             }
         }
-        let transport = |error: reqwest::Error| Ended::Failure(Failure::Transport(causes(&error.without_url())));
+        let transport =
+            |error: reqwest::Error| Ended::Failure(Failure::Transport(causes(&error.without_url())));
         let mut response = request.send().await.map_err(transport)?;
         let mut skip = self.judge(&response, source, known, *at)?;
         if let Some(length) = known.length {
@@ -204,7 +214,10 @@ impl Downloads {
                 }
             }
             StatusCode::PARTIAL_CONTENT if at > 0 => match content_range(headers) {
-                Some((first, total)) if first == at && total.is_none_or(|total| known.length.is_none_or(|length| length == total)) => {
+                Some((first, total))
+                    if first == at
+                        && total.is_none_or(|total| known.length.is_none_or(|length| length == total)) =>
+                {
                     Ok(0)
                 }
                 _ => changed(),
@@ -270,10 +283,16 @@ mod tests {
         let headers = |tag: &'static str| {
             HeaderMap::from_iter([
                 (ETAG, HeaderValue::from_static(tag)),
-                (LAST_MODIFIED, HeaderValue::from_static("Sun, 22 Nov 2026 07:00:00 GMT")),
+                (
+                    LAST_MODIFIED,
+                    HeaderValue::from_static("Sun, 22 Nov 2026 07:00:00 GMT"),
+                ),
             ])
         };
         assert_eq!(validator(&headers("\"a\"")).unwrap(), "\"a\"");
-        assert_eq!(validator(&headers("W/\"a\"")).unwrap(), "Sun, 22 Nov 2026 07:00:00 GMT");
+        assert_eq!(
+            validator(&headers("W/\"a\"")).unwrap(),
+            "Sun, 22 Nov 2026 07:00:00 GMT"
+        );
     }
 }

@@ -49,7 +49,9 @@ pub enum ImageError {
         source: io::Error,
         disk_gone: bool,
     },
-    #[error("the disk gives back other bytes than were written, between {from} and {to}: it is broken, or something else writes to it")]
+    #[error(
+        "the disk gives back other bytes than were written, between {from} and {to}: it is broken, or something else writes to it"
+    )]
     Differs { from: u64, to: u64 },
     #[error("{0}")]
     Prepare(#[from] super::super::error::InstallError),
@@ -62,7 +64,11 @@ pub enum ImageError {
 }
 
 fn gone(disk_gone: bool) -> &'static str {
-    if disk_gone { " (the disk has disappeared)" } else { "" }
+    if disk_gone {
+        " (the disk has disappeared)"
+    } else {
+        ""
+    }
 }
 
 impl ImageError {

@@ -130,13 +130,19 @@ pub(crate) mod tests {
         for sector in [512, 4096] {
             let found = table(&head(
                 sector,
-                &[("EFI-SYSTEM", EFI_SYSTEM, 2048, 4095), ("boot", [7; 16], 4096, 8191)],
+                &[
+                    ("EFI-SYSTEM", EFI_SYSTEM, 2048, 4095),
+                    ("boot", [7; 16], 4096, 8191),
+                ],
             ))
             .unwrap();
             assert_eq!(found.sector as usize, sector);
             let boot = &found.partitions[1];
             assert_eq!((boot.number, boot.name.as_str()), (2, "boot"));
-            assert_eq!((boot.start, boot.size), (4096 * sector as u64, 4096 * sector as u64));
+            assert_eq!(
+                (boot.start, boot.size),
+                (4096 * sector as u64, 4096 * sector as u64)
+            );
             assert_eq!(found.partitions[0].kind, EFI_SYSTEM);
         }
     }

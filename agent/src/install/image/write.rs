@@ -170,7 +170,10 @@ fn digest(
             break;
         }
     }
-    (sum.digest128(), sha256.map(|sha256| hex::encode(sha256.finalize())))
+    (
+        sum.digest128(),
+        sha256.map(|sha256| hex::encode(sha256.finalize())),
+    )
 }
 
 fn put(target: &Target, from: Receiver<Piece>, free: SyncSender<Buffer>) -> Result<(), ImageError> {

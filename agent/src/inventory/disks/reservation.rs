@@ -46,7 +46,9 @@ fn read(answer: &Answer) -> Option<String> {
         8 => "exclusive access, all registrants",
         _ => "of an unknown type",
     };
-    Some(format!("a SCSI persistent reservation is held on it ({kind}, key 0x{key})"))
+    Some(format!(
+        "a SCSI persistent reservation is held on it ({kind}, key 0x{key})"
+    ))
 }
 
 #[cfg(test)]
@@ -68,7 +70,10 @@ mod tests {
         bytes[8..16].copy_from_slice(&[0, 0, 0, 0, 0, 0, 0xab, 0xcd]);
         bytes[21] = 5;
         let held = read(&answer(0, &bytes)).unwrap();
-        assert!(held.contains("registrants only, key 0x000000000000abcd"), "{held}");
+        assert!(
+            held.contains("registrants only, key 0x000000000000abcd"),
+            "{held}"
+        );
         assert!(read(&answer(CONFLICT, &[])).unwrap().contains("another machine"));
     }
 

@@ -70,10 +70,14 @@ impl Client {
             .timeout(IGNITION);
         let response = super::request_once(request).await?;
         let status = response.status();
-        let body = http::body(response, LARGEST_IGNITION).await.map_err(|error| match error {
-            BodyError::TooLarge => Failure::Malformed(format!("it is larger than {LARGEST_IGNITION} bytes")),
-            BodyError::Transport(reason) => Failure::Transport(printable(&reason)),
-        })?;
+        let body = http::body(response, LARGEST_IGNITION)
+            .await
+            .map_err(|error| match error {
+                BodyError::TooLarge => {
+                    Failure::Malformed(format!("it is larger than {LARGEST_IGNITION} bytes"))
+                }
+                BodyError::Transport(reason) => Failure::Transport(printable(&reason)),
+            })?;
         if status.is_success() {
             Ok(body)
         } else {

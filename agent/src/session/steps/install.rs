@@ -128,7 +128,8 @@ async fn install(
         Ok(Ending::LeaveToIronic) => StepOutput::good(String::new()),
         Err(InstallError::Stopped) => {
             info!("the installation was stopped");
-            StepOutput::failed(InstallError::Stopped.to_string()).ending(EXIT_STOPPED, "the installation was stopped")
+            StepOutput::failed(InstallError::Stopped.to_string())
+                .ending(EXIT_STOPPED, "the installation was stopped")
         }
         Err(error) => {
             let reason = error.to_string();
