@@ -2,15 +2,18 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use kube::Client;
 use muster_core::record::Secret;
 use muster_kube_api::{
-    Authority, Caller, Credentials, Database, KubeApi, SqlStorage, Tokens, kubeconfig, write_private,
+    Authority, Caller, Conversion, Conversions, Credentials, Database, KubeApi, SqlStorage, Tokens, kubeconfig,
+    write_private,
 };
 use muster_operations::now;
 use muster_operations::random;
+use muster_resources::cluster_api::{conversion, names::GROUP};
 use muster_resources::crds;
 use muster_store::{Kind, Store};
 use rustls::ServerConfig;
@@ -47,8 +50,10 @@ impl BuiltinApi {
         };
         let (readers, writers) = store.pools();
         let definitions = crds::own().into_iter().chain(crds::foreign());
-        let definitions = definitions.map(serde_json::to_value).collect::<Result<_, _>>()?;
-        let api = KubeApi::open(SqlStorage::new(database, readers, writers), definitions)
+        let mut definitions: Vec<Value> = definitions.map(serde_json::to_value).collect::<Result<_, _>>()?;
+        definitions.extend(crds::builtin());
+        let storage = SqlStorage::new(database, readers, writers);
+        let api = KubeApi::open_with(storage, definitions, conversions())
             .await
             .context("the built-in Kubernetes API cannot be opened")?;
 
@@ -92,6 +97,23 @@ impl BuiltinApi {
         });
         api
     }
+}
+
+/// Converts a kind of Cluster API between its versions.
+#[derive(Debug)]
+struct ClusterApi(conversion::Kind);
+
+impl Conversion for ClusterApi {
+    fn convert(&self, object: Value, to: &str) -> Value {
+        conversion::convert(self.0, object, to)
+    }
+}
+
+/// The kinds whose versions have different content.
+fn conversions() -> Conversions {
+    Conversions::default()
+        .with(GROUP, "Cluster", Arc::new(ClusterApi(conversion::Kind::Cluster)))
+        .with(GROUP, "Machine", Arc::new(ClusterApi(conversion::Kind::Machine)))
 }
 
 /// The administrator's kubeconfig, with two ways to prove who it is: the context in use shows the token, `muster-certificate` a client

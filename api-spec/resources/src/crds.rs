@@ -75,6 +75,24 @@ fn without_status(mut definition: CustomResourceDefinition) -> CustomResourceDef
     definition
 }
 
+/// Kinds of Cluster API and HyperShift that the built-in Kubernetes API serves, as JSON. A cluster has those of their owners.
+///
+/// # Panics
+/// Never: the files are a part of this crate, and a test reads them.
+pub fn builtin() -> Vec<Value> {
+    let files = [
+        include_str!("../../crds/builtin/cluster.x-k8s.io_clusters.yaml"),
+        include_str!("../../crds/builtin/cluster.x-k8s.io_machines.yaml"),
+        include_str!("../../crds/builtin/hypershift.openshift.io_hostedclusters.yaml"),
+        include_str!("../../crds/builtin/hypershift.openshift.io_hostedcontrolplanes.yaml"),
+        include_str!("../../crds/builtin/hypershift.openshift.io_nodepools.yaml"),
+    ];
+    files
+        .into_iter()
+        .map(|file| serde_saphyr::from_str(file).expect("a definition of this crate is YAML"))
+        .collect()
+}
+
 /// Validation of an object without `spec`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Spec {

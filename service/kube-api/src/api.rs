@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::background;
+use crate::conversion::Conversions;
 use crate::endpoints::handle;
 use crate::error::Result;
 use crate::garbage_collector;
@@ -35,8 +36,16 @@ impl KubeApi {
     /// # Errors
     /// If the database does not answer, or a CRD is invalid (the message names the rule).
     pub async fn open(storage: SqlStorage, crds: Vec<Value>) -> Result<Self> {
+        Self::open_with(storage, crds, Conversions::default()).await
+    }
+
+    /// The same, for kinds whose versions have different content.
+    ///
+    /// # Errors
+    /// Those of [`KubeApi::open`].
+    pub async fn open_with(storage: SqlStorage, crds: Vec<Value>, conversions: Conversions) -> Result<Self> {
         let stop = CancellationToken::new();
-        let server = Arc::new(Server::new(storage, stop.clone()).await?);
+        let server = Arc::new(Server::new(storage, conversions, stop.clone()).await?);
         server.load_registry().await?;
         for namespace in ["default", "kube-system"] {
             let object = json!({"metadata": {"name": namespace}});

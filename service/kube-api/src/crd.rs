@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Value, json};
 
 use crate::builtin;
+use crate::conversion::Conversions;
 use crate::error::FieldError;
 use crate::jsonpath::Path;
 use crate::object;
@@ -26,7 +27,7 @@ static METADATA: LazyLock<Arc<Schema>> =
 ///
 /// # Errors
 /// The first violation.
-pub fn resources(definition: &Value) -> Result<Vec<Resource>, FieldError> {
+pub fn resources(definition: &Value, conversions: &Conversions) -> Result<Vec<Resource>, FieldError> {
     let spec = &definition["spec"];
     let versions = spec["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let storage = versions.iter().find(|version| version["storage"] == true);
@@ -43,9 +44,15 @@ pub fn resources(definition: &Value) -> Result<Vec<Resource>, FieldError> {
         .iter()
         .enumerate()
         .filter(|(_, version)| version["served"] == true);
-    served
+    let mut resources: Vec<Resource> = served
         .map(|(index, version)| resource(spec, version, storage, index, versions.len() == 1))
-        .collect()
+        .collect::<Result<_, _>>()?;
+    let schemas = resources.iter().map(|one| (one.api_version(), one.schema.clone()));
+    let schemas: Vec<(String, Arc<Schema>)> = schemas.collect();
+    for resource in &mut resources {
+        resource.converter = conversions.find(&resource.group, &resource.kind, &schemas);
+    }
+    Ok(resources)
 }
 
 fn resource(
@@ -77,6 +84,7 @@ fn resource(
         storage_name: format!("{plural}.{group}").into(),
         storage_api_version: object::api_version(&group, storage),
         is_stored_as_served: is_only,
+        converter: None,
         singular: or(&names["singular"], kind.to_lowercase()),
         list_kind: or(&names["listKind"], format!("{kind}List")),
         short_names: elements(&names["shortNames"]).map(text).collect(),
@@ -248,10 +256,11 @@ pub fn validate(definition: &Value) -> Vec<FieldError> {
         ));
     }
     if spec["conversion"]["strategy"] == "Webhook" {
-        let detail = "this server converts between versions by their name only (strategy None)";
+        let detail = "this server asks no webhook: say None; what differs between versions is converted for kinds that its program \
+                      knows";
         errors.push(FieldError::forbidden("spec.conversion.strategy", detail));
     }
-    if let Err(error) = resources(definition) {
+    if let Err(error) = resources(definition, &Conversions::default()) {
         errors.push(error);
     }
     errors

@@ -23,6 +23,7 @@ mod watch_cache;
 
 // Resources: what is served, and the rules of each.
 mod builtin;
+mod conversion;
 mod crd;
 mod event;
 mod field_selector;
@@ -52,6 +53,7 @@ mod background;
 
 pub use access::{Authority, Credentials, Identity, TlsError, Tokens, kubeconfig, write_private};
 pub use api::{KubeApi, LocalService};
+pub use conversion::{Conversion, Conversions};
 pub use error::ApiError;
 pub use request::Caller;
 pub use storage::{Database, SqlStorage};

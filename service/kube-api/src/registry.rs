@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::builtin;
+use crate::conversion::Conversions;
 use crate::crd;
 use crate::resource::Resource;
 
@@ -21,13 +22,13 @@ pub struct Registry {
 impl Registry {
     /// The built-in resources and those of the given CustomResourceDefinition objects. A CRD that cannot be
     /// served is skipped; its conditions say so.
-    pub fn new(definitions: &[Value]) -> Self {
+    pub fn new(definitions: &[Value], conversions: &Conversions) -> Self {
         let mut registry = Self::default();
         for resource in builtin::resources() {
             registry.add(resource.clone());
         }
         for definition in definitions {
-            match crd::resources(definition) {
+            match crd::resources(definition, conversions) {
                 Ok(resources) => resources
                     .into_iter()
                     .for_each(|resource| registry.add(Arc::new(resource))),

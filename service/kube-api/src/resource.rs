@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::conversion::Converter;
 use crate::error::Subject;
 use crate::jsonpath::Path;
 use crate::object;
@@ -32,6 +33,8 @@ pub struct Resource {
     pub storage_api_version: String,
     /// True when stored documents can be sent unchanged.
     pub is_stored_as_served: bool,
+    /// Converts between its versions; `None`: they have the same content.
+    pub converter: Option<Converter>,
     pub strategy: Strategy,
     /// The schema of objects, `metadata` included.
     pub schema: Arc<Schema>,
@@ -94,6 +97,9 @@ impl Resource {
         if self.strategy == Strategy::GroupedEvent {
             return crate::event::grouped(stored);
         }
+        if let Some(converter) = &self.converter {
+            return converter.converted(stored, &self.api_version());
+        }
         object::set_member(&mut stored, "apiVersion", Some(self.api_version().into()));
         stored
     }
@@ -102,6 +108,9 @@ impl Resource {
     pub fn as_stored(&self, mut served: Value) -> Value {
         if self.strategy == Strategy::GroupedEvent {
             return crate::event::ungrouped(served);
+        }
+        if let Some(converter) = &self.converter {
+            return converter.converted(served, &self.storage_api_version);
         }
         object::set_member(
             &mut served,

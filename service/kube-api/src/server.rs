@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use crate::conversion::Conversions;
 use crate::crd;
 use crate::error::{ApiError, Result};
 use crate::object;
@@ -18,6 +19,7 @@ use crate::watch_cache::WatchCache;
 pub struct Server {
     pub(crate) storage: SqlStorage,
     pub(crate) watch_cache: WatchCache,
+    conversions: Conversions,
     registry: RwLock<Arc<Registry>>,
     /// Held while the CRDs are read, so that an older registry never replaces a newer one.
     loading: Mutex<()>,
@@ -31,12 +33,13 @@ impl Server {
     ///
     /// # Errors
     /// If the database does not answer.
-    pub async fn new(storage: SqlStorage, stop: CancellationToken) -> Result<Self> {
+    pub async fn new(storage: SqlStorage, conversions: Conversions, stop: CancellationToken) -> Result<Self> {
         let (revision, _) = storage.revisions().await?;
         Ok(Self {
             storage,
             watch_cache: WatchCache::starting_after(revision),
-            registry: RwLock::new(Arc::new(Registry::new(&[]))),
+            registry: RwLock::new(Arc::new(Registry::new(&[], &conversions))),
+            conversions,
             loading: Mutex::new(()),
             open_api: OpenApi::default(),
             stop,
@@ -74,7 +77,7 @@ impl Server {
         let page = self.storage.list(ListQuery::all(crd::STORAGE_NAME)).await?;
         let definitions = page.objects.iter().map(|stored| Ok(stored.object()?));
         let definitions: Vec<_> = definitions.collect::<Result<_>>()?;
-        let registry = Arc::new(Registry::new(&definitions));
+        let registry = Arc::new(Registry::new(&definitions, &self.conversions));
         *self.registry.write().unwrap_or_else(PoisonError::into_inner) = registry;
         self.open_api.clear();
         Ok(())

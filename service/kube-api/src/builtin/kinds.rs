@@ -156,6 +156,7 @@ impl Kind {
             storage_name: storage_name.into(),
             storage_api_version: object::api_version(storage_group, "v1"),
             is_stored_as_served: !is_grouped_event,
+            converter: None,
             strategy: self.strategy,
             schema: schema(&definition),
             open_api,

@@ -4,8 +4,77 @@ use serde_json::{Value, json};
 
 use super::set::FieldSet;
 use super::structure::{Comparison, compare, fields_of, merged, without};
+use crate::conversion::Converter;
 use crate::object;
+use crate::resource::Resource;
 use crate::schema::Schema;
+
+/// The schema of the written version, and the way to the others: an entry lists fields of the version that its
+/// manager wrote.
+#[derive(Debug, Clone, Copy)]
+pub struct Versions<'a> {
+    schema: &'a Schema,
+    converter: Option<&'a Converter>,
+}
+
+impl<'a> From<&'a Resource> for Versions<'a> {
+    fn from(resource: &'a Resource) -> Self {
+        Self {
+            schema: &resource.schema,
+            converter: resource.converter.as_ref(),
+        }
+    }
+}
+
+impl<'a> From<&'a Schema> for Versions<'a> {
+    fn from(schema: &'a Schema) -> Self {
+        Self {
+            schema,
+            converter: None,
+        }
+    }
+}
+
+impl Versions<'_> {
+    /// What a write of `manager` changes, in the terms of each version that `entries` are of. The first is the
+    /// written one.
+    fn differences(self, old: &Value, new: &Value, entries: &[Entry], manager: &Manager) -> Differences {
+        let mut found = vec![(manager.api_version.clone(), difference(self.schema, old, new))];
+        for entry in entries {
+            let version = &entry.manager.api_version;
+            let is_known = found.iter().any(|(name, _)| name == version);
+            if let Some((converter, schema)) = self.other(version)
+                && !is_known
+            {
+                let seen = |object: &Value| converter.converted(object.clone(), version);
+                found.push((version.clone(), difference(schema, &seen(old), &seen(new))));
+            }
+        }
+        Differences(found)
+    }
+
+    /// The way to another version, where that has other content.
+    fn other(&self, version: &str) -> Option<(&Converter, &Schema)> {
+        let converter = self.converter?;
+        Some((converter, converter.schema(version)?))
+    }
+}
+
+/// Changes by version.
+struct Differences(Vec<(String, Comparison)>);
+
+impl Differences {
+    /// Those of the written version.
+    fn own(&self) -> &Comparison {
+        &self.0[0].1
+    }
+
+    /// Those of the version of an entry.
+    fn of(&self, entry: &Entry) -> &Comparison {
+        let found = self.0.iter().find(|(name, _)| *name == entry.manager.api_version);
+        found.map_or(self.own(), |(_, comparison)| comparison)
+    }
+}
 
 /// The operation of a managed fields entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
@@ -141,7 +210,12 @@ fn is_reset(object: &Value) -> bool {
 
 /// Writes the entries of `new`, which replaces `old` or is created: the manager becomes the only owner of the
 /// fields it changed.
-pub fn on_update(schema: &Schema, old: Option<&Value>, new: &mut Value, manager: &Manager) {
+pub fn on_update<'a>(
+    versions: impl Into<Versions<'a>>,
+    old: Option<&Value>,
+    new: &mut Value,
+    manager: &Manager,
+) {
     if is_reset(new) {
         object::metadata_mut(new).remove("managedFields");
         return;
@@ -149,11 +223,14 @@ pub fn on_update(schema: &Schema, old: Option<&Value>, new: &mut Value, manager:
     let nothing = json!({});
     let old = old.unwrap_or(&nothing);
     let mut entries = decode(old);
-    let comparison = difference(schema, old, new);
+    let differences = versions.into().differences(old, new, &entries, manager);
+    let comparison = differences.own();
     if !comparison.is_same() {
         let changed = comparison.added.union(&comparison.modified);
         for entry in &mut entries {
+            let comparison = differences.of(entry);
             if entry.manager != *manager {
+                let changed = comparison.added.union(&comparison.modified);
                 entry.fields = entry.fields.difference(&changed);
             }
             entry.fields = entry.fields.difference(&comparison.removed);
@@ -180,35 +257,31 @@ pub fn on_update(schema: &Schema, old: Option<&Value>, new: &mut Value, manager:
 ///
 /// # Errors
 /// Pairs of manager and field that others own with another value, unless `force`.
-pub fn on_apply(
-    schema: &Schema,
+pub fn on_apply<'a>(
+    versions: impl Into<Versions<'a>>,
     live: Option<&Value>,
     applied: &Value,
     manager: &Manager,
     force: bool,
 ) -> Result<Value, Vec<(String, String)>> {
+    let versions = versions.into();
     let nothing = json!({});
     let live = live.unwrap_or(&nothing);
     let mut entries = decode(live);
-    let desired = stripped(fields_of(schema, applied));
-    let own = entries.iter().position(|entry| entry.manager == *manager);
+    let desired = stripped(fields_of(versions.schema, applied));
+    let own = entries.iter().position(|entry| is_same(&entry.manager, manager));
     let before = own.map(|index| entries.remove(index));
-    let last = before
-        .as_ref()
-        .map(|entry| entry.fields.clone())
-        .unwrap_or_default();
+    let merged = merged(versions.schema, live, applied);
+    let mut result = match &before {
+        Some(before) => without_dropped(versions, merged, applied, before, &entries),
+        None => merged,
+    };
 
-    // Fields that this manager applied before and now leaves out go, unless another manager owns them.
-    let managed = entries
-        .iter()
-        .fold(desired.clone(), |all, entry| all.union(&entry.fields));
-    let dropped = last.difference(&managed.with_parents());
-    let mut result = without(schema, &merged(schema, live, applied), &dropped);
-
-    let comparison = difference(schema, live, &result);
-    let changed = comparison.added.union(&comparison.modified);
+    let differences = versions.differences(live, &result, &entries, manager);
     let mut conflicts = Vec::new();
     for entry in &mut entries {
+        let comparison = differences.of(entry);
+        let changed = comparison.added.union(&comparison.modified);
         let disputed = entry.fields.intersection(&changed);
         if !disputed.is_empty() {
             let who = shown(&entry.manager);
@@ -217,11 +290,16 @@ pub fn on_apply(
         }
         entry.fields = entry.fields.difference(&comparison.removed);
     }
+    let comparison = differences.own();
     if !conflicts.is_empty() && !force {
         return Err(conflicts);
     }
     let time = match before {
-        Some(before) if before.fields == desired && comparison.is_same() => before.time,
+        Some(before)
+            if before.fields == desired && before.manager == *manager && comparison.is_same() =>
+        {
+            before.time
+        }
         _ => object::now(),
     };
     entries.push(Entry {
@@ -231,6 +309,42 @@ pub fn on_apply(
     });
     encode(entries, &mut result);
     Ok(result)
+}
+
+/// True when an entry is the applier's own: it may have applied another version before.
+fn is_same(of_entry: &Manager, manager: &Manager) -> bool {
+    of_entry.name == manager.name
+        && of_entry.operation == manager.operation
+        && of_entry.subresource == manager.subresource
+}
+
+/// `merged` without the fields that the manager applied before and now leaves out, unless another manager owns
+/// them.
+fn without_dropped(
+    versions: Versions<'_>,
+    merged: Value,
+    applied: &Value,
+    before: &Entry,
+    others: &[Entry],
+) -> Value {
+    let dropped = |schema: &Schema, applied: &Value| {
+        let desired = stripped(fields_of(schema, applied));
+        let managed = others
+            .iter()
+            .fold(desired, |all, entry| all.union(&entry.fields));
+        before.fields.difference(&managed.with_parents())
+    };
+    let version = &before.manager.api_version;
+    let written = merged["apiVersion"].as_str().unwrap_or_default().to_owned();
+    match versions.other(version).filter(|_| *version != written) {
+        None => without(versions.schema, &merged, &dropped(versions.schema, applied)),
+        Some((converter, schema)) => {
+            let applied = converter.converted(applied.clone(), version);
+            let seen = converter.converted(merged, version);
+            let result = without(schema, &seen, &dropped(schema, &applied));
+            converter.converted(result, &written)
+        }
+    }
 }
 
 /// `"NAME" with subresource "status" using v1`, as conflicts name a manager.

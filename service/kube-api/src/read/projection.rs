@@ -19,7 +19,7 @@ use crate::table::IncludeObject;
 pub enum Projection {
     /// Documents as stored, if they can be sent unparsed.
     Documents,
-    /// At least these parts. Built-in kinds are parsed as a whole.
+    /// At least these parts. Built-in kinds and those that are converted are parsed as a whole.
     Parts(Parts),
     Objects,
 }
@@ -58,10 +58,11 @@ impl<'a> Decoder<'a> {
     /// A decoder for objects of `resource`.
     pub fn new(resource: &'a Resource, selection: &'a Selection, projection: &'a Projection) -> Self {
         let is_shallow = !selection.needs_content();
-        let is_custom = resource.strategy == Strategy::Custom;
+        // What is converted is converted as a whole.
+        let has_parts = resource.strategy == Strategy::Custom && resource.converter.is_none();
         let is_raw = *projection == Projection::Documents && is_shallow && resource.is_stored_as_served;
         let parts = match projection {
-            Projection::Parts(parts) if is_shallow && is_custom => Some(parts),
+            Projection::Parts(parts) if is_shallow && has_parts => Some(parts),
             Projection::Parts(_) | Projection::Documents | Projection::Objects => None,
         };
         Self {

@@ -21,14 +21,14 @@ impl Server {
     pub async fn apply(&self, request: &RequestInfo, configuration: Value) -> Result<Outcome> {
         let applied = configured(request, configuration)?;
         let manager = request.manager(Operation::Apply);
-        let schema = &request.resource.schema;
+        let resource = &*request.resource;
         for _ in 0..ATTEMPTS {
             let Some(existing) = self.existing(request).await? else {
                 if !request.subresource.is_empty() {
                     return Err(request.not_found());
                 }
                 let prepared = create::prepare_create(request, applied.clone())?;
-                let fields = managers::on_apply(schema, None, &applied, &manager, request.options.force)
+                let fields = managers::on_apply(resource, None, &applied, &manager, request.options.force)
                     .map_err(|conflicts| ApiError::apply_conflict(&conflicts))?;
                 let mut new = prepared;
                 let entries = fields["metadata"]["managedFields"].clone();
@@ -46,7 +46,7 @@ impl Server {
                 }
             };
             let result = managers::on_apply(
-                schema,
+                resource,
                 Some(&existing.object),
                 &applied,
                 &manager,

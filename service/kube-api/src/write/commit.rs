@@ -72,10 +72,14 @@ impl Server {
         let expected = existing.as_ref().map_or(Expected::Absent, |existing| {
             Expected::At(existing.stored.revision)
         });
+        let previous = existing.map(|Existing { stored, object }| match request.resource.converter {
+            Some(_) => stored.object().map(|object| (stored, object)),
+            None => Ok((stored, request.resource.as_stored(object))),
+        });
         let write = Write {
             key: request.resource.key(&request.namespace, object::name(&stored)),
             expected,
-            previous: existing.map(|existing| (existing.stored, request.resource.as_stored(existing.object))),
+            previous: previous.transpose()?,
             object: stored,
             deletes,
         };

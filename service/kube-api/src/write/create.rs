@@ -44,7 +44,7 @@ impl Server {
     pub(super) async fn store_new(&self, request: &RequestInfo, mut object: Value) -> Result<Value> {
         if object::metadata(&object).is_none_or(|metadata| !metadata.contains_key("managedFields")) {
             managers::on_update(
-                &request.resource.schema,
+                &*request.resource,
                 None,
                 &mut object,
                 &request.manager(Operation::Update),

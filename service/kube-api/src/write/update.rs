@@ -40,7 +40,7 @@ impl Server {
             let warnings = prune(request, &mut desired)?;
             let mut prepared = prepare_update(request, &existing.object, desired)?;
             managers::on_update(
-                &request.resource.schema,
+                &*request.resource,
                 Some(&existing.object),
                 &mut prepared,
                 &request.manager(Operation::Update),

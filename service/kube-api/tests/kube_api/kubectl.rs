@@ -35,7 +35,7 @@ impl Kubectl {
     }
 
     /// The same in a namespace.
-    fn in_namespace(mut self, name: &str) -> Self {
+    pub fn in_namespace(mut self, name: &str) -> Self {
         self.arguments.extend(["--namespace".to_owned(), name.to_owned()]);
         self
     }
@@ -53,7 +53,7 @@ impl Kubectl {
     }
 
     /// Runs a command that must succeed; returns its output.
-    async fn run(&self, arguments: &[&str]) -> String {
+    pub async fn run(&self, arguments: &[&str]) -> String {
         let (good, out, err) = self.try_run(arguments).await;
         assert!(good, "kubectl {}: {out}{err}", arguments.join(" "));
         out
@@ -66,7 +66,7 @@ impl Kubectl {
         (output.status.success(), text(output.stdout), text(output.stderr))
     }
 
-    fn file(&self, name: &str, content: &str) -> String {
+    pub fn file(&self, name: &str, content: &str) -> String {
         let path = self.home.path().join(name);
         std::fs::write(&path, content).unwrap();
         path.display().to_string()

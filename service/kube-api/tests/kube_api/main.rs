@@ -52,6 +52,7 @@ macro_rules! on_each_server {
 }
 
 mod applying;
+mod converting;
 mod deleting;
 mod kubectl;
 mod parity;

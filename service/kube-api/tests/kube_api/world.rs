@@ -12,7 +12,7 @@ use muster_tests::postgres::Postgres;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::http;
+use crate::{converting, http};
 
 /// The API and what keeps it alive.
 pub struct World {
@@ -140,7 +140,9 @@ impl World {
 
 async fn open(store: &Store, database: Database) -> KubeApi {
     let (readers, writers) = store.pools();
-    KubeApi::open(SqlStorage::new(database, readers, writers), vec![crd()])
+    let storage = SqlStorage::new(database, readers, writers);
+    let crds = vec![crd(), converting::definition()];
+    KubeApi::open_with(storage, crds, converting::conversions())
         .await
         .unwrap()
 }
