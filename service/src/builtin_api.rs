@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use kube::Client;
 use muster_core::record::Secret;
 use muster_kube_api::{
-    Authority, Caller, Conversion, Conversions, Credentials, Database, KubeApi, SqlStorage, Tokens, kubeconfig,
-    write_private,
+    Authority, Caller, Conversion, Conversions, Credentials, Database, KubeApi, SqlStorage, Tokens,
+    kubeconfig, write_private,
 };
 use muster_operations::now;
 use muster_operations::random;

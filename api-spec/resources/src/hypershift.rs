@@ -5,8 +5,9 @@ mod hosted_cluster;
 mod node_pool;
 
 pub use hosted_cluster::{
-    AgentPlatform, Dns, Endpoint, HostedCluster, HostedClusterPlatform, HostedClusterSpec, HostedClusterStatus,
-    HostedControlPlane, HostedControlPlaneSpec, HostedControlPlaneStatus, KubeconfigReference,
+    AgentPlatform, Dns, Endpoint, HostedCluster, HostedClusterPlatform, HostedClusterSpec,
+    HostedClusterStatus, HostedControlPlane, HostedControlPlaneSpec, HostedControlPlaneStatus,
+    KubeconfigReference,
 };
 pub use node_pool::{
     AgentNodePoolPlatform, AutoScaling, Management, NodePool, NodePoolPlatform, NodePoolSpec, NodePoolStatus,

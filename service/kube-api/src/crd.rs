@@ -47,7 +47,9 @@ pub fn resources(definition: &Value, conversions: &Conversions) -> Result<Vec<Re
     let mut resources: Vec<Resource> = served
         .map(|(index, version)| resource(spec, version, storage, index, versions.len() == 1))
         .collect::<Result<_, _>>()?;
-    let schemas = resources.iter().map(|one| (one.api_version(), one.schema.clone()));
+    let schemas = resources
+        .iter()
+        .map(|one| (one.api_version(), one.schema.clone()));
     let schemas: Vec<(String, Arc<Schema>)> = schemas.collect();
     for resource in &mut resources {
         resource.converter = conversions.find(&resource.group, &resource.kind, &schemas);

@@ -71,7 +71,10 @@ fn version_of(object: &Value) -> &str {
 
 /// Converts without annotations.
 fn plainly(kind: Kind, mut object: Value, to: &str) -> Value {
-    let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+    let namespace = object["metadata"]["namespace"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
     for name in SECTIONS {
         if let Some(Value::Object(section)) = object.get_mut(name) {
             *section = kind.section(name)(std::mem::take(section), &namespace, to);

@@ -295,9 +295,7 @@ pub fn on_apply<'a>(
         return Err(conflicts);
     }
     let time = match before {
-        Some(before)
-            if before.fields == desired && before.manager == *manager && comparison.is_same() =>
-        {
+        Some(before) if before.fields == desired && before.manager == *manager && comparison.is_same() => {
             before.time
         }
         _ => object::now(),
@@ -329,9 +327,7 @@ fn without_dropped(
 ) -> Value {
     let dropped = |schema: &Schema, applied: &Value| {
         let desired = stripped(fields_of(schema, applied));
-        let managed = others
-            .iter()
-            .fold(desired, |all, entry| all.union(&entry.fields));
+        let managed = others.iter().fold(desired, |all, entry| all.union(&entry.fields));
         before.fields.difference(&managed.with_parents())
     };
     let version = &before.manager.api_version;

@@ -47,19 +47,33 @@ async fn kubectl_uses_both_versions() {
     for (version, path, expected) in [
         ("v1beta1", "{.spec.nodeDrainTimeout}", "1m30s"),
         ("v1beta2", "{.spec.deletion.nodeDrainTimeoutSeconds}", "90"),
-        ("v1beta1", "{.spec.infrastructureRef.apiVersion}", "capi-provider.agent-install.openshift.io/v1beta1"),
-        ("v1beta2", "{.spec.infrastructureRef.apiGroup}", "capi-provider.agent-install.openshift.io"),
+        (
+            "v1beta1",
+            "{.spec.infrastructureRef.apiVersion}",
+            "capi-provider.agent-install.openshift.io/v1beta1",
+        ),
+        (
+            "v1beta2",
+            "{.spec.infrastructureRef.apiGroup}",
+            "capi-provider.agent-install.openshift.io",
+        ),
     ] {
         let resource = format!("machines.{version}.cluster.x-k8s.io");
         let output = format!("jsonpath={path}");
-        assert_eq!(kubectl.run(&["get", &resource, "m", "-o", &output]).await, expected, "{version}");
+        assert_eq!(
+            kubectl.run(&["get", &resource, "m", "-o", &output]).await,
+            expected,
+            "{version}"
+        );
     }
     // A second apply changes nothing, and one in the other version what it says.
     assert!(kubectl.run(&["apply", "-f", &file]).await.contains("unchanged"));
     let mut newer = cases::newer("m");
     newer["spec"]["deletion"]["nodeDrainTimeoutSeconds"] = 60.into();
     let file = kubectl.file("n.yaml", &newer.to_string());
-    kubectl.run(&["apply", "--server-side", "--force-conflicts", "-f", &file]).await;
+    kubectl
+        .run(&["apply", "--server-side", "--force-conflicts", "-f", &file])
+        .await;
     let output = "jsonpath={.spec.nodeDrainTimeout}";
     let resource = "machines.v1beta1.cluster.x-k8s.io";
     assert_eq!(kubectl.run(&["get", resource, "m", "-o", output]).await, "1m0s");
@@ -69,7 +83,10 @@ async fn kubectl_uses_both_versions() {
     assert_eq!(first.join(" "), headings);
     let table = kubectl.run(&["get", resource]).await;
     let first: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
-    assert_eq!(first.join(" "), "NAME CLUSTER NODENAME PROVIDERID PHASE AGE VERSION");
+    assert_eq!(
+        first.join(" "),
+        "NAME CLUSTER NODENAME PROVIDERID PHASE AGE VERSION"
+    );
 }
 
 mod cases {
@@ -123,16 +140,28 @@ mod cases {
         let listed = world.get(&format!("{OLDER}?labelSelector=a%3Db")).await;
         assert_eq!(listed["items"][0]["spec"]["nodeDrainTimeout"], "1m30s");
         let listed = world.get(NEWER).await;
-        assert_eq!(listed["items"][0]["spec"]["infrastructureRef"]["kind"], "AgentMachine");
-        assert_eq!(listed["items"][0]["spec"]["infrastructureRef"].get("apiVersion"), None);
+        assert_eq!(
+            listed["items"][0]["spec"]["infrastructureRef"]["kind"],
+            "AgentMachine"
+        );
+        assert_eq!(
+            listed["items"][0]["spec"]["infrastructureRef"].get("apiVersion"),
+            None
+        );
 
         let (older, newer) = (format!("{OLDER}?watch=true"), format!("{NEWER}?watch=true"));
         let mut seen_older = Events::open(&client(&world.api), &older).await;
         let mut seen_newer = Events::open(&client(&world.api), &newer).await;
-        assert_eq!(next(&mut seen_older).await["object"]["spec"]["nodeDrainTimeout"], "1m30s");
+        assert_eq!(
+            next(&mut seen_older).await["object"]["spec"]["nodeDrainTimeout"],
+            "1m30s"
+        );
         next(&mut seen_newer).await;
         world
-            .merge(&format!("{NEWER}/m"), json!({"spec": {"deletion": {"nodeDrainTimeoutSeconds": 60}}}))
+            .merge(
+                &format!("{NEWER}/m"),
+                json!({"spec": {"deletion": {"nodeDrainTimeoutSeconds": 60}}}),
+            )
             .await;
         let event = next(&mut seen_older).await;
         assert_eq!(event["type"], "MODIFIED");
@@ -146,13 +175,19 @@ mod cases {
         assert_eq!(changed["status"]["nodeRef"]["kind"], "Node");
         let stored = world.get(&format!("{NEWER}/m")).await;
         assert_eq!(stored["status"]["nodeRef"], json!({"name": "n"}));
-        assert_eq!(stored["status"]["initialization"]["infrastructureProvisioned"], true);
+        assert_eq!(
+            stored["status"]["initialization"]["infrastructureProvisioned"],
+            true
+        );
 
         // An update that changes nothing is none, in either version.
         for path in [OLDER, NEWER] {
             let before = world.get(&format!("{path}/m")).await;
             let after = world.put(&format!("{path}/m"), &before).await;
-            assert_eq!(before["metadata"]["resourceVersion"], after["metadata"]["resourceVersion"]);
+            assert_eq!(
+                before["metadata"]["resourceVersion"],
+                after["metadata"]["resourceVersion"]
+            );
         }
         let invalid = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": {"name": "x"}, "spec": {}});
         let (code, reason, message) = world.refused("POST", OLDER, invalid).await;
@@ -177,7 +212,13 @@ mod cases {
         stolen["spec"]["deletion"]["nodeDrainTimeoutSeconds"] = 30.into();
         let (status, body) = apply(NEWER, "provider", stolen.clone()).await;
         assert_eq!(status, StatusCode::CONFLICT, "{body}");
-        assert!(body["message"].as_str().unwrap().contains(".spec.nodeDrainTimeout"), "{body}");
+        assert!(
+            body["message"]
+                .as_str()
+                .unwrap()
+                .contains(".spec.nodeDrainTimeout"),
+            "{body}"
+        );
         // The first applier goes over to the newer version and leaves its timeout out: it goes, what another applied stays.
         let mut without = newer("m");
         without["spec"].as_object_mut().unwrap().remove("deletion");
@@ -188,21 +229,36 @@ mod cases {
         let managers = body["metadata"]["managedFields"].as_array().unwrap();
         let versions: Vec<(&str, &str)> = managers
             .iter()
-            .map(|entry| (entry["manager"].as_str().unwrap(), entry["apiVersion"].as_str().unwrap()))
+            .map(|entry| {
+                (
+                    entry["manager"].as_str().unwrap(),
+                    entry["apiVersion"].as_str().unwrap(),
+                )
+            })
             .collect();
         assert_eq!(versions.len(), 2, "{versions:?}");
-        assert!(versions.contains(&("hypershift", "cluster.x-k8s.io/v1beta2")), "{versions:?}");
+        assert!(
+            versions.contains(&("hypershift", "cluster.x-k8s.io/v1beta2")),
+            "{versions:?}"
+        );
     }
 
     pub async fn what_only_one_version_holds_survives_writes_of_the_other(world: World) {
         let mut machine = older("m");
         machine["spec"]["nodeDrainTimeout"] = "90.5s".into();
         world.post(OLDER, machine).await;
-        world.merge(&format!("{NEWER}/m"), json!({"spec": {"minReadySeconds": 5}})).await;
+        world
+            .merge(&format!("{NEWER}/m"), json!({"spec": {"minReadySeconds": 5}}))
+            .await;
         let read = world.get(&format!("{OLDER}/m")).await;
         assert_eq!(read["spec"]["nodeDrainTimeout"], "90.5s");
         assert_eq!(read["spec"].get("minReadySeconds"), None);
-        world.merge(&format!("{OLDER}/m"), json!({"spec": {"providerID": "agent://1"}})).await;
+        world
+            .merge(
+                &format!("{OLDER}/m"),
+                json!({"spec": {"providerID": "agent://1"}}),
+            )
+            .await;
         let read = world.get(&format!("{NEWER}/m")).await;
         assert_eq!(read["spec"]["minReadySeconds"], 5);
         assert_eq!(read["spec"]["providerID"], "agent://1");

@@ -47,7 +47,11 @@ pub fn status(mut from: Members, _: &str, to: &str) -> Members {
         split(&mut from, &mut status, &NEWER);
         return status;
     }
-    put(&mut status, "failureDomains", domains.and_then(by_name).unwrap_or_default());
+    put(
+        &mut status,
+        "failureDomains",
+        domains.and_then(by_name).unwrap_or_default(),
+    );
     let mut initialization = take(&mut from, "initialization").unwrap_or_default();
     for (older, newer) in INITIALIZATION {
         renamed(&mut initialization, newer, &mut status, older);

@@ -5,7 +5,13 @@ use super::parts::{
     Members, joined, put, reference, renamed, same, seconds_to_timeouts, split, take, timeouts_to_seconds,
 };
 
-const SPEC: [&str; 5] = ["clusterName", "version", "providerID", "failureDomain", "readinessGates"];
+const SPEC: [&str; 5] = [
+    "clusterName",
+    "version",
+    "providerID",
+    "failureDomain",
+    "readinessGates",
+];
 const STATUS: [&str; 6] = [
     "nodeInfo",
     "lastUpdated",
@@ -58,7 +64,11 @@ pub fn status(mut from: Members, _: &str, to: &str) -> Members {
     }
     if let Some(phase) = from.remove("phase") {
         // v1beta1 does not know it.
-        let phase = if phase == "Updating" { "Running".into() } else { phase };
+        let phase = if phase == "Updating" {
+            "Running".into()
+        } else {
+            phase
+        };
         status.insert("phase".into(), phase);
     }
     if let Some(mut node) = take(&mut from, "nodeRef")

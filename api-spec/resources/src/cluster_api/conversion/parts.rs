@@ -109,7 +109,9 @@ pub fn seconds_of(text: &str) -> Option<i64> {
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
         let number: f64 = rest[..digits].parse().ok()?;
         rest = &rest[digits..];
-        let length = rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
+        let length = rest
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(rest.len());
         let unit = match &rest[..length] {
             "h" => 3600.0,
             "m" => 60.0,
@@ -124,7 +126,10 @@ pub fn seconds_of(text: &str) -> Option<i64> {
     }
     let longest = f64::from(i32::MAX);
     let seconds = seconds.min(longest) * if negative { -1.0 } else { 1.0 };
-    #[expect(clippy::cast_possible_truncation, reason = "whole seconds are wanted, and they fit")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "whole seconds are wanted, and they fit"
+    )]
     Some(seconds as i64).filter(|seconds| *seconds >= 0)
 }
 
@@ -142,7 +147,11 @@ pub fn duration_of(seconds: u64) -> String {
 /// the top.
 pub fn split(from: &mut Members, to: &mut Members, newer: &[&str]) {
     let mut deprecated = Members::new();
-    same(from, &mut deprecated, &["conditions", "failureReason", "failureMessage"]);
+    same(
+        from,
+        &mut deprecated,
+        &["conditions", "failureReason", "failureMessage"],
+    );
     if !deprecated.is_empty() {
         to.insert("deprecated".into(), json!({ V1BETA1: deprecated }));
     }
@@ -154,7 +163,11 @@ pub fn split(from: &mut Members, to: &mut Members, newer: &[&str]) {
 pub fn joined(from: &mut Members, to: &mut Members, newer: &[&str]) {
     let mut deprecated = take(from, "deprecated").unwrap_or_default();
     let mut deprecated = take(&mut deprecated, V1BETA1).unwrap_or_default();
-    same(&mut deprecated, to, &["conditions", "failureReason", "failureMessage"]);
+    same(
+        &mut deprecated,
+        to,
+        &["conditions", "failureReason", "failureMessage"],
+    );
     let mut inner = Members::new();
     same(from, &mut inner, newer);
     put(to, V1BETA2, inner);

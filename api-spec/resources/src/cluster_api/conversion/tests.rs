@@ -51,9 +51,18 @@ fn machine_v1beta2() -> Value {
 
 #[test]
 fn a_machine_has_the_members_of_each_version_and_no_annotation_when_both_hold_all() {
-    assert_eq!(convert(Kind::Machine, machine_v1beta1(), V1BETA2), machine_v1beta2());
-    assert_eq!(convert(Kind::Machine, machine_v1beta2(), V1BETA1), machine_v1beta1());
-    assert_eq!(convert(Kind::Machine, machine_v1beta2(), V1BETA2), machine_v1beta2());
+    assert_eq!(
+        convert(Kind::Machine, machine_v1beta1(), V1BETA2),
+        machine_v1beta2()
+    );
+    assert_eq!(
+        convert(Kind::Machine, machine_v1beta2(), V1BETA1),
+        machine_v1beta1()
+    );
+    assert_eq!(
+        convert(Kind::Machine, machine_v1beta2(), V1BETA2),
+        machine_v1beta2()
+    );
 }
 
 #[test]
@@ -163,10 +172,37 @@ fn anything() -> impl Strategy<Value = Value> {
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         prop::sample::select(vec![
-            "clusterName", "bootstrap", "infrastructureRef", "controlPlaneRef", "nodeDrainTimeout", "deletion", "topology", "paused",
-            "controlPlaneEndpoint", "failureDomains", "conditions", "v1beta2", "v1beta1", "deprecated", "initialization", "phase",
-            "nodeRef", "name", "kind", "apiVersion", "apiGroup", "namespace", "host", "port", "nodeDrainTimeoutSeconds",
-            "infrastructureReady", "infrastructureProvisioned", "dataSecretName", "configRef", "failureMessage", "minReadySeconds",
+            "clusterName",
+            "bootstrap",
+            "infrastructureRef",
+            "controlPlaneRef",
+            "nodeDrainTimeout",
+            "deletion",
+            "topology",
+            "paused",
+            "controlPlaneEndpoint",
+            "failureDomains",
+            "conditions",
+            "v1beta2",
+            "v1beta1",
+            "deprecated",
+            "initialization",
+            "phase",
+            "nodeRef",
+            "name",
+            "kind",
+            "apiVersion",
+            "apiGroup",
+            "namespace",
+            "host",
+            "port",
+            "nodeDrainTimeoutSeconds",
+            "infrastructureReady",
+            "infrastructureProvisioned",
+            "dataSecretName",
+            "configRef",
+            "failureMessage",
+            "minReadySeconds",
         ])
         .prop_map(str::to_owned),
         "[a-z.]{1,4}",
@@ -176,7 +212,13 @@ fn name() -> impl Strategy<Value = String> {
 fn members() -> impl Strategy<Value = Map<String, Value>> {
     let value = prop_oneof![
         anything(),
-        prop::sample::select(vec![json!("1m30s"), json!("90s"), json!("Updating"), json!(""), json!(0)]),
+        prop::sample::select(vec![
+            json!("1m30s"),
+            json!("90s"),
+            json!("Updating"),
+            json!(""),
+            json!(0)
+        ]),
         Just(json!({"apiVersion": "g/v1alpha1", "kind": "K", "name": "n", "uid": "u"})),
         Just(json!({"apiGroup": "g", "kind": "K", "name": "n"})),
         Just(json!([{"name": "b", "controlPlane": true}, {"name": "a"}])),
@@ -191,15 +233,17 @@ fn object() -> impl Strategy<Value = Value> {
         Just(json!({"name": "o", "namespace": "n"})),
         Just(json!({"name": "o", "annotations": {"a": "b"}})),
     ];
-    (metadata, prop::option::of(members()), prop::option::of(members())).prop_map(|(metadata, spec, status)| {
-        let mut object = json!({"kind": "K", "metadata": metadata});
-        for (name, section) in [("spec", spec), ("status", status)] {
-            if let Some(section) = section {
-                object[name] = Value::Object(section);
+    (metadata, prop::option::of(members()), prop::option::of(members())).prop_map(
+        |(metadata, spec, status)| {
+            let mut object = json!({"kind": "K", "metadata": metadata});
+            for (name, section) in [("spec", spec), ("status", status)] {
+                if let Some(section) = section {
+                    object[name] = Value::Object(section);
+                }
             }
-        }
-        object
-    })
+            object
+        },
+    )
 }
 
 proptest! {
