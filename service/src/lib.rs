@@ -2,6 +2,7 @@
 
 pub mod builtin_api;
 pub mod cli;
+pub mod installation;
 pub mod kubernetes;
 pub mod listen;
 pub mod logging;

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use muster_core::record::EventLimits;
 use url::Url;
 
+use crate::installation::InstallationArgs;
 use crate::kubernetes::{self, KubeApiChoice, Source};
 use crate::requirements::RequirementArgs;
 
@@ -121,6 +122,10 @@ pub struct ServeArgs {
     /// What is asked of hosts.
     #[command(flatten)]
     pub requirements: RequirementArgs,
+
+    /// How hosts are installed.
+    #[command(flatten)]
+    pub installation: InstallationArgs,
 
     /// Image of agents that are not ours: those of another version are told to upgrade to it. Without it nobody is told to
     #[arg(long, env = "MUSTER_AGENT_IMAGE", value_name = "IMAGE")]

@@ -25,7 +25,7 @@ on_each_database!(
     a_second_machine_of_one_id_is_kept_beside_the_first,
 );
 
-fn import(client: &HttpClient, name: &str) -> String {
+pub fn import(client: &HttpClient, name: &str) -> String {
     let body = json!({
         "name": name, "api_vip_dnsname": format!("api.{name}.example.test"), "openshift_cluster_id": host_id(77),
     });
@@ -48,7 +48,7 @@ fn wait(client: &HttpClient, path: &str, what: &str, fits: impl Fn(&Value) -> bo
 
 /// Binds a known host, and speaks for its agent until it is known in the cluster.
 #[track_caller]
-fn known_in(client: &HttpClient, infra_env: &str, n: u64, cluster: &str) -> String {
+pub fn known_in(client: &HttpClient, infra_env: &str, n: u64, cluster: &str) -> String {
     let host = known_host(client, infra_env, n);
     let bound = client
         .post(&format!("{host}/actions/bind"), &json!({"cluster_id": cluster}))
@@ -64,7 +64,7 @@ fn known_in(client: &HttpClient, infra_env: &str, n: u64, cluster: &str) -> Stri
 }
 
 /// Reports of an agent in a cluster that make its host known.
-pub(crate) fn report(client: &HttpClient, host: &str, n: u64) {
+pub fn report(client: &HttpClient, host: &str, n: u64) {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap()

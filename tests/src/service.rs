@@ -18,6 +18,11 @@ use crate::rest::Client;
 /// Time limit of a service's start. A debug build beside two emulated machines is slow.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
+/// The operator's list where a test gives none: hosts may be installed, and none of them asks this server.
+const OS_IMAGES: &str = r#"[{"openshift_version":"4.20","cpu_architecture":"x86_64","version":"420.1","default":true,
+    "metal_url":"http://images.example.test/metal.raw.zst",
+    "metal_sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}]"#;
+
 /// Arguments of `muster` for a service whose listeners take free ports of the loopback address.
 pub const SERVE_ON_FREE_PORTS: [&str; 7] = [
     "serve",
@@ -337,6 +342,9 @@ fn launch(settings: &Settings, [port, boot_port, kube_port]: [u16; 3], folder: &
     }
     if let Some(image) = &settings.live_image {
         serve.arg("--live-image").arg(image);
+    }
+    if !settings.more.iter().any(|argument| argument.starts_with("--os-images")) {
+        serve.arg(format!("--os-images={OS_IMAGES}"));
     }
     serve.args(&settings.more);
     Program::start("muster serve", &mut serve, &folder.join("service.log"))

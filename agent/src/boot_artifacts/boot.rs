@@ -101,8 +101,8 @@ impl Boot {
     ///
     /// # Errors
     /// [`ArtifactError`]
-    pub fn write_entry(&self, rootfs_url: &str) -> Result<(), ArtifactError> {
-        let text = entry::text(&self.seen_by_boot_loader()?, rootfs_url)?;
+    pub fn write_entry(&self, rootfs_url: &str, kernel_arguments: &[String]) -> Result<(), ArtifactError> {
+        let text = entry::text(&self.seen_by_boot_loader()?, rootfs_url, kernel_arguments)?;
         let path = self.entry();
         let place = path.with_extension("part");
         let written = std::fs::write(&place, text)
@@ -153,7 +153,7 @@ mod tests {
             std::fs::write(path, "x").unwrap();
         }
         assert!(!boot.is_prepared());
-        boot.write_entry("http://a/rootfs").unwrap();
+        boot.write_entry("http://a/rootfs", &[]).unwrap();
         assert!(boot.is_prepared());
         let text = std::fs::read_to_string(boot.entry()).unwrap();
         assert!(text.contains("linux /boot/discovery/vmlinuz\n"), "{text}");

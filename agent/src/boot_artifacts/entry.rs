@@ -4,12 +4,29 @@ use url::Url;
 
 use super::ArtifactError;
 
-/// The entry for the kernel and initrd in `folder`. Without `rootfs_url` the initrd is all of the system.
+/// The entry for the kernel and initrd in `folder`. Without `rootfs_url` the initrd is all of the system. `kernel_arguments`: the
+/// whole kernel line of an image that is not CoreOS; empty for CoreOS.
 ///
 /// # Errors
-/// A URL that could say something else to the boot loader or the kernel.
-pub(super) fn text(folder: &str, rootfs_url: &str) -> Result<String, ArtifactError> {
-    let mut options = "random.trust_cpu=on ignition.firstboot ignition.platform.id=metal".to_owned();
+/// A URL or argument that could say something else to the boot loader or the kernel.
+pub(super) fn text(
+    folder: &str,
+    rootfs_url: &str,
+    kernel_arguments: &[String],
+) -> Result<String, ArtifactError> {
+    let mut options = if kernel_arguments.is_empty() {
+        "random.trust_cpu=on ignition.firstboot ignition.platform.id=metal".to_owned()
+    } else {
+        for argument in kernel_arguments {
+            // The boot loader replaces variables, and a line ends the entry's key.
+            if argument.contains(|c: char| c.is_control() || c == '$') {
+                return Err(ArtifactError::Request(format!(
+                    "the kernel argument `{argument}` has characters that a boot loader's entry cannot"
+                )));
+            }
+        }
+        kernel_arguments.join(" ")
+    };
     if !rootfs_url.is_empty() {
         let url = Url::parse(rootfs_url)
             .ok()
@@ -41,14 +58,24 @@ mod tests {
             'coreos.live.rootfs_url=https://images.example/rootfs?arch=x86_64&version=4.18'\n\
             linux /discovery/vmlinuz\ninitrd /discovery/initrd\n";
         let url = "https://images.example/rootfs?arch=x86_64&version=4.18";
-        assert_eq!(text("/discovery", url).unwrap(), expected);
-        assert!(!text("/discovery", "").unwrap().contains("rootfs"));
+        assert_eq!(text("/discovery", url, &[]).unwrap(), expected);
+        assert!(!text("/discovery", "", &[]).unwrap().contains("rootfs"));
+    }
+
+    #[test]
+    fn an_image_that_is_not_coreos_brings_its_kernel_line() {
+        let line = ["quiet".to_owned(), "console=ttyS0".to_owned()];
+        let entry = text("/discovery", "", &line).unwrap();
+        assert!(entry.contains("\noptions quiet console=ttyS0\n"), "{entry}");
+        for bad in ["a\nlinux /evil", "$(x)"] {
+            assert!(text("/discovery", "", &[bad.to_owned()]).is_err(), "{bad}");
+        }
     }
 
     #[test]
     fn a_url_that_would_end_its_argument_is_refused() {
         for url in ["http://a/' init=/bin/sh '", "http://a/$x", "file:///etc", "a"] {
-            let made = text("/discovery", url);
+            let made = text("/discovery", url, &[]);
             assert!(made.is_err() || !made.unwrap().contains("init=/bin/sh"), "{url}");
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::serialize::null_as_default;
+use crate::serialize::{is_default, null_as_default};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -19,6 +19,9 @@ pub struct DownloadBootArtifactsRequest {
     /// Path at which the file system of the node is mounted.
     #[serde(deserialize_with = "null_as_default")]
     pub host_fs_mount_dir: String,
+    /// The whole kernel line, in order, of an image that is not CoreOS; our addition. Empty: CoreOS's own.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub kernel_arguments: Vec<String>,
 }
 
 /// Argument of `reboot-for-reclaim`.

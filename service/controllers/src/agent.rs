@@ -11,7 +11,7 @@
 //! | `triggers`, `creation` | what requests a reconcile; Agents of new hosts |
 //! | `cache`, `cached` | Agents as last seen, without what is large |
 //! | `edits`, `membership` | spec to host, decided |
-//! | `host_side`, `token` | spec to host, done |
+//! | `host_side`, `token`, `hold` | spec to host, done; the start of an installation |
 //! | `desired`, `metadata` | the Agent beside its status |
 //! | `conditions`, `status`, `inventory`, `links` | its status |
 //! | `wait` | what it waits for, for Events |
@@ -31,7 +31,9 @@
 //!   when it has registered again.
 //! - A host that is being added to a cluster can be taken out of it: its installation is cancelled first.
 //! - `fencingCredentialsSecretRef` is an `InputError`: fencing is for clusters that are not installed here.
-//! - Installed nodes are not reclaimed by a pod on the cluster: they wait for a user to boot them.
+//! - Installed nodes are not reclaimed by a pod on the cluster, but by our agent on the node; those without it wait for a user to boot
+//!   them.
+//! - `holdInstallation` holds hosts that are added to a cluster, too, and a host whose spec is not followed completely is not installed.
 //! - A restored host is validated anew from its inventory; one that was in the middle of an installation is
 //!   restored as `error`.
 //! - Empty lists of the inventory's annotation are lists, never `null`.
@@ -43,6 +45,7 @@ mod creation;
 pub mod desired;
 pub mod edits;
 mod gone;
+mod hold;
 mod host_side;
 pub mod inventory;
 pub mod lanes;

@@ -85,6 +85,36 @@ pub async fn read_secret(
     Ok(Secret::new(text))
 }
 
+/// The values of those of `keys` that a Secret has, in their order. Labels the Secret, so that its changes are noticed.
+///
+/// # Errors
+/// Those of [`ReferenceError`]; `NoKey` when it has none of them, naming the first.
+pub async fn read_secret_keys<const N: usize>(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    keys: [&str; N],
+) -> Result<[Option<Secret>; N], ReferenceError> {
+    let secret: KubeSecret = get(client, "Secret", namespace, name).await?;
+    let data = secret.data.unwrap_or_default();
+    let text = |key: &str| {
+        value("Secret", namespace, name, key, &data, |bytes| {
+            String::from_utf8(bytes.0.clone()).ok()
+        })
+        .map(Secret::new)
+    };
+    let mut found = [const { None }; N];
+    for (key, place) in keys.into_iter().zip(&mut found) {
+        if data.contains_key(key) {
+            *place = Some(text(key)?);
+        }
+    }
+    if found.iter().all(Option::is_none) {
+        text(keys.first().copied().unwrap_or_default())?;
+    }
+    Ok(found)
+}
+
 /// All texts in a ConfigMap. Labels it, so that its changes are noticed.
 ///
 /// # Errors

@@ -16,6 +16,7 @@ use muster_core::record::Host;
 use muster_core::record::InfraEnv as Stored;
 use muster_core::record::KubeRef;
 use muster_core::rules::requirements::Requirements;
+use muster_core::rules::stages::StageLimits;
 use muster_kube_api::{Database, KubeApi, SqlStorage};
 use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::BridgeState;
@@ -60,6 +61,10 @@ impl World {
                 agent_version: "muster-0".into(),
                 agent_image: None,
                 listening_since: now(),
+                installer_image: None,
+                controller_image: None,
+                node_agent: true,
+                stages: StageLimits::default(),
             },
             urls: Urls {
                 public: "http://muster.example.test".into(),
@@ -67,6 +72,7 @@ impl World {
             },
             service_ca: String::new(),
             openshift_versions: vec!["4.20".into()],
+            os_images: Vec::new(),
         };
         let operations = Arc::new(Operations::new(
             store,

@@ -17,7 +17,7 @@ pub use cluster::{Cluster, ClusterData, ClusterTraits};
 pub use event::{MAX_MESSAGE, NewEvent};
 pub use event_limits::{BadLimits, EventLimits};
 pub use host::Host;
-pub use host_data::{HostData, HostReports, LogsState, Progress};
+pub use host_data::{HostData, HostReports, LogsState, NodeAgent, Progress};
 pub use host_state::{HostState, NotBooted, Phase};
 pub use infra_env::{InfraEnv, Settings};
 pub use kube_ref::KubeRef;

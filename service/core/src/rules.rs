@@ -2,6 +2,7 @@
 
 pub mod addresses;
 pub mod agent_version;
+pub(crate) mod architecture;
 pub mod checks;
 pub mod disks;
 pub mod facts;
@@ -12,6 +13,7 @@ pub mod ignition;
 pub mod input;
 pub mod labels;
 pub mod live_config;
+pub mod os_image;
 pub mod peer;
 pub mod placement;
 pub mod requirements;

@@ -9,6 +9,7 @@ use muster_core::rules::ignition::DiscoveryError;
 use muster_core::rules::input::Invalid;
 use muster_operations::boot::NoScript;
 use muster_operations::live_image::LiveImageUnavailable;
+use muster_operations::os_images::NoOsImage;
 use muster_operations::{OperationError, chain};
 use muster_store::{StoreError, Subject};
 
@@ -126,6 +127,16 @@ impl From<StoreError> for Problem {
 impl From<LiveImageUnavailable> for Problem {
     fn from(error: LiveImageUnavailable) -> Self {
         Self::unavailable(chain(&error))
+    }
+}
+
+impl From<NoOsImage> for Problem {
+    fn from(error: NoOsImage) -> Self {
+        match error {
+            NoOsImage::Conflict(why) => Self::conflict(why),
+            NoOsImage::Later(why) => Self::unavailable(why),
+            NoOsImage::Failed(error) => error.into(),
+        }
     }
 }
 

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use muster_api::live::LiveConfig;
-use muster_image::{Customisation, CustomiseError, ImageBytes, Plan};
+use muster_image::iso9660::Extent;
+use muster_image::{Customisation, CustomiseError, ImageBytes, Piece, Plan};
 use muster_operations::base_file::BaseFile;
 use muster_operations::live_image::OpenLiveImage;
+use muster_operations::os_images::OpenOsImage;
 
 /// UEFI HTTP boot takes this for a CD whatever the URL ends in (docs/protocol/ipxe.md#5).
 const ISO_TYPE: &str = "application/vnd.efi-iso";
@@ -60,6 +62,25 @@ impl Download {
     /// The kernel.
     pub fn kernel(live: &OpenLiveImage) -> Self {
         Self::new(live, live.image.kernel(), live.modified, BINARY_TYPE, "vmlinuz")
+    }
+
+    /// The image that is written to a host's disk. Its tag is its digest, so a download can go on at another replica, and after any
+    /// restart.
+    pub fn os_image(image: &OpenOsImage) -> Self {
+        let whole = Extent {
+            offset: 0,
+            length: image.size,
+        };
+        Self {
+            plan: Plan::concatenation([Piece::Base(whole)]),
+            base: image.base.clone(),
+            meta: Meta {
+                etag: format!("\"{}\"", image.sha256),
+                last_modified: whole_seconds(image.modified),
+                content_type: BINARY_TYPE,
+                file_name: image.file_name.clone(),
+            },
+        }
     }
 
     fn new(

@@ -16,6 +16,6 @@ pub mod transport;
 
 pub use download::{Download, Meta};
 pub use downloads::Downloads;
-pub use routes::routes;
+pub use routes::{os_image_route, routes};
 pub use serve::serve;
 pub use transport::{DownloadListener, FileChannel, FileStream, Peer};

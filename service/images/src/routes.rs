@@ -8,7 +8,8 @@ use axum::response::Response;
 use axum::routing::get;
 use http::StatusCode;
 use http::request::Parts;
-use muster_api::ids::InfraEnvId;
+use muster_api::BASE_PATH;
+use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::InfraEnv;
 use muster_http::body::parse_mac;
 use muster_http::download::attachment;
@@ -18,7 +19,9 @@ use muster_operations::Operations;
 use serde::Deserialize;
 
 use crate::artifact::{Artifact, Images, serve, serve_kernel};
+use crate::download::Download;
 use crate::downloads::Downloads;
+use crate::serve::serve as serve_download;
 
 /// The routes; all answer GET and HEAD.
 pub fn routes(operations: Arc<Operations>, downloads: Downloads) -> Router {
@@ -35,6 +38,26 @@ pub fn routes(operations: Arc<Operations>, downloads: Downloads) -> Router {
         .route("/images/{infra_env_id}/pxe-initrd", get(pxe_initrd))
         .route("/boot-artifacts/{artifact}", get(boot_artifact))
         .with_state(images)
+}
+
+/// The route of OS images, for the API's listener: hosts ask it with their token.
+pub fn os_image_route(operations: Arc<Operations>, downloads: Downloads) -> Router {
+    let path = format!("{BASE_PATH}/infra-envs/{{infra_env_id}}/hosts/{{host_id}}/downloads/os-image");
+    Router::new().route(&path, get(os_image)).with_state(Images {
+        operations,
+        downloads,
+    })
+}
+
+/// The image that is written to the host's disk.
+async fn os_image(
+    State(images): State<Images>,
+    Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
+    request: Parts,
+) -> Result<Response, Problem> {
+    admitted_as(&images.operations, Allowed::UserOrAgent, infra_env_id, &request).await?;
+    let image = images.operations.hosts.os_image(infra_env_id, host_id).await?;
+    Ok(serve_download(&request, Download::os_image(&image), &images.downloads).await)
 }
 
 /// Our own short form: the random id is the credential.
@@ -183,13 +206,22 @@ async fn admitted(
     id: InfraEnvId,
     request: &Parts,
 ) -> Result<Arc<InfraEnv>, Problem> {
+    admitted_as(operations, Allowed::All, id, request).await
+}
+
+async fn admitted_as(
+    operations: &Operations,
+    allowed: Allowed,
+    id: InfraEnvId,
+    request: &Parts,
+) -> Result<Arc<InfraEnv>, Problem> {
     let target = Target {
         infra_env: Some(id),
         cluster: None,
     };
     let caller = admit(
         &Gate::of(operations),
-        Allowed::All,
+        allowed,
         &request.headers,
         request.uri.query(),
         target,

@@ -3,6 +3,7 @@
 use muster_api::host::HostStatus;
 use muster_api::ids::HostId;
 use muster_api::live::LiveConfig;
+use muster_api::node_agent::NodeAgentConfig;
 use muster_core::record::{InfraEnv, Secret};
 use muster_core::rules::ignition::{AgentSettings, DiscoveryError, discovery};
 use muster_core::rules::live_config::live_config;
@@ -12,7 +13,7 @@ use muster_store::{HostBrief, StoreError};
 
 use crate::clock::now;
 use crate::error::chain;
-use crate::live_image::LiveImageUnavailable;
+use crate::live_image::{LiveImageUnavailable, OpenLiveImage};
 use crate::operations::Operations;
 
 /// There is no iPXE script for a machine.
@@ -112,11 +113,30 @@ impl Operations {
         discovery(infra_env, &settings)
     }
 
+    /// The configuration of the agent on an installed node.
+    pub fn node_agent_config(&self, infra_env: &InfraEnv, host_id: HostId) -> NodeAgentConfig {
+        let live = self.live_config(infra_env);
+        NodeAgentConfig {
+            service_url: live.service_url,
+            infra_env_id: live.infra_env_id,
+            host_id,
+            token: live.token,
+            ca_certificates: live.ca_certificates,
+            proxy: live.proxy,
+        }
+    }
+
     /// The configuration in an InfraEnv's image.
     pub fn live_config(&self, infra_env: &InfraEnv) -> LiveConfig {
         let token = self.auth.infra_env_token(infra_env);
         live_config(infra_env, &self.urls.public, token.as_deref(), &self.service_ca)
     }
+}
+
+/// The kernel line of the live image for an InfraEnv: the image's own arguments, then the user's.
+pub fn kernel_line(live: &OpenLiveImage, infra_env: &InfraEnv) -> Vec<String> {
+    let own = live.image.kargs.default.split_whitespace().map(str::to_owned);
+    own.chain(kernel_arguments(infra_env)).collect()
 }
 
 /// The user's kernel arguments, in order.

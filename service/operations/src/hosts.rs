@@ -4,9 +4,10 @@ mod access;
 mod apply;
 mod delete;
 mod environment;
+mod os_image;
 mod poll;
 mod register;
 mod restore;
 
-pub use access::{HostSettings, Hosts};
+pub use access::{HostImages, HostSettings, Hosts};
 pub use register::Registration;

@@ -16,6 +16,7 @@ pub mod infra_envs;
 pub mod jobs;
 pub mod live_image;
 mod operations;
+pub mod os_images;
 pub mod random;
 pub mod request_id;
 mod retry;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
+use muster_core::rules::os_image::OsImage;
 use muster_store::Store;
 
 use crate::auth::Auth;
@@ -11,9 +12,10 @@ use crate::bridge::BridgeState;
 use crate::changes::Changes;
 use crate::check_ins::CheckIns;
 use crate::clusters::Clusters;
-use crate::hosts::{HostSettings, Hosts};
+use crate::hosts::{HostImages, HostSettings, Hosts};
 use crate::infra_envs::InfraEnvs;
 use crate::live_image::LiveImages;
+use crate::os_images::OsImages;
 use crate::urls::Urls;
 use crate::{Result, clock, error::chain};
 
@@ -37,6 +39,8 @@ pub struct Operations {
     pub urls: Arc<Urls>,
     /// The live image.
     pub live_images: Arc<LiveImages>,
+    /// Images that are written to disks.
+    pub os_images: Arc<OsImages>,
     /// State of the custom-resource bridge.
     pub bridge: Arc<BridgeState>,
     /// PEM of the CA that hosts need to trust the service; empty when public CAs do.
@@ -55,6 +59,8 @@ pub struct OperationSettings {
     pub service_ca: String,
     /// As in [`Operations`].
     pub openshift_versions: Vec<String>,
+    /// Images that are written to disks.
+    pub os_images: Vec<OsImage>,
 }
 
 impl Operations {
@@ -69,11 +75,19 @@ impl Operations {
         let infra_envs = Arc::new(InfraEnvs::new(store.clone()));
         let clusters = Arc::new(Clusters::new(store.clone()));
         let check_ins = Arc::new(CheckIns::default());
+        let (urls, live_images) = (Arc::new(settings.urls), Arc::new(live_images));
+        let os_images = Arc::new(OsImages::new(settings.os_images));
+        let images = HostImages {
+            urls: urls.clone(),
+            live_images: live_images.clone(),
+            os_images: os_images.clone(),
+        };
         let hosts = Hosts::new(
             store.clone(),
             infra_envs.clone(),
             clusters.clone(),
             check_ins.clone(),
+            images,
             settings.hosts,
         );
         Self {
@@ -83,8 +97,9 @@ impl Operations {
             clusters,
             check_ins,
             auth: Arc::new(auth),
-            urls: Arc::new(settings.urls),
-            live_images: Arc::new(live_images),
+            urls,
+            live_images,
+            os_images,
             bridge: Arc::new(bridge),
             service_ca: settings.service_ca,
             openshift_versions: settings.openshift_versions,

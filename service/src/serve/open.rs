@@ -66,7 +66,12 @@ pub(super) async fn operations(args: &ServeArgs, kube: &Source, urls: Urls) -> R
         agent_version: format!("{OWN_PREFIX}{}", env!("CARGO_PKG_VERSION")),
         agent_image: args.agent_image.clone(),
         listening_since: now(),
+        installer_image: args.installation.installer_image.clone(),
+        controller_image: args.installation.controller_image.clone(),
+        node_agent: args.installation.node_agent,
+        stages: args.installation.stages(),
     };
+    let os_images = args.installation.os_images()?;
     Ok(Arc::new(Operations::new(
         store,
         Auth::new(args.auth_mode() == AuthMode::Local, keys, args.url_lifetime),
@@ -77,6 +82,7 @@ pub(super) async fn operations(args: &ServeArgs, kube: &Source, urls: Urls) -> R
             urls,
             service_ca: service_ca(args)?,
             openshift_versions: args.openshift_versions.clone(),
+            os_images,
         },
     )))
 }

@@ -129,6 +129,7 @@ fn host(infra_env_id: InfraEnvId) -> Host {
         due_at: Some(at(180)),
         checked_in_at: at(0),
         reports: Default::default(),
+        bootstrap_ignition: Default::default(),
         inventory: Some(inventory),
         data,
     }

@@ -121,6 +121,6 @@ async fn prepare(
             download.sha256
         ));
     }
-    boot.write_entry(&request.rootfs_url)?;
+    boot.write_entry(&request.rootfs_url, &request.kernel_arguments)?;
     Ok(lines.join("\n"))
 }

@@ -101,7 +101,7 @@ mod tests {
         boot.open().unwrap();
         std::fs::write(boot.kernel(), "k").unwrap();
         std::fs::write(boot.initrd(), "i").unwrap();
-        boot.write_entry("").unwrap();
+        boot.write_entry("", &[]).unwrap();
         assert_eq!(plan(&request(place), false, "systemd"), Ok(Way::Systemd));
         let error = plan(&request(place), false, "pause").unwrap_err().to_string();
         assert!(error.contains("hostPID"), "{error}");

@@ -113,11 +113,13 @@ impl Status for AgentStatus {
 pub type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
 
 /// The conditions of an Agent whose host is there.
-pub fn of_host(host: &Host, approved: bool, synced: &Synced) -> Vec<DesiredCondition> {
+///
+/// `waits`: the reason why a host that is ready is not installed yet.
+pub fn of_host(host: &Host, approved: bool, synced: &Synced, waits: Option<&str>) -> Vec<DesiredCondition> {
     vec![
         spec_synced(synced),
         connected(host),
-        requirements_met(host, approved),
+        requirements_met(host, approved, waits),
         validated(host),
         installed(host),
         bound(host),
@@ -226,9 +228,22 @@ fn connected(host: &Host) -> DesiredCondition {
     DesiredCondition::new(Type::Connected, truth, reason, message)
 }
 
-fn requirements_met(host: &Host, approved: bool) -> DesiredCondition {
+fn requirements_met(host: &Host, approved: bool, waits: Option<&str>) -> DesiredCondition {
     use {ConditionStatus as T, Reason as R};
-    let (truth, reason, message) = match &host.state {
+    let (truth, reason, message) = match (&host.state, waits) {
+        (HostState::Known, Some(why)) => (
+            T::False,
+            R::AgentNotReady,
+            format!("The host is fit, and its installation waits: {why}"),
+        ),
+        (state, _) => by_state(host, state, approved),
+    };
+    DesiredCondition::new(Type::RequirementsMet, truth, reason, message)
+}
+
+fn by_state(host: &Host, state: &HostState, approved: bool) -> (ConditionStatus, Reason, String) {
+    use {ConditionStatus as T, Reason as R};
+    match state {
         HostState::Known | HostState::KnownUnbound if approved => {
             (T::True, R::AgentIsReady, "The host may be installed".to_owned())
         }
@@ -266,8 +281,7 @@ fn requirements_met(host: &Host, approved: bool) -> DesiredCondition {
         | HostState::ReclaimingRebooting
         | HostState::Cancelled
         | HostState::ResettingPendingUserAction => (T::Unknown, R::UnknownStatus, neither(host)),
-    };
-    DesiredCondition::new(Type::RequirementsMet, truth, reason, message)
+    }
 }
 
 fn validated(host: &Host) -> DesiredCondition {
@@ -358,7 +372,7 @@ fn installed(host: &Host) -> DesiredCondition {
         | HostState::InstallingPendingUserAction { .. } => (
             T::False,
             R::InstallationInProgress,
-            format!("The installation goes on: {}", info(host)),
+            format!("The installation goes on: {}{}", info(host), detail(host)),
         ),
         HostState::AddedToExistingCluster => (
             T::True,
@@ -435,6 +449,14 @@ fn neither(host: &Host) -> String {
         "A host that is {status} is neither ready nor installed: {}",
         info(host)
     )
+}
+
+/// What the host says of its stage, such as a percentage.
+fn detail(host: &Host) -> String {
+    let progress = host.data.progress.as_ref();
+    progress
+        .filter(|progress| !progress.info.is_empty() && host.state == HostState::InstallingInProgress)
+        .map_or_else(String::new, |progress| format!(" ({})", progress.info))
 }
 
 fn info(host: &Host) -> &str {

@@ -6,11 +6,12 @@ use std::time::Duration;
 use kube::Api;
 use muster_api::host::HostUpdateParams;
 use muster_core::lifecycle::host::HostEvent;
-use muster_core::record::{Host, InfraEnv, KubeRef};
+use muster_core::record::{Host, HostState, InfraEnv, KubeRef};
 use muster_operations::chain;
 use muster_resources::{AgentSpec, ClusterDeployment, DeprovisionInfo};
 
 use super::edits::{Token, edits, is_open};
+use super::hold;
 use super::membership::{self, Clusters, Move};
 use super::reconcile::Reconciler;
 use crate::conditions::Synced;
@@ -21,12 +22,17 @@ use crate::retry::RETRY_INTERVAL;
 /// message meanwhile.
 const CLUSTER_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Between two looks at a host that is ready and cannot be installed: images and holds trigger no reconcile.
+const START_RETRY_INTERVAL: Duration = Duration::from_secs(15);
+
 /// The host after it was changed.
 pub struct Outcome {
     pub host: Host,
     pub synced: Synced,
     /// The cluster that it just left.
     pub left: Option<DeprovisionInfo>,
+    /// The reason why a host that is ready is not installed yet, and what to do.
+    pub waits: Option<String>,
     /// Something is awaited that triggers no reconcile.
     pub retry: Option<Duration>,
 }
@@ -51,7 +57,15 @@ impl Problems {
 
     fn retry_later(&mut self, why: String, retry: Duration) {
         self.backend.push(why);
-        self.retry = Some(self.retry.map_or(retry, |sooner| sooner.min(retry)));
+        self.look_again(retry);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.input.is_empty() && self.backend.is_empty()
+    }
+
+    fn look_again(&mut self, after: Duration) {
+        self.retry = Some(self.retry.map_or(after, |sooner| sooner.min(after)));
     }
 
     fn synced(self) -> (Synced, Option<Duration>) {
@@ -85,13 +99,71 @@ impl Reconciler {
         if is_open(&host) {
             self.edit(key, spec, &mut host, &mut problems).await;
         }
+        let waits = self.start_installation(spec, &mut host, &mut problems).await;
         let (synced, retry) = problems.synced();
         Outcome {
             host,
             synced,
             left,
+            waits,
             retry,
         }
+    }
+
+    /// Starts the installation of a host that is approved, bound and fit, when its spec is followed completely. Returns the reason why
+    /// it is not started.
+    async fn start_installation(
+        &self,
+        spec: &AgentSpec,
+        host: &mut Host,
+        problems: &mut Problems,
+    ) -> Option<String> {
+        let is_ready = host.state == HostState::Known && spec.approved && host.data.approved;
+        if !is_ready || !problems.is_empty() {
+            return None;
+        }
+        match self.obstacle(host).await {
+            Ok(None) => {}
+            Ok(Some(why)) => {
+                problems.look_again(START_RETRY_INTERVAL);
+                return Some(why);
+            }
+            Err(error) => {
+                problems.add(&error);
+                return None;
+            }
+        }
+        let (app, event) = (&self.context.app, HostEvent::InstallRequested);
+        match app
+            .hosts
+            .apply(host.infra_env_id, host.id, event)
+            .await
+            .map_err(Error::from)
+        {
+            Ok(changed) => {
+                *host = changed;
+                None
+            }
+            // It has changed since it was read, or something about it has.
+            Err(refused) if refused.is_input() => {
+                problems.look_again(START_RETRY_INTERVAL);
+                Some(refused.to_string())
+            }
+            Err(error) => {
+                problems.add(&error);
+                None
+            }
+        }
+    }
+
+    async fn obstacle(&self, host: &Host) -> Result<Option<String>, Error> {
+        let Some(deployment) = self.cluster_name(host).await? else {
+            return Ok(None);
+        };
+        if let Some(why) = self.context.app.hosts.obstacle(host).await? {
+            return Ok(Some(why));
+        }
+        hold::held(&self.context.client, &deployment).await
     }
 
     /// True when the event was applied.
@@ -157,7 +229,7 @@ impl Reconciler {
                         return None;
                     }
                 }
-                self.apply(host, HostEvent::Unbound, problems)
+                self.apply(host, HostEvent::Reclaimed, problems)
                     .await
                     .then_some(info)
             }
@@ -195,6 +267,10 @@ impl Reconciler {
     }
 
     async fn edit(&self, key: &KubeRef, spec: &AgentSpec, host: &mut Host, problems: &mut Problems) {
+        if host.cluster_id.is_none() {
+            // What it was given for another cluster is gone with that.
+            self.tokens.forget(key);
+        }
         let token = match self.tokens.wanted(key, spec).await {
             Ok(wanted) => Some(wanted),
             Err(error) => {
@@ -224,7 +300,18 @@ impl Reconciler {
             self.apply(host, HostEvent::IgnitionOverrideSet(ignition), problems)
                 .await;
         }
-        if let Some(token) = token.filter(|_| token_accepted) {
+        let Some(token) = token else { return };
+        let mut bootstrap_accepted = true;
+        if let Token::Is(bootstrap) = &token.bootstrap
+            && *bootstrap != host.bootstrap_ignition
+        {
+            // It is for the cluster that the host is bound to next.
+            bootstrap_accepted = host.cluster_id.is_some() && {
+                let event = HostEvent::BootstrapIgnitionSet(bootstrap.clone());
+                self.apply(host, event, problems).await
+            };
+        }
+        if token_accepted && bootstrap_accepted {
             token.mark_given(key);
         }
     }

@@ -194,6 +194,7 @@ impl Reconciler {
             host,
             synced,
             left,
+            waits,
             retry,
         } = self.change_host(key, &spec, host, &record).await;
         if retry.is_some()
@@ -215,6 +216,7 @@ impl Reconciler {
             host: &host,
             approved: spec.approved,
             synced: &synced,
+            waits: waits.as_deref(),
             events_url: events.as_deref(),
             logs_url: logs.as_deref(),
             left: left.as_ref(),

@@ -11,7 +11,7 @@ use muster_api::host::{HostKind, HostRole, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
-use muster_core::record::{Host, HostData, HostReports, HostState, Progress};
+use muster_core::record::{Host, HostData, HostReports, HostState, NodeAgent, Progress, Secret};
 use muster_core::rules::facts::SILENCE_LIMIT;
 use muster_resources::Agent;
 use muster_resources::names::annotation;
@@ -56,6 +56,14 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
         role,
         suggested_role: role,
         approved: agent.spec.approved,
+        requested_hostname: agent.spec.hostname.clone().filter(|name| !name.is_empty()),
+        // If the node runs none after all, its silence says so when it is to return.
+        node_agent: match status {
+            HostStatus::AddedToExistingCluster | HostStatus::Reclaiming | HostStatus::ReclaimingRebooting => {
+                NodeAgent::Installed
+            }
+            _ => NodeAgent::Absent,
+        },
         validations: parsed(value_of(annotation::AGENT_VALIDATIONS_INFO)).unwrap_or_default(),
         agent_disk_reasons: inventory
             .iter()
@@ -82,6 +90,7 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
         checked_in_at: now,
         inventory,
         reports: HostReports::default(),
+        bootstrap_ignition: Secret::default(),
         data,
     })
 }
@@ -95,10 +104,11 @@ fn state(status: HostStatus, in_cluster: bool) -> (HostState, String) {
         | HostStatus::InsufficientUnbound
         | HostStatus::DisconnectedUnbound
         | HostStatus::DisabledUnbound
-        | HostStatus::Unbinding
+        | HostStatus::Unbinding => (HostState::DiscoveringUnbound, lost.into()),
+        // A node on its way back goes on with the next poll of its agent.
+        HostStatus::UnbindingPendingUserAction
         | HostStatus::Reclaiming
-        | HostStatus::ReclaimingRebooting => (HostState::DiscoveringUnbound, lost.into()),
-        HostStatus::UnbindingPendingUserAction => (
+        | HostStatus::ReclaimingRebooting => (
             HostState::UnbindingPendingUserAction,
             format!("{lost}. Waits for somebody to boot the host into the discovery image"),
         ),

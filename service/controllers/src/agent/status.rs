@@ -24,6 +24,8 @@ pub struct Inputs<'a> {
     /// `spec.approved`.
     pub approved: bool,
     pub synced: &'a Synced,
+    /// The reason why a host that is ready is not installed yet.
+    pub waits: Option<&'a str>,
     /// Address of the host's events, while it is bound.
     pub events_url: Option<&'a str>,
     /// Address of its logs, when there are some.
@@ -54,7 +56,7 @@ pub fn of_host(inputs: &Inputs<'_>, before: &AgentStatus, now: Timestamp) -> Age
         conditions: merged(
             &before.conditions,
             conditions::with_awaited(
-                conditions::of_host(host, inputs.approved, inputs.synced),
+                conditions::of_host(host, inputs.approved, inputs.synced, inputs.waits),
                 inputs.awaited,
             ),
             now,

@@ -64,6 +64,7 @@ fn host(state: HostState) -> Host {
         checked_in_at: at(0),
         inventory: Some(inventory()),
         reports: HostReports::default(),
+        bootstrap_ignition: Default::default(),
         data: HostData {
             kind: if bound {
                 HostKind::AddToExistingClusterHost

@@ -1,5 +1,5 @@
-//! Reads the token for a cluster's Ignition endpoint from the Secret that the spec names. Source:
-//! docs/protocol/kube-controllers.md#4.2.
+//! Reads the token for a cluster's Ignition endpoint, or a whole Ignition, from the Secret that the spec names. Source:
+//! docs/protocol/kube-controllers.md#4.2; the whole Ignition is our addition, for any bootstrap provider.
 //!
 //! Secrets are watched without their content; one is read only when its version is another than when it was
 //! last given to the host.
@@ -55,6 +55,7 @@ impl Tokens {
             return Ok(Wanted {
                 tokens: self,
                 token: Token::Is(Secret::default()),
+                bootstrap: Token::Is(Secret::default()),
                 given: None,
             });
         };
@@ -68,14 +69,17 @@ impl Tokens {
             return Ok(Wanted {
                 tokens: self,
                 token: Token::Same,
+                bootstrap: Token::Same,
                 given: None,
             });
         }
         let NamespacedReference { name, namespace } = reference;
-        let token = secrets::read_secret(&self.client, namespace, name, key::IGNITION_TOKEN).await?;
+        let keys = [key::IGNITION_TOKEN, key::IGNITION];
+        let [token, bootstrap] = secrets::read_secret_keys(&self.client, namespace, name, keys).await?;
         Ok(Wanted {
             tokens: self,
-            token: Token::Is(token),
+            token: Token::Is(token.unwrap_or_default()),
+            bootstrap: Token::Is(bootstrap.unwrap_or_default()),
             given,
         })
     }
@@ -97,6 +101,8 @@ pub struct Wanted<'a> {
     tokens: &'a Tokens,
     /// The token.
     pub token: Token,
+    /// The whole Ignition.
+    pub bootstrap: Token,
     given: Option<Given>,
 }
 

@@ -21,10 +21,13 @@ mod reports;
 mod step;
 mod transition;
 mod view;
+mod waiting;
 mod wipe;
 
 pub use advance::advance;
+pub use bind::node_may_be_back;
 pub use event::HostEvent;
+pub use install::obstacle;
 pub use instructions::instructions;
 pub use register::register;
 pub use step::{RefusalClass, Refused, Step};

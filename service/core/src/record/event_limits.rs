@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use chrono::Duration;
 
+use crate::text::duration;
+
 /// Least time between stored events of one name about the same host, InfraEnv and cluster; further ones within it are dropped.
 /// Names that are not listed are not limited.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,28 +53,6 @@ impl EventLimits {
     pub fn of(&self, name: &str) -> Option<Duration> {
         self.0.get(name).copied()
     }
-}
-
-/// `90s`, `5m`, `1h` and sums of them (`1h30m`).
-fn duration(text: &str) -> Option<Duration> {
-    let mut total = Duration::zero();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let number: i64 = rest
-            .get(..digits)?
-            .parse()
-            .ok()
-            .filter(|number| *number < 1_000_000)?;
-        total += match rest.as_bytes().get(digits)? {
-            b's' => Duration::seconds(number),
-            b'm' => Duration::minutes(number),
-            b'h' => Duration::hours(number),
-            _ => return None,
-        };
-        rest = &rest[digits + 1..];
-    }
-    (!text.is_empty()).then_some(total)
 }
 
 #[cfg(test)]

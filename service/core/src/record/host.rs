@@ -6,6 +6,7 @@ use muster_api::time::Timestamp;
 
 use super::host_data::{HostData, HostReports};
 use super::host_state::HostState;
+use super::secret::Secret;
 
 /// A host. The key is (`id`, `infra_env_id`): one machine booted into two InfraEnvs is two records.
 ///
@@ -29,5 +30,8 @@ pub struct Host {
     pub inventory: Option<Inventory>,
     /// Its reports about others; kept apart from `data` because they can be large and polls do not need them.
     pub reports: HostReports,
+    /// The Ignition that the host is installed with, as a Cluster API bootstrap provider made it; empty: the cluster's own is used.
+    /// Kept apart because it can be large.
+    pub bootstrap_ignition: Secret,
     pub data: HostData,
 }

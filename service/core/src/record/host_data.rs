@@ -49,6 +49,9 @@ pub struct HostData {
     /// Its `/dev` name.
     #[serde(default)]
     pub installation_disk_path: String,
+    /// `disk.id` of the disk that a user chose; empty: the choice is the service's. No other takes its place.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub requested_disk_id: String,
     /// Ids of disks that an installation would format.
     #[serde(default)]
     pub disks_to_be_formatted: Vec<String>,
@@ -69,6 +72,12 @@ pub struct HostData {
     pub media_status: Option<MediaStatus>,
     #[serde(default)]
     pub validations: ValidationsInfo,
+    /// The agent on the disk, which brings the node back to its InfraEnv.
+    #[serde(default, skip_serializing_if = "NodeAgent::is_absent")]
+    pub node_agent: NodeAgent,
+    /// True when the host has bootstrap data of its own ([`Host::bootstrap_ignition`](super::Host)), which polls do not read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_bootstrap_ignition: bool,
     /// Labels for the node, in the order given.
     #[serde(default)]
     pub node_labels: Vec<(String, String)>,
@@ -162,6 +171,7 @@ impl HostData {
             suggested_role: HostRole::AutoAssign,
             installation_disk_id: String::new(),
             installation_disk_path: String::new(),
+            requested_disk_id: String::new(),
             disks_to_be_formatted: Vec::new(),
             skip_formatting_disks: Vec::new(),
             ntp_sources: None,
@@ -169,6 +179,8 @@ impl HostData {
             timestamp_at: None,
             media_status: None,
             validations: ValidationsInfo::new(),
+            node_agent: NodeAgent::Absent,
+            has_bootstrap_ignition: false,
             node_labels: Vec::new(),
             machine_config_pool_name: String::new(),
             ignition_endpoint_token: Secret::default(),
@@ -191,6 +203,25 @@ impl HostData {
             settled_with: Vec::new(),
             sees: Sees::default(),
         }
+    }
+}
+
+/// The agent on the disk of a host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeAgent {
+    /// There is none, as far as is known.
+    #[default]
+    Absent,
+    /// Put there by the installation.
+    Installed,
+    /// It could not bring the node back: a person does.
+    GaveUp,
+}
+
+impl NodeAgent {
+    pub fn is_absent(&self) -> bool {
+        *self == Self::Absent
     }
 }
 

@@ -9,5 +9,5 @@ mod size;
 pub use choice::{choose, find};
 pub use eligibility::DiskRules;
 pub use formatting::to_be_formatted;
-pub use settle::{adopt, evaluate, select, settle};
+pub use settle::{adopt, evaluate, missing, select, settle};
 pub use size::si_size;

@@ -3,7 +3,9 @@
 use chrono::Duration;
 use muster_api::time::Timestamp;
 
+use super::os_image::list::OsImage;
 use super::requirements::Requirements;
+use super::stages::StageLimits;
 use crate::record::{Cluster, Host, InfraEnv, Peer};
 
 /// A host that has not polled for this long is disconnected. Source: docs/protocol/host-lifecycle.md#6 (`HOST_MAX_DISCONNECTION_TIME`).
@@ -31,6 +33,13 @@ pub struct HostFacts<'a> {
     /// which is the last that can be seen (docs/protocol/host-lifecycle.md#5).
     pub kube: bool,
     pub images: InstallImages<'a>,
+    /// Base URL of the service, as hosts reach it.
+    pub service_url: &'a str,
+    /// The operator's list of images for disks.
+    pub os_images: &'a [OsImage],
+    /// True: installed nodes run our agent, so that they can be brought back to their InfraEnv.
+    pub node_agent: bool,
+    pub stages: &'a StageLimits,
     /// Boot artifacts for a host that is reclaimed; `None`: there are none, and it is not asked to download any.
     pub boot_artifacts: Option<BootArtifacts<'a>>,
 }
@@ -64,6 +73,8 @@ pub struct BootArtifacts<'a> {
     pub rootfs_url: &'a str,
     /// Mount point of the node's own files in its agent.
     pub host_fs_mount_dir: &'a str,
+    /// The kernel line of the image; empty for CoreOS, which has one of its own.
+    pub kernel_arguments: &'a [String],
 }
 
 /// A cluster as its hosts see it.

@@ -4,11 +4,13 @@
 //!
 //! Facts are the host's own report about others, their reports about it ([`Sees`](crate::record::Sees)), and their inventories
 //! ([`Peer`](crate::record::Peer)). One subject a file; each gives at most a few findings, however many hosts they name, so that a
-//! dead switch does not bury the rest. Messages hold no timestamp and round measurements.
+//! dead switch does not bury the rest. Messages round measurements and hold no timestamp, but for those of waits
+//! ([`WAITING`]), which the storey above notes.
 
 mod address;
 mod clock;
 mod cluster_context;
+mod disk;
 mod evaluate;
 mod finding;
 mod kinds;

@@ -81,8 +81,25 @@ pub fn percentage(list: &[HostStage], position: Option<usize>) -> i64 {
         .min(100)
 }
 
-/// The longest time of a stage without a report.
-pub fn limit(stage: HostStage) -> Duration {
+/// The longest times of stages without a report: the protocol's, but for those that an operator set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StageLimits {
+    set: Vec<(HostStage, Duration)>,
+}
+
+impl StageLimits {
+    /// `set`: the operator's own.
+    pub const fn new(set: Vec<(HostStage, Duration)>) -> Self {
+        Self { set }
+    }
+
+    pub fn of(&self, stage: HostStage) -> Duration {
+        let mut set = self.set.iter().filter(|(of, _)| *of == stage);
+        set.next().map_or_else(|| usual_limit(stage), |(_, limit)| *limit)
+    }
+}
+
+fn usual_limit(stage: HostStage) -> Duration {
     match stage {
         StartingInstallation | WritingImageToDisk => Duration::minutes(30),
         CopyingRegistryDataToDisk => Duration::minutes(90),

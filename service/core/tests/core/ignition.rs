@@ -1,14 +1,16 @@
-//! `discovery.ign` as a whole.
+//! `discovery.ign` as a whole, and what nodes boot with.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ignition_config::Config;
-use muster_api::live::LiveConfig;
-use muster_core::record::{InfraEnv, Secret};
+use muster_api::live::{LiveConfig, LiveProxy};
+use muster_api::node_agent::NodeAgentConfig;
+use muster_core::record::{Host, InfraEnv, NodeAgent, Secret};
+use muster_core::rules::ignition::node::node;
 use muster_core::rules::ignition::{AgentSettings, discovery};
 use serde_json::Value;
 
-use crate::world::{PULL_SECRET, infra_env};
+use crate::world::{PULL_SECRET, World, infra_env};
 
 fn config(infra_env: &InfraEnv) -> Value {
     let token = Secret::new("t0ken");
@@ -111,4 +113,77 @@ fn a_damaged_stored_override_is_an_error_and_not_a_panic() {
         ca_pem: "",
     };
     assert!(discovery(&infra_env, &agent).is_err());
+}
+
+fn agent_of(host: &Host) -> NodeAgentConfig {
+    NodeAgentConfig {
+        service_url: "https://muster.example.test".into(),
+        infra_env_id: host.infra_env_id,
+        host_id: host.id,
+        token: Some("t0ken".into()),
+        ca_certificates: "PEM".into(),
+        proxy: LiveProxy::default(),
+    }
+}
+
+fn of_node(world: &World, host: &Host) -> Value {
+    let facts = world.cluster_facts().cluster.unwrap();
+    serde_json::from_str(&node(host, facts, &agent_of(host)).unwrap()).unwrap()
+}
+
+fn with_data(version: &str) -> Secret {
+    Secret::new(format!(
+        r#"{{"ignition":{{"version":"{version}"}},"storage":{{"files":[{{"path":"/etc/kubeadm.yaml"}}]}},"systemd":{{"units":[{{"name":"kubeadm.service"}}]}}}}"#
+    ))
+}
+
+#[test]
+fn a_node_gets_a_pointer_or_its_bootstrap_data_with_its_name_and_agent() {
+    let mut world = World::new();
+    let mut host = world.known_host_of_cluster();
+    host.data.ignition_endpoint_token = Secret::new("abc");
+    let pointer = of_node(&world, &host);
+    assert_eq!(pointer["ignition"]["version"], "3.2.0");
+    assert_eq!(
+        pointer["ignition"]["config"]["merge"][0]["httpHeaders"],
+        serde_json::json!([{"name": "Authorization", "value": "Bearer abc"}])
+    );
+    assert_eq!(file(&pointer, "/etc/hostname")["contents"]["source"], "data:,host-1");
+    assert!(pointer.get("systemd").is_none(), "no agent is installed");
+
+    host.data.node_agent = NodeAgent::Installed;
+    host.bootstrap_ignition = with_data("3.4.0");
+    let whole = of_node(&world, &host);
+    assert_eq!(whole["ignition"], serde_json::json!({"version": "3.4.0"}), "no pointer");
+    file(&whole, "/etc/kubeadm.yaml");
+    let settings = file(&whole, "/etc/muster/agent.json");
+    assert_eq!(settings["mode"], 0o600);
+    let told: NodeAgentConfig = serde_json::from_str(&contents(&settings["contents"])).unwrap();
+    assert_eq!(told, agent_of(&host));
+    let names: Vec<&Value> = whole["systemd"]["units"].as_array().unwrap().iter().map(|unit| &unit["name"]).collect();
+    assert_eq!(names, ["kubeadm.service", "muster-node-agent.service"]);
+    let unit = whole["systemd"]["units"][1]["contents"].as_str().unwrap();
+    assert!(unit.contains("ExecStart=/usr/local/bin/muster-agent node --config /etc/muster/agent.json\n"), "{unit}");
+
+    host.data.ignition_config_overrides =
+        Secret::new(r#"{"ignition":{"version":"3.1.0"},"storage":{"files":[{"path":"/etc/mine"}]}}"#);
+    let own = of_node(&world, &host);
+    assert_eq!(own["ignition"]["version"], "3.4.0", "the newer of the two");
+    file(&own, "/etc/mine");
+}
+
+#[test]
+fn bootstrap_data_of_specification_2_is_extended_in_its_own_words() {
+    let mut world = World::new();
+    let mut host = world.known_host_of_cluster();
+    host.bootstrap_ignition = with_data("2.3.0");
+    host.data.node_agent = NodeAgent::Installed;
+    let config = of_node(&world, &host);
+    assert_eq!(config["ignition"]["version"], "2.3.0");
+    assert_eq!(file(&config, "/etc/hostname")["filesystem"], "root");
+    assert_eq!(file(&config, "/etc/muster/agent.json")["filesystem"], "root");
+    host.data.ignition_config_overrides = Secret::new(r#"{"ignition":{"version":"3.1.0"}}"#);
+    let facts = world.cluster_facts().cluster.unwrap();
+    let error = node(&host, facts, &agent_of(&host)).unwrap_err().to_string();
+    assert!(error.contains("take the override away"), "{error}");
 }

@@ -12,7 +12,8 @@ use muster_api::steps::{DiskSpeedCheckResponse, NtpSource, NtpSourceState, StepT
 use muster_api::validation::ValidationStatus;
 use muster_core::lifecycle::host::reply::{Limits, interpret};
 use muster_core::lifecycle::host::{HostEvent, Shown, Step, view};
-use muster_core::record::{CheckId, Host, HostState, Phase};
+use muster_core::record::{CheckId, Host, HostState, Phase, Secret};
+use muster_core::rules::findings::WAITING;
 use muster_core::rules::{checks, stages};
 use proptest::collection::vec;
 use proptest::option;
@@ -146,6 +147,8 @@ fn in_a_cluster() -> impl Strategy<Value = HostEvent> {
         proptest::sample::select(crate::world::cluster_is_reached()),
         proptest::sample::select(vec![
             HostEvent::InstallRequested,
+            HostEvent::BootstrapIgnitionSet(Secret::new(r#"{"ignition":{"version":"3.3.0"}}"#)),
+            HostEvent::BootstrapIgnitionSet(Secret::default()),
             HostEvent::ResetRequested,
             HostEvent::Cancelled {
                 reason: "by user".into()
@@ -227,13 +230,17 @@ fn is_legal(host: &Host) {
         | HostState::InstallingInProgress
         | HostState::Reclaiming
         | HostState::ReclaimingRebooting => assert!(host.due_at.is_some()),
+        HostState::Binding => assert!(host.due_at.is_some()),
         state @ (HostState::DisconnectedUnbound
         | HostState::Disconnected
-        | HostState::Binding
-        | HostState::InstallingPendingUserAction { .. }
-        | HostState::ResettingPendingUserAction
-        | HostState::UnbindingPendingUserAction
         | HostState::AddedToExistingCluster) => stuck(state),
+        // They wait for a user; only that they do is to be noted.
+        HostState::InstallingPendingUserAction { .. }
+        | HostState::ResettingPendingUserAction
+        | HostState::UnbindingPendingUserAction => {
+            let noted = host.data.findings.iter().any(|finding| finding.kind == WAITING);
+            assert_eq!(host.due_at.is_none(), noted);
+        }
         // Logs may be waited for.
         HostState::Error | HostState::Cancelled => {}
     }

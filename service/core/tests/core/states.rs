@@ -41,10 +41,11 @@ fn specimens(kube: bool) -> Vec<(World, Host)> {
             world.register()
         };
         for event in events {
-            if *event == HostEvent::DeadlinePassed {
-                world.now = host.due_at.unwrap();
-            }
-            host = world.after(&host, event);
+            host = if *event == HostEvent::DeadlinePassed {
+                time_passes(&mut world, &host)
+            } else {
+                world.after(&host, event)
+            };
         }
         all.push((world, host));
     };
@@ -126,6 +127,22 @@ fn specimens(kube: bool) -> Vec<(World, Host)> {
     all
 }
 
+/// The host after its deadline. That a wait is noted comes first and moves nobody.
+fn time_passes(world: &mut World, host: &Host) -> Host {
+    let mut host = host.clone();
+    for _ in 0..3 {
+        let Some(due) = host.due_at else { break };
+        world.now = due;
+        let next = world.after(&host, &HostEvent::DeadlinePassed);
+        let moved = next.state.status() != host.state.status();
+        host = next;
+        if moved {
+            break;
+        }
+    }
+    host
+}
+
 /// Everything that can happen and may move a host.
 fn happenings() -> Vec<(&'static str, HostEvent)> {
     let cluster_id = crate::world::cluster().id;
@@ -195,10 +212,17 @@ fn explore() -> Explored {
                     ..World::new()
                 };
                 match &event {
-                    HostEvent::DeadlinePassed => match host.due_at {
-                        Some(due) => world.now = due,
-                        None => continue,
-                    },
+                    HostEvent::DeadlinePassed if host.due_at.is_none() => continue,
+                    HostEvent::DeadlinePassed => {
+                        let to = time_passes(&mut world, &host).state.status().name();
+                        let stays = from == to;
+                        if !stays {
+                            found.edges.entry((from, to)).or_default().insert(label);
+                        }
+                        let outcome = if stays { "stays" } else { to };
+                        found.outcomes.entry((from, label)).or_default().insert(outcome.to_owned());
+                        continue;
+                    }
                     HostEvent::Registered { .. } | HostEvent::CheckedIn => world.poll(),
                     _ => {}
                 }

@@ -12,7 +12,9 @@ use muster_core::lifecycle::host::{HostEvent, Refused, Step, advance, instructio
 use muster_core::lifecycle::infra_env;
 use muster_core::record::{Cluster, ClusterData, Host, InfraEnv, Peer};
 use muster_core::rules::facts::{BootArtifacts, ClusterFacts, HostFacts, InstallImages};
+use muster_core::rules::os_image::{OsImage, parse};
 use muster_core::rules::requirements::Requirements;
+use muster_core::rules::stages::StageLimits;
 use uuid::Uuid;
 
 pub const PULL_SECRET: &str = r#"{"auths":{"registry.example.test":{"auth":"dXNlcjpwYXNz"}}}"#;
@@ -33,6 +35,10 @@ pub struct World {
     pub kube: bool,
     pub agent_image: Option<String>,
     pub fingerprint: Option<Fingerprint>,
+    pub os_images: Vec<OsImage>,
+    pub node_agent: bool,
+    pub stages: StageLimits,
+    pub kernel_arguments: Vec<String>,
 }
 
 impl World {
@@ -50,6 +56,10 @@ impl World {
             kube: false,
             agent_image: None,
             fingerprint: None,
+            os_images: os_images(),
+            node_agent: true,
+            stages: StageLimits::default(),
+            kernel_arguments: vec!["quiet".into()],
         }
     }
 
@@ -71,11 +81,16 @@ impl World {
                 installer: "registry.example.test/installer:1",
                 controller: "registry.example.test/controller:1",
             },
+            service_url: "https://muster.example.test",
+            os_images: &self.os_images,
+            node_agent: self.node_agent,
+            stages: &self.stages,
             boot_artifacts: Some(BootArtifacts {
                 kernel_url: "http://boot.example.test/vmlinuz",
                 initrd_url: "http://boot.example.test/initrd",
                 rootfs_url: "http://boot.example.test/rootfs",
                 host_fs_mount_dir: "/host",
+                kernel_arguments: &self.kernel_arguments,
             }),
         }
     }
@@ -176,6 +191,15 @@ impl World {
         let host = self.register();
         self.after(&host, &HostEvent::InventoryReported(good_inventory()))
     }
+}
+
+/// The operator's list: one image, at another server.
+pub fn os_images() -> Vec<OsImage> {
+    parse(&format!(
+        r#"[{{"openshift_version":"4.16","cpu_architecture":"x86_64","version":"416.1","metal_url":"https://images.example.test/metal.raw.zst","metal_sha256":"{}","default":true}}]"#,
+        "ab".repeat(32)
+    ))
+    .unwrap()
 }
 
 /// As an operator imports one.

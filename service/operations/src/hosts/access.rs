@@ -6,6 +6,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::Host;
 use muster_core::rules::requirements::Requirements;
+use muster_core::rules::stages::StageLimits;
 use muster_store::{Store, StoreError};
 
 use crate::Result;
@@ -13,6 +14,9 @@ use crate::check_ins::CheckIns;
 use crate::clusters::Clusters;
 use crate::error::OperationError;
 use crate::infra_envs::InfraEnvs;
+use crate::live_image::LiveImages;
+use crate::os_images::OsImages;
+use crate::urls::Urls;
 
 /// The hosts of the service.
 pub struct Hosts {
@@ -20,7 +24,15 @@ pub struct Hosts {
     pub(super) infra_envs: Arc<InfraEnvs>,
     pub(super) clusters: Arc<Clusters>,
     pub(super) check_ins: Arc<CheckIns>,
+    pub(super) images: HostImages,
     pub(super) settings: HostSettings,
+}
+
+/// What hosts boot and what is written to their disks, and where they get it.
+pub struct HostImages {
+    pub urls: Arc<Urls>,
+    pub live_images: Arc<LiveImages>,
+    pub os_images: Arc<OsImages>,
 }
 
 /// The service's part of what decisions about hosts depend on.
@@ -33,6 +45,13 @@ pub struct HostSettings {
     pub agent_image: Option<String>,
     /// Start of the service: hosts could not poll before.
     pub listening_since: Timestamp,
+    /// Container image that agents of other makes install with; `None`: upstream's.
+    pub installer_image: Option<String>,
+    /// Container image of the controller that they are told; `None`: upstream's.
+    pub controller_image: Option<String>,
+    /// True: installed nodes run our agent, so that they can be brought back.
+    pub node_agent: bool,
+    pub stages: StageLimits,
 }
 
 impl Hosts {
@@ -42,6 +61,7 @@ impl Hosts {
         infra_envs: Arc<InfraEnvs>,
         clusters: Arc<Clusters>,
         check_ins: Arc<CheckIns>,
+        images: HostImages,
         settings: HostSettings,
     ) -> Self {
         Self {
@@ -49,6 +69,7 @@ impl Hosts {
             infra_envs,
             clusters,
             check_ins,
+            images,
             settings,
         }
     }

@@ -39,7 +39,8 @@ impl Hosts {
             _ => found.cluster_id,
         };
         let seen = self.check_ins.last((infra_env.id, id));
-        let environment = self.environment(infra_env, cluster_id, id, seen).await?;
+        let state = Some(&found.state);
+        let environment = self.environment(infra_env, cluster_id, id, state, seen).await?;
         let step = match host::advance(&found, event, &self.facts(&environment), now) {
             Ok(step) => step,
             Err(refused) => {
@@ -117,7 +118,7 @@ impl Hosts {
         if infra_env.cluster_id == Some(cluster_id) {
             return self.delete(infra_env_id, id).await;
         }
-        self.apply(infra_env_id, id, HostEvent::Unbound).await.map(drop)
+        self.apply(infra_env_id, id, HostEvent::Reclaimed).await.map(drop)
     }
 }
 

@@ -3,38 +3,83 @@
 use std::sync::Arc;
 
 use muster_api::ids::{ClusterId, HostId};
-use muster_core::record::InfraEnv;
-use muster_core::rules::facts::{HostFacts, InstallImages};
+use muster_core::record::{Host, HostState, InfraEnv, Phase};
+use muster_core::rules::facts::{BootArtifacts, HostFacts, InstallImages};
+use muster_core::rules::os_image::OsImage;
 use muster_store::StoreError;
 
 use super::Hosts;
+use crate::boot::kernel_line;
 use crate::check_ins::Seen;
 use crate::clusters::ClusterContext;
+
+/// The node agent runs on the node itself, in no container.
+const NODE_ROOT: &str = "/";
 
 /// A host's InfraEnv, cluster and last poll, read at one time.
 pub(super) struct Environment {
     infra_env: Arc<InfraEnv>,
     cluster: Option<ClusterContext>,
     seen: Option<Seen>,
+    os_images: Arc<Vec<OsImage>>,
+    returning: Option<Returning>,
+}
+
+/// What a node boots into discovery with.
+struct Returning {
+    kernel_url: String,
+    initrd_url: String,
+    kernel_arguments: Vec<String>,
 }
 
 impl Hosts {
-    /// The environment of `host`, as a host of `cluster`.
+    /// The environment of `host`, as a host of `cluster`. `state`: the host's; `None` of one that registers for the first time.
     pub(super) async fn environment(
         &self,
         infra_env: &Arc<InfraEnv>,
         cluster: Option<ClusterId>,
         host: HostId,
+        state: Option<&HostState>,
         seen: Option<Seen>,
     ) -> Result<Environment, StoreError> {
         let cluster = match cluster {
             Some(cluster) => self.clusters.context(cluster, host).await?,
             None => None,
         };
+        let may_return = state.is_some_and(|state| matches!(state.phase(), Phase::Ended | Phase::Moving));
+        let returning = if may_return {
+            self.returning(infra_env).await
+        } else {
+            None
+        };
         Ok(Environment {
             infra_env: infra_env.clone(),
             cluster,
             seen,
+            os_images: self.images.os_images.list(),
+            returning,
+        })
+    }
+
+    /// The environment of a stored host.
+    pub(super) async fn environment_of(
+        &self,
+        infra_env: &Arc<InfraEnv>,
+        host: &Host,
+    ) -> Result<Environment, StoreError> {
+        let seen = self.check_ins.last((infra_env.id, host.id));
+        self.environment(infra_env, host.cluster_id, host.id, Some(&host.state), seen)
+            .await
+    }
+
+    /// `None` while there is no live image.
+    async fn returning(&self, infra_env: &InfraEnv) -> Option<Returning> {
+        let live = self.images.live_images.current().await.ok()?;
+        let urls = &self.images.urls;
+        Some(Returning {
+            kernel_url: urls.kernel(infra_env),
+            initrd_url: urls.initrd(infra_env),
+            kernel_arguments: kernel_line(&live, infra_env),
         })
     }
 
@@ -44,19 +89,35 @@ impl Hosts {
             infra_env,
             cluster,
             seen,
+            os_images,
+            returning,
         } = environment;
+        let (settings, usual) = (&self.settings, InstallImages::default());
         HostFacts {
             infra_env,
             cluster: cluster.as_ref().and_then(ClusterContext::facts),
-            requirements: &self.settings.requirements,
+            requirements: &settings.requirements,
             last_seen: seen.as_ref().map(|seen| seen.at),
             host_clock: seen.as_ref().and_then(|seen| seen.host_clock),
-            listening_since: Some(self.settings.listening_since),
-            agent_version: &self.settings.agent_version,
-            agent_image: self.settings.agent_image.as_deref(),
+            listening_since: Some(settings.listening_since),
+            agent_version: &settings.agent_version,
+            agent_image: settings.agent_image.as_deref(),
             kube: infra_env.kube.is_some(),
-            images: InstallImages::default(),
-            boot_artifacts: None,
+            images: InstallImages {
+                installer: settings.installer_image.as_deref().unwrap_or(usual.installer),
+                controller: settings.controller_image.as_deref().unwrap_or(usual.controller),
+            },
+            service_url: &self.images.urls.public,
+            os_images,
+            node_agent: settings.node_agent,
+            stages: &settings.stages,
+            boot_artifacts: returning.as_ref().map(|returning| BootArtifacts {
+                kernel_url: &returning.kernel_url,
+                initrd_url: &returning.initrd_url,
+                rootfs_url: "",
+                host_fs_mount_dir: NODE_ROOT,
+                kernel_arguments: &returning.kernel_arguments,
+            }),
         }
     }
 }

@@ -4,7 +4,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::{StepType, Steps};
 use muster_core::lifecycle::host;
 use muster_core::lifecycle::host::HostEvent;
-use muster_core::record::{Host, HostReports};
+use muster_core::record::{Host, HostReports, Secret};
 use muster_store::HostBrief;
 
 use super::Hosts;
@@ -24,15 +24,14 @@ impl Hosts {
             return Err(missing());
         };
         self.check_ins.note((infra_env_id, id), seen);
-        let polled = if brief.state.waits_for_poll() {
+        let polled = if brief.state.waits_for_poll() || host::node_may_be_back(&brief.state, &brief.data) {
             self.apply(infra_env_id, id, HostEvent::CheckedIn).await?
         } else if host::instructions::needs_inventory(&brief.state) {
             self.get(infra_env_id, id).await?
         } else {
             without_inventory(&brief)
         };
-        let seen = self.check_ins.last((infra_env_id, id));
-        let environment = self.environment(&infra_env, polled.cluster_id, id, seen).await?;
+        let environment = self.environment_of(&infra_env, &polled).await?;
         let facts = self.facts(&environment);
         if let Some(image) = host::instructions::upgrade(&polled, &facts) {
             // The limits of events store it once an hour, however often it is due.
@@ -55,6 +54,7 @@ fn without_inventory(brief: &HostBrief) -> Host {
         checked_in_at: brief.checked_in_at,
         inventory: None,
         reports: HostReports::default(),
+        bootstrap_ignition: Secret::default(),
         data: brief.data.clone(),
     }
 }

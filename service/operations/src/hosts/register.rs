@@ -137,7 +137,7 @@ impl Hosts {
     ) -> Result<Option<Host>> {
         let now = now();
         let environment = self
-            .environment(infra_env, infra_env.cluster_id, id, None)
+            .environment(infra_env, infra_env.cluster_id, id, None, None)
             .await?;
         let facts = self.facts(&environment);
         let fingerprint = fingerprint.cloned();

@@ -15,9 +15,8 @@ use muster_core::rules::ignition::node::node;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_http::download::{attachment, check_accept};
-use muster_operations::clusters::Clusters;
 use muster_operations::hosts::Hosts;
-use muster_operations::now;
+use muster_operations::{Operations, now};
 
 /// Set what is merged into the ignition of a host; an empty text removes it.
 #[utoipa::path(
@@ -53,11 +52,10 @@ pub async fn update_host_ignition(
     )
 )]
 pub async fn get_host_ignition(
-    State(hosts): State<Arc<Hosts>>,
-    State(clusters): State<Arc<Clusters>>,
+    State(operations): State<Arc<Operations>>,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<Json<HostIgnitionParams>, Problem> {
-    let config = render(&hosts, &clusters, infra_env_id, host_id).await?;
+    let config = render(&operations, infra_env_id, host_id).await?;
     Ok(Json(HostIgnitionParams { config: Some(config) }))
 }
 
@@ -73,33 +71,33 @@ pub async fn get_host_ignition(
     )
 )]
 pub async fn download_host_ignition(
-    State(hosts): State<Arc<Hosts>>,
-    State(clusters): State<Arc<Clusters>>,
+    State(operations): State<Arc<Operations>>,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     check_accept(&headers)?;
-    let config = render(&hosts, &clusters, infra_env_id, host_id).await?;
+    let config = render(&operations, infra_env_id, host_id).await?;
     Ok(attachment(&format!("{host_id}.ign"), now(), config))
 }
 
 async fn render(
-    hosts: &Hosts,
-    clusters: &Clusters,
+    operations: &Operations,
     infra_env_id: InfraEnvId,
     host_id: HostId,
 ) -> Result<String, Problem> {
-    let host = hosts.get(infra_env_id, host_id).await?;
+    let host = operations.hosts.get(infra_env_id, host_id).await?;
     let Some(cluster_id) = host.cluster_id else {
         return Err(Problem::not_found(format!(
             "host {host_id} is bound to no cluster; its ignition"
         )));
     };
-    let context = clusters.context(cluster_id, host_id).await?;
+    let context = operations.clusters.context(cluster_id, host_id).await?;
     let Some(facts) = context.as_ref().and_then(|context| context.facts()) else {
         return Err(Problem::not_found(format!(
             "cluster {cluster_id} of host {host_id}"
         )));
     };
-    node(&host, facts).map_err(|error| Problem::conflict(error.to_string()))
+    let infra_env = operations.infra_envs.get(infra_env_id).await?;
+    let agent = operations.node_agent_config(&infra_env, host_id);
+    node(&host, facts, &agent).map_err(|error| Problem::conflict(error.to_string()))
 }

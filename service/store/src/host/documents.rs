@@ -1,16 +1,18 @@
-//! Writes what a host reports, of itself and of others, to tables of their own.
+//! Writes what is large of a host to tables of their own: what it reports, of itself and of others, and its bootstrap data.
 
+use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::{Host, HostReports};
 use sqlx::{Any, Transaction};
 
 use crate::Result;
 use crate::error::failed;
-use crate::row::document;
+use crate::row::{document, storable};
 
 /// The documents of a host as JSON text.
 pub(super) struct Documents {
     inventory: Option<String>,
     reports: Option<String>,
+    bootstrap: Option<String>,
 }
 
 impl Documents {
@@ -26,13 +28,25 @@ impl Documents {
             reports: reports
                 .map(|reports| document("host_reports", "document", reports))
                 .transpose()?,
+            bootstrap: (!host.bootstrap_ignition.is_empty())
+                .then(|| storable(host.bootstrap_ignition.reveal())),
         })
+    }
+
+    /// Removes the secrets of a host that is deleted: its row stays.
+    pub(super) async fn forget_secrets(
+        transaction: &mut Transaction<'static, Any>,
+        infra_env_id: InfraEnvId,
+        id: HostId,
+    ) -> Result<()> {
+        BOOTSTRAP_DATA.remove(transaction, infra_env_id, id).await
     }
 
     /// Writes or removes the documents of `host`. An unchanged one costs a read.
     pub(super) async fn write(self, transaction: &mut Transaction<'static, Any>, host: &Host) -> Result<()> {
         INVENTORIES.write(transaction, host, self.inventory).await?;
-        REPORTS.write(transaction, host, self.reports).await
+        REPORTS.write(transaction, host, self.reports).await?;
+        BOOTSTRAP_DATA.write(transaction, host, self.bootstrap).await
     }
 }
 
@@ -59,6 +73,14 @@ const REPORTS: Table = Table {
     doing: "storing what a host reports of others",
 };
 
+const BOOTSTRAP_DATA: Table = Table {
+    upsert: "INSERT INTO host_bootstrap_data (host_id, infra_env_id, document) VALUES ($1, $2, $3)
+             ON CONFLICT (host_id, infra_env_id) DO UPDATE SET document = excluded.document
+             WHERE host_bootstrap_data.document <> excluded.document",
+    delete: "DELETE FROM host_bootstrap_data WHERE host_id = $1 AND infra_env_id = $2",
+    doing: "storing bootstrap data",
+};
+
 impl Table {
     async fn write(
         &self,
@@ -66,16 +88,28 @@ impl Table {
         host: &Host,
         document: Option<String>,
     ) -> Result<()> {
-        let query = match document {
-            Some(document) => sqlx::query(self.upsert)
-                .bind(host.id.to_string())
-                .bind(host.infra_env_id.to_string())
-                .bind(document),
-            None => sqlx::query(self.delete)
-                .bind(host.id.to_string())
-                .bind(host.infra_env_id.to_string()),
+        let Some(document) = document else {
+            return self.remove(transaction, host.infra_env_id, host.id).await;
         };
-        query
+        sqlx::query(self.upsert)
+            .bind(host.id.to_string())
+            .bind(host.infra_env_id.to_string())
+            .bind(document)
+            .execute(&mut **transaction)
+            .await
+            .map_err(failed(self.doing))?;
+        Ok(())
+    }
+
+    async fn remove(
+        &self,
+        transaction: &mut Transaction<'static, Any>,
+        infra_env_id: InfraEnvId,
+        id: HostId,
+    ) -> Result<()> {
+        sqlx::query(self.delete)
+            .bind(id.to_string())
+            .bind(infra_env_id.to_string())
             .execute(&mut **transaction)
             .await
             .map_err(failed(self.doing))?;

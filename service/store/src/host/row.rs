@@ -6,7 +6,7 @@ use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
-use muster_core::record::{Host, HostData, HostReports, HostState};
+use muster_core::record::{Host, HostData, HostReports, HostState, Secret};
 use sqlx::any::AnyRow;
 
 use super::brief::HostBrief;
@@ -65,8 +65,9 @@ pub(crate) fn select_hosts(rest: &str) -> String {
     format!(
         "SELECT {}, (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
          AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, (SELECT document FROM host_reports \
-         WHERE host_reports.host_id = hosts.id AND host_reports.infra_env_id = hosts.infra_env_id) AS reports \
-         FROM hosts {rest}",
+         WHERE host_reports.host_id = hosts.id AND host_reports.infra_env_id = hosts.infra_env_id) AS reports, \
+         (SELECT document FROM host_bootstrap_data WHERE host_bootstrap_data.host_id = hosts.id \
+         AND host_bootstrap_data.infra_env_id = hosts.infra_env_id) AS bootstrap FROM hosts {rest}",
         HostRow::COLUMNS
     )
 }
@@ -75,6 +76,7 @@ pub(crate) fn host_from(row: &AnyRow) -> Result<Host> {
     let reading = Reading::new(row, HostRow::TABLE, &HOST_KEY);
     let inventory: Option<Json<Inventory>> = reading.get("inventory")?;
     let reports: Option<Json<HostReports>> = reading.get("reports")?;
+    let bootstrap: Option<String> = reading.get("bootstrap")?;
     let row = HostRow::read(&reading)?;
     Ok(Host {
         id: row.id,
@@ -86,6 +88,7 @@ pub(crate) fn host_from(row: &AnyRow) -> Result<Host> {
         checked_in_at: row.checked_in_at,
         inventory: inventory.map(|document| document.0),
         reports: reports.map(|document| document.0).unwrap_or_default(),
+        bootstrap_ignition: bootstrap.map(Secret::new).unwrap_or_default(),
         data: data(row.data, row.host_clock, row.host_clock_at, row.agent_version),
     })
 }

@@ -114,6 +114,7 @@ impl Store {
         .map_err(failed("deleting a host"))?;
         let Some(row) = row else { return Ok(false) };
         let version = row.try_get(0).map_err(failed("reading a version"))?;
+        Documents::forget_secrets(&mut transaction, infra_env_id, id).await?;
         let change = HostChange {
             infra_env_id,
             id,

@@ -52,7 +52,9 @@ mod cases {
                 }],
                 ..HostReports::default()
             },
+            bootstrap_ignition: Secret::new(r#"{"ignition":{"version":"3.4.0"}}"#),
             data: HostData {
+                has_bootstrap_ignition: true,
                 kind: HostKind::AddToExistingClusterHost,
                 status_info: "näher ☃ 'quoted' \"twice\" \\".into(),
                 status_updated_at: at(1),

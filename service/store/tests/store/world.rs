@@ -159,6 +159,7 @@ pub fn host(infra_env_id: InfraEnvId) -> Host {
         checked_in_at: at(0),
         inventory: None,
         reports: Default::default(),
+        bootstrap_ignition: Default::default(),
         data: HostData {
             status_info: "Waiting for its inventory".into(),
             ..HostData::new(at(0))

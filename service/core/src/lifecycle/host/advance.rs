@@ -8,7 +8,7 @@ use super::event::HostEvent;
 use super::refresh::refresh;
 use super::step::{Refused, Rejection, Step};
 use super::{
-    approval, bind, deadline, edit, events, install, logs, media, overrides, progress, register, reports,
+    approval, bind, deadline, edit, events, install, logs, media, overrides, progress, register, reports, waiting,
 };
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
@@ -108,6 +108,11 @@ fn happens(
         }
         HostEvent::InstallerArgsSet(args) => overrides::set_installer_args(next, args, now, events),
         HostEvent::IgnitionOverrideSet(ignition) => overrides::set_ignition(next, ignition, now, events),
+        HostEvent::BootstrapIgnitionSet(ignition) => {
+            overrides::set_bootstrap(next, ignition)?;
+            refresh(next, facts, now);
+            Ok(())
+        }
         HostEvent::Approved(approved) => approval::set(next, *approved, facts, now, events),
         HostEvent::ValidationReset(id) => {
             overrides::reset_validation(next, id)?;
@@ -143,6 +148,7 @@ fn finish(
     if from != to {
         next.data.status_updated_at = now;
     }
+    waiting::note(&mut next, facts, now);
     let due = deadline::due_at(&next, facts);
     let content_changed = next != *old;
     // An early deadline does no harm: it is looked at again and moved on.

@@ -1,19 +1,20 @@
 //! Binds hosts to clusters and takes them back. Source: docs/protocol/host-lifecycle.md#3.2 and #8.
 
 use muster_api::ids::ClusterId;
-use muster_api::infra_env::CpuArchitecture;
 use muster_api::time::Timestamp;
 
 use super::event::HostEvent;
 use super::step::Rejection;
 use super::transition::{describe, move_to};
 use super::{events, wipe};
-use crate::record::{Host, HostState, NewEvent};
+use crate::record::{Host, HostData, HostState, NewEvent, NodeAgent};
 use crate::rules::facts::HostFacts;
-use crate::rules::role;
+use crate::rules::{agent_version, architecture, role, stages};
 
 const WAITS_FOR_AGENT: &str = "Waits for the host's agent to register again, which it does by itself";
 const WAITS_FOR_BOOT: &str = "Waits for somebody to boot the host into the discovery image";
+const STOPS_AND_REGISTERS: &str = "Waits for the host's agent to stop what it does and register again, which it does by itself; if it does not within minutes, boot the host into the discovery image";
+const WAITS_FOR_NODE: &str = "Waits for the agent on the node, which downloads what the node needs to boot into discovery again";
 
 /// Gives an unbound host to the cluster of the facts.
 pub(super) fn bound(host: &mut Host, cluster_id: ClusterId, facts: &HostFacts<'_>) -> Result<(), Rejection> {
@@ -34,7 +35,7 @@ pub(super) fn bound(host: &mut Host, cluster_id: ClusterId, facts: &HostFacts<'_
         )));
     }
     if let Some(wanted) = cluster.cluster.data.cpu_architecture {
-        let found = architecture(host, facts);
+        let found = architecture::of(host, facts);
         if wanted.normalized() != found.normalized() {
             return Err(Rejection::bad_input(format!(
                 "its processors are {}, and those of the cluster {} are {}",
@@ -51,18 +52,7 @@ pub(super) fn bound(host: &mut Host, cluster_id: ClusterId, facts: &HostFacts<'_
     Ok(())
 }
 
-fn architecture(host: &Host, facts: &HostFacts<'_>) -> CpuArchitecture {
-    let reported = host
-        .inventory
-        .as_ref()
-        .and_then(|inventory| inventory.cpu.as_ref())
-        .map_or("", |cpu| &cpu.architecture);
-    reported
-        .parse()
-        .unwrap_or(facts.infra_env.settings.cpu_architecture)
-}
-
-/// Takes a host out of its cluster. `reclaim`: an installed one returns by itself.
+/// Takes a host out of its cluster. `reclaim`: an installed one that runs our agent returns by itself.
 pub(super) fn unbound(host: &mut Host, reclaim: bool, facts: &HostFacts<'_>) -> Result<(), Rejection> {
     if host.cluster_id.is_none() {
         return Err(Rejection::conflict("it belongs to no cluster"));
@@ -78,12 +68,8 @@ pub(super) fn unbound(host: &mut Host, reclaim: bool, facts: &HostFacts<'_>) -> 
         | HostState::Disconnected
         | HostState::Insufficient { .. }
         | HostState::PendingForInput { .. } => (HostState::Unbinding, WAITS_FOR_AGENT),
-        HostState::AddedToExistingCluster if reclaim => (
-            HostState::Reclaiming,
-            "Downloads what it needs to boot into discovery again",
-        ),
         HostState::AddedToExistingCluster | HostState::Error | HostState::Cancelled => {
-            (HostState::UnbindingPendingUserAction, WAITS_FOR_BOOT)
+            after_installation(host, reclaim, facts)
         }
         HostState::Installing
         | HostState::InstallingInProgress
@@ -116,9 +102,46 @@ pub(super) fn unbound(host: &mut Host, reclaim: bool, facts: &HostFacts<'_>) -> 
         | HostState::Reclaiming
         | HostState::ReclaimingRebooting => return Err(Rejection::conflict("it belongs to no cluster")),
     };
+    if state == HostState::UnbindingPendingUserAction && stages::has_agent(&host.data) && host.state != HostState::AddedToExistingCluster {
+        // The live system still runs; the disk does not hold a whole system.
+        host.data.node_agent = NodeAgent::Absent;
+    }
     wipe::membership(host);
     move_to(host, state, info);
     Ok(())
+}
+
+/// The state of a host that is taken out of its cluster when its installation has begun or is over.
+fn after_installation(host: &Host, reclaim: bool, facts: &HostFacts<'_>) -> (HostState, &'static str) {
+    let pending = HostState::UnbindingPendingUserAction;
+    let in_live_system = host.state != HostState::AddedToExistingCluster && stages::has_agent(&host.data);
+    if in_live_system {
+        let is_own = agent_version::is_own(&host.data.discovery_agent_version);
+        return (pending, if is_own { STOPS_AND_REGISTERS } else { WAITS_FOR_BOOT });
+    }
+    if !reclaim || host.data.node_agent != NodeAgent::Installed {
+        return (pending, WAITS_FOR_BOOT);
+    }
+    if facts.boot_artifacts.is_none() {
+        return (
+            pending,
+            "The service has no live image that the node could boot. Waits for somebody to boot the host into the discovery image",
+        );
+    }
+    (HostState::Reclaiming, WAITS_FOR_NODE)
+}
+
+/// True when the next poll may bring a node back whose agent was given up ([`HostEvent::CheckedIn`]).
+pub fn node_may_be_back(state: &HostState, data: &HostData) -> bool {
+    *state == HostState::UnbindingPendingUserAction && data.node_agent == NodeAgent::Installed
+}
+
+/// A node whose agent was given up as silent has polled, so it returns by itself after all.
+pub(super) fn node_is_back(host: &mut Host, facts: &HostFacts<'_>) {
+    let has_polled = facts.seen(host) > host.data.status_updated_at;
+    if has_polled && host.data.node_agent == NodeAgent::Installed && facts.boot_artifacts.is_some() {
+        move_to(host, HostState::Reclaiming, WAITS_FOR_NODE);
+    }
 }
 
 /// A node that is reclaimed has downloaded its boot artifacts.
@@ -139,9 +162,10 @@ pub(super) fn not_downloaded(host: &mut Host) -> Result<(), Rejection> {
     if !matches!(host.state, HostState::Reclaiming | HostState::ReclaimingRebooting) {
         return Err(not_asked_to_download());
     }
+    host.data.node_agent = NodeAgent::GaveUp;
     give_up_reclaiming(
         host,
-        "The host could not download what it boots into discovery with",
+        "The host could not download what it boots into discovery with; its journal (muster-node-agent) says why",
     );
     Ok(())
 }
@@ -170,7 +194,7 @@ pub(super) fn event_of_move(
     }
     match event {
         HostEvent::Bound { .. } => Some(events::host_bind_succeeded(next, now)),
-        HostEvent::Unbound if old.cluster_id.is_some() => Some(events::host_unbind_succeeded(next, now)),
+        HostEvent::Unbound | HostEvent::Reclaimed if old.cluster_id.is_some() => Some(events::host_unbind_succeeded(next, now)),
         _ => None,
     }
 }

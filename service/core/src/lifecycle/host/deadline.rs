@@ -4,8 +4,9 @@ use chrono::Duration;
 use muster_api::host::LogsProgressState;
 use muster_api::time::Timestamp;
 
+use super::waiting;
 use crate::record::{Host, HostState};
-use crate::rules::facts::HostFacts;
+use crate::rules::facts::{HostFacts, SILENCE_LIMIT};
 use crate::rules::stages;
 
 /// Longest time of a node on its way back to its InfraEnv, in each of the two states.
@@ -25,21 +26,22 @@ pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
         | HostState::Insufficient { .. }
         | HostState::PendingForInput { .. }
         | HostState::Unbinding => Some(facts.silent_at(host)),
+        HostState::Binding => Some(facts.silent_at(host)),
         HostState::Installing => earliest(start_limit(host), silence(host, facts)),
-        HostState::InstallingInProgress => earliest(stage_limit(host), silence(host, facts)),
-        HostState::Reclaiming | HostState::ReclaimingRebooting => reclaim_limit(host),
+        HostState::InstallingInProgress => earliest(stage_limit(host, facts), silence(host, facts)),
+        HostState::Reclaiming => earliest(reclaim_limit(host), Some(node_silent_at(host, facts))),
+        HostState::ReclaimingRebooting => reclaim_limit(host),
         // The next poll brings them back.
         HostState::DisconnectedUnbound | HostState::Disconnected => None,
-        // They wait for their agent's registration or for a user, and no time is set for either.
-        HostState::Binding
-        | HostState::InstallingPendingUserAction { .. }
+        // They wait for a user, and no time is set for that.
+        HostState::InstallingPendingUserAction { .. }
         | HostState::ResettingPendingUserAction
         | HostState::UnbindingPendingUserAction
         | HostState::AddedToExistingCluster
         | HostState::Error
         | HostState::Cancelled => None,
     };
-    earliest(own, logs_limit(host))
+    earliest(earliest(own, logs_limit(host)), waiting::is_long_at(host, facts))
 }
 
 /// Time at which an installing host counts as lost; `None` once it runs no agent.
@@ -53,14 +55,19 @@ pub(super) fn start_limit(host: &Host) -> Option<Timestamp> {
 }
 
 /// Time by which the present stage must have been reported again.
-pub(super) fn stage_limit(host: &Host) -> Option<Timestamp> {
+pub(super) fn stage_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     let progress = host.data.progress.as_ref()?;
-    Some(progress.stage_updated_at + stages::limit(progress.stage))
+    Some(progress.stage_updated_at + facts.stages.of(progress.stage))
 }
 
 /// Time by which a reclaimed node must have taken its next step.
 pub(super) fn reclaim_limit(host: &Host) -> Option<Timestamp> {
     Some(host.data.status_updated_at + RECLAIM_LIMIT)
+}
+
+/// Time by which the agent on a node that is to return must have polled. It is given its time from the request on: it may just start.
+pub(super) fn node_silent_at(host: &Host, facts: &HostFacts<'_>) -> Timestamp {
+    facts.silent_at(host).max(host.data.status_updated_at + SILENCE_LIMIT)
 }
 
 /// Time by which requested logs must have been uploaded; it runs only after the end of an installation.

@@ -101,6 +101,7 @@ fn select_disk(host: &mut Host, wanted: &[DiskConfigParams]) -> Result<(), Rejec
         )));
     }
     let disk = disk.clone();
+    host.data.requested_disk_id.clone_from(&disk.id);
     disks::select(&mut host.data, Some(&disk));
     Ok(())
 }

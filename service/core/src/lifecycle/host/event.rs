@@ -82,6 +82,8 @@ pub enum HostEvent {
     InstallerArgsSet(Vec<String>),
     /// A user set what is merged into the host's ignition; empty removes it.
     IgnitionOverrideSet(Secret),
+    /// A controller gives it the Ignition of a bootstrap provider; empty takes it away.
+    BootstrapIgnitionSet(Secret),
     /// A user approves its Agent, or takes that back.
     Approved(bool),
     /// A user wants the measurements of a check repeated.
@@ -93,8 +95,7 @@ pub enum HostEvent {
     },
     /// A user takes it out of its cluster.
     Unbound,
-    /// As [`Unbound`](Self::Unbound), and an installed node returns to its InfraEnv by itself. Only controllers can do that:
-    /// they run an agent on the node.
+    /// As [`Unbound`](Self::Unbound), and an installed node that runs our agent returns to its InfraEnv by itself.
     Reclaimed,
     /// A user wants it installed.
     InstallRequested,
@@ -147,6 +148,7 @@ impl HostEvent {
             Self::Edited(_) => "edit",
             Self::InstallerArgsSet(_) => "installer arguments",
             Self::IgnitionOverrideSet(_) => "ignition override",
+            Self::BootstrapIgnitionSet(_) => "bootstrap data",
             Self::Approved(_) => "approval",
             Self::ValidationReset(_) => "reset of a validation",
             Self::Bound { .. } => "bind",
@@ -191,6 +193,7 @@ impl HostEvent {
             Self::Edited(_)
             | Self::InstallerArgsSet(_)
             | Self::IgnitionOverrideSet(_)
+            | Self::BootstrapIgnitionSet(_)
             | Self::Approved(_)
             | Self::ValidationReset(_)
             | Self::Bound { .. }

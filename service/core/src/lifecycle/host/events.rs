@@ -11,8 +11,9 @@ use serde_json::{Map, Value};
 
 use super::event::HostEvent;
 use super::step::Refused;
-use crate::record::{Host, InfraEnv, MAX_MESSAGE, NewEvent};
-use crate::rules::hostname;
+use crate::record::{Host, HostState, InfraEnv, MAX_MESSAGE, NewEvent, Phase};
+use crate::rules::findings::WAITING;
+use crate::rules::{hostname, stages};
 use crate::text::cut;
 
 fn about(host: &Host, name: &'static str, severity: Severity, message: &str, now: Timestamp) -> NewEvent {
@@ -37,7 +38,18 @@ pub fn host_registration_succeeded(host: &Host, now: Timestamp) -> NewEvent {
 
 /// A host was deleted.
 pub fn host_deregistered(host: &Host, now: Timestamp) -> NewEvent {
-    let message = format!("Host {} was deleted", hostname::display(host));
+    let left = match host.state.phase() {
+        Phase::Installing if stages::has_agent(&host.data) => {
+            " in the middle of its installation: what is on its disk may be half a system"
+        }
+        _ if host.state == HostState::AddedToExistingCluster
+            || host.state.phase() == Phase::Installing =>
+        {
+            "; the machine goes on as a node until somebody boots it into the discovery image"
+        }
+        _ => "",
+    };
+    let message = format!("Host {} was deleted{left}", hostname::display(host));
     about(host, "host_deregistered", Severity::Info, &message, now)
 }
 
@@ -296,8 +308,13 @@ pub fn upgrade_agent_failed(host: &Host, image: &str, now: Timestamp) -> NewEven
 /// A finding appeared; not part of the protocol.
 pub fn finding_appeared(host: &Host, finding: &HostFinding, now: Timestamp) -> NewEvent {
     let message = format!("Host {}: {}", hostname::display(host), finding.message);
+    let severity = if finding.kind == WAITING {
+        Severity::Info
+    } else {
+        Severity::Warning
+    };
     with_finding(
-        about(host, "muster_finding_appeared", Severity::Warning, &message, now),
+        about(host, "muster_finding_appeared", severity, &message, now),
         finding,
     )
 }

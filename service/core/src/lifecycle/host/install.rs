@@ -8,13 +8,18 @@ use super::events;
 use super::refresh::refresh;
 use super::step::Rejection;
 use super::transition::{describe, move_to};
-use crate::record::{Host, HostState, LogsState, NewEvent, Phase};
+use crate::record::{Host, HostState, LogsState, NewEvent, NodeAgent, Phase};
 use crate::rules::facts::HostFacts;
-use crate::rules::role;
+use crate::rules::{agent_version, os_image, role, stages};
 use crate::text::one_line;
 
 /// Longest reason that is kept, bytes.
 const MAX_REASON: usize = 2000;
+
+/// The reason why a known host cannot be installed now, and what to do; `None`: there is none.
+pub fn obstacle(host: &Host, facts: &HostFacts<'_>) -> Option<String> {
+    os_image::of_host(host, facts).err().map(|missing| missing.to_string())
+}
 
 /// A user requests the installation.
 pub(super) fn requested(
@@ -39,6 +44,9 @@ pub(super) fn requested(
             describe(host)
         )));
     }
+    if let Some(why) = obstacle(host, facts) {
+        return Err(Rejection::conflict(why));
+    }
     if host.data.role == HostRole::AutoAssign {
         host.data.role = role::in_the_end(&host.data);
         host.data.suggested_role = host.data.role;
@@ -52,6 +60,11 @@ pub(super) fn requested(
     }
     host.data.logs = LogsState::default();
     host.data.progress = None;
+    host.data.node_agent = if facts.node_agent && agent_version::is_own(&host.data.discovery_agent_version) {
+        NodeAgent::Installed
+    } else {
+        NodeAgent::Absent
+    };
     move_to(
         host,
         HostState::Installing,
@@ -120,11 +133,14 @@ pub(super) fn reset(host: &mut Host, now: Timestamp, events: &mut Vec<NewEvent>)
         | HostState::AddedToExistingCluster
         | HostState::Error
         | HostState::Cancelled => {
-            move_to(
-                host,
-                HostState::ResettingPendingUserAction,
-                "Reset. Boot the host into the discovery image to begin anew",
-            );
+            let lives = host.state != HostState::AddedToExistingCluster && stages::has_agent(&host.data);
+            let info = if lives && agent_version::is_own(&host.data.discovery_agent_version) {
+                host.data.node_agent = NodeAgent::Absent;
+                "Reset. Its agent stops what it does and registers again; if it does not within minutes, boot the host into the discovery image"
+            } else {
+                "Reset. Boot the host into the discovery image to begin anew"
+            };
+            move_to(host, HostState::ResettingPendingUserAction, info);
             events.push(events::host_installation_reset(host, now));
             Ok(())
         }

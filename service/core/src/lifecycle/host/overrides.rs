@@ -8,7 +8,7 @@ use regex::Regex;
 use super::events;
 use super::step::Rejection;
 use crate::record::{CheckId, Host, NewEvent, Secret};
-use crate::rules::ignition::check_override;
+use crate::rules::ignition::{check_bootstrap, check_override};
 
 /// Flags of coreos-installer that users may give.
 const FLAGS: [&str; 9] = [
@@ -87,6 +87,28 @@ pub(super) fn set_ignition(
     checked.map_err(|why| Rejection::bad_input(format!("the configuration {why}")))?;
     host.data.ignition_config_overrides = ignition.clone();
     events.push(events::host_discovery_ignition_config_applied(host, now));
+    Ok(())
+}
+
+/// Sets the Ignition of a bootstrap provider, with which the host is installed in place of the cluster's own. It counts until the
+/// installation begins.
+pub(super) fn set_bootstrap(host: &mut Host, ignition: &Secret) -> Result<(), Rejection> {
+    if !host.state.takes_settings() {
+        return Err(Rejection::conflict(
+            "bootstrap data counts only before the installation begins",
+        ));
+    }
+    if host.cluster_id.is_none() && !ignition.is_empty() {
+        return Err(Rejection::conflict(
+            "it belongs to no cluster; bind it to the one that the bootstrap data is for",
+        ));
+    }
+    if !ignition.is_empty() {
+        check_bootstrap(ignition.reveal())
+            .map_err(|why| Rejection::bad_input(format!("the bootstrap data {why}")))?;
+    }
+    host.data.has_bootstrap_ignition = !ignition.is_empty();
+    host.bootstrap_ignition = ignition.clone();
     Ok(())
 }
 

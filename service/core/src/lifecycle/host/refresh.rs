@@ -5,13 +5,13 @@
 //! it can be read again (there only the time of the loss counts), and a host whose inventory arrives without its
 //! contents goes back to discovering from every state (there a known host stays known).
 
-use muster_api::host::HostStage;
+use muster_api::host::{HostKind, HostStage};
 use muster_api::time::Timestamp;
 use muster_api::validation::ValidationsInfo;
 
 use super::transition::{WAITS_FOR_INVENTORY, move_to};
 use super::{bind, deadline, logs, not_booted};
-use crate::record::{CheckId, Host, HostState, Phase};
+use crate::record::{CheckId, Host, HostState, NodeAgent, Phase};
 use crate::rules::checks::{self, Conditions, Gate};
 use crate::rules::facts::{HostFacts, SILENCE_LIMIT};
 use crate::rules::{disks, findings, hostname, role, stages};
@@ -155,24 +155,24 @@ fn watch_installation(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
             );
             move_to(host, HostState::Error, &info);
         }
-        HostState::InstallingInProgress if over(deadline::stage_limit(host)) => {
-            stage_too_slow(host);
+        HostState::InstallingInProgress if over(deadline::stage_limit(host, facts)) => {
+            stage_too_slow(host, facts);
         }
         _ => {}
     }
 }
 
-fn stage_too_slow(host: &mut Host) {
+fn stage_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
     let Some(stage) = host.data.progress.as_ref().map(|progress| progress.stage) else {
         return;
     };
     if stage == HostStage::Rebooting {
-        not_booted::reboot_too_slow(host);
+        not_booted::reboot_too_slow(host, facts);
     } else {
         let info = format!(
             "Nothing new was heard of the stage {:?} for {} minutes",
             stage.name(),
-            stages::limit(stage).num_minutes()
+            facts.stages.of(stage).num_minutes()
         );
         move_to(host, HostState::Error, &info);
     }
@@ -185,10 +185,27 @@ fn watch_move(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
             if deadline::reclaim_limit(host).is_some_and(|limit| now >= limit) =>
         {
             let limit = deadline::RECLAIM_LIMIT.num_minutes();
+            host.data.node_agent = NodeAgent::GaveUp;
             bind::give_up_reclaiming(
                 host,
                 &format!("The host has not come back within {limit} minutes"),
             );
+        }
+        HostState::Reclaiming if now >= deadline::node_silent_at(host, facts) => {
+            let limit = SILENCE_LIMIT.num_minutes();
+            let why = format!(
+                "The agent on the node has not polled for {limit} minutes. Power the host on if it is off: it then returns by itself"
+            );
+            bind::give_up_reclaiming(host, &why);
+        }
+        HostState::UnbindingPendingUserAction => bind::node_is_back(host, facts),
+        HostState::Binding if now >= facts.silent_at(host) => {
+            host.data.kind = HostKind::AddToExistingClusterHost;
+            let info = format!(
+                "The host's agent has not polled for {} minutes on its way into the cluster. See that the host is on and reaches the service",
+                SILENCE_LIMIT.num_minutes()
+            );
+            move_to(host, HostState::Disconnected, &info);
         }
         // An unbound host counts as disconnected then.
         HostState::Unbinding if now >= facts.silent_at(host) => refresh_unbound(host, facts, now),

@@ -12,7 +12,7 @@ use muster_api::time::Timestamp;
 use super::step::{RefusalClass, Refused, Rejection, Step};
 use super::transition::{WAITS_FOR_INVENTORY, move_to};
 use super::{events, not_booted, wipe};
-use crate::record::{Host, HostData, HostReports, HostState};
+use crate::record::{Host, HostData, HostReports, HostState, NodeAgent, Secret};
 use crate::rules::facts::{HostFacts, SILENCE_LIMIT};
 use crate::text::one_line;
 
@@ -76,6 +76,7 @@ pub fn register(
         checked_in_at: now,
         inventory: None,
         reports: HostReports::default(),
+        bootstrap_ignition: Secret::default(),
         data,
     };
     let events = vec![events::host_registration_succeeded(&host, now)];
@@ -104,6 +105,8 @@ pub(super) fn again(
         | HostState::DisconnectedUnbound
         | HostState::Unbinding
         | HostState::UnbindingPendingUserAction
+        // The agent of the installed node never registers: somebody booted the discovery image.
+        | HostState::Reclaiming
         | HostState::ReclaimingRebooting => anew(host, HostState::DiscoveringUnbound, agent_version),
         HostState::Binding
         | HostState::Discovering
@@ -138,11 +141,6 @@ pub(super) fn again(
                 "its installation was cancelled; reset or unbind it first",
             ));
         }
-        HostState::Reclaiming => {
-            return Err(Rejection::bad_input(
-                "it is on its way back to the pool, and has not rebooted yet",
-            ));
-        }
     }
     host.data.registered_at = now;
     if let Some(fingerprint) = fingerprint {
@@ -155,6 +153,7 @@ pub(super) fn again(
 fn anew(host: &mut Host, state: HostState, agent_version: &str) {
     wipe::session(host);
     move_to(host, state, WAITS_FOR_INVENTORY);
+    host.data.node_agent = NodeAgent::Absent;
     host.data.kind = if host.cluster_id.is_some() {
         HostKind::AddToExistingClusterHost
     } else {

@@ -2,7 +2,7 @@
 
 use muster_api::host::{HostKind, HostRole};
 
-use crate::record::{Host, HostReports, LogsState, Sees};
+use crate::record::{Host, HostReports, LogsState, Secret, Sees};
 
 /// Set A: the reports of an earlier boot. Users' choices, reports about others and measurements of disks stay.
 pub(super) fn session(host: &mut Host) {
@@ -28,6 +28,7 @@ pub(super) fn membership(host: &mut Host) {
     installation(host);
     host.cluster_id = None;
     host.reports = HostReports::default();
+    host.bootstrap_ignition = Secret::default();
     let data = &mut host.data;
     data.sees = Sees::default();
     data.logs = LogsState::default();
@@ -35,6 +36,8 @@ pub(super) fn membership(host: &mut Host) {
     data.domain_name_resolutions = None;
     data.installation_disk_id.clear();
     data.installation_disk_path.clear();
+    data.requested_disk_id.clear();
+    data.has_bootstrap_ignition = false;
     data.machine_config_pool_name.clear();
     data.api_vip_connectivity = None;
     data.role = HostRole::AutoAssign;

@@ -2,6 +2,7 @@
 
 use super::context::CheckContext;
 use super::verdict::{Verdict, no_inventory};
+use crate::rules::disks::missing;
 
 /// `has-min-valid-disks`: at least one can be installed to.
 pub(super) fn min_valid_disks(context: &CheckContext<'_>) -> Verdict {
@@ -31,6 +32,11 @@ pub(super) fn min_valid_disks(context: &CheckContext<'_>) -> Verdict {
 /// `sufficient-installation-disk-speed`: not known to be too slow.
 pub(super) fn speed(context: &CheckContext<'_>) -> Verdict {
     let data = &context.host.data;
+    if let Some((disk, why)) = missing(context.host) {
+        return Verdict::Failure(format!(
+            "The disk {disk}, which was chosen to install to, cannot be: {why}. Bring it back, or choose another disk"
+        ));
+    }
     if data.installation_disk_path.is_empty() {
         return Verdict::Error("There is no installation disk whose speed could be known".into());
     }

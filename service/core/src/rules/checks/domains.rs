@@ -24,6 +24,9 @@ fn resolved(context: &CheckContext<'_>, asked: &str, shown: &str) -> Verdict {
     let Some(bound) = context.bound() else {
         return Verdict::Hidden;
     };
+    if context.host.data.has_bootstrap_ignition {
+        return Verdict::success("The host has bootstrap data of its own, which names the cluster's API");
+    }
     let Some(ignition) = context.worker_ignition() else {
         return Verdict::Pending(
             "Waits for the cluster's ignition, which tells whether the cluster answers for its names itself"

@@ -8,6 +8,9 @@ pub(super) fn downloadable(context: &CheckContext<'_>) -> Verdict {
     let Some(bound) = context.bound() else {
         return Verdict::Hidden;
     };
+    if context.host.data.has_bootstrap_ignition {
+        return Verdict::success("The host has bootstrap data of its own; there is nothing to download");
+    }
     let Some(answer) = &context.host.data.api_vip_connectivity else {
         return Verdict::Pending("Waits until the host has tried to download the cluster's ignition".into());
     };

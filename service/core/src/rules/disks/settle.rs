@@ -29,7 +29,16 @@ pub fn settle(host: &mut Host, facts: &HostFacts<'_>) {
     let Some(inventory) = &host.inventory else {
         return;
     };
-    let chosen = choose(&inventory.disks, &host.data.installation_disk_id).cloned();
+    let requested = &host.data.requested_disk_id;
+    let chosen = if requested.is_empty() {
+        choose(&inventory.disks, &host.data.installation_disk_id).cloned()
+    } else {
+        // A disk that somebody named is never replaced by another: an installation would wipe that one.
+        let mut disks = inventory.disks.iter();
+        disks
+            .find(|disk| disk.id == *requested && disk.installation_eligibility.eligible)
+            .cloned()
+    };
     select(&mut host.data, chosen.as_ref());
     host.data.disks_to_be_formatted = to_be_formatted(&inventory.disks);
 }
@@ -57,6 +66,20 @@ pub fn evaluate(host: &mut Host, facts: &HostFacts<'_>) {
         disk.installation_eligibility.eligible = all.is_empty();
         disk.installation_eligibility.not_eligible_reasons = all;
     }
+}
+
+/// The disk that a user chose and that cannot be installed to now: its id, and why.
+pub fn missing(host: &Host) -> Option<(&str, String)> {
+    let requested = host.data.requested_disk_id.as_str();
+    let inventory = host.inventory.as_ref()?;
+    if requested.is_empty() || host.data.installation_disk_id == requested {
+        return None;
+    }
+    let why = match inventory.disks.iter().find(|disk| disk.id == requested) {
+        Some(disk) => disk.installation_eligibility.not_eligible_reasons.join("; "),
+        None => "the host does not list it any more".to_owned(),
+    };
+    Some((requested, why))
 }
 
 /// Makes `disk` the installation disk, or none.

@@ -10,6 +10,10 @@ pub const ADDRESS_UNREACHABLE: &str = "address-unreachable";
 pub const PING_UNANSWERED: &str = "ping-unanswered";
 /// A peer in a network of the host's answers to pings and not on the segment.
 pub const NOT_ON_SEGMENT: &str = "not-on-segment";
+/// Something is waited for that has not come within a minute.
+pub const WAITING: &str = "waiting";
+/// The disk that a user chose to install to is not there.
+pub const DISK_MISSING: &str = "installation-disk-missing";
 /// An address is used by two machines.
 pub const DUPLICATE_ADDRESS: &str = "duplicate-address";
 /// Full-sized packets do not get through.

@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::installer_args;
 use crate::json::to_json;
-use crate::record::{ClusterData, Host};
+use crate::record::{ClusterData, Host, NodeAgent};
 use crate::rules::facts::HostFacts;
 use crate::rules::ignition::api_vip;
-use crate::rules::role;
+use crate::rules::{os_image, role};
 
 /// Default mount point of the node's files in the agent of an installed node.
 const HOST_FS: &str = "/host";
@@ -27,6 +27,8 @@ pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<V
             ntp_source: ntp_sources(facts).to_owned(),
         })]),
         StepType::ConnectivityCheck => Some(vec![to_json(&peers(host, facts)?)]),
+        // What the host is installed with is here already.
+        StepType::ApiVipConnectivityCheck if host.data.has_bootstrap_ignition => None,
         StepType::ApiVipConnectivityCheck => Some(vec![to_json(&api_vip(host, facts.cluster?)?)]),
         StepType::TangConnectivityCheck => Some(vec![to_json(&tang(host)?)]),
         StepType::DomainResolution => Some(vec![to_json(&domains(&facts.cluster?.cluster.data)?)]),
@@ -40,6 +42,7 @@ pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<V
                 rootfs_url: artifacts.rootfs_url.to_owned(),
                 initrd_url: artifacts.initrd_url.to_owned(),
                 host_fs_mount_dir: artifacts.host_fs_mount_dir.to_owned(),
+                kernel_arguments: artifacts.kernel_arguments.to_vec(),
             })])
         }
         StepType::RebootForReclaim => {
@@ -171,6 +174,10 @@ fn install(host: &Host, facts: &HostFacts<'_>) -> Option<InstallRequest> {
         enable_skip_mco_reboot: saves_a_reboot(host, facts, cluster),
         notify_num_reboots: !facts.kube,
         proxy: proxy(cluster),
+        // Refused before it began, so it may be missing here only for a moment; without it nothing is begun.
+        os_image: os_image::of_host(host, facts).ok()?,
+        node_agent: data.node_agent == NodeAgent::Installed,
+        skip_formatting_disks: data.skip_formatting_disks.clone(),
         ..InstallRequest::default()
     })
 }

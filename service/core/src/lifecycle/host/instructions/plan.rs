@@ -4,14 +4,18 @@ use muster_api::steps::{PostStepAction, Step, StepType, Steps, UpgradeAgentReque
 
 use super::arguments;
 use crate::json::to_json;
-use crate::record::{Host, HostState, Phase};
-use crate::rules::agent_version;
+use crate::record::{Host, HostState, NodeAgent, Phase};
 use crate::rules::facts::HostFacts;
+use crate::rules::{agent_version, stages};
 
 /// Seconds until the next poll.
 const USUAL_SECS: i64 = 60;
 /// Seconds until the next poll of a host whose next report can wait.
 const SLOW_SECS: i64 = 120;
+/// Seconds until the next poll of our own agents where somebody may wait for them: to notice that a host is taken out of its cluster.
+const OWN_SECS: i64 = 30;
+/// Seconds until the next poll of a node that is on its way out.
+const LEAVING_SECS: i64 = 10;
 
 /// The instructions of a state.
 struct Plan {
@@ -31,7 +35,7 @@ pub fn instructions(
     if let Some(image) = upgrade(host, facts) {
         return upgrade_to(image);
     }
-    let plan = plan(&host.state);
+    let plan = plan(host);
     let instructions: Vec<Step> = plan
         .steps
         .iter()
@@ -52,7 +56,7 @@ pub fn instructions(
 
 /// True when the arguments for a host in this state need its inventory, which polls otherwise do not read.
 pub fn needs_inventory(state: &HostState) -> bool {
-    plan(state).steps.contains(&StepType::Install)
+    *state == HostState::Installing
 }
 
 /// The image to which the host's agent must upgrade, if any: an upstream agent that is not of the image set for such
@@ -84,7 +88,7 @@ fn upgrade_to(image: &str) -> Steps {
     }
 }
 
-fn plan(state: &HostState) -> Plan {
+fn plan(host: &Host) -> Plan {
     use StepType::{
         ApiVipConnectivityCheck, ConnectivityCheck, DomainResolution, DownloadBootArtifacts, Install,
         Inventory, LogsGather, NtpSynchronizer, RebootForReclaim, StopInstallation, TangConnectivityCheck,
@@ -104,7 +108,12 @@ fn plan(state: &HostState) -> Plan {
         next_secs,
         then: PostStepAction::Exit,
     };
-    match state {
+    let is_own = agent_version::is_own(&host.data.discovery_agent_version);
+    let every = |next_secs, steps: &'static [StepType]| Plan {
+        next_secs,
+        ..usual(steps)
+    };
+    match &host.state {
         HostState::DiscoveringUnbound | HostState::KnownUnbound | HostState::InsufficientUnbound { .. } => {
             usual(&[Inventory, NtpSynchronizer])
         }
@@ -133,13 +142,31 @@ fn plan(state: &HostState) -> Plan {
             TangConnectivityCheck,
         ]),
         HostState::Installing => usual(&[Install]),
+        // Only the agent of the node polls: it waits until it is needed, and never registers.
+        _ if host.data.node_agent != NodeAgent::Absent && waits_on_node(&host.state) => every(OWN_SECS, &[]),
+        // Our agent ends what it does on exit: an installation must not go on after it was reset.
+        HostState::ResettingPendingUserAction if is_own && stages::has_agent(&host.data) => exit(0, &[]),
         HostState::InstallingInProgress
         | HostState::InstallingPendingUserAction { .. }
         | HostState::AddedToExistingCluster
         | HostState::ResettingPendingUserAction => usual(&[]),
+        HostState::Error | HostState::Cancelled if is_own => {
+            every(OWN_SECS, &[LogsGather, StopInstallation])
+        }
         HostState::Error | HostState::Cancelled => slow(&[LogsGather, StopInstallation]),
         HostState::Binding | HostState::Unbinding | HostState::UnbindingPendingUserAction => exit(0, &[]),
+        HostState::Reclaiming if is_own => every(LEAVING_SECS, &[DownloadBootArtifacts]),
         HostState::Reclaiming => usual(&[DownloadBootArtifacts]),
         HostState::ReclaimingRebooting => exit(SLOW_SECS, &[RebootForReclaim]),
     }
+}
+
+/// True where a host that polls has been installed.
+fn waits_on_node(state: &HostState) -> bool {
+    matches!(
+        state,
+        HostState::AddedToExistingCluster
+            | HostState::UnbindingPendingUserAction
+            | HostState::ResettingPendingUserAction
+    )
 }

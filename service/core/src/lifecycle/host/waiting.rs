@@ -1,0 +1,159 @@
+//! Notes a wait above a minute as a finding: what is waited for, since when, until when, what to do.
+
+use chrono::Duration;
+use muster_api::host::{HostFinding, HostStage};
+use muster_api::time::Timestamp;
+
+use super::deadline;
+use crate::record::{Host, HostState, NotBooted};
+use crate::rules::facts::HostFacts;
+use crate::rules::findings::WAITING;
+
+/// A wait is noted when it has lasted this long.
+const LONG: Duration = Duration::minutes(1);
+
+/// Something that a host waits for.
+struct Wait {
+    /// The state or stage.
+    name: &'static str,
+    since: Timestamp,
+    what: String,
+    /// The end of it, with what follows then; `None`: no time is set.
+    until: Option<(Timestamp, &'static str)>,
+    what_to_do: &'static str,
+}
+
+/// Notes the present wait, and takes back the note of one that is over.
+pub(super) fn note(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+    let finding = wait(host, facts)
+        .filter(|wait| now >= wait.since + LONG)
+        .map(describe);
+    let is_noted = |known: &HostFinding| known.kind == WAITING;
+    let same = host.data.findings.iter().filter(|known| is_noted(known)).eq(&finding);
+    if same {
+        return;
+    }
+    host.data.findings.retain(|known| !is_noted(known));
+    host.data.findings.extend(finding);
+    host.data.findings.sort();
+}
+
+/// Time at which the present wait is to be noted; `None`: there is none, or it is noted.
+pub(super) fn is_long_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
+    let wait = wait(host, facts)?;
+    let noted = |known: &HostFinding| known.kind == WAITING && known.about == wait.name;
+    (!host.data.findings.iter().any(noted)).then(|| wait.since + LONG)
+}
+
+fn describe(wait: Wait) -> HostFinding {
+    let time = |at: Timestamp| at.format("%Y-%m-%d %H:%M:%S UTC");
+    let until = match wait.until {
+        Some((at, then)) => format!("until {}, then {then}", time(at)),
+        None => "with no time set".to_owned(),
+    };
+    HostFinding {
+        kind: WAITING.to_owned(),
+        about: wait.name.to_owned(),
+        others: Vec::new(),
+        message: format!(
+            "Since {} {} is waited for, {until}. {}",
+            time(wait.since),
+            wait.what,
+            wait.what_to_do
+        ),
+    }
+}
+
+const SEE_CONSOLE: &str = "See the console of the host if it goes on: it must be on and reach the service";
+const BOOT_DISCOVERY: &str = "Boot the host into the discovery image";
+
+fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
+    let since = host.data.status_updated_at;
+    let of_state = |what: &str, until, what_to_do| {
+        Some(Wait {
+            name: host.state.status().name(),
+            since,
+            what: what.to_owned(),
+            until,
+            what_to_do,
+        })
+    };
+    match &host.state {
+        HostState::Binding => of_state("the registration of the host in its cluster", None, SEE_CONSOLE),
+        HostState::Unbinding => of_state("the registration of the host in its InfraEnv", None, SEE_CONSOLE),
+        HostState::Installing => {
+            let until = deadline::start_limit(host).map(|at| (at, "the installation counts as failed"));
+            of_state("the beginning of the installation", until, SEE_CONSOLE)
+        }
+        HostState::InstallingInProgress => stage(host, facts),
+        HostState::InstallingPendingUserAction { why } => {
+            let what_to_do = match why {
+                NotBooted::TooSlow => {
+                    "Put the installation disk first in its boot order, see its console, and reboot it"
+                }
+                NotBooted::DiscoveryImage => {
+                    "Put the installation disk first in its boot order, or take the discovery image away, and reboot it"
+                }
+            };
+            of_state("the host to boot from its disk", None, what_to_do)
+        }
+        HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
+            of_state("the discovery image to be booted on the host", None, BOOT_DISCOVERY)
+        }
+        HostState::Reclaiming => {
+            let until = deadline::reclaim_limit(host).map(|at| (at, "somebody must boot the host"));
+            let what = "the agent on the node to download what it needs to boot into discovery";
+            of_state(what, until, "See the journal of muster-node-agent on the node, or boot the host into the discovery image")
+        }
+        HostState::ReclaimingRebooting => {
+            let until = deadline::reclaim_limit(host).map(|at| (at, "somebody must boot the host"));
+            of_state("the node to reboot into discovery", until, SEE_CONSOLE)
+        }
+        HostState::DiscoveringUnbound
+        | HostState::KnownUnbound
+        | HostState::InsufficientUnbound { .. }
+        | HostState::DisconnectedUnbound
+        | HostState::Discovering
+        | HostState::Known
+        | HostState::Insufficient { .. }
+        | HostState::PendingForInput { .. }
+        | HostState::Disconnected
+        | HostState::AddedToExistingCluster
+        | HostState::Error
+        | HostState::Cancelled => None,
+    }
+}
+
+fn stage(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
+    let progress = host.data.progress.as_ref()?;
+    let (then, what_to_do) = match progress.stage {
+        HostStage::Rebooting => (
+            "somebody must look at it",
+            "See its console: it boots from the installation disk, takes its ignition and joins",
+        ),
+        HostStage::WaitingForIgnition | HostStage::Configuring => (
+            "the installation counts as failed",
+            "See the console of the node, and whether it reaches the cluster's API",
+        ),
+        HostStage::Joined => (
+            "the installation counts as failed",
+            "See why the Node is not Ready: kubectl describe node, and its pending certificate signing requests",
+        ),
+        HostStage::StartingInstallation
+        | HostStage::WaitingForControlPlane
+        | HostStage::WaitingForBootkube
+        | HostStage::WaitingForController
+        | HostStage::Installing
+        | HostStage::WritingImageToDisk
+        | HostStage::CopyingRegistryDataToDisk
+        | HostStage::Done
+        | HostStage::Failed => ("the installation counts as failed", SEE_CONSOLE),
+    };
+    Some(Wait {
+        name: progress.stage.name(),
+        since: progress.stage_started_at,
+        what: format!("the end of the stage {:?}", progress.stage.name()),
+        until: deadline::stage_limit(host, facts).map(|at| (at, then)),
+        what_to_do,
+    })
+}

@@ -1,0 +1,156 @@
+//! Chooses an entry by the cluster's version and the host's architecture.
+
+use muster_api::infra_env::CpuArchitecture;
+use thiserror::Error;
+
+use super::list::OsImage;
+use crate::rules::role::minor_version;
+
+/// No entry fits. The text says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NoImage {
+    #[error(
+        "the service has no OS image for version {version} on {architecture}; add an entry with openshift_version {version} and metal_url to --os-images (OS_IMAGES)"
+    )]
+    OfVersion {
+        version: String,
+        architecture: &'static str,
+    },
+    #[error(
+        "the service has no OS image for {0}; add an entry with metal_url to --os-images (OS_IMAGES)"
+    )]
+    OfArchitecture(&'static str),
+    #[error(
+        "the cluster names no version, and of several OS images for {0} none is the default; mark one with default: true in --os-images (OS_IMAGES)"
+    )]
+    NoDefault(&'static str),
+}
+
+/// The entry for a cluster of `version` (empty: not known) on `architecture`: of exactly this version, else of the same minor version
+/// (the one named by the minor version alone before others, then the newest). A cluster without a version takes the default, or the
+/// only one.
+///
+/// # Errors
+/// When none fits, or it is not clear which.
+pub fn choose<'a>(
+    images: &'a [OsImage],
+    version: &str,
+    architecture: CpuArchitecture,
+) -> Result<&'a OsImage, NoImage> {
+    let architecture = architecture.normalized();
+    let of_architecture: Vec<&OsImage> = images
+        .iter()
+        .filter(|image| image.metal.is_some() && image.cpu_architecture == architecture)
+        .collect();
+    if of_architecture.is_empty() {
+        return Err(NoImage::OfArchitecture(architecture.name()));
+    }
+    if version.is_empty() {
+        let default = of_architecture.iter().copied().find(|image| image.is_default);
+        return match (default, of_architecture.as_slice()) {
+            (Some(default), _) => Ok(default),
+            (None, [only]) => Ok(*only),
+            (None, _) => Err(NoImage::NoDefault(architecture.name())),
+        };
+    }
+    let exact = of_architecture
+        .iter()
+        .copied()
+        .find(|image| image.openshift_version == version);
+    if let Some(exact) = exact {
+        return Ok(exact);
+    }
+    let minor = minor_version(version);
+    of_architecture
+        .into_iter()
+        .filter(|image| minor.is_some() && minor_version(&image.openshift_version) == minor)
+        .max_by_key(|image| precedence(&image.openshift_version))
+        .ok_or_else(|| NoImage::OfVersion {
+            version: version.to_owned(),
+            architecture: architecture.name(),
+        })
+}
+
+/// Larger is better: the minor version alone, then patch releases by number, then releases before candidates.
+fn precedence(version: &str) -> (bool, u32, bool) {
+    let (numbers, candidate) = match version.split_once('-') {
+        Some((numbers, _)) => (numbers, true),
+        None => (version, false),
+    };
+    let patch = numbers.split('.').nth(2);
+    let number = patch.and_then(|patch| patch.parse().ok()).unwrap_or(0);
+    (patch.is_none(), number, !candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::os_image::parse;
+
+    const X86: CpuArchitecture = CpuArchitecture::X86_64;
+
+    fn list(entries: &[(&str, &str, bool)]) -> Vec<OsImage> {
+        let entries: Vec<String> = entries
+            .iter()
+            .map(|(version, architecture, default)| {
+                format!(
+                    r#"{{"openshift_version":"{version}","cpu_architecture":"{architecture}","version":"of-{version}","metal_url":"http://x/a.raw","metal_sha256":"{}","default":{default}}}"#,
+                    "0".repeat(64)
+                )
+            })
+            .collect();
+        parse(&format!("[{}]", entries.join(","))).unwrap()
+    }
+
+    #[test]
+    fn the_exact_version_wins_then_the_minor_one_then_the_newest_patch() {
+        let images = list(&[
+            ("4.19.1", "x86_64", false),
+            ("4.19.10", "x86_64", false),
+            ("4.19.9", "x86_64", false),
+            ("4.20", "x86_64", true),
+            ("4.20.7", "x86_64", false),
+            ("4.19.4", "aarch64", false),
+        ]);
+        for (version, architecture, wanted) in [
+            ("4.19.9", X86, Some("of-4.19.9")),
+            ("4.19.3", X86, Some("of-4.19.10")),
+            ("4.19.0-ec.1", X86, Some("of-4.19.10")),
+            ("4.20.7", X86, Some("of-4.20.7")),
+            ("4.20.1", X86, Some("of-4.20")),
+            ("4.18.1", X86, None),
+            ("", X86, Some("of-4.20")),
+            ("", CpuArchitecture::Aarch64, Some("of-4.19.4")),
+            ("4.19.1", CpuArchitecture::Arm64, Some("of-4.19.4")),
+            ("4.20.1", CpuArchitecture::Arm64, None),
+            ("4.19.1", CpuArchitecture::S390x, None),
+            ("nonsense", X86, None),
+        ] {
+            let found = choose(&images, version, architecture).ok();
+            assert_eq!(
+                found.map(|image| image.version.as_str()),
+                wanted,
+                "{version} {architecture:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_said_with_what_to_do() {
+        let words = |images: &[OsImage], version: &str| choose(images, version, X86).unwrap_err().to_string();
+        assert!(words(&[], "4.19.1").contains("no OS image for x86_64; add an entry"));
+        let two = list(&[("4.19", "x86_64", false), ("4.20", "x86_64", false)]);
+        assert!(words(&two, "").contains("default: true"));
+        assert!(words(&two, "4.21.0").contains("openshift_version 4.21.0"));
+        assert!(choose(&two[..1], "", X86).is_ok());
+    }
+
+    #[test]
+    fn an_entry_without_an_image_for_disks_does_not_count() {
+        let live = parse(
+            r#"[{"openshift_version":"4.19","cpu_architecture":"x86_64","version":"1","url":"http://x/live.iso"}]"#,
+        )
+        .unwrap();
+        assert!(choose(&live, "4.19", X86).is_err());
+    }
+}

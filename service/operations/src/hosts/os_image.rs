@@ -1,0 +1,57 @@
+//! Answers which OS image a host is installed with, and whether it can be.
+
+use std::sync::Arc;
+
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_core::lifecycle::host::obstacle;
+use muster_core::record::Host;
+use muster_core::rules::os_image;
+use muster_core::rules::os_image::Source;
+
+use super::Hosts;
+use crate::os_images::{NoOsImage, OpenOsImage};
+use crate::{OperationError, Result};
+
+impl Hosts {
+    /// The reason why a known host cannot be installed now, and what to do; `None`: there is none.
+    pub async fn obstacle(&self, host: &Host) -> Result<Option<String>> {
+        let infra_env = self.infra_envs.get(host.infra_env_id).await?;
+        let environment = self.environment_of(&infra_env, host).await?;
+        Ok(obstacle(host, &self.facts(&environment)))
+    }
+
+    /// The file that a host's disk is written with, for a host that is told to ask for it here.
+    ///
+    /// # Errors
+    /// [`NoOsImage`], or `Missing` when there is no such host.
+    pub async fn os_image(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Arc<OpenOsImage>, NoOsImage> {
+        let host = self.get(infra_env_id, id).await?;
+        let infra_env = self.infra_envs.get(infra_env_id).await?;
+        let environment = self
+            .environment_of(&infra_env, &host)
+            .await
+            .map_err(OperationError::from)?;
+        let facts = self.facts(&environment);
+        if facts.cluster.is_none() {
+            let why = "the host belongs to no cluster, so it is installed with nothing; bind it first";
+            return Err(NoOsImage::Conflict(why.into()));
+        }
+        match os_image::of_host(&host, &facts) {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                let why = "the host brings its own OS image, or was told another one";
+                return Err(NoOsImage::Conflict(why.into()));
+            }
+            Err(missing) if missing.passes() => return Err(NoOsImage::Later(missing.to_string())),
+            Err(missing) => return Err(NoOsImage::Conflict(missing.to_string())),
+        }
+        let (image, metal) =
+            os_image::entry(&host, &facts).map_err(|none| NoOsImage::Conflict(none.to_string()))?;
+        match &metal.source {
+            Source::Path(_) => self.images.os_images.open(image),
+            Source::Url(_) => Err(NoOsImage::Conflict(
+                "the OS image of this host is at another server, which the install step names".into(),
+            )),
+        }
+    }
+}
