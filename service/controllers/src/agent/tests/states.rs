@@ -62,7 +62,7 @@ fn table(state: &HostState) -> [(ConditionStatus, Reason); 3] {
 fn every_state_has_the_conditions_of_the_table() {
     for state in HostState::one_of_each() {
         let name = state.status().name();
-        let found = of_host(&host(state.clone()), true, &Synced::Ok(None));
+        let found = of_host(&host(state.clone()), true, &Synced::Ok(None), None);
         let of = |kind: Type| {
             let one = found.iter().find(|one| one.type_ == kind).expect("each is set");
             assert!(!one.message.is_empty(), "{name} {kind:?}");
@@ -78,7 +78,7 @@ fn every_state_has_the_conditions_of_the_table() {
 #[test]
 fn a_host_that_is_fit_waits_for_approval() {
     for state in [HostState::Known, HostState::KnownUnbound] {
-        let found = of_host(&host(state), false, &Synced::Ok(None));
+        let found = of_host(&host(state), false, &Synced::Ok(None), None);
         let requirements = &found[2];
         assert_eq!(
             (requirements.status, requirements.reason),
