@@ -103,9 +103,8 @@ impl InstallationArgs {
         if given.is_empty() || given.starts_with(['[', '{', '-']) || given.contains('\n') {
             return os_image::parse(given).context("--os-images (OS_IMAGES)");
         }
-        let text = std::fs::read_to_string(given).with_context(|| {
-            format!("--os-images {given} is neither a list nor a file that can be read")
-        })?;
+        let text = std::fs::read_to_string(given)
+            .with_context(|| format!("--os-images {given} is neither a list nor a file that can be read"))?;
         os_image::parse(&text).with_context(|| format!("--os-images {given}"))
     }
 

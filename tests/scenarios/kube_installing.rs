@@ -62,9 +62,16 @@ fn await_status(world: &World, host: &str, wanted: &str) {
 }
 
 fn asked(world: &World, host: &str) -> Vec<String> {
-    let steps = world.client().get(&format!("{host}/instructions")).expect(200).json();
+    let steps = world
+        .client()
+        .get(&format!("{host}/instructions"))
+        .expect(200)
+        .json();
     let steps = steps["instructions"].as_array().cloned().unwrap_or_default();
-    steps.iter().map(|step| step["step_type"].as_str().unwrap().to_owned()).collect()
+    steps
+        .iter()
+        .map(|step| step["step_type"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn progress(world: &World, host: &str, stage: &str, info: &str) {
@@ -78,12 +85,26 @@ fn an_approved_bound_and_fit_host_is_installed_by_itself_and_comes_back(api: Api
     let (client, agent) = (world.client(), host_id(1));
     await_status(&world, &host, "installing");
     assert_eq!(asked(&world, &host), ["install"]);
-    let ignition = format!("{}/downloads/ignition", host.replacen("/infra-envs/", "/infra-env/", 1));
+    let ignition = format!(
+        "{}/downloads/ignition",
+        host.replacen("/infra-envs/", "/infra-env/", 1)
+    );
     let config = client.get(&ignition).expect(200);
     let written = config.json();
-    assert!(config.text().contains(SECRET_WORD), "the bootstrap data is what it is installed with");
-    let paths: Vec<&Value> = written["storage"]["files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
-    assert_eq!(paths, ["/etc/kubeadm.yaml", "/etc/hostname", "/etc/muster/agent.json"]);
+    assert!(
+        config.text().contains(SECRET_WORD),
+        "the bootstrap data is what it is installed with"
+    );
+    let paths: Vec<&Value> = written["storage"]["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| &file["path"])
+        .collect();
+    assert_eq!(
+        paths,
+        ["/etc/kubeadm.yaml", "/etc/hostname", "/etc/muster/agent.json"]
+    );
     assert!(config.text().contains("data:,worker-1"));
 
     for (stage, info) in [
@@ -94,15 +115,21 @@ fn an_approved_bound_and_fit_host_is_installed_by_itself_and_comes_back(api: Api
         progress(&world, &host, stage, info);
     }
     let going_on = "The installation goes on: Writing image to disk (35%)";
-    world.kubectl.await_that("its condition to tell the stage", &["agent", &agent], SOON, |agent| {
-        (message(agent, "Installed") == going_on).then_some(())
-    });
+    world.kubectl.await_that(
+        "its condition to tell the stage",
+        &["agent", &agent],
+        SOON,
+        |agent| (message(agent, "Installed") == going_on).then_some(()),
+    );
     progress(&world, &host, "Rebooting", "");
     progress(&world, &host, "Done", "");
     world.await_agent(&agent, "Installed", "True", "InstallationCompleted");
     assert!(asked(&world, &host).is_empty(), "the agent on the node waits");
 
-    world.patch_agent(&agent, &json!({"clusterDeploymentName": null, "ignitionEndpointTokenReference": null}));
+    world.patch_agent(
+        &agent,
+        &json!({"clusterDeploymentName": null, "ignitionEndpointTokenReference": null}),
+    );
     await_status(&world, &host, "reclaiming");
     assert_eq!(asked(&world, &host), ["download-boot-artifacts"]);
     let told = client.get(&format!("{host}/instructions")).expect(200).json();
@@ -112,7 +139,10 @@ fn an_approved_bound_and_fit_host_is_installed_by_itself_and_comes_back(api: Api
     }
     assert!(!told["kernel_arguments"].as_array().unwrap().is_empty(), "{told}");
     client
-        .post(&format!("{host}/instructions"), &reply("download-boot-artifacts", &json!({})))
+        .post(
+            &format!("{host}/instructions"),
+            &reply("download-boot-artifacts", &json!({})),
+        )
         .expect(204);
     await_status(&world, &host, "reclaiming-rebooting");
     assert_eq!(asked(&world, &host), ["reboot-for-reclaim"]);
@@ -134,7 +164,10 @@ fn an_approved_bound_and_fit_host_is_installed_by_itself_and_comes_back(api: Api
 /// A host of the pool reports what it is made of.
 fn report_alone(world: &World, host: &str) {
     let inventory = reply("inventory", &crate::database::inventory(1));
-    world.client().post(&format!("{host}/instructions"), &inventory).expect(204);
+    world
+        .client()
+        .post(&format!("{host}/instructions"), &inventory)
+        .expect(204);
 }
 
 fn without_an_image_or_on_hold_the_agent_says_what_to_do_and_nothing_begins(api: Api) {
@@ -143,28 +176,50 @@ fn without_an_image_or_on_hold_the_agent_says_what_to_do_and_nothing_begins(api:
     let (_, host) = joining(&world);
     let agent = host_id(1);
     world.await_agent(&agent, "RequirementsMet", "False", "AgentNotReady");
-    world.kubectl.await_that("its condition to say what to do", &["agent", &agent], SOON, |agent| {
-        message(agent, "RequirementsMet").contains("--os-images").then_some(())
-    });
+    world.kubectl.await_that(
+        "its condition to say what to do",
+        &["agent", &agent],
+        SOON,
+        |agent| {
+            message(agent, "RequirementsMet")
+                .contains("--os-images")
+                .then_some(())
+        },
+    );
     assert_throughout("nothing to begin", std::time::Duration::from_secs(2), || {
         let seen = world.client().get(&host).json();
-        if seen["status"] == "known" { Ok(()) } else { Err(seen["status"].to_string()) }
+        if seen["status"] == "known" {
+            Ok(())
+        } else {
+            Err(seen["status"].to_string())
+        }
     });
 
     // An image that the installer's arguments name does as well; then the administrator's hold counts.
     let hold = |held: bool| {
         let patch = json!({"spec": {"holdInstallation": held}}).to_string();
-        world
-            .kubectl
-            .run(&["patch", "agentclusterinstall", CLUSTER, "--type", "merge", "-p", &patch]);
+        world.kubectl.run(&[
+            "patch",
+            "agentclusterinstall",
+            CLUSTER,
+            "--type",
+            "merge",
+            "-p",
+            &patch,
+        ]);
     };
     hold(true);
     let own = "[\"--image-url\", \"http://mirror.example.test/metal.raw\"]";
     world.patch_agent(&agent, &json!({"installerArgs": own}));
-    world.kubectl.await_that("its condition to name the hold", &["agent", &agent], SOON, |agent| {
-        let held = message(agent, "RequirementsMet").contains("spec.holdInstallation to false");
-        (held && is(agent, "SpecSynced", "True", "SyncOK")).then_some(())
-    });
+    world.kubectl.await_that(
+        "its condition to name the hold",
+        &["agent", &agent],
+        SOON,
+        |agent| {
+            let held = message(agent, "RequirementsMet").contains("spec.holdInstallation to false");
+            (held && is(agent, "SpecSynced", "True", "SyncOK")).then_some(())
+        },
+    );
     assert_eq!(world.client().get(&host).json()["status"], "known");
     hold(false);
     await_status(&world, &host, "installing");

@@ -343,7 +343,11 @@ fn launch(settings: &Settings, [port, boot_port, kube_port]: [u16; 3], folder: &
     if let Some(image) = &settings.live_image {
         serve.arg("--live-image").arg(image);
     }
-    if !settings.more.iter().any(|argument| argument.starts_with("--os-images")) {
+    if !settings
+        .more
+        .iter()
+        .any(|argument| argument.starts_with("--os-images"))
+    {
         serve.arg(format!("--os-images={OS_IMAGES}"));
     }
     serve.args(&settings.more);

@@ -150,7 +150,12 @@ impl OsImages {
         let outcome = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
         let (open, sha256, availability) = match outcome {
             Ok(Checked { open, sha256 }) => {
-                tracing::info!(path, bytes = open.size, sha256 = sha256.as_str(), "an OS image is ready");
+                tracing::info!(
+                    path,
+                    bytes = open.size,
+                    sha256 = sha256.as_str(),
+                    "an OS image is ready"
+                );
                 let size = Some(open.size);
                 (Some(Arc::new(open)), Some(sha256), Availability::Ready { size })
             }

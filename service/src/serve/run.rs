@@ -43,7 +43,11 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let downloads = Downloads::new(args.max_downloads as usize);
     let images = muster_images::routes(operations.clone(), downloads.clone());
     let os_image = muster_images::os_image_route(operations.clone(), downloads);
-    let api_routes = whole(muster_rest::api(rest.clone()).merge(images.clone()).merge(os_image));
+    let api_routes = whole(
+        muster_rest::api(rest.clone())
+            .merge(images.clone())
+            .merge(os_image),
+    );
     let boot_routes = whole(images.merge(muster_rest::boot_script(rest)));
     let kube = Kubernetes::open(&args, kube_source, &operations.store, listeners.kube).await?;
 

@@ -106,12 +106,12 @@ fn state(status: HostStatus, in_cluster: bool) -> (HostState, String) {
         | HostStatus::DisabledUnbound
         | HostStatus::Unbinding => (HostState::DiscoveringUnbound, lost.into()),
         // A node on its way back goes on with the next poll of its agent.
-        HostStatus::UnbindingPendingUserAction
-        | HostStatus::Reclaiming
-        | HostStatus::ReclaimingRebooting => (
-            HostState::UnbindingPendingUserAction,
-            format!("{lost}. Waits for somebody to boot the host into the discovery image"),
-        ),
+        HostStatus::UnbindingPendingUserAction | HostStatus::Reclaiming | HostStatus::ReclaimingRebooting => {
+            (
+                HostState::UnbindingPendingUserAction,
+                format!("{lost}. Waits for somebody to boot the host into the discovery image"),
+            )
+        }
         HostStatus::Discovering
         | HostStatus::Known
         | HostStatus::Disconnected

@@ -148,22 +148,37 @@ fn a_node_gets_a_pointer_or_its_bootstrap_data_with_its_name_and_agent() {
         pointer["ignition"]["config"]["merge"][0]["httpHeaders"],
         serde_json::json!([{"name": "Authorization", "value": "Bearer abc"}])
     );
-    assert_eq!(file(&pointer, "/etc/hostname")["contents"]["source"], "data:,host-1");
+    assert_eq!(
+        file(&pointer, "/etc/hostname")["contents"]["source"],
+        "data:,host-1"
+    );
     assert!(pointer.get("systemd").is_none(), "no agent is installed");
 
     host.data.node_agent = NodeAgent::Installed;
     host.bootstrap_ignition = with_data("3.4.0");
     let whole = of_node(&world, &host);
-    assert_eq!(whole["ignition"], serde_json::json!({"version": "3.4.0"}), "no pointer");
+    assert_eq!(
+        whole["ignition"],
+        serde_json::json!({"version": "3.4.0"}),
+        "no pointer"
+    );
     file(&whole, "/etc/kubeadm.yaml");
     let settings = file(&whole, "/etc/muster/agent.json");
     assert_eq!(settings["mode"], 0o600);
     let told: NodeAgentConfig = serde_json::from_str(&contents(&settings["contents"])).unwrap();
     assert_eq!(told, agent_of(&host));
-    let names: Vec<&Value> = whole["systemd"]["units"].as_array().unwrap().iter().map(|unit| &unit["name"]).collect();
+    let names: Vec<&Value> = whole["systemd"]["units"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|unit| &unit["name"])
+        .collect();
     assert_eq!(names, ["kubeadm.service", "muster-node-agent.service"]);
     let unit = whole["systemd"]["units"][1]["contents"].as_str().unwrap();
-    assert!(unit.contains("ExecStart=/usr/local/bin/muster-agent node --config /etc/muster/agent.json\n"), "{unit}");
+    assert!(
+        unit.contains("ExecStart=/usr/local/bin/muster-agent node --config /etc/muster/agent.json\n"),
+        "{unit}"
+    );
 
     host.data.ignition_config_overrides =
         Secret::new(r#"{"ignition":{"version":"3.1.0"},"storage":{"files":[{"path":"/etc/mine"}]}}"#);

@@ -18,7 +18,9 @@ const FOREIGN: &str = "quay.io/edge-infrastructure/assisted-installer-agent:late
 /// The argument of the install step; `None`: the host is not asked.
 fn asked(world: &World, host: &Host) -> Option<Value> {
     let steps = world.steps(host).instructions.into_iter().flatten();
-    let step = steps.into_iter().find(|step| step.step_type == StepType::Install.name())?;
+    let step = steps
+        .into_iter()
+        .find(|step| step.step_type == StepType::Install.name())?;
     Some(serde_json::from_str(&step.args[0]).unwrap())
 }
 
@@ -40,14 +42,21 @@ fn without_an_image_nothing_is_begun_and_the_reason_says_what_to_do() {
     let refused = world.step(&host, &HostEvent::InstallRequested).unwrap_err();
     assert_eq!(refused.class, RefusalClass::UserConflict);
     assert!(refused.reason.contains("--os-images"), "{}", refused.reason);
-    assert_eq!(obstacle(&host, &world.cluster_facts()).as_deref(), refused.reason.split("install: ").nth(1));
+    assert_eq!(
+        obstacle(&host, &world.cluster_facts()).as_deref(),
+        refused.reason.split("install: ").nth(1)
+    );
 
     world.os_images = World::new().os_images;
     world.cluster.data.openshift_version = "4.15.1".into();
     let why = obstacle(&host, &world.cluster_facts()).unwrap();
     assert!(why.contains("version 4.15.1 on x86_64"), "{why}");
     world.cluster.data.openshift_version.clear();
-    assert_eq!(obstacle(&host, &world.cluster_facts()), None, "the default is taken");
+    assert_eq!(
+        obstacle(&host, &world.cluster_facts()),
+        None,
+        "the default is taken"
+    );
 }
 
 #[test]
@@ -59,13 +68,24 @@ fn a_file_of_the_service_is_named_once_it_is_checked() {
         "cd".repeat(32)
     ))
     .unwrap();
-    assert!(matches!(world.os_images[0].metal.as_ref().unwrap().source, Source::Path(_)));
-    assert!(obstacle(&host, &world.cluster_facts()).unwrap().contains("being checked"));
+    assert!(matches!(
+        world.os_images[0].metal.as_ref().unwrap().source,
+        Source::Path(_)
+    ));
+    assert!(
+        obstacle(&host, &world.cluster_facts())
+            .unwrap()
+            .contains("being checked")
+    );
     let set = |world: &mut World, availability| {
         world.os_images[0].metal.as_mut().unwrap().availability = availability;
     };
     set(&mut world, Availability::Unusable("it is another file".into()));
-    assert!(obstacle(&host, &world.cluster_facts()).unwrap().contains("it is another file"));
+    assert!(
+        obstacle(&host, &world.cluster_facts())
+            .unwrap()
+            .contains("it is another file")
+    );
     set(&mut world, Availability::Ready { size: Some(7) });
     let host = world.after(&host, &HostEvent::InstallRequested);
     let url = format!(
@@ -87,7 +107,12 @@ fn a_file_of_the_service_is_named_once_it_is_checked() {
 
 #[test]
 fn hosts_that_bring_an_image_need_none_of_the_service() {
-    for brings in ["a foreign agent", "a CoreOS live system", "--image-url", "--image-file"] {
+    for brings in [
+        "a foreign agent",
+        "a CoreOS live system",
+        "--image-url",
+        "--image-file",
+    ] {
         let mut world = World::new();
         let mut host = world.known_host_of_cluster();
         world.os_images.clear();
@@ -135,15 +160,30 @@ fn a_chosen_disk_that_vanishes_is_never_replaced() {
     let host = world.after(&host, &choice("/dev/sdb"));
     assert_eq!(host.state, HostState::Known);
     let gone = world.after(&host, &HostEvent::InventoryReported(with(&["sda"])));
-    assert!(matches!(gone.state, HostState::Insufficient { .. }), "{:?}", gone.state);
-    assert!(gone.data.status_info.contains("wwn-sdb"), "{}", gone.data.status_info);
+    assert!(
+        matches!(gone.state, HostState::Insufficient { .. }),
+        "{:?}",
+        gone.state
+    );
+    assert!(
+        gone.data.status_info.contains("wwn-sdb"),
+        "{}",
+        gone.data.status_info
+    );
     assert_eq!(gone.data.installation_disk_id, "");
     let noted = finding(&gone, DISK_MISSING).unwrap();
-    assert!(noted.message.contains("another disk is chosen"), "{}", noted.message);
+    assert!(
+        noted.message.contains("another disk is chosen"),
+        "{}",
+        noted.message
+    );
     assert!(world.step(&gone, &HostEvent::InstallRequested).is_err());
 
     let back = world.after(&gone, &HostEvent::InventoryReported(with(&["sda", "sdb"])));
-    assert_eq!((&back.state, finding(&back, DISK_MISSING)), (&HostState::Known, None));
+    assert_eq!(
+        (&back.state, finding(&back, DISK_MISSING)),
+        (&HostState::Known, None)
+    );
     assert!(back.data.installation_disk_id.ends_with("wwn-sdb"));
     let other = world.after(&gone, &choice("/dev/sda"));
     assert_eq!(other.state, HostState::Known);
@@ -151,7 +191,10 @@ fn a_chosen_disk_that_vanishes_is_never_replaced() {
     let mut world = World::new();
     let host = world.known_host_of_cluster();
     let host = world.after(&host, &HostEvent::InventoryReported(with(&["sdb"])));
-    assert_eq!((&host.state, host.data.installation_disk_path.as_str()), (&HostState::Known, "/dev/sdb"));
+    assert_eq!(
+        (&host.state, host.data.installation_disk_path.as_str()),
+        (&HostState::Known, "/dev/sdb")
+    );
 }
 
 #[test]
@@ -169,8 +212,15 @@ fn limits_of_stages_are_the_operators() {
     let host = at_its_deadline(&mut world, &host);
     assert_eq!(host.state, HostState::InstallingInProgress, "the wait was noted");
     let host = at_its_deadline(&mut world, &host);
-    assert!(matches!(host.state, HostState::InstallingPendingUserAction { .. }));
-    assert!(host.data.status_info.contains("90 minutes"), "{}", host.data.status_info);
+    assert!(matches!(
+        host.state,
+        HostState::InstallingPendingUserAction { .. }
+    ));
+    assert!(
+        host.data.status_info.contains("90 minutes"),
+        "{}",
+        host.data.status_info
+    );
 }
 
 #[test]
@@ -186,11 +236,17 @@ fn a_wait_above_a_minute_is_noted_with_its_end_and_what_to_do_and_taken_back() {
     let noted = finding(&step.host, WAITING).unwrap();
     assert_eq!(noted.about, "installing");
     let since = crate::world::start().format("%Y-%m-%d %H:%M:%S UTC").to_string();
-    let until = (crate::world::start() + Duration::minutes(20)).format("%H:%M:%S UTC").to_string();
+    let until = (crate::world::start() + Duration::minutes(20))
+        .format("%H:%M:%S UTC")
+        .to_string();
     for word in [since.as_str(), until.as_str(), "counts as failed", "console"] {
         assert!(noted.message.contains(word), "{word}: {}", noted.message);
     }
-    assert!(step.events.iter().any(|event| event.name == "muster_finding_appeared"));
+    assert!(
+        step.events
+            .iter()
+            .any(|event| event.name == "muster_finding_appeared")
+    );
     assert!(step.host.due_at.is_some_and(|due| due > world.now));
     let progress = HostEvent::Progressed {
         stage: Some(HostStage::WritingImageToDisk),
@@ -198,7 +254,12 @@ fn a_wait_above_a_minute_is_noted_with_its_end_and_what_to_do_and_taken_back() {
     };
     let writing = world.step(&step.host, &progress).unwrap();
     assert_eq!(finding(&writing.host, WAITING), None);
-    assert!(writing.events.iter().any(|event| event.name == "muster_finding_gone"));
+    assert!(
+        writing
+            .events
+            .iter()
+            .any(|event| event.name == "muster_finding_gone")
+    );
     // The note follows the reports, and says nothing twice.
     world.wait(Duration::minutes(2));
     world.poll();
@@ -210,7 +271,11 @@ fn a_wait_above_a_minute_is_noted_with_its_end_and_what_to_do_and_taken_back() {
     };
     let step = world.step(&noted, &more).unwrap();
     assert_ne!(finding(&step.host, WAITING), finding(&noted, WAITING));
-    assert!(step.events.iter().all(|event| !event.name.starts_with("muster_finding")));
+    assert!(
+        step.events
+            .iter()
+            .all(|event| !event.name.starts_with("muster_finding"))
+    );
 }
 
 #[test]
@@ -226,11 +291,27 @@ fn every_state_of_waiting_is_noted() {
     for (events, name) in [
         (vec![HostEvent::Unbound], "unbinding"),
         (vec![install.clone()], "installing"),
-        (vec![install.clone(), stage(HostStage::Configuring)], "Configuring"),
-        (vec![install.clone(), stage(HostStage::Rebooting), World::new().registered()], "installing-pending-user-action"),
-        (vec![install.clone(), cancel, HostEvent::Unbound], "unbinding-pending-user-action"),
+        (
+            vec![install.clone(), stage(HostStage::Configuring)],
+            "Configuring",
+        ),
+        (
+            vec![
+                install.clone(),
+                stage(HostStage::Rebooting),
+                World::new().registered(),
+            ],
+            "installing-pending-user-action",
+        ),
+        (
+            vec![install.clone(), cancel, HostEvent::Unbound],
+            "unbinding-pending-user-action",
+        ),
         (done.to_vec(), "reclaiming"),
-        ([&done[..], &[HostEvent::BootArtifactsDownloaded]].concat(), "reclaiming-rebooting"),
+        (
+            [&done[..], &[HostEvent::BootArtifactsDownloaded]].concat(),
+            "reclaiming-rebooting",
+        ),
         (vec![HostEvent::ResetRequested], "resetting-pending-user-action"),
         (vec![], ""),
     ] {
@@ -244,8 +325,14 @@ fn every_state_of_waiting_is_noted() {
         world.poll();
         let host = world.after(&host, &HostEvent::DeadlinePassed);
         let noted = finding(&host, WAITING);
-        assert_eq!(noted.map_or("", |noted| noted.about.as_str()), name, "{:?}", host.state);
-        let tells = |noted: &HostFinding| noted.message.contains("Since 20") && noted.message.contains(" UTC");
+        assert_eq!(
+            noted.map_or("", |noted| noted.about.as_str()),
+            name,
+            "{:?}",
+            host.state
+        );
+        let tells =
+            |noted: &HostFinding| noted.message.contains("Since 20") && noted.message.contains(" UTC");
         assert!(noted.is_none_or(tells), "{noted:?}");
     }
     let mut world = World::new();
@@ -261,13 +348,17 @@ fn every_state_of_waiting_is_noted() {
     let back = world.after(&lost, &HostEvent::CheckedIn);
     assert_eq!(back.state, HostState::Discovering);
     let known = world.after(&back, &HostEvent::InventoryReported(good_inventory()));
-    assert_eq!(known.data.kind, muster_api::host::HostKind::AddToExistingClusterHost);
+    assert_eq!(
+        known.data.kind,
+        muster_api::host::HostKind::AddToExistingClusterHost
+    );
 }
 
 #[test]
 fn bootstrap_data_is_taken_with_the_cluster_and_goes_with_it() {
     let mut world = World::new();
-    let config = Secret::new(r#"{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/etc/hunter2"}]}}"#);
+    let config =
+        Secret::new(r#"{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/etc/hunter2"}]}}"#);
     let given = HostEvent::BootstrapIgnitionSet(config.clone());
     let unbound = world.known_host();
     assert!(world.step(&unbound, &given).is_err(), "it is for a cluster");
@@ -277,9 +368,18 @@ fn bootstrap_data_is_taken_with_the_cluster_and_goes_with_it() {
     let waits = world.after(&host, &HostEvent::FactsChanged);
     assert_ne!(waits.state, HostState::Known);
     let host = world.after(&waits, &given);
-    assert_eq!(host.state, HostState::Known, "there is nothing to download: {}", host.data.status_info);
+    assert_eq!(
+        host.state,
+        HostState::Known,
+        "there is nothing to download: {}",
+        host.data.status_info
+    );
     let steps = world.steps(&host).instructions.unwrap();
-    assert!(steps.iter().all(|step| step.step_type != StepType::ApiVipConnectivityCheck.name()));
+    assert!(
+        steps
+            .iter()
+            .all(|step| step.step_type != StepType::ApiVipConnectivityCheck.name())
+    );
     assert!(!format!("{host:?}").contains("hunter2"));
 
     for bad in ["#cloud-config", "{}", r#"{"ignition":{"version":"9.0.0"}}"#] {

@@ -28,35 +28,61 @@ fn node(world: &mut World, agent: bool) -> Host {
 
 fn asked(world: &World, host: &Host) -> (Vec<String>, i64, PostStepAction) {
     let steps = world.steps(host);
-    let types = steps.instructions.into_iter().flatten().map(|step| step.step_type);
-    (types.collect(), steps.next_instruction_seconds, steps.post_step_action)
+    let types = steps
+        .instructions
+        .into_iter()
+        .flatten()
+        .map(|step| step.step_type);
+    (
+        types.collect(),
+        steps.next_instruction_seconds,
+        steps.post_step_action,
+    )
 }
 
 #[test]
 fn a_node_with_our_agent_boots_into_discovery_by_itself() {
     let mut world = World::new();
     let host = node(&mut world, true);
-    assert_eq!(asked(&world, &host), (vec![], 30, PostStepAction::Continue), "it waits");
+    assert_eq!(
+        asked(&world, &host),
+        (vec![], 30, PostStepAction::Continue),
+        "it waits"
+    );
     let host = world.after(&host, &HostEvent::Reclaimed);
     assert_eq!((&host.state, host.cluster_id), (&HostState::Reclaiming, None));
     world.wait(Duration::seconds(20));
     world.poll();
     let (types, seconds, _) = asked(&world, &host);
-    assert_eq!((types, seconds), (vec![StepType::DownloadBootArtifacts.name().to_owned()], 10));
+    assert_eq!(
+        (types, seconds),
+        (vec![StepType::DownloadBootArtifacts.name().to_owned()], 10)
+    );
     let steps = world.steps(&host).instructions.unwrap();
-    assert!(steps[0].args[0].contains(r#""kernel_arguments":["quiet"]"#), "{}", steps[0].args[0]);
+    assert!(
+        steps[0].args[0].contains(r#""kernel_arguments":["quiet"]"#),
+        "{}",
+        steps[0].args[0]
+    );
     let host = world.after(&host, &HostEvent::BootArtifactsDownloaded);
     assert_eq!(host.state, HostState::ReclaimingRebooting);
     let host = world.after(&host, &world.registered());
-    assert_eq!((&host.state, host.data.node_agent), (&HostState::DiscoveringUnbound, NodeAgent::Absent));
+    assert_eq!(
+        (&host.state, host.data.node_agent),
+        (&HostState::DiscoveringUnbound, NodeAgent::Absent)
+    );
     let host = world.after(&host, &HostEvent::InventoryReported(good_inventory()));
     assert_eq!(host.state, HostState::KnownUnbound);
 }
 
 #[test]
 fn whoever_takes_it_out_and_wherever_it_was_the_state_says_who_acts_next() {
-    let cancel = || HostEvent::Cancelled { reason: "by user".into() };
-    let failed = || HostEvent::InstallationFailed { reason: "no disk".into() };
+    let cancel = || HostEvent::Cancelled {
+        reason: "by user".into(),
+    };
+    let failed = || HostEvent::InstallationFailed {
+        reason: "no disk".into(),
+    };
     let (writing, rebooting, done) = (
         || stage(HostStage::WritingImageToDisk),
         || stage(HostStage::Rebooting),
@@ -67,11 +93,41 @@ fn whoever_takes_it_out_and_wherever_it_was_the_state_says_who_acts_next() {
         (vec![done()], true, true, Reclaiming, "the agent on the node"),
         (vec![done()], false, true, Pending, "somebody to boot the host"),
         (vec![done()], true, false, Pending, "no live image"),
-        (vec![rebooting(), cancel()], true, true, Reclaiming, "the agent on the node"),
-        (vec![rebooting(), cancel()], false, true, Pending, "somebody to boot the host"),
-        (vec![writing(), cancel()], true, true, Pending, "register again, which it does by itself"),
-        (vec![writing(), failed()], true, true, Pending, "register again, which it does by itself"),
-        (vec![cancel()], true, true, Pending, "register again, which it does by itself"),
+        (
+            vec![rebooting(), cancel()],
+            true,
+            true,
+            Reclaiming,
+            "the agent on the node",
+        ),
+        (
+            vec![rebooting(), cancel()],
+            false,
+            true,
+            Pending,
+            "somebody to boot the host",
+        ),
+        (
+            vec![writing(), cancel()],
+            true,
+            true,
+            Pending,
+            "register again, which it does by itself",
+        ),
+        (
+            vec![writing(), failed()],
+            true,
+            true,
+            Pending,
+            "register again, which it does by itself",
+        ),
+        (
+            vec![cancel()],
+            true,
+            true,
+            Pending,
+            "register again, which it does by itself",
+        ),
     ] {
         let mut world = World::new();
         world.kube = true;
@@ -86,10 +142,15 @@ fn whoever_takes_it_out_and_wherever_it_was_the_state_says_who_acts_next() {
             boot_artifacts: world.cluster_facts().boot_artifacts.filter(|_| artifacts),
             ..world.cluster_facts()
         };
-        let step = muster_core::lifecycle::host::advance(&host, &HostEvent::Reclaimed, &facts, world.now).unwrap();
+        let step =
+            muster_core::lifecycle::host::advance(&host, &HostEvent::Reclaimed, &facts, world.now).unwrap();
         let case = format!("{before:?} agent {agent} artifacts {artifacts}");
         assert_eq!(step.host.state.status(), wanted, "{case}");
-        assert!(step.host.data.status_info.contains(words), "{case}: {}", step.host.data.status_info);
+        assert!(
+            step.host.data.status_info.contains(words),
+            "{case}: {}",
+            step.host.data.status_info
+        );
         // A live system registers again by itself; its polls are not a node's.
         let lives = words.contains("register again");
         if lives {
@@ -116,7 +177,11 @@ fn a_node_that_is_silent_is_given_up_after_three_minutes_and_returns_when_it_pol
     world.now = host.due_at.unwrap();
     let host = world.after(&host, &HostEvent::DeadlinePassed);
     assert_eq!(host.state, HostState::UnbindingPendingUserAction);
-    for words in ["has not polled for 3 minutes", "Power the host on", "boot the host into the discovery image"] {
+    for words in [
+        "has not polled for 3 minutes",
+        "Power the host on",
+        "boot the host into the discovery image",
+    ] {
         assert!(host.data.status_info.contains(words), "{}", host.data.status_info);
     }
     let same = world.after(&host, &HostEvent::FactsChanged);
@@ -145,8 +210,15 @@ fn a_node_that_cannot_is_left_to_a_person_and_is_not_asked_again_and_again() {
     world.poll();
     assert!(!node_may_be_back(&host.state, &host.data));
     assert_eq!(world.after(&host, &HostEvent::CheckedIn).state, host.state);
-    assert_eq!(asked(&world, &host), (vec![], 30, PostStepAction::Continue), "its agent stays");
-    assert_eq!(world.after(&host, &world.registered()).state, HostState::DiscoveringUnbound);
+    assert_eq!(
+        asked(&world, &host),
+        (vec![], 30, PostStepAction::Continue),
+        "its agent stays"
+    );
+    assert_eq!(
+        world.after(&host, &world.registered()).state,
+        HostState::DiscoveringUnbound
+    );
 }
 
 #[test]
@@ -194,7 +266,12 @@ fn a_host_that_registers_or_is_deleted_in_the_middle_says_so() {
     let writing = world.after(&host, &stage(HostStage::WritingImageToDisk));
     let again = world.after(&writing, &world.registered());
     assert_eq!(again.state, HostState::Error);
-    assert!(again.data.status_info.contains("in the middle of its installation"));
+    assert!(
+        again
+            .data
+            .status_info
+            .contains("in the middle of its installation")
+    );
     let words = events::host_deregistered(&writing, world.now).message;
     assert!(words.contains("in the middle of its installation"), "{words}");
     let mut world = World::new();

@@ -220,7 +220,11 @@ fn explore() -> Explored {
                             found.edges.entry((from, to)).or_default().insert(label);
                         }
                         let outcome = if stays { "stays" } else { to };
-                        found.outcomes.entry((from, label)).or_default().insert(outcome.to_owned());
+                        found
+                            .outcomes
+                            .entry((from, label))
+                            .or_default()
+                            .insert(outcome.to_owned());
                         continue;
                     }
                     HostEvent::Registered { .. } | HostEvent::CheckedIn => world.poll(),

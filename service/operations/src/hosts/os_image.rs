@@ -24,7 +24,11 @@ impl Hosts {
     ///
     /// # Errors
     /// [`NoOsImage`], or `Missing` when there is no such host.
-    pub async fn os_image(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Arc<OpenOsImage>, NoOsImage> {
+    pub async fn os_image(
+        &self,
+        infra_env_id: InfraEnvId,
+        id: HostId,
+    ) -> Result<Arc<OpenOsImage>, NoOsImage> {
         let host = self.get(infra_env_id, id).await?;
         let infra_env = self.infra_envs.get(infra_env_id).await?;
         let environment = self

@@ -51,7 +51,9 @@ fn read(path: &str, wanted: &MetalImage, stop: &CancellationToken) -> io::Result
     };
     // What is in the file follows from the file's own digest.
     let content = match (&wanted.sha256, &wanted.uncompressed_sha256) {
-        (None, Some(_)) if wanted.format != ImageFormat::Raw => Some(hash_content(&mut stored, wanted.format)?),
+        (None, Some(_)) if wanted.format != ImageFormat::Raw => {
+            Some(hash_content(&mut stored, wanted.format)?)
+        }
         _ => None,
     };
     io::copy(&mut stored, &mut io::sink())?;
@@ -60,17 +62,18 @@ fn read(path: &str, wanted: &MetalImage, stop: &CancellationToken) -> io::Result
     if let Some(why) = differs("the file", wanted.sha256.as_ref(), Some(&sha256)) {
         return Ok(Err(why));
     }
-    if let Some(why) = differs("its content", wanted.uncompressed_sha256.as_ref(), content.as_ref()) {
+    if let Some(why) = differs(
+        "its content",
+        wanted.uncompressed_sha256.as_ref(),
+        content.as_ref(),
+    ) {
         return Ok(Err(why));
     }
     let Some(digest) = ImageDigest::parse(&sha256) else {
         return Err(io::Error::other("its digest has no 64 digits"));
     };
     let open = OpenOsImage::new(file, path, sha256)?;
-    Ok(Ok(Checked {
-        open,
-        sha256: digest,
-    }))
+    Ok(Ok(Checked { open, sha256: digest }))
 }
 
 fn differs(what: &str, wanted: Option<&ImageDigest>, found: Option<&String>) -> Option<String> {

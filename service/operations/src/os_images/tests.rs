@@ -9,7 +9,10 @@ use super::*;
 const CONTENT: &[u8] = b"an operating system";
 
 fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 fn images(path: &Path, digests: &str) -> OsImages {
@@ -25,7 +28,9 @@ async fn look(images: &OsImages) -> MetalImage {
     let stop = CancellationToken::new();
     let image = images.given[0].clone();
     let metal = image.metal.clone().unwrap();
-    images.look_at(&image, &metal, &metal.source.to_string(), &stop).await;
+    images
+        .look_at(&image, &metal, &metal.source.to_string(), &stop)
+        .await;
     images.list()[0].metal.clone().unwrap()
 }
 
@@ -51,13 +56,19 @@ async fn a_file_is_offered_once_it_is_what_its_digest_says_and_no_longer() {
     let size = Some(CONTENT.len() as u64);
     assert_eq!(look(&images).await.availability, Availability::Ready { size });
     let open = images.open(&images.given[0]).unwrap();
-    assert_eq!((open.sha256.as_str(), open.file_name.as_str()), (hex(CONTENT).as_str(), "a.raw"));
+    assert_eq!(
+        (open.sha256.as_str(), open.file_name.as_str()),
+        (hex(CONTENT).as_str(), "a.raw")
+    );
 
     // Overwritten in place: what was checked is not there any more.
     let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     file.write_all(b"!").unwrap();
     assert!(images.open(&images.given[0]).is_err());
-    assert!(matches!(look(&images).await.availability, Availability::Unusable(_)));
+    assert!(matches!(
+        look(&images).await.availability,
+        Availability::Unusable(_)
+    ));
 }
 
 #[tokio::test]
@@ -71,17 +82,35 @@ async fn a_digest_of_the_content_is_checked_by_decompressing() {
     ] {
         let path = folder.path().join(name);
         std::fs::write(&path, &compressed).unwrap();
-        let good = images(&path, &format!(r#""metal_uncompressed_sha256":"{}""#, hex(CONTENT)));
+        let good = images(
+            &path,
+            &format!(r#""metal_uncompressed_sha256":"{}""#, hex(CONTENT)),
+        );
         let metal = look(&good).await;
-        assert!(matches!(metal.availability, Availability::Ready { .. }), "{name} {metal:?}");
+        assert!(
+            matches!(metal.availability, Availability::Ready { .. }),
+            "{name} {metal:?}"
+        );
         assert_eq!(metal.sha256.unwrap().as_str(), hex(&compressed), "{name}");
-        let bad = images(&path, &format!(r#""metal_uncompressed_sha256":"{}""#, hex(b"another")));
-        assert!(matches!(look(&bad).await.availability, Availability::Unusable(_)), "{name}");
+        let bad = images(
+            &path,
+            &format!(r#""metal_uncompressed_sha256":"{}""#, hex(b"another")),
+        );
+        assert!(
+            matches!(look(&bad).await.availability, Availability::Unusable(_)),
+            "{name}"
+        );
     }
     let junk = folder.path().join("junk.zst");
     std::fs::write(&junk, b"no zstd").unwrap();
-    let junk = images(&junk, &format!(r#""metal_uncompressed_sha256":"{}""#, hex(CONTENT)));
-    assert!(matches!(look(&junk).await.availability, Availability::Unusable(_)));
+    let junk = images(
+        &junk,
+        &format!(r#""metal_uncompressed_sha256":"{}""#, hex(CONTENT)),
+    );
+    assert!(matches!(
+        look(&junk).await.availability,
+        Availability::Unusable(_)
+    ));
 }
 
 fn gzip() -> Vec<u8> {

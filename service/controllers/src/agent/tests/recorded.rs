@@ -180,7 +180,7 @@ fn conditions_stand_in_the_order_in_which_they_were_first_set() {
         host: &host_of(agent),
         approved: false,
         synced: &Synced::Ok(None),
-            waits: None,
+        waits: None,
         events_url: None,
         logs_url: None,
         left: None,

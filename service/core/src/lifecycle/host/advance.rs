@@ -8,7 +8,8 @@ use super::event::HostEvent;
 use super::refresh::refresh;
 use super::step::{Refused, Rejection, Step};
 use super::{
-    approval, bind, deadline, edit, events, install, logs, media, overrides, progress, register, reports, waiting,
+    approval, bind, deadline, edit, events, install, logs, media, overrides, progress, register, reports,
+    waiting,
 };
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;

@@ -14,7 +14,8 @@ use crate::rules::{agent_version, architecture, role, stages};
 const WAITS_FOR_AGENT: &str = "Waits for the host's agent to register again, which it does by itself";
 const WAITS_FOR_BOOT: &str = "Waits for somebody to boot the host into the discovery image";
 const STOPS_AND_REGISTERS: &str = "Waits for the host's agent to stop what it does and register again, which it does by itself; if it does not within minutes, boot the host into the discovery image";
-const WAITS_FOR_NODE: &str = "Waits for the agent on the node, which downloads what the node needs to boot into discovery again";
+const WAITS_FOR_NODE: &str =
+    "Waits for the agent on the node, which downloads what the node needs to boot into discovery again";
 
 /// Gives an unbound host to the cluster of the facts.
 pub(super) fn bound(host: &mut Host, cluster_id: ClusterId, facts: &HostFacts<'_>) -> Result<(), Rejection> {
@@ -102,7 +103,10 @@ pub(super) fn unbound(host: &mut Host, reclaim: bool, facts: &HostFacts<'_>) -> 
         | HostState::Reclaiming
         | HostState::ReclaimingRebooting => return Err(Rejection::conflict("it belongs to no cluster")),
     };
-    if state == HostState::UnbindingPendingUserAction && stages::has_agent(&host.data) && host.state != HostState::AddedToExistingCluster {
+    if state == HostState::UnbindingPendingUserAction
+        && stages::has_agent(&host.data)
+        && host.state != HostState::AddedToExistingCluster
+    {
         // The live system still runs; the disk does not hold a whole system.
         host.data.node_agent = NodeAgent::Absent;
     }
@@ -117,7 +121,14 @@ fn after_installation(host: &Host, reclaim: bool, facts: &HostFacts<'_>) -> (Hos
     let in_live_system = host.state != HostState::AddedToExistingCluster && stages::has_agent(&host.data);
     if in_live_system {
         let is_own = agent_version::is_own(&host.data.discovery_agent_version);
-        return (pending, if is_own { STOPS_AND_REGISTERS } else { WAITS_FOR_BOOT });
+        return (
+            pending,
+            if is_own {
+                STOPS_AND_REGISTERS
+            } else {
+                WAITS_FOR_BOOT
+            },
+        );
     }
     if !reclaim || host.data.node_agent != NodeAgent::Installed {
         return (pending, WAITS_FOR_BOOT);
@@ -194,7 +205,9 @@ pub(super) fn event_of_move(
     }
     match event {
         HostEvent::Bound { .. } => Some(events::host_bind_succeeded(next, now)),
-        HostEvent::Unbound | HostEvent::Reclaimed if old.cluster_id.is_some() => Some(events::host_unbind_succeeded(next, now)),
+        HostEvent::Unbound | HostEvent::Reclaimed if old.cluster_id.is_some() => {
+            Some(events::host_unbind_succeeded(next, now))
+        }
         _ => None,
     }
 }

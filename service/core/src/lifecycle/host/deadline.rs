@@ -67,7 +67,9 @@ pub(super) fn reclaim_limit(host: &Host) -> Option<Timestamp> {
 
 /// Time by which the agent on a node that is to return must have polled. It is given its time from the request on: it may just start.
 pub(super) fn node_silent_at(host: &Host, facts: &HostFacts<'_>) -> Timestamp {
-    facts.silent_at(host).max(host.data.status_updated_at + SILENCE_LIMIT)
+    facts
+        .silent_at(host)
+        .max(host.data.status_updated_at + SILENCE_LIMIT)
 }
 
 /// Time by which requested logs must have been uploaded; it runs only after the end of an installation.

@@ -42,9 +42,7 @@ pub fn host_deregistered(host: &Host, now: Timestamp) -> NewEvent {
         Phase::Installing if stages::has_agent(&host.data) => {
             " in the middle of its installation: what is on its disk may be half a system"
         }
-        _ if host.state == HostState::AddedToExistingCluster
-            || host.state.phase() == Phase::Installing =>
-        {
+        _ if host.state == HostState::AddedToExistingCluster || host.state.phase() == Phase::Installing => {
             "; the machine goes on as a node until somebody boots it into the discovery image"
         }
         _ => "",

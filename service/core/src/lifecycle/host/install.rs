@@ -18,7 +18,9 @@ const MAX_REASON: usize = 2000;
 
 /// The reason why a known host cannot be installed now, and what to do; `None`: there is none.
 pub fn obstacle(host: &Host, facts: &HostFacts<'_>) -> Option<String> {
-    os_image::of_host(host, facts).err().map(|missing| missing.to_string())
+    os_image::of_host(host, facts)
+        .err()
+        .map(|missing| missing.to_string())
 }
 
 /// A user requests the installation.

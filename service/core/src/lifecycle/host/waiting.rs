@@ -29,7 +29,12 @@ pub(super) fn note(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
         .filter(|wait| now >= wait.since + LONG)
         .map(describe);
     let is_noted = |known: &HostFinding| known.kind == WAITING;
-    let same = host.data.findings.iter().filter(|known| is_noted(known)).eq(&finding);
+    let same = host
+        .data
+        .findings
+        .iter()
+        .filter(|known| is_noted(known))
+        .eq(&finding);
     if same {
         return;
     }
@@ -97,13 +102,19 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             };
             of_state("the host to boot from its disk", None, what_to_do)
         }
-        HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => {
-            of_state("the discovery image to be booted on the host", None, BOOT_DISCOVERY)
-        }
+        HostState::ResettingPendingUserAction | HostState::UnbindingPendingUserAction => of_state(
+            "the discovery image to be booted on the host",
+            None,
+            BOOT_DISCOVERY,
+        ),
         HostState::Reclaiming => {
             let until = deadline::reclaim_limit(host).map(|at| (at, "somebody must boot the host"));
             let what = "the agent on the node to download what it needs to boot into discovery";
-            of_state(what, until, "See the journal of muster-node-agent on the node, or boot the host into the discovery image")
+            of_state(
+                what,
+                until,
+                "See the journal of muster-node-agent on the node, or boot the host into the discovery image",
+            )
         }
         HostState::ReclaimingRebooting => {
             let until = deadline::reclaim_limit(host).map(|at| (at, "somebody must boot the host"));

@@ -45,9 +45,18 @@ mod tests {
             let text = format!(r#"{{"ignition":{{"version":"{good}"}}}}"#);
             assert_eq!(check_bootstrap(&text), Ok(()));
         }
-        for bad in ["", "#cloud-config\nhunter2: x", "{}", r#"{"ignition":{"version":"1.0.0"}}"#, "[]"] {
+        for bad in [
+            "",
+            "#cloud-config\nhunter2: x",
+            "{}",
+            r#"{"ignition":{"version":"1.0.0"}}"#,
+            "[]",
+        ] {
             let why = check_bootstrap(bad).unwrap_err();
-            assert!(why.contains("format: ignition") && !why.contains("hunter2"), "{why}");
+            assert!(
+                why.contains("format: ignition") && !why.contains("hunter2"),
+                "{why}"
+            );
         }
         assert!(check_bootstrap(&" ".repeat(MAX_BOOTSTRAP + 1)).is_err());
     }

@@ -108,8 +108,7 @@ fn pointer(host: &Host, cluster: ClusterFacts<'_>) -> Result<Value, NodeIgnition
 /// The host's name, and the agent on the node, in the words of the specification.
 fn additions(host: &Host, agent: &NodeAgentConfig, base_version: (u32, u32, u32)) -> Value {
     let file = |path: &str, mode: u32, source: String| {
-        let mut file =
-            json!({"path": path, "mode": mode, "overwrite": true, "contents": {"source": source}});
+        let mut file = json!({"path": path, "mode": mode, "overwrite": true, "contents": {"source": source}});
         if base_version.0 == 2 {
             file["filesystem"] = "root".into();
         }

@@ -16,9 +16,7 @@ pub enum NoImage {
         version: String,
         architecture: &'static str,
     },
-    #[error(
-        "the service has no OS image for {0}; add an entry with metal_url to --os-images (OS_IMAGES)"
-    )]
+    #[error("the service has no OS image for {0}; add an entry with metal_url to --os-images (OS_IMAGES)")]
     OfArchitecture(&'static str),
     #[error(
         "the cluster names no version, and of several OS images for {0} none is the default; mark one with default: true in --os-images (OS_IMAGES)"

@@ -117,7 +117,8 @@ pub fn parse(text: &str) -> Result<Vec<OsImage>, BadList> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let form = "a list of {openshift_version, cpu_architecture, version, metal_url, metal_sha256} is expected";
+    let form =
+        "a list of {openshift_version, cpu_architecture, version, metal_url, metal_sha256} is expected";
     let entries: Vec<Entry> = if text.trim_start().starts_with('[') {
         serde_json::from_str(text).map_err(|error| BadList(format!("{form}: {error}")))?
     } else {
@@ -176,7 +177,10 @@ fn read(entry: Entry) -> Result<OsImage, String> {
     let _ = (entry.url, entry.rootfs_url, entry.kind);
     let metal = match given(entry.metal_url) {
         None => {
-            if given(entry.metal_sha256).or(given(entry.metal_uncompressed_sha256)).is_some() {
+            if given(entry.metal_sha256)
+                .or(given(entry.metal_uncompressed_sha256))
+                .is_some()
+            {
                 return Err("a digest without metal_url; say where the image is".into());
             }
             None
@@ -203,8 +207,9 @@ fn metal(
 ) -> Result<MetalImage, String> {
     let digest = |field: &str, text: Option<String>| {
         text.map(|text| {
-            Digest::parse(&text)
-                .ok_or_else(|| format!("{field}: 64 hexadecimal digits are expected, as sha256sum prints them"))
+            Digest::parse(&text).ok_or_else(|| {
+                format!("{field}: 64 hexadecimal digits are expected, as sha256sum prints them")
+            })
         })
         .transpose()
     };
@@ -255,11 +260,18 @@ mod tests {
 
     #[test]
     fn json_and_yaml_say_the_same_and_upstreams_fields_are_taken() {
-        let json = parse(&entry(r#","url":"https://x/live.iso","rootfs_url":"https://x/rootfs","type":"full-iso","default":true"#)).unwrap();
+        let json = parse(&entry(
+            r#","url":"https://x/live.iso","rootfs_url":"https://x/rootfs","type":"full-iso","default":true"#,
+        ))
+        .unwrap();
         let yaml = parse(&format!(
             "- openshift_version: '4.19'\n  cpu_architecture: amd64\n  version: 9.6.1\n  metal_url: /srv/a.raw.zst\n  metal_sha256: {DIGEST}\n  default: true\n"
         ));
-        assert!(yaml.unwrap_err().to_string().contains("cpu_architecture: \"amd64\""));
+        assert!(
+            yaml.unwrap_err()
+                .to_string()
+                .contains("cpu_architecture: \"amd64\"")
+        );
         let yaml = parse(&format!(
             "- openshift_version: '4.19'\n  cpu_architecture: x86_64\n  version: 9.6.1\n  metal_url: /srv/a.raw.zst\n  metal_sha256: {DIGEST}\n  default: true\n"
         ))
@@ -287,7 +299,10 @@ mod tests {
             (with(DIGEST, ""), "metal_sha256 or metal_uncompressed_sha256"),
             (with("/srv/a.raw.zst", ""), "a digest without metal_url"),
             (with("metal_url", "metall_url"), "metall_url"),
-            (entry("").replace(']', &entry("").replacen('[', ",", 1)), "entries 1 and 2"),
+            (
+                entry("").replace(']', &entry("").replacen('[', ",", 1)),
+                "entries 1 and 2",
+            ),
         ] {
             let error = parse(&list).unwrap_err().to_string();
             assert!(error.contains(words), "{list}: {error}");

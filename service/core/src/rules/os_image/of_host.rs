@@ -15,7 +15,9 @@ use crate::rules::{agent_version, architecture};
 pub enum Missing {
     #[error(transparent)]
     NoEntry(#[from] NoImage),
-    #[error("the OS image {0} is being checked against its digest; the installation begins when that is done")]
+    #[error(
+        "the OS image {0} is being checked against its digest; the installation begins when that is done"
+    )]
     Checking(String),
     #[error("the OS image {path} cannot be used: {why}")]
     Unusable { path: String, why: String },
@@ -88,7 +90,10 @@ pub fn entry<'a>(host: &Host, facts: &HostFacts<'a>) -> Result<(&'a OsImage, &'a
 
 fn brings_its_own(host: &Host) -> bool {
     let names_one = |word: &String| matches!(word.as_str(), "--image-url" | "--image-file");
-    let boot = host.inventory.as_ref().and_then(|inventory| inventory.boot.as_ref());
+    let boot = host
+        .inventory
+        .as_ref()
+        .and_then(|inventory| inventory.boot.as_ref());
     !agent_version::is_own(&host.data.discovery_agent_version)
         || boot.is_some_and(|boot| boot.command_line.contains("coreos.live"))
         || host.data.installer_args.iter().any(names_one)

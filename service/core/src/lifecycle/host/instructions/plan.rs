@@ -150,9 +150,7 @@ fn plan(host: &Host) -> Plan {
         | HostState::InstallingPendingUserAction { .. }
         | HostState::AddedToExistingCluster
         | HostState::ResettingPendingUserAction => usual(&[]),
-        HostState::Error | HostState::Cancelled if is_own => {
-            every(OWN_SECS, &[LogsGather, StopInstallation])
-        }
+        HostState::Error | HostState::Cancelled if is_own => every(OWN_SECS, &[LogsGather, StopInstallation]),
         HostState::Error | HostState::Cancelled => slow(&[LogsGather, StopInstallation]),
         HostState::Binding | HostState::Unbinding | HostState::UnbindingPendingUserAction => exit(0, &[]),
         HostState::Reclaiming if is_own => every(LEAVING_SECS, &[DownloadBootArtifacts]),
