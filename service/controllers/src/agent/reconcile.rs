@@ -223,7 +223,14 @@ impl Reconciler {
             awaited: awaited.as_ref(),
         };
         let unsynced_since = conditions::unsynced_since(&before, &synced, now);
-        let wait = wait::of_host(&host, spec.approved, &synced, unsynced_since, awaited.as_ref());
+        let wait = wait::of_host(
+            &host,
+            spec.approved,
+            &synced,
+            unsynced_since,
+            awaited.as_ref(),
+            (waits.as_deref(), app.hosts.stage_limits()),
+        );
         self.context.waits.set(&known.object_ref(&()), wait);
         self.write_status(&known, status::of_host(&inputs, &before, now))
             .await?;

@@ -2,8 +2,11 @@
 
 use muster_api::host::HostStage;
 use muster_api::time::Timestamp;
+use muster_core::lifecycle::host::deadline::RECLAIM_LIMIT;
 use muster_core::record::{Host, HostState, Progress};
+use muster_core::rules::facts::SILENCE_LIMIT;
 use muster_core::rules::stages;
+use muster_core::rules::stages::StageLimits;
 
 use crate::conditions::Synced;
 use crate::join::told::Awaited;
@@ -11,16 +14,19 @@ use crate::waits::Wait;
 
 const FAILS: &str = "the installation counts as failed then";
 
+const BOOT_DISCOVERY: &str = "Boot the machine into the discovery image, unless it comes back by itself.";
+
 /// What the host waits for; `None`: it waits for nothing, or has ended. `awaited`: what its cluster keeps it waiting for.
-/// `unsynced_since`: since when its spec is not followed.
+/// `unsynced_since`: since when its spec is not followed. `held`: the reason why a host that is ready is not installed.
 pub fn of_host(
     host: &Host,
     approved: bool,
     synced: &Synced,
     unsynced_since: Option<Timestamp>,
     awaited: Option<&Awaited>,
+    (held, limits): (Option<&str>, &StageLimits),
 ) -> Option<Wait> {
-    of_state(host, approved, synced, awaited).or_else(|| of_spec(synced, unsynced_since?))
+    of_state(host, approved, synced, awaited, (held, limits)).or_else(|| of_spec(synced, unsynced_since?))
 }
 
 /// A spec that cannot be followed.
@@ -38,7 +44,13 @@ fn of_spec(synced: &Synced, since: Timestamp) -> Option<Wait> {
     Some(Wait { needs_user, ..wait })
 }
 
-fn of_state(host: &Host, approved: bool, synced: &Synced, awaited: Option<&Awaited>) -> Option<Wait> {
+fn of_state(
+    host: &Host,
+    approved: bool,
+    synced: &Synced,
+    awaited: Option<&Awaited>,
+    (held, limits): (Option<&str>, &StageLimits),
+) -> Option<Wait> {
     let since = host.data.status_updated_at;
     let info = || host.data.status_info.clone();
     let waits = |reason, what: &str| Some(wait(reason, since, what));
@@ -71,6 +83,11 @@ fn of_state(host: &Host, approved: bool, synced: &Synced, awaited: Option<&Await
             "The host is ready to be installed, and waits to be approved".into(),
             "Set the Agent's spec.approved to true.",
         ),
+        HostState::Known if held.is_some() => user(
+            "WaitingForInstallation",
+            format!("The host is ready to be installed, and is not: {}", held.unwrap_or_default()),
+            "",
+        ),
         HostState::Known => match synced {
             Synced::Ok(_) => waits(
                 "WaitingForInstallation",
@@ -85,22 +102,25 @@ fn of_state(host: &Host, approved: bool, synced: &Synced, awaited: Option<&Await
             "The host is told to install, and its first report about that is awaited",
         )
         .map(|wait| until(wait, Some(since + stages::START_LIMIT), FAILS)),
-        HostState::InstallingInProgress => Some(of_stage(host.data.progress.as_ref()?, awaited)),
+        HostState::InstallingInProgress => Some(of_stage(host.data.progress.as_ref()?, awaited, limits)),
         HostState::InstallingPendingUserAction { .. } => user(
             "WaitingForUser",
             info(),
             "Make the machine boot from its installation disk.",
         ),
-        HostState::ResettingPendingUserAction => user("WaitingForUser", info(), "Boot the machine into the discovery image."),
-        HostState::UnbindingPendingUserAction => user("WaitingForUser", info(), "Boot the machine into the discovery image."),
+        HostState::ResettingPendingUserAction => user("WaitingForUser", info(), BOOT_DISCOVERY),
+        HostState::UnbindingPendingUserAction => user("WaitingForUser", info(), BOOT_DISCOVERY),
         HostState::Unbinding => waits(
             "WaitingForAgent",
             "The host was taken out of its cluster, and its agent is awaited to register again",
         )
-        .map(|wait| until(wait, host.due_at, "it counts as disconnected then")),
+        .map(|wait| {
+            let silent = host.checked_in_at.max(since) + SILENCE_LIMIT;
+            until(wait, Some(silent), "it counts as disconnected then")
+        }),
         HostState::Reclaiming | HostState::ReclaimingRebooting => Some(until(
             wait("WaitingForReclaim", since, info()),
-            host.due_at,
+            Some(since + RECLAIM_LIMIT),
             "a user has to boot it into the discovery image then",
         )),
         // Of the pool, for as long as nobody wants them; or ended.
@@ -115,7 +135,7 @@ fn of_state(host: &Host, approved: bool, synced: &Synced, awaited: Option<&Await
     }
 }
 
-fn of_stage(progress: &Progress, awaited: Option<&Awaited>) -> Wait {
+fn of_stage(progress: &Progress, awaited: Option<&Awaited>, limits: &StageLimits) -> Wait {
     let stage = progress.stage.name();
     let then = match progress.stage {
         HostStage::Rebooting => {
@@ -132,7 +152,7 @@ fn of_stage(progress: &Progress, awaited: Option<&Awaited>) -> Wait {
     let wait = with_todo(wait("InstallationStage", progress.stage_started_at, what), todo);
     until(
         wait,
-        Some(progress.stage_updated_at + stages::limit(progress.stage)),
+        Some(progress.stage_updated_at + limits.of(progress.stage)),
         then,
     )
 }

@@ -79,6 +79,11 @@ impl Hosts {
         &self.settings.agent_version
     }
 
+    /// The longest times of stages.
+    pub fn stage_limits(&self) -> &StageLimits {
+        &self.settings.stages
+    }
+
     /// Start of the service.
     pub fn listening_since(&self) -> Timestamp {
         self.settings.listening_since

@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 use muster_api::host::HostStage;
 use muster_core::record::{HostState, NotBooted, Progress};
+use muster_core::rules::stages::StageLimits;
 
 use super::{at, host};
 use crate::agent::wait::of_host;
@@ -10,8 +11,10 @@ use crate::conditions::Synced;
 use crate::join::told::Awaited;
 use crate::waits::Wait;
 
+static LIMITS: StageLimits = StageLimits::new(Vec::new());
+
 fn wait(state: HostState) -> Option<Wait> {
-    of_host(&host(state), true, &Synced::Ok(None), None, None)
+    of_host(&host(state), true, &Synced::Ok(None), None, None, (None, &LIMITS))
 }
 
 fn at_stage(stage: HostStage, info: &str, awaited: Option<&Awaited>) -> Wait {
@@ -23,7 +26,7 @@ fn at_stage(stage: HostStage, info: &str, awaited: Option<&Awaited>) -> Wait {
         stage_started_at: at(60),
         stage_updated_at: at(120),
     });
-    of_host(&host, true, &Synced::Ok(None), None, awaited).unwrap()
+    of_host(&host, true, &Synced::Ok(None), None, awaited, (None, &LIMITS)).unwrap()
 }
 
 #[test]
@@ -78,7 +81,7 @@ fn states_between_two_reports_are_waits() {
     }
     let mut without_inventory = host(HostState::DiscoveringUnbound);
     without_inventory.inventory = None;
-    let wait = of_host(&without_inventory, true, &Synced::Ok(None), None, None).unwrap();
+    let wait = of_host(&without_inventory, true, &Synced::Ok(None), None, None, (None, &LIMITS)).unwrap();
     assert!(wait.what.contains("inventory"));
 }
 
@@ -107,16 +110,23 @@ fn a_stage_says_until_when_and_what_follows() {
 }
 
 #[test]
+fn a_host_that_is_ready_and_held_says_what_ends_it() {
+    let held = (Some("there is no OS image; add one"), &LIMITS);
+    let wait = of_host(&host(HostState::Known), true, &Synced::Ok(None), None, None, held).unwrap();
+    assert!(wait.needs_user && wait.what.contains("there is no OS image; add one"), "{wait:?}");
+}
+
+#[test]
 fn a_host_that_is_not_approved_waits_for_its_user() {
     let host = host(HostState::Known);
-    let wait = of_host(&host, false, &Synced::Ok(None), None, None).unwrap();
+    let wait = of_host(&host, false, &Synced::Ok(None), None, None, (None, &LIMITS)).unwrap();
     assert!(wait.needs_user && wait.todo.contains("spec.approved"));
 }
 
 #[test]
 fn a_spec_that_is_not_followed_is_a_wait_unless_the_host_has_another() {
     let synced = Synced::Backend("its cluster is not known yet".into());
-    let of = |state| of_host(&host(state), true, &synced, Some(at(5)), None).unwrap();
+    let of = |state| of_host(&host(state), true, &synced, Some(at(5)), None, (None, &LIMITS)).unwrap();
     let wait = of(HostState::KnownUnbound);
     assert_eq!(
         (wait.reason, wait.since, wait.needs_user),
@@ -131,6 +141,6 @@ fn a_spec_that_is_not_followed_is_a_wait_unless_the_host_has_another() {
         known.what
     );
     let input = Synced::Input("hostname: bad".into());
-    let wait = of_host(&host(HostState::KnownUnbound), true, &input, Some(at(5)), None).unwrap();
+    let wait = of_host(&host(HostState::KnownUnbound), true, &input, Some(at(5)), None, (None, &LIMITS)).unwrap();
     assert!(wait.needs_user);
 }
