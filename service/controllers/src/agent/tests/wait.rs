@@ -81,7 +81,15 @@ fn states_between_two_reports_are_waits() {
     }
     let mut without_inventory = host(HostState::DiscoveringUnbound);
     without_inventory.inventory = None;
-    let wait = of_host(&without_inventory, true, &Synced::Ok(None), None, None, (None, &LIMITS)).unwrap();
+    let wait = of_host(
+        &without_inventory,
+        true,
+        &Synced::Ok(None),
+        None,
+        None,
+        (None, &LIMITS),
+    )
+    .unwrap();
     assert!(wait.what.contains("inventory"));
 }
 
@@ -113,7 +121,10 @@ fn a_stage_says_until_when_and_what_follows() {
 fn a_host_that_is_ready_and_held_says_what_ends_it() {
     let held = (Some("there is no OS image; add one"), &LIMITS);
     let wait = of_host(&host(HostState::Known), true, &Synced::Ok(None), None, None, held).unwrap();
-    assert!(wait.needs_user && wait.what.contains("there is no OS image; add one"), "{wait:?}");
+    assert!(
+        wait.needs_user && wait.what.contains("there is no OS image; add one"),
+        "{wait:?}"
+    );
 }
 
 #[test]
@@ -141,6 +152,14 @@ fn a_spec_that_is_not_followed_is_a_wait_unless_the_host_has_another() {
         known.what
     );
     let input = Synced::Input("hostname: bad".into());
-    let wait = of_host(&host(HostState::KnownUnbound), true, &input, Some(at(5)), None, (None, &LIMITS)).unwrap();
+    let wait = of_host(
+        &host(HostState::KnownUnbound),
+        true,
+        &input,
+        Some(at(5)),
+        None,
+        (None, &LIMITS),
+    )
+    .unwrap();
     assert!(wait.needs_user);
 }
