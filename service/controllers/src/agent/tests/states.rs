@@ -95,13 +95,13 @@ fn a_host_that_is_fit_waits_for_approval() {
 #[test]
 fn what_cannot_be_followed_is_told_with_its_reason() {
     let host = host(HostState::KnownUnbound);
-    let input = &of_host(&host, true, &Synced::Input("hostname: bad".into()))[0];
+    let input = &of_host(&host, true, &Synced::Input("hostname: bad".into()), None)[0];
     assert_eq!(
         (input.status, input.reason),
         (ConditionStatus::False, Reason::InputError)
     );
     assert!(input.message.contains("hostname: bad"));
-    let backend = &of_host(&host, true, &Synced::Backend("no cluster".into()))[0];
+    let backend = &of_host(&host, true, &Synced::Backend("no cluster".into()), None)[0];
     assert_eq!(
         (backend.status, backend.reason),
         (ConditionStatus::False, Reason::BackendError)
@@ -133,7 +133,7 @@ fn failed_checks_are_told_in_their_own_words() {
         message: "It has 1 GiB and needs 8".into(),
     };
     host.data.validations.insert("hardware".into(), vec![check]);
-    let validated = of_host(&host, true, &Synced::Ok(None)).remove(3);
+    let validated = of_host(&host, true, &Synced::Ok(None), None).remove(3);
     assert_eq!(validated.reason, Reason::ValidationsFailing);
     assert!(
         validated.message.contains("It has 1 GiB and needs 8"),

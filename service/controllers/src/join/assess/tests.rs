@@ -38,6 +38,7 @@ fn host(stage: HostStage) -> Host {
             ..Inventory::default()
         }),
         reports: HostReports::default(),
+        bootstrap_ignition: Default::default(),
         data: HostData {
             kind: HostKind::AddToExistingClusterHost,
             progress: Some(Progress {
