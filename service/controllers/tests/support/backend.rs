@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kube::Client;
 use muster_core::rules::requirements::Requirements;
+use muster_core::rules::stages::StageLimits;
 use muster_kube_api::{Database, KubeApi, SqlStorage};
 use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::BridgeState;
@@ -69,6 +70,10 @@ impl Backend {
                 agent_version: "muster-0".into(),
                 agent_image: None,
                 listening_since: now(),
+                installer_image: None,
+                controller_image: None,
+                node_agent: true,
+                stages: StageLimits::default(),
             },
             urls: Urls {
                 public: "http://muster.example.test".into(),
@@ -76,6 +81,7 @@ impl Backend {
             },
             service_ca: String::new(),
             openshift_versions: vec!["4.20".into()],
+            os_images: Vec::new(),
         };
         let operations = Arc::new(Operations::new(
             store,
