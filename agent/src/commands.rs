@@ -4,3 +4,4 @@ pub mod disk_speed;
 pub mod inventory;
 pub mod node;
 pub mod run;
+pub mod write_image;

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 use muster_agent::commands::disk_speed::DiskSpeedCommand;
 use muster_agent::commands::inventory::InventoryCommand;
 use muster_agent::commands::node::NodeCommand;
+use muster_agent::commands::write_image::WriteImageCommand;
 use muster_agent::config::flags::{RunFlags, with_two_dashes};
 use muster_agent::logs::ring;
 use muster_agent::session::runner::HostIdentity;
@@ -27,6 +28,7 @@ enum Command {
     Run(Box<RunFlags>),
     Node(NodeCommand),
     DiskSpeed(DiskSpeedCommand),
+    WriteImage(WriteImageCommand),
     #[command(flatten)]
     Inventory(InventoryCommand),
 }
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Command::Run(flags) => join(*flags),
         Command::Node(command) => serve_node(&command),
         Command::DiskSpeed(command) => command.run(&mut std::io::stdout().lock()),
+        Command::WriteImage(command) => command.run(&mut std::io::stdout().lock()),
         Command::Inventory(command) => command.run(&mut std::io::stdout().lock()),
     };
     match done {

@@ -11,6 +11,7 @@ mod polls;
 mod table;
 mod usage;
 mod wire;
+mod writes;
 
 use clap::{Parser, ValueEnum};
 
@@ -32,6 +33,8 @@ enum Subject {
     Fleet,
     /// Custom resources on the built-in Kubernetes API and on a real one; some five minutes.
     Kube,
+    /// Writing an image to a disk, beside `dd`; needs root and loop devices.
+    Writes,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -48,6 +51,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted(Subject::Kube) {
         kube::measure()?;
+    }
+    if wanted(Subject::Writes) {
+        writes::measure()?;
     }
     Ok(())
 }

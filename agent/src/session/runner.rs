@@ -75,7 +75,7 @@ pub async fn run(client: Client, environment: Environment, stop: CancellationTok
         () = session.converse() => {}
         () = stop.cancelled() => {}
     }
-    session.steps.cancel();
+    drop(session);
     replying.abort();
 }
 
@@ -87,6 +87,13 @@ struct Session {
     sent: Arc<Mutex<Sent>>,
     /// Ends the steps of the present registration.
     steps: CancellationToken,
+}
+
+/// A session that breaks ends its steps: an installation must not go on behind the back of the next session.
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.steps.cancel();
+    }
 }
 
 impl Session {
