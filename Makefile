@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build image test bench ci fmt lint generated deps clean try-programs try-image release-programs released-agent programs-under-test image-under-test
+.PHONY: help run build image test bench demo ci fmt lint generated deps clean try-programs try-image release-programs released-agent programs-under-test image-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
 ifeq ($(shell cargo --version >/dev/null 2>&1 || echo absent),absent)
@@ -70,12 +70,19 @@ image-under-test: released-agent
 test: programs-under-test image-under-test ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
 	@.ci/deps test
 	@.ci/kube
+	@.ci/target
 	cargo test --workspace --no-fail-fast
 
 bench: image ## Measure image downloads beside nginx, idle polls, fleets of 3,000 and 10,000 hosts, custom resources; prints tables
 	@.ci/deps bench
-	@.ci/kube
+	@.ci/kube etcd kubectl kube-apiserver kube-controller-manager cluster-api
 	cargo run --release -p muster-tests --bin bench
+
+demo: programs-under-test image-under-test ## Three blank machines under QEMU become nodes of a real cluster, and come back; ends with Ctrl-C (ONCE=1: by itself)
+	@.ci/deps test
+	@.ci/kube
+	@.ci/target
+	cargo run -q -p muster-tests --bin demo -- $(if $(ONCE),--once)
 
 ci: lint generated test ## What CI runs: lint, generated files, tests
 
@@ -98,6 +105,7 @@ generated: programs-under-test
 deps: ## Install what all targets need
 	@.ci/deps rust build image test bench
 	@.ci/kube
+	@.ci/target
 
 clean: ## Remove what was built (not the data, nor what `make` keeps for all clones in ~/.cache/muster)
 	cargo clean

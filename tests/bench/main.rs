@@ -5,6 +5,7 @@
 
 mod fleet;
 mod images;
+mod install;
 mod kube;
 mod nginx;
 mod polls;
@@ -33,6 +34,8 @@ enum Subject {
     Fleet,
     /// Custom resources on the built-in Kubernetes API and on a real one; some five minutes.
     Kube,
+    /// Installations at once: 20 on a real Kubernetes API, 1,000 on the built-in one; some five minutes.
+    Install,
     /// Writing an image to a disk, beside `dd`; needs root and loop devices.
     Writes,
 }
@@ -51,6 +54,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted(Subject::Kube) {
         kube::measure()?;
+    }
+    if wanted(Subject::Install) {
+        install::measure()?;
     }
     if wanted(Subject::Writes) {
         writes::measure()?;

@@ -55,6 +55,7 @@ mod service_restarts;
 mod shutdown;
 mod signed_urls;
 mod sudden_death;
+mod target_image;
 mod three_hosts;
 mod tls;
 mod transport;

@@ -9,7 +9,21 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// # Panics
 /// After `limit`, with `what` and the last thing that `check` saw instead.
 #[track_caller]
-pub fn await_condition<T>(what: &str, limit: Duration, mut check: impl FnMut() -> Result<T, String>) -> T {
+pub fn await_condition<T>(what: &str, limit: Duration, check: impl FnMut() -> Result<T, String>) -> T {
+    await_every(CHECK_INTERVAL, what, limit, check)
+}
+
+/// The same with so long between two checks: for those that cost something.
+///
+/// # Panics
+/// After `limit`, with `what` and the last thing that `check` saw instead.
+#[track_caller]
+pub fn await_every<T>(
+    interval: Duration,
+    what: &str,
+    limit: Duration,
+    mut check: impl FnMut() -> Result<T, String>,
+) -> T {
     let end = Instant::now() + limit;
     loop {
         match check() {
@@ -17,7 +31,7 @@ pub fn await_condition<T>(what: &str, limit: Duration, mut check: impl FnMut() -
             Err(seen) if Instant::now() >= end => {
                 panic!("waited {} s for {what}; last seen: {seen}", limit.as_secs())
             }
-            Err(_) => std::thread::sleep(CHECK_INTERVAL),
+            Err(_) => std::thread::sleep(interval),
         }
     }
 }

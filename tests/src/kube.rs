@@ -1,11 +1,15 @@
 //! A real Kubernetes: etcd, kube-apiserver and kube-controller-manager as processes of the test, on loopback,
-//! and the `kubectl` of the same release. `.ci/kube` provides the programs. Source of flags and figures:
-//! docs/protocol/kube-lab.md.
+//! and the `kubectl` of the same release; Cluster API's controllers beside it; a workload cluster that machines join.
+//! `.ci/kube` provides the programs. Source of flags and figures: docs/protocol/kube-lab.md.
 
+mod cluster_api;
 mod control_plane;
 mod kubectl;
 mod programs;
+mod workload;
 
+pub use cluster_api::ClusterApi;
 pub use control_plane::{ControlPlane, Settings};
 pub use kubectl::{Kubectl, Output};
 pub use programs::program;
+pub use workload::{CONFIG_LABEL, Workload};

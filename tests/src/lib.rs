@@ -11,9 +11,11 @@
 //! Nothing here depends on `muster` or `muster-store`, so that their tests may use it.
 
 pub mod artifacts;
+pub mod certificates;
 pub mod condition;
 pub mod fleet;
 pub mod http;
+pub mod ignition_server;
 pub mod initramfs;
 pub mod kube;
 pub mod ports;
@@ -25,4 +27,6 @@ pub mod recorder;
 pub mod rest;
 pub mod segment;
 pub mod service;
+pub mod target;
 pub mod transcript;
+pub mod walk;

@@ -12,7 +12,7 @@ mod running;
 mod slots;
 
 pub use accel::Accel;
-pub use devices::{Disk, DiskBus, GIB, Medium, Nic, UserNet};
+pub use devices::{Disk, DiskBus, GIB, Medium, Nic, USER_NETWORK_HOST, UserNet};
 pub use firmware::Firmware;
 pub use machine::Machine;
 pub use running::Running;

@@ -13,6 +13,7 @@ use crate::http::HttpClient;
 use crate::kube::Kubectl;
 use crate::ports::ReservedPort;
 use crate::process::{Program, command, run};
+use crate::qemu::USER_NETWORK_HOST;
 use crate::rest::Client;
 
 /// Time limit of a service's start. A debug build beside two emulated machines is slow.
@@ -33,9 +34,6 @@ pub const SERVE_ON_FREE_PORTS: [&str; 7] = [
     "--kube-listen",
     "127.0.0.1:0",
 ];
-
-/// The address under which a machine on a QEMU user network finds this computer's loopback.
-const USER_NETWORK_HOST: &str = "10.0.2.2";
 
 /// The Kubernetes API whose custom resources a service serves.
 #[derive(Debug, Clone)]

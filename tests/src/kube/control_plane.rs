@@ -6,17 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
-};
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::certificates::{Authority, key_pair};
 use crate::condition::await_condition;
 use crate::http::HttpClient;
 use crate::ports::ReservedPort;
 use crate::process::{Program, command};
+use crate::qemu::USER_NETWORK_HOST;
 
 use super::kubectl::Kubectl;
 use super::programs::program;
@@ -34,6 +32,7 @@ const CONTROLLERS: &str = "csrsigning,csrcleaner,garbagecollector,namespace,node
 pub struct Settings {
     more: Vec<String>,
     is_without_controllers: bool,
+    nodes_need_no_heartbeat: bool,
 }
 
 impl Settings {
@@ -48,6 +47,13 @@ impl Settings {
     #[must_use]
     pub fn without_controllers(mut self) -> Self {
         self.is_without_controllers = true;
+        self
+    }
+
+    /// With nodes that stay Ready without a kubelet that says so again and again.
+    #[must_use]
+    pub fn without_heartbeats(mut self) -> Self {
+        self.nodes_need_no_heartbeat = true;
         self
     }
 
@@ -128,7 +134,7 @@ impl ControlPlane {
         };
         plane.await_ready();
         if !plane.settings.is_without_controllers {
-            plane.controllers = Some(launch_controllers(plane.folder.path()));
+            plane.controllers = Some(launch_controllers(&plane.settings, plane.folder.path()));
         }
         plane
     }
@@ -161,6 +167,11 @@ impl ControlPlane {
     /// URL of the API server.
     pub fn url(&self) -> String {
         format!("https://127.0.0.1:{}", self.ports.server.number())
+    }
+
+    /// The same as machines on user networks reach it.
+    pub fn url_for_machines(&self) -> String {
+        format!("https://{USER_NETWORK_HOST}:{}", self.ports.server.number())
     }
 
     /// The administrator's kubeconfig: the server is verified by its authority, the administrator shows a
@@ -267,14 +278,18 @@ fn launch_server(settings: &Settings, ports: &Ports, folder: &Path) -> Program {
     Program::start_shared("kube-apiserver", server, &folder.join("server.log"))
 }
 
-fn launch_controllers(folder: &Path) -> Program {
+fn launch_controllers(settings: &Settings, folder: &Path) -> Program {
+    let wanted = match settings.nodes_need_no_heartbeat {
+        true => CONTROLLERS.trim_end_matches(",nodelifecycle"),
+        false => CONTROLLERS,
+    };
     let mut controllers = command(program("kube-controller-manager"));
     controllers.args([
         "--secure-port",
         "0",
         "--leader-elect=false",
         "--controllers",
-        CONTROLLERS,
+        wanted,
     ]);
     let mut file = |flag: &str, name: &str| {
         controllers.arg(flag).arg(folder.join(name));
@@ -290,47 +305,28 @@ fn launch_controllers(folder: &Path) -> Program {
     )
 }
 
+/// Names of the API server. Machines on user networks find this computer's loopback under the last.
+const SERVER_NAMES: [&str; 5] = [
+    "127.0.0.1",
+    "localhost",
+    "kubernetes",
+    "kubernetes.default.svc",
+    USER_NETWORK_HOST,
+];
+
 /// Writes keys, certificates, the token and the kubeconfig; answers the authority's certificate.
-fn write_identities(folder: &Path, url: &str) -> Result<String, Box<dyn std::error::Error>> {
-    let authority_key = KeyPair::generate()?;
-    let mut parameters = CertificateParams::new(Vec::<String>::new())?;
-    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    parameters
-        .distinguished_name
-        .push(DnType::CommonName, "lab-kubernetes-ca");
-    let authority = parameters.self_signed(&authority_key)?.pem();
-    fs::write(folder.join("ca.crt"), &authority)?;
-    fs::write(folder.join("ca.key"), authority_key.serialize_pem())?;
-    let issuer = Issuer::new(parameters, authority_key);
-
-    let names = ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default.svc"];
-    let mut server = CertificateParams::new(names.map(str::to_owned))?;
-    server
-        .distinguished_name
-        .push(DnType::CommonName, "kube-apiserver");
-    server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    let server_key = KeyPair::generate()?;
-    fs::write(
-        folder.join("server.crt"),
-        server.signed_by(&server_key, &issuer)?.pem(),
-    )?;
-    fs::write(folder.join("server.key"), server_key.serialize_pem())?;
-
-    let mut admin = CertificateParams::new(Vec::<String>::new())?;
-    admin
-        .distinguished_name
-        .push(DnType::OrganizationName, "system:masters");
-    admin.distinguished_name.push(DnType::CommonName, "lab-admin");
-    admin.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-    let admin_key = KeyPair::generate()?;
-    fs::write(
-        folder.join("admin.crt"),
-        admin.signed_by(&admin_key, &issuer)?.pem(),
-    )?;
-    fs::write(folder.join("admin.key"), admin_key.serialize_pem())?;
-
-    let accounts = KeyPair::generate()?;
+fn write_identities(folder: &Path, url: &str) -> std::io::Result<String> {
+    let authority = Authority::new("lab-kubernetes-ca");
+    fs::write(folder.join("ca.crt"), authority.certificate())?;
+    fs::write(folder.join("ca.key"), authority.key())?;
+    for (name, signed) in [
+        ("server", authority.server(&SERVER_NAMES)),
+        ("admin", authority.client("lab-admin", "system:masters")),
+    ] {
+        fs::write(folder.join(format!("{name}.crt")), signed.certificate)?;
+        fs::write(folder.join(format!("{name}.key")), signed.key)?;
+    }
+    let accounts = key_pair();
     fs::write(folder.join("accounts.key"), accounts.serialize_pem())?;
     fs::write(folder.join("accounts.pub"), accounts.public_key_pem())?;
     fs::write(
@@ -338,7 +334,7 @@ fn write_identities(folder: &Path, url: &str) -> Result<String, Box<dyn std::err
         format!("{TOKEN},lab-admin,lab-admin,\"system:masters\"\n"),
     )?;
     fs::write(folder.join("admin.kubeconfig"), kubeconfig(folder, url)?)?;
-    Ok(authority)
+    Ok(authority.certificate().to_owned())
 }
 
 /// JSON is YAML. Everything is inside, so that the file can be a Secret.

@@ -6,32 +6,52 @@ use crate::artifacts::cache_folder;
 
 const MODULE: &str = include_str!("../../kube/go.mod");
 const ETCD_MODULE: &str = include_str!("../../kube/etcd/go.mod");
+const CLUSTER_API_MODULE: &str = include_str!("../../kube/cluster-api/go.mod");
 
-/// One of `etcd`, `kubectl`, `kube-apiserver`, `kube-controller-manager`: that of `KUBEBUILDER_ASSETS` (the convention of
-/// Kubernetes' own tests), else the one that `.ci/kube` built.
+/// One of `etcd`, `kubectl`, `kube-apiserver`, `kube-controller-manager`, `cluster-api`: that of `KUBEBUILDER_ASSETS` (the
+/// convention of Kubernetes' own tests), else the one that `.ci/kube` built.
 ///
 /// # Panics
 /// If there is none; says how to have it built.
 pub fn program(name: &str) -> PathBuf {
     let given = std::env::var_os("KUBEBUILDER_ASSETS").map(|folder| Path::new(&folder).join(name));
-    let built = cache_folder().join("kube").join(release()).join("bin").join(name);
+    let built = release(name).join("bin").join(name);
     let found = given
         .into_iter()
         .chain([built.clone()])
         .find(|path| path.is_file());
     found.unwrap_or_else(|| {
         panic!(
-            "{} is missing: run `.ci/kube` (`make test` does; five minutes, once), or set KUBEBUILDER_ASSETS",
+            "{} is missing: run `.ci/kube` (`make test` does; ten minutes, once), or set KUBEBUILDER_ASSETS",
             built.display()
         )
     })
 }
 
-/// The folder of what is built from these modules, as `.ci/kube` names it.
-fn release() -> String {
+/// The folder with Cluster API's CRDs, beside its controllers.
+///
+/// # Panics
+/// If `.ci/kube` did not build them.
+pub(super) fn cluster_api_crds() -> PathBuf {
+    let folder = release("cluster-api").join("crds");
+    assert!(
+        folder.is_dir(),
+        "{} is missing: run `.ci/kube cluster-api`",
+        folder.display()
+    );
+    folder
+}
+
+/// The folder of what is built from the module of that program, as `.ci/kube` names it.
+fn release(name: &str) -> PathBuf {
     let kubernetes = required("k8s.io/kubernetes", MODULE);
     let etcd = required("go.etcd.io/etcd/server/v3", ETCD_MODULE);
-    format!("kubernetes-{kubernetes}-etcd-{etcd}")
+    let cluster_api = required("sigs.k8s.io/cluster-api", CLUSTER_API_MODULE);
+    let folder = match name {
+        "cluster-api" => format!("cluster-api-{cluster_api}"),
+        _ => format!("kubernetes-{kubernetes}-etcd-{etcd}"),
+    };
+    cache_folder().join("kube").join(folder)
 }
 
 /// The version of a module that a `go.mod` requires.

@@ -2,8 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::process::{command, run};
+
 /// 2^30 bytes.
 pub const GIB: u64 = 1 << 30;
+
+/// The address under which a machine on its user network 10.0.2.0/24 finds this computer's loopback.
+pub const USER_NETWORK_HOST: &str = "10.0.2.2";
 
 /// Boot medium of a machine.
 #[derive(Debug, Clone)]
@@ -80,6 +85,8 @@ pub struct Disk {
     pub wwn: Option<u64>,
     /// Model (SATA only).
     pub model: Option<String>,
+    /// A file with its first bytes.
+    pub(super) content: Option<PathBuf>,
 }
 
 impl Disk {
@@ -91,7 +98,15 @@ impl Disk {
             serial: serial.to_owned(),
             wwn: None,
             model: None,
+            content: None,
         }
+    }
+
+    /// With the content of that file at its beginning, of which it has a copy.
+    #[must_use]
+    pub fn content(mut self, file: &Path) -> Self {
+        self.content = Some(file.to_owned());
+        self
     }
 
     /// With a world-wide name.
@@ -267,8 +282,13 @@ impl Nic {
     }
 }
 
-/// Creates a sparse file of that size.
-pub(super) fn sparse_file(path: &Path, size: u64) {
-    let made = std::fs::File::create_new(path).and_then(|file| file.set_len(size));
+/// Creates a sparse file of that size, with the content of another at its beginning.
+pub(super) fn sparse_file(path: &Path, size: u64, content: Option<&Path>) {
+    if let Some(content) = content {
+        let mut copy = command("cp");
+        run(copy.args(["--sparse=always", "--reflink=auto"]).arg(content).arg(path));
+    }
+    let file = std::fs::File::options().create(true).truncate(false).write(true).open(path);
+    let made = file.and_then(|file| file.set_len(size));
     made.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }

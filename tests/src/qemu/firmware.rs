@@ -41,8 +41,8 @@ impl Firmware {
         }
     }
 
-    /// Arguments that load it. Variables are a fresh copy in `folder`: boot entries must not leak between
-    /// tests.
+    /// Arguments that load it. Variables are those in `folder`, at first a fresh copy: boot entries must not
+    /// leak between tests.
     pub(super) fn arguments(self, folder: &Path) -> Vec<String> {
         let (code, variables) = match self {
             Self::SeaBios => return Vec::new(),
@@ -51,7 +51,9 @@ impl Firmware {
         };
         let own = folder.join("variables.fd");
         let from = packaged(variables);
-        std::fs::copy(&from, &own).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+        if !own.exists() {
+            std::fs::copy(&from, &own).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+        }
         let pflash = |unit: u8, path: &Path, readonly: &str| {
             format!(
                 "if=pflash,unit={unit},format=raw,readonly={readonly},file={}",

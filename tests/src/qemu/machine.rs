@@ -21,7 +21,20 @@ pub struct Machine {
     parts: Vec<Part>,
     accel: Option<Accel>,
     clock: Option<i64>,
+    order: Order,
+    is_lasting: bool,
     pub(super) time_limit: Duration,
+}
+
+/// Order in which the firmware tries devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// The medium and nothing else.
+    Medium,
+    /// The first disk, then the medium.
+    Disk,
+    /// As the firmware's own variables say; a UEFI with none tries everything.
+    Firmware,
 }
 
 enum Part {
@@ -48,6 +61,8 @@ impl Machine {
             parts: Vec::new(),
             accel: None,
             clock: None,
+            order: Order::Medium,
+            is_lasting: false,
             // Three times the slowest boot of docs/protocol/boot-lab.md, for two busy machines at once.
             time_limit: Duration::from_secs(240),
         }
@@ -137,6 +152,27 @@ impl Machine {
         self
     }
 
+    /// Trying its first disk before the medium: a blank disk falls through.
+    #[must_use]
+    pub fn disk_first(mut self) -> Self {
+        self.order = Order::Disk;
+        self
+    }
+
+    /// Trying what the firmware's variables say, as boot entries change them.
+    #[must_use]
+    pub fn order_of_firmware(mut self) -> Self {
+        self.order = Order::Firmware;
+        self
+    }
+
+    /// Going on after a reset; otherwise one switches it off.
+    #[must_use]
+    pub fn lasting(mut self) -> Self {
+        self.is_lasting = true;
+        self
+    }
+
     /// Under this accelerator, whatever is fastest.
     #[must_use]
     pub fn accel(mut self, accel: Accel) -> Self {
@@ -165,17 +201,24 @@ impl Machine {
     pub fn start_in(self, slots: Slots) -> Running {
         let folder = tempfile::Builder::new().prefix("muster-machine-").tempdir();
         let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
-        let mut qemu = command("qemu-system-x86_64");
-        qemu.args(self.arguments(folder.path()));
-        let program = Program::start(&self.name, &mut qemu, &folder.path().join("console.log"));
+        let program = self.launch(folder.path());
         Running::new(self, program, folder, slots)
+    }
+
+    /// Starts QEMU with the disks and variables in `folder`, which are made if they are not there.
+    #[track_caller]
+    pub(super) fn launch(&self, folder: &Path) -> Program {
+        let mut qemu = command("qemu-system-x86_64");
+        qemu.args(self.arguments(folder));
+        Program::start(&self.name, &mut qemu, &folder.join("console.log"))
     }
 
     fn arguments(&self, folder: &Path) -> Vec<String> {
         let accel = self.accel.unwrap_or_else(Accel::best);
-        let mut all: Vec<String> = ["-nodefaults", "-no-user-config", "-no-reboot"]
-            .map(str::to_owned)
-            .into();
+        let mut all: Vec<String> = ["-nodefaults", "-no-user-config"].map(str::to_owned).into();
+        if !self.is_lasting {
+            all.push("-no-reboot".to_owned());
+        }
         let mut add = |option: &str, value: String| all.extend([option.to_owned(), value]);
         add("-name", self.name.clone());
         add("-display", "none".to_owned());
@@ -215,10 +258,13 @@ impl Machine {
         // Port 0 of the built-in controller is the optical drive's.
         let mut sata_port = 1;
         let mut nics = 0;
+        let mut disks = 0;
         for (index, part) in self.parts.iter().enumerate() {
-            let mut drive = |size: u64| {
+            let mut drive = |size: u64, content: Option<&Path>| {
                 let (id, file) = (format!("drive{index}"), folder.join(format!("disk{index}.raw")));
-                sparse_file(&file, size);
+                if !file.exists() {
+                    sparse_file(&file, size, content);
+                }
                 // The file goes away with the machine: nothing needs to reach the platter.
                 let value = format!("if=none,id={id},format=raw,cache=unsafe,file={}", file.display());
                 all.extend(["-drive".to_owned(), value]);
@@ -226,11 +272,19 @@ impl Machine {
             };
             let devices = match part {
                 Part::Disk(disk) => {
-                    let devices = disk.devices(&drive(disk.size), index, sata_port);
+                    let id = drive(disk.size, disk.content.as_deref());
+                    let mut devices = disk.devices(&id, index, sata_port);
                     sata_port += usize::from(disk.bus == DiskBus::Sata);
+                    if disks == 0
+                        && self.order == Order::Disk
+                        && let Some(device) = devices.last_mut()
+                    {
+                        *device += ",bootindex=0";
+                    }
+                    disks += 1;
                     devices
                 }
-                Part::DiskDevice(device, size) => vec![format!("{device},drive={}", drive(*size))],
+                Part::DiskDevice(device, size) => vec![format!("{device},drive={}", drive(*size, None))],
                 Part::Device(device) => vec![device.clone()],
                 Part::Nic(nic) => {
                     all.extend(nic.arguments(index, rom, network && nics == 0));
@@ -255,8 +309,13 @@ impl Machine {
             ]
         };
         let device = |value: &str| ["-device".to_owned(), value.to_owned()];
+        let order = match self.order {
+            Order::Medium => ",bootindex=0",
+            Order::Disk => ",bootindex=1",
+            Order::Firmware => "",
+        };
         let cd = |bus: &str, iso: &Path| {
-            let reader = format!("ide-cd,bus={bus},drive=medium,bootindex=0");
+            let reader = format!("ide-cd,bus={bus},drive=medium{order}");
             [drive("media=cdrom,readonly=on", iso), device(&reader)].concat()
         };
         match &self.medium {
@@ -265,11 +324,11 @@ impl Machine {
             Some(Medium::CdOn(bus, iso)) => cd(bus, iso),
             Some(Medium::UsbStick(image)) => {
                 // A stick can be written; what is written is lost, so that the image stays as it is.
-                let stick = "usb-storage,bus=stick.0,drive=medium,removable=on,bootindex=0";
+                let stick = format!("usb-storage,bus=stick.0,drive=medium,removable=on{order}");
                 [
                     drive("snapshot=on", image),
                     device("qemu-xhci,id=stick"),
-                    device(stick),
+                    device(&stick),
                 ]
                 .concat()
             }

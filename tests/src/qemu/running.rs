@@ -1,5 +1,6 @@
 //! A machine that is on.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -13,10 +14,9 @@ use crate::transcript::Transcript;
 pub struct Running {
     // Fields are dropped in this order: the machine ends before its files and its slot go.
     program: Program,
-    name: String,
+    machine: Machine,
     power_on: Instant,
-    time_limit: Duration,
-    _folder: TempDir,
+    folder: TempDir,
     _slots: Slots,
 }
 
@@ -24,17 +24,16 @@ impl Running {
     pub(super) fn new(machine: Machine, program: Program, folder: TempDir, slots: Slots) -> Self {
         Self {
             program,
-            name: machine.name,
+            machine,
             power_on: Instant::now(),
-            time_limit: machine.time_limit,
-            _folder: folder,
+            folder,
             _slots: slots,
         }
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.machine.name
     }
 
     /// Time since power-on.
@@ -44,12 +43,18 @@ impl Running {
 
     /// Time left for everything that is awaited of the machine.
     pub fn time_left(&self) -> Duration {
-        self.time_limit.saturating_sub(self.uptime())
+        self.machine.time_limit.saturating_sub(self.uptime())
     }
 
-    /// Output of the serial console so far (and QEMU's own messages).
+    /// Output of the serial console since power-on (and QEMU's own messages).
     pub fn console(&self) -> &Transcript {
         self.program.transcript()
+    }
+
+    /// The file with the bytes of the machine's part of that number (disks and network cards, in the order in which
+    /// they were named, from 0), a disk.
+    pub fn disk(&self, index: usize) -> PathBuf {
+        self.folder.path().join(format!("disk{index}.raw"))
     }
 
     /// Waits for a text on the serial console; returns the pattern's first group.
@@ -74,7 +79,7 @@ impl Running {
         assert!(
             status.success(),
             "{}: QEMU ended with {status}:\n{}",
-            self.name,
+            self.name(),
             self.console().tail()
         );
         uptime
@@ -83,5 +88,18 @@ impl Running {
     /// True while it is on.
     pub fn is_on(&mut self) -> bool {
         self.program.is_running()
+    }
+
+    /// Cuts its power.
+    pub fn cut_power(&mut self) {
+        self.program.kill();
+    }
+
+    /// Switches it on again, with its disks and firmware variables as they are; its time limit begins anew.
+    #[track_caller]
+    pub fn power_on(&mut self) {
+        self.program.kill();
+        self.program = self.machine.launch(self.folder.path());
+        self.power_on = Instant::now();
     }
 }

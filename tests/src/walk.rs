@@ -1,0 +1,20 @@
+//! The walk from blank machines to nodes and back: what scenarios of installations and `make demo` have in common.
+
+mod api;
+mod fleet_hosts;
+mod host;
+mod hub;
+mod kubelets;
+mod machine_deployment;
+mod node_pool;
+pub mod objects;
+mod story;
+
+pub use api::{Api, nodes_path};
+pub use fleet_hosts::FleetHosts;
+pub use host::Host;
+pub use hub::{HARDWARE, Hub};
+pub use kubelets::Kubelets;
+pub use machine_deployment::{MachineDeploymentWalk, apply_our_crds};
+pub use node_pool::{CLUSTERS, NodePoolWalk, POOL};
+pub use story::Story;

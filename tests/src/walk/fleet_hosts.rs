@@ -1,0 +1,59 @@
+//! Hosts of `muster-fleet` that are installed.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::hub::Hub;
+use crate::artifacts::fleet_program;
+use crate::process::{Program, command};
+use crate::target::OPENSHIFT_VERSION;
+
+/// A running fleet. Dropping it ends it.
+pub struct FleetHosts {
+    program: Mutex<Program>,
+}
+
+impl FleetHosts {
+    /// Starts so many hosts in the hub's InfraEnv. They poll every second and install within a few.
+    #[track_caller]
+    pub fn start(hub: &Hub, hosts: usize, folder: &Path) -> Self {
+        let id = hub.infra_env_id();
+        let mut fleet = command(fleet_program());
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_")) {
+            fleet.env_remove(name);
+        }
+        fleet.args(["--url", hub.service.client().base(), "--infra-env-id", &id]);
+        fleet.args(["--hosts", &hosts.to_string(), "--register-rate", "0"]);
+        fleet.args(["--poll-interval", "1s", "--install-time", "5s", "--skip-states"]);
+        Self {
+            program: Mutex::new(Program::start("muster-fleet", &mut fleet, &folder.join("fleet.log"))),
+        }
+    }
+
+    /// A list of OS images with one that nobody reads.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    pub fn os_images(folder: &Path) -> Value {
+        let image = folder.join("image.raw");
+        let content = vec![7; 1 << 20];
+        std::fs::write(&image, &content).expect("a file can be written");
+        json!([{
+            "openshift_version": OPENSHIFT_VERSION, "cpu_architecture": "x86_64", "version": "fleet",
+            "metal_url": image, "metal_sha256": hex::encode(Sha256::digest(&content)), "default": true,
+        }])
+    }
+
+    /// Fails when it has ended.
+    ///
+    /// # Panics
+    /// If it has.
+    #[track_caller]
+    pub fn assert_running(&self) {
+        let mut program = self.program.lock().expect("nothing panics with the lock");
+        assert!(program.is_running(), "muster-fleet ended");
+    }
+}

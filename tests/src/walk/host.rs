@@ -1,0 +1,71 @@
+//! A machine with a blank disk, that is discovered, installed, and becomes a node.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::qemu::{Disk, DiskBus, Firmware, GIB, Machine, Medium, Nic, Running, Slots, UserNet};
+
+/// For everything that happens to a machine in a walk, on a busy computer.
+const LIFE: Duration = Duration::from_secs(3600);
+
+/// A machine of a walk.
+pub struct Host {
+    pub name: String,
+    pub firmware: Firmware,
+    pub machine: Running,
+}
+
+impl Host {
+    /// Switches on a fit machine whose first disk is blank and is tried first; the ISO is in its drive. `others` are
+    /// further disks. Under UEFI nothing but the firmware's own boot entries decides.
+    #[track_caller]
+    pub fn switch_on(name: &str, firmware: Firmware, iso: &Path, others: Vec<Disk>, slots: Slots) -> Self {
+        let machine = Machine::new(name)
+            .memory_mib(8192)
+            .firmware(firmware)
+            .smbios(&format!(
+                "type=1,manufacturer=Muster,product=Lab,serial=LAB-{name}"
+            ))
+            .disk(Disk::new(DiskBus::Virtio, 60 * GIB, &format!("SYSTEM-{name}")))
+            .boot(Medium::Cd(iso.to_owned()))
+            .nic(Nic::user(
+                "virtio-net-pci",
+                &mac_of(name),
+                UserNet::new(2).hostname(name),
+            ))
+            .lasting()
+            .time_limit(LIFE);
+        let machine = match firmware {
+            Firmware::SeaBios => machine.disk_first(),
+            Firmware::Ovmf | Firmware::OvmfSecureBoot => machine.order_of_firmware(),
+        };
+        let machine = others.into_iter().fold(machine, Machine::disk);
+        Self {
+            name: name.to_owned(),
+            firmware,
+            machine: machine.start_in(slots),
+        }
+    }
+
+    /// Fails when the machine is off.
+    ///
+    /// # Panics
+    /// If it is.
+    #[track_caller]
+    pub fn assert_on(&mut self) {
+        let is_on = self.machine.is_on();
+        assert!(
+            is_on,
+            "{} switched itself off:\n{}",
+            self.name,
+            self.machine.console().tail()
+        );
+    }
+}
+
+/// A MAC address of a name's own, administered locally.
+fn mac_of(name: &str) -> String {
+    use sha2::{Digest as _, Sha256};
+    let digest = Sha256::digest(name.as_bytes());
+    format!("52:54:00:{:02x}:{:02x}:{:02x}", digest[0], digest[1], digest[2])
+}

@@ -1,0 +1,261 @@
+//! The management cluster of a walk: Muster, its InfraEnv, and the Agents that become of machines.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::api::Api;
+use super::{Host, Story, objects};
+use crate::artifacts::live_image;
+use crate::kube::{ControlPlane, Kubectl};
+use crate::service::{Service, Settings};
+use crate::target::TargetImage;
+
+/// The namespace of the InfraEnv and the Agents.
+pub const HARDWARE: &str = "hardware";
+/// The InfraEnv.
+const INFRA_ENV: &str = "hw";
+/// For machines to be discovered; three share two cores.
+const DISCOVERY: Duration = Duration::from_secs(400);
+
+/// Muster at work. Dropping it ends it.
+pub struct Hub {
+    pub service: Service,
+    /// In [`HARDWARE`].
+    pub kubectl: Kubectl,
+    pub api: Api,
+    folder: TempDir,
+}
+
+impl Hub {
+    /// Settings of a service that installs the target image, with its own Cluster API provider.
+    pub fn settings() -> Settings {
+        Self::settings_with(&TargetImage::built().os_images())
+    }
+
+    /// The same with other OS images.
+    pub fn settings_with(os_images: &Value) -> Settings {
+        Settings::for_user_networks()
+            .live_image(&live_image())
+            .argument("--capi-provider")
+            .argument(&format!("--os-images={os_images}"))
+    }
+
+    /// On the built-in API.
+    #[track_caller]
+    pub fn built_in(settings: Settings) -> Self {
+        let service = settings.start();
+        let api = Api::built_in(&service.kubectl());
+        Self::with(service, api)
+    }
+
+    /// On a real API server that knows the kinds.
+    #[track_caller]
+    pub fn real(settings: Settings, plane: &ControlPlane) -> Self {
+        let service = settings.kubeconfig(&plane.kubeconfig()).start();
+        Self::with(service, Api::real(plane))
+    }
+
+    fn with(service: Service, api: Api) -> Self {
+        let kubectl = service.kubectl();
+        kubectl.apply(&[
+            objects::namespace(HARDWARE),
+            objects::pull_secret(HARDWARE, "pull-secret"),
+            objects::infra_env(HARDWARE, INFRA_ENV),
+        ]);
+        Self {
+            service,
+            kubectl: kubectl.namespace(HARDWARE),
+            api,
+            folder: tempfile::tempdir().expect("a temporary folder"),
+        }
+    }
+
+    /// The InfraEnv's ISO, from the URL of its status.
+    #[track_caller]
+    pub fn iso(&self) -> PathBuf {
+        let infra_env = format!("infraenv/{INFRA_ENV}");
+        let created = "--for=condition=ImageCreated";
+        self.kubectl.run(&["wait", created, &infra_env, "--timeout=90s"]);
+        let url = self
+            .kubectl
+            .run(&["get", &infra_env, "-o", "jsonpath={.status.isoDownloadURL}"]);
+        let file = self.folder.path().join("discovery.iso");
+        let client = self.service.client();
+        if let Err(error) = client.download(&self.service.reachable(&url), &file) {
+            panic!("{url}: {error}");
+        }
+        file
+    }
+
+    /// The InfraEnv's id in the REST API.
+    ///
+    /// # Panics
+    /// If REST has none.
+    #[track_caller]
+    pub fn infra_env_id(&self) -> String {
+        let all = self.service.http().get("/infra-envs").expect(200).json();
+        let id = all[0]["id"].as_str();
+        id.unwrap_or_else(|| panic!("REST has no InfraEnv: {all}")).to_owned()
+    }
+
+    /// Approves all Agents, of which there must be so many.
+    ///
+    /// # Panics
+    /// If they do not come.
+    #[track_caller]
+    pub fn approve_all(&self, count: usize, limit: Duration) {
+        let patch = json!({"spec": {"approved": true}}).to_string();
+        let mut approved = BTreeSet::new();
+        self.api
+            .await_in("all Agents to be approved", &Self::agents_path(), limit, |agents| {
+                let known = agents.iter().filter(|agent| state(agent) == "known-unbound");
+                for agent in known {
+                    if !approved.contains(name(agent)) && self.api.merge(&Self::agents_path(), name(agent), &patch) {
+                        approved.insert(name(agent).to_owned());
+                    }
+                }
+                if approved.len() == count {
+                    Ok(())
+                } else {
+                    Err(format!("{} of {count}", approved.len()))
+                }
+            });
+    }
+
+    /// Path of the Agents.
+    pub fn agents_path() -> String {
+        format!("/apis/agent-install.openshift.io/v1beta1/namespaces/{HARDWARE}/agents")
+    }
+
+    /// Begins to tell of the Agents.
+    pub fn story(&self) -> Story {
+        Story::of_agents(self.api.clone(), Self::agents_path())
+    }
+
+    /// Waits until all Agents of these hosts fit; answers their names in the order of the hosts.
+    ///
+    /// # Panics
+    /// After `limit`, or when a machine switches itself off.
+    #[track_caller]
+    pub fn await_agents(
+        &self,
+        what: &str,
+        hosts: &mut [Host],
+        limit: Duration,
+        fits: impl Fn(&Value) -> bool,
+    ) -> Vec<String> {
+        self.api.await_in(what, &Self::agents_path(), limit, |agents| {
+            hosts
+                .iter_mut()
+                .map(|host| {
+                    host.assert_on();
+                    let found = agents.iter().find(|agent| hostname(agent) == host.name);
+                    let agent = found.ok_or_else(|| format!("no Agent of {}", host.name))?;
+                    if fits(agent) {
+                        Ok(name(agent).to_owned())
+                    } else {
+                        Err(summary(agent))
+                    }
+                })
+                .collect()
+        })
+    }
+
+    /// Waits until the hosts are discovered, gives each its name and its disk, and approves it. Answers the Agents'
+    /// names.
+    #[track_caller]
+    pub fn approve(&self, hosts: &mut [Host]) -> Vec<String> {
+        let whole = |agent: &Value| state(agent) == "known-unbound" && system_disk(agent).is_some();
+        let names = self.await_agents("hosts to be discovered", hosts, DISCOVERY, whole);
+        let agents = self.api.list(&Self::agents_path()).unwrap_or_default();
+        for agent in agents.iter().filter(|agent| names.iter().any(|one| one == name(agent))) {
+            let spec = json!({
+                "approved": true, "hostname": hostname(agent), "installation_disk_id": system_disk(agent),
+            });
+            let patch = json!({ "spec": spec }).to_string();
+            self.kubectl
+                .run(&["patch", "agent", name(agent), "--type", "merge", "-p", &patch]);
+        }
+        names
+    }
+
+    /// Waits until a host writes the image, and has come so far that it can be told; answers its place in the list.
+    #[track_caller]
+    pub fn await_writing(&self, hosts: &mut [Host], limit: Duration) -> usize {
+        self.api.await_in("an image to be written", &Self::agents_path(), limit, |agents| {
+            hosts.iter_mut().for_each(Host::assert_on);
+            let writer = agents.iter().find(|agent| {
+                let progress = &agent["status"]["progress"];
+                progress["currentStage"] == "Writing image to disk"
+                    && progress["progressInfo"].as_str().is_some_and(|info| !info.is_empty())
+            });
+            writer
+                .and_then(|agent| hosts.iter().position(|host| host.name == hostname(agent)))
+                .ok_or_else(|| agents.iter().map(summary).collect::<Vec<_>>().join("\n"))
+        })
+    }
+
+    /// Waits until the hosts are available again.
+    #[track_caller]
+    pub fn await_available(&self, hosts: &mut [Host], limit: Duration) {
+        self.await_agents("Agents to be available again", hosts, limit, |agent| {
+            state(agent) == "known-unbound" && is(agent, "Bound", "False") && is(agent, "Validated", "True")
+        });
+    }
+}
+
+/// The id of the disk that the lab means for the system.
+fn system_disk(agent: &Value) -> Option<&str> {
+    let disks = agent["status"]["inventory"]["disks"].as_array()?;
+    let wanted = disks.iter().find(|disk| {
+        let serial = disk["serialNumber"].as_str().or(disk["serial"].as_str());
+        serial.is_some_and(|serial| serial.starts_with("SYSTEM-"))
+    })?;
+    wanted["id"].as_str()
+}
+
+/// Name of an object.
+pub fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+/// The name that a host has or is to have.
+pub fn hostname(agent: &Value) -> &str {
+    let spec = agent["spec"]["hostname"].as_str().filter(|name| !name.is_empty());
+    spec.or(agent["status"]["inventory"]["hostname"].as_str()).unwrap_or_default()
+}
+
+/// An Agent's state.
+pub fn state(agent: &Value) -> &str {
+    agent["status"]["debugInfo"]["state"].as_str().unwrap_or_default()
+}
+
+/// True when an object's condition has that status.
+pub fn is(object: &Value, condition: &str, status: &str) -> bool {
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions
+        .into_iter()
+        .any(|one| one["type"] == condition && one["status"] == status)
+}
+
+/// What a failure shows of an Agent.
+pub fn summary(agent: &Value) -> String {
+    let status = &agent["status"];
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    let conditions: Vec<String> = conditions
+        .map(|one| format!("  {}={} {}: {}", one["type"], one["status"], one["reason"], one["message"]))
+        .collect();
+    format!(
+        "{} ({}): {} {} {}\n{}",
+        hostname(agent),
+        name(agent),
+        state(agent),
+        status["debugInfo"]["stateInfo"],
+        status["progress"],
+        conditions.join("\n")
+    )
+}

@@ -1,0 +1,175 @@
+//! Plays the arrival of many nodes: for hosts that have no machine (`muster-fleet`). Each asks for its certificates as a
+//! kubelet does and, once it has them, writes its Node; nothing else of a kubelet is played. Machines have real ones.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{CertificateParams, DnType};
+use serde_json::{Value, json};
+
+use super::api::Api;
+use super::hub::hostname;
+use crate::certificates::key_pair;
+use crate::http::HttpClient;
+use crate::kube::ControlPlane;
+
+const INTERVAL: Duration = Duration::from_millis(500);
+const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+/// Who may ask for a client certificate: docs/protocol/install-flow.md#10.
+const BOOTSTRAPPER: (&str, &[&str]) = (
+    "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper",
+    &[
+        "system:serviceaccounts",
+        "system:serviceaccounts:openshift-machine-config-operator",
+        "system:authenticated",
+    ],
+);
+
+/// Players; dropped, they end.
+pub struct Kubelets {
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How far a node has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    AsksForClient,
+    AsksForServing,
+    Ready,
+}
+
+impl Kubelets {
+    /// Lets a node arrive in the workload cluster for each Agent at `agents_path` that reboots into it.
+    pub fn of_rebooting_agents(agents: Api, agents_path: String, workload: &ControlPlane) -> Self {
+        let ends = Arc::new(AtomicBool::new(false));
+        let authority = std::fs::read(workload.authority()).expect("the control plane wrote its certificate");
+        let http = HttpClient::trusting(&workload.url(), &authority).with_token(workload.token());
+        let seen_ends = Arc::clone(&ends);
+        let thread = std::thread::spawn(move || {
+            let mut nodes: BTreeMap<String, Stage> = BTreeMap::new();
+            while !seen_ends.load(Ordering::Relaxed) {
+                for agent in agents.list(&agents_path).unwrap_or_default() {
+                    let stage = agent["status"]["progress"]["currentStage"].as_str().unwrap_or_default();
+                    if matches!(stage, "Rebooting" | "Configuring" | "Joined") {
+                        advance(&http, hostname(&agent), &mut nodes);
+                    }
+                }
+                std::thread::park_timeout(INTERVAL);
+            }
+        });
+        Self {
+            ends,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Kubelets {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Does what the node can do next. What fails is tried again.
+fn advance(http: &HttpClient, name: &str, nodes: &mut BTreeMap<String, Stage>) {
+    let node_groups: &[&str] = &["system:nodes", "system:authenticated"];
+    let user = format!("system:node:{name}");
+    let next = match nodes.get(name) {
+        None => {
+            let usages = ["digital signature", "client auth"];
+            let client = ("client", "kubernetes.io/kube-apiserver-client-kubelet");
+            ask(http, name, client, &usages, BOOTSTRAPPER, &[]).then_some(Stage::AsksForClient)
+        }
+        Some(Stage::AsksForClient) if has_certificate(http, name, "client") => {
+            let serving = ("serving", "kubernetes.io/kubelet-serving");
+            let usages = ["digital signature", "server auth"];
+            (write_node(http, name)
+                && ask(http, name, serving, &usages, (&user, node_groups), &[name.to_owned()]))
+            .then_some(Stage::AsksForServing)
+        }
+        Some(Stage::AsksForServing) if has_certificate(http, name, "serving") => {
+            set_ready(http, name).then_some(Stage::Ready)
+        }
+        Some(_) => None,
+    };
+    if let Some(next) = next {
+        nodes.insert(name.to_owned(), next);
+    }
+}
+
+fn ask(
+    http: &HttpClient,
+    name: &str,
+    (kind, signer): (&str, &str),
+    usages: &[&str],
+    (user, groups): (&str, &[&str]),
+    dns: &[String],
+) -> bool {
+    let mut parameters = CertificateParams::new(dns.to_vec()).expect("names of a certificate");
+    parameters
+        .distinguished_name
+        .push(DnType::OrganizationName, "system:nodes");
+    parameters
+        .distinguished_name
+        .push(DnType::CommonName, format!("system:node:{name}"));
+    let request = parameters.serialize_request(&key_pair());
+    let pem = request.and_then(|request| request.pem()).expect("a key can sign");
+    let object = json!({
+        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+        "metadata": {"name": format!("{kind}-{name}")},
+        "spec": {"request": STANDARD.encode(pem), "signerName": signer, "usages": usages},
+    });
+    let as_user = groups
+        .iter()
+        .fold(http.with("Impersonate-User", user), |http, group| {
+            http.with("Impersonate-Group", group)
+        });
+    post(&as_user, REQUESTS, &object)
+}
+
+fn has_certificate(http: &HttpClient, name: &str, kind: &str) -> bool {
+    let answer = http.try_request("GET", &format!("{REQUESTS}/{kind}-{name}"), None);
+    answer.is_ok_and(|answer| answer.status == 200 && answer.json()["status"]["certificate"].is_string())
+}
+
+fn write_node(http: &HttpClient, name: &str) -> bool {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {
+        "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
+    }}});
+    post(http, "/api/v1/nodes", &node) && set_status(http, name, "False")
+}
+
+fn set_ready(http: &HttpClient, name: &str) -> bool {
+    set_status(http, name, "True")
+}
+
+fn set_status(http: &HttpClient, name: &str, ready: &str) -> bool {
+    let status = json!({"status": {
+        "addresses": [{"type": "Hostname", "address": name}],
+        "nodeInfo": {"kubeletVersion": "v1.34.4", "osImage": "played", "bootID": name},
+        "conditions": [{
+            "type": "Ready", "status": ready, "reason": "Played", "message": "",
+            "lastHeartbeatTime": "2026-01-01T00:00:00Z", "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }],
+    }});
+    let patch = http.with("Content-Type", "application/merge-patch+json");
+    let path = format!("/api/v1/nodes/{name}/status");
+    let answer = patch.try_request("PATCH", &path, Some(status.to_string().as_bytes()));
+    answer.is_ok_and(|answer| answer.status == 200)
+}
+
+/// True when it is there now.
+fn post(http: &HttpClient, path: &str, object: &Value) -> bool {
+    let answer = http.try_request("POST", path, Some(object.to_string().as_bytes()));
+    answer.is_ok_and(|answer| matches!(answer.status, 201 | 409))
+}

@@ -1,0 +1,230 @@
+//! The walk on a real API server: a MachineDeployment of Cluster API's own controllers makes nodes of hosts, and hosts of
+//! nodes.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::api::{Api, nodes_path};
+use super::hub::{Hub, is, summary};
+use super::objects;
+use crate::artifacts::muster_program;
+use crate::kube::{ControlPlane, Kubectl, Workload};
+use crate::process::{command, run};
+use crate::qemu::USER_NETWORK_HOST;
+
+/// The namespace of Cluster API's objects, and the name of each.
+const NAMESPACE: &str = "workers";
+const NAME: &str = "lab";
+
+/// A Cluster with a MachineDeployment, and the cluster that its machines join.
+pub struct MachineDeploymentWalk<'a> {
+    /// In [`NAMESPACE`].
+    kubectl: Kubectl,
+    nodes: Api,
+    hub: &'a Hub,
+    workload: &'a Workload,
+}
+
+/// Our kinds, and those that we read; Cluster API has brought its own.
+///
+/// # Panics
+/// If the server refuses one.
+#[track_caller]
+pub fn apply_our_crds(plane: &ControlPlane) {
+    let crds = run(command(muster_program()).args(["crds", "--all"]));
+    let ours: Vec<&str> = crds
+        .split("\n---")
+        .filter(|document| !document.contains("\n  group: cluster.x-k8s.io"))
+        .collect();
+    let kubectl = plane.kubectl();
+    kubectl.run_with(
+        &["apply", "--server-side", "--force-conflicts", "-f", "-"],
+        &ours.join("\n---"),
+    );
+    kubectl.apply(&[control_plane_crd()]);
+    let all = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
+    kubectl.run(&all);
+}
+
+/// A kind for the control plane, which somebody else operates.
+fn control_plane_crd() -> Value {
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": "labcontrolplanes.controlplane.lab.example", "labels": {"cluster.x-k8s.io/v1beta1": "v1beta1"},
+        },
+        "spec": {
+            "group": "controlplane.lab.example", "scope": "Namespaced",
+            "names": {"kind": "LabControlPlane", "plural": "labcontrolplanes", "singular": "labcontrolplane"},
+            "versions": [{
+                "name": "v1beta1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": schema},
+            }],
+        },
+    })
+}
+
+impl<'a> MachineDeploymentWalk<'a> {
+    /// Applies the Cluster, whose control plane is there already, and the MachineDeployment, which has no replicas yet.
+    #[track_caller]
+    pub fn begin(hub: &'a Hub, workload: &'a Workload) -> Self {
+        let walk = Self {
+            kubectl: hub.kubectl.namespace(NAMESPACE),
+            nodes: Api::real(workload.plane()),
+            hub,
+            workload,
+        };
+        walk.apply();
+        walk
+    }
+
+    #[track_caller]
+    fn apply(&self) {
+        let labels = json!({"cluster.x-k8s.io/cluster-name": NAME});
+        let typed_secret = |name: &str, data: &Value| {
+            let mut secret = objects::secret(NAMESPACE, name, data);
+            secret["metadata"]["labels"] = labels.clone();
+            secret["type"] = json!("cluster.x-k8s.io/secret");
+            secret
+        };
+        self.kubectl.apply(&[objects::namespace(NAMESPACE)]);
+        let config = self.workload.worker_config("plain").to_string();
+        self.kubectl.apply(&[
+            typed_secret(
+                &format!("{NAME}-kubeconfig"),
+                &json!({"value": self.workload.kubeconfig()}),
+            ),
+            typed_secret("plain", &json!({"value": config, "format": "ignition"})),
+            json!({
+                "apiVersion": "controlplane.lab.example/v1beta1", "kind": "LabControlPlane",
+                "metadata": {"name": NAME, "namespace": NAMESPACE, "labels": labels}, "spec": {},
+            }),
+        ]);
+        self.kubectl.apply(&self.cluster());
+        let ready = json!({"status": {
+            "ready": true, "initialized": true, "externalManagedControlPlane": true,
+            "initialization": {"controlPlaneInitialized": true},
+        }});
+        self.kubectl.run(&[
+            "patch",
+            "labcontrolplane",
+            NAME,
+            "--subresource=status",
+            "--type=merge",
+            "-p",
+            &ready.to_string(),
+        ]);
+    }
+
+    fn cluster(&self) -> [Value; 4] {
+        let provider = "capi-provider.agent-install.openshift.io";
+        let url = self.workload.plane().url_for_machines();
+        let port: Option<u16> = url.rsplit(':').next().and_then(|port| port.parse().ok());
+        let endpoint = json!({"host": USER_NETWORK_HOST, "port": port});
+        let metadata = json!({"name": NAME, "namespace": NAMESPACE});
+        let labels = json!({"cluster.x-k8s.io/cluster-name": NAME, "lab": "workers"});
+        [
+            json!({
+                "apiVersion": format!("{provider}/v1beta1"), "kind": "AgentCluster",
+                "metadata": metadata, "spec": {"controlPlaneEndpoint": endpoint},
+            }),
+            json!({
+                "apiVersion": format!("{provider}/v1beta1"), "kind": "AgentMachineTemplate",
+                "metadata": metadata, "spec": {"template": {"spec": {}}},
+            }),
+            json!({
+                "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": metadata,
+                "spec": {
+                    "controlPlaneEndpoint": endpoint,
+                    "infrastructureRef": {"apiGroup": provider, "kind": "AgentCluster", "name": NAME},
+                    "controlPlaneRef": {
+                        "apiGroup": "controlplane.lab.example", "kind": "LabControlPlane", "name": NAME,
+                    },
+                },
+            }),
+            json!({
+                "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment", "metadata": metadata,
+                "spec": {
+                    "clusterName": NAME, "replicas": 0, "selector": {"matchLabels": labels},
+                    "rollout": {"strategy": {
+                        "type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
+                    }},
+                    "template": {
+                        "metadata": {"labels": labels},
+                        "spec": {
+                            "clusterName": NAME, "bootstrap": {"dataSecretName": "plain"},
+                            "infrastructureRef": {
+                                "apiGroup": provider, "kind": "AgentMachineTemplate", "name": NAME,
+                            },
+                            "deletion": {"nodeDrainTimeoutSeconds": 60},
+                        },
+                    },
+                },
+            }),
+        ]
+    }
+
+    /// As a person types it.
+    #[track_caller]
+    pub fn scale(&self, replicas: usize) {
+        let resource = format!("machinedeployments.cluster.x-k8s.io/{NAME}");
+        self.kubectl
+            .run(&["scale", &resource, &format!("--replicas={replicas}")]);
+    }
+
+    /// Deletes all Machines, and does not wait: the MachineDeployment makes others.
+    #[track_caller]
+    pub fn delete_machines(&self) {
+        self.kubectl
+            .run(&["delete", "machines.cluster.x-k8s.io", "--all", "--wait=false"]);
+    }
+
+    /// Waits until there are so many Machines and they are Running with a Node that is Ready, and until no other Node is
+    /// left; checks that Nodes, Machines and AgentMachines have the same providerIDs. Answers these. `look` is called all
+    /// the time.
+    ///
+    /// # Panics
+    /// After `limit`.
+    #[track_caller]
+    pub fn await_nodes(&self, count: usize, limit: Duration, mut look: impl FnMut()) -> Vec<String> {
+        let machines = format!("/apis/cluster.x-k8s.io/v1beta2/namespaces/{NAMESPACE}/machines");
+        let what = format!("{count} Machines to be Running");
+        let machines = self.hub.api.await_in(&what, &machines, limit, |machines| {
+            look();
+            let run = |machine: &&Value| {
+                machine["status"]["phase"] == "Running" && machine["status"]["nodeRef"]["name"].is_string()
+            };
+            if machines.len() == count && machines.iter().filter(run).count() == count {
+                Ok(machines.to_vec())
+            } else {
+                let agents = self.hub.api.list(&Hub::agents_path())?;
+                let seen = machines.iter().map(|one| one["status"].to_string());
+                let seen = seen.chain(agents.iter().map(summary));
+                Err(seen.take(8).collect::<Vec<_>>().join("\n"))
+            }
+        });
+        let what = format!("{count} Nodes to be left");
+        let nodes = self.nodes.await_in(&what, nodes_path(), limit, |nodes| {
+            look();
+            if nodes.len() == count && nodes.iter().all(|node| is(node, "Ready", "True")) {
+                Ok(nodes.to_vec())
+            } else {
+                let seen = nodes.iter().map(Value::to_string);
+                Err(seen.take(8).collect::<Vec<_>>().join("\n"))
+            }
+        });
+        let provider = "/apis/capi-provider.agent-install.openshift.io/v1beta1";
+        let agent_machines = format!("{provider}/namespaces/{NAMESPACE}/agentmachines");
+        let agent_machines = self.hub.api.list(&agent_machines).unwrap_or_default();
+        let ids = objects::provider_ids(&nodes);
+        assert_eq!(ids, objects::provider_ids(&machines));
+        assert_eq!(ids, objects::provider_ids(&agent_machines));
+        let mut distinct = ids.clone();
+        distinct.dedup();
+        assert_eq!(distinct, ids, "an Agent was claimed twice");
+        assert!(ids.iter().all(|id| id.starts_with("agent://")), "{ids:?}");
+        ids
+    }
+}

@@ -1,0 +1,224 @@
+//! The walk on the built-in API: `kubectl scale nodepool` makes nodes of hosts, and hosts of nodes.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::api::{Api, nodes_path};
+use super::hub::{Hub, hostname, is, name, state, summary};
+use super::{Host, objects};
+use crate::ignition_server::IgnitionServer;
+use crate::kube::{CONFIG_LABEL, Kubectl, Workload};
+use crate::qemu::USER_NETWORK_HOST;
+
+/// The namespace of HostedCluster and NodePool.
+pub const CLUSTERS: &str = "clusters";
+/// The HostedCluster's name and the NodePool's.
+pub const POOL: &str = "vcluster2";
+/// From the scale to Done: two machines download, write, boot and start a kubelet on two busy cores.
+const INSTALLATION: Duration = Duration::from_secs(900);
+/// From the scale to available again: a drain, a download, a boot.
+const RETURN: Duration = Duration::from_secs(600);
+
+/// A HostedCluster with a NodePool, and the cluster that its machines join.
+pub struct NodePoolWalk {
+    pub hub: Hub,
+    pub workload: Workload,
+    pub ignition: IgnitionServer,
+    kubectl: Kubectl,
+    nodes: Api,
+}
+
+impl NodePoolWalk {
+    /// Applies the Secrets, the HostedCluster and the NodePool, which has no replicas yet.
+    #[track_caller]
+    pub fn begin(hub: Hub) -> Self {
+        Self::begin_with(hub, Workload::start())
+    }
+
+    /// The same for that workload cluster.
+    #[track_caller]
+    pub fn begin_with(hub: Hub, workload: Workload) -> Self {
+        let ignition = IgnitionServer::start();
+        let kubectl = hub.kubectl.namespace(CLUSTERS);
+        let nodes = Api::real(workload.plane());
+        let walk = Self {
+            hub,
+            workload,
+            ignition,
+            kubectl,
+            nodes,
+        };
+        walk.kubectl.apply(&[objects::namespace(CLUSTERS)]);
+        walk.kubectl.apply(&[
+            objects::pull_secret(CLUSTERS, &format!("{POOL}-pull-secret")),
+            objects::secret(
+                CLUSTERS,
+                &format!("{POOL}-admin-kubeconfig"),
+                &json!({"kubeconfig": walk.workload.kubeconfig()}),
+            ),
+            objects::hosted_cluster(CLUSTERS, POOL, super::HARDWARE, USER_NETWORK_HOST),
+            objects::node_pool(CLUSTERS, POOL, POOL),
+        ]);
+        walk
+    }
+
+    /// Gives new machines that config. Until [`publish`](Self::publish) the ignition server is not ready for it.
+    #[track_caller]
+    pub fn announce(&self, config: &str) {
+        self.ignition.announce(config);
+        let user_data = self.ignition.user_data(config, &format!("{CLUSTERS}/{POOL}"));
+        self.kubectl.apply(&[objects::secret(
+            CLUSTERS,
+            &format!("user-data-{POOL}"),
+            &json!({"value": user_data.to_string()}),
+        )]);
+    }
+
+    /// Lets the ignition server serve that config.
+    pub fn publish(&self, config: &str) {
+        self.ignition.publish(config, &self.workload.worker_config(config));
+    }
+
+    /// As a person types it.
+    #[track_caller]
+    pub fn scale(&self, replicas: usize) {
+        let pool = format!("nodepool/{POOL}");
+        self.kubectl.run(&["scale", &pool, &format!("--replicas={replicas}")]);
+    }
+
+    /// Changes the NodePool by a merge patch of its spec.
+    #[track_caller]
+    pub fn patch_pool(&self, spec: &Value) {
+        let patch = json!({ "spec": spec }).to_string();
+        self.kubectl
+            .run(&["patch", "nodepool", POOL, "--type", "merge", "-p", &patch]);
+    }
+
+    /// Waits until so many hosts are Done; answers their names.
+    #[track_caller]
+    pub fn await_done(&self, hosts: &mut [Host], count: usize) -> Vec<String> {
+        let path = Hub::agents_path();
+        let what = format!("{count} Agents to be Done");
+        self.hub.api.await_in(&what, &path, INSTALLATION, |agents| {
+            hosts.iter_mut().for_each(Host::assert_on);
+            let done: Vec<String> = agents
+                .iter()
+                .filter(|agent| {
+                    state(agent) == "added-to-existing-cluster"
+                        && agent["status"]["progress"]["currentStage"] == "Done"
+                })
+                .map(|agent| hostname(agent).to_owned())
+                .collect();
+            if done.len() == count {
+                Ok(done)
+            } else {
+                Err(agents.iter().map(summary).collect::<Vec<_>>().join("\n"))
+            }
+        })
+    }
+
+    /// Checks that the nodes are exactly these, Ready by a kubelet with that config, and that Node, Machine and
+    /// AgentMachine have one providerID.
+    #[track_caller]
+    pub fn assert_nodes(&self, hosts: &[String], config: &str) {
+        let what = format!("{hosts:?} to be Ready nodes with {config}");
+        let nodes = self.nodes.await_in(&what, nodes_path(), RETURN, |nodes| {
+            let mut names: Vec<&str> = nodes.iter().map(name).collect();
+            let mut wanted: Vec<&str> = hosts.iter().map(String::as_str).collect();
+            names.sort_unstable();
+            wanted.sort_unstable();
+            let fit = |node: &Value| {
+                is(node, "Ready", "True") && node["metadata"]["labels"][CONFIG_LABEL] == config
+            };
+            if names == wanted && nodes.iter().all(fit) {
+                Ok(nodes.to_vec())
+            } else {
+                Err(nodes.iter().map(Value::to_string).collect::<Vec<_>>().join("\n"))
+            }
+        });
+        self.assert_provider_ids(&nodes);
+    }
+
+    /// Checks that these hosts are nodes, each claimed once.
+    #[track_caller]
+    pub fn assert_machines(&self, hosts: &[String]) {
+        let nodes = self.nodes.list(nodes_path()).unwrap_or_default();
+        assert_eq!(nodes.len(), hosts.len());
+        self.assert_provider_ids(&nodes);
+    }
+
+    #[track_caller]
+    fn assert_provider_ids(&self, nodes: &[Value]) {
+        let namespace = format!("{CLUSTERS}-{POOL}");
+        let ids = |path: String| objects::provider_ids(&self.hub.api.list(&path).unwrap_or_default());
+        let of_nodes = objects::provider_ids(nodes);
+        let mut distinct = of_nodes.clone();
+        distinct.dedup();
+        assert_eq!(distinct, of_nodes, "an Agent was claimed twice");
+        assert!(of_nodes.iter().all(|id| id.starts_with("agent://")), "{of_nodes:?}");
+        let machines = format!("/apis/cluster.x-k8s.io/v1beta1/namespaces/{namespace}/machines");
+        let provider = "/apis/capi-provider.agent-install.openshift.io/v1beta1";
+        assert_eq!(of_nodes, ids(machines));
+        assert_eq!(of_nodes, ids(format!("{provider}/namespaces/{namespace}/agentmachines")));
+    }
+
+    /// Waits until one node is there, made from that config, and the other hosts are available or not approved.
+    #[track_caller]
+    pub fn await_rolled_out(&self, hosts: &mut [Host], config: &str) {
+        let what = format!("one node with the config {config}");
+        let names = self.nodes.await_in(&what, nodes_path(), INSTALLATION + RETURN, |nodes| {
+            hosts.iter_mut().for_each(Host::assert_on);
+            let fits = |node: &Value| {
+                is(node, "Ready", "True") && node["metadata"]["labels"][CONFIG_LABEL] == config
+            };
+            match nodes {
+                [node] if fits(node) => Ok(vec![name(node).to_owned()]),
+                other => Err(other.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")),
+            }
+        });
+        assert_eq!(self.await_done(hosts, 1), names);
+        self.assert_nodes(&names, config);
+        let path = Hub::agents_path();
+        self.hub
+            .api
+            .await_in("the others to be available", &path, RETURN, |agents| {
+                let missing: Vec<String> = agents
+                    .iter()
+                    .filter(|agent| hostname(agent) != names[0] && state(agent) != "known-unbound")
+                    .map(summary)
+                    .collect();
+                if missing.is_empty() && agents.len() == hosts.len() {
+                    Ok(())
+                } else {
+                    Err(missing.join("\n"))
+                }
+            });
+    }
+
+    /// The Agent of a host that is no node.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[track_caller]
+    pub fn spare(&self, hosts: &[Host]) -> String {
+        let agents = self.hub.api.list(&Hub::agents_path()).unwrap_or_default();
+        let free = agents.iter().find(|agent| {
+            state(agent) == "known-unbound" && hosts.iter().any(|host| host.name == hostname(agent))
+        });
+        name(free.expect("a spare host")).to_owned()
+    }
+
+    /// Waits until the workload cluster has no node, the management cluster no machine, and the hosts are available.
+    #[track_caller]
+    pub fn await_empty(&self, hosts: &mut [Host]) {
+        self.hub.await_available(hosts, RETURN);
+        self.nodes.await_in("no node to be left", nodes_path(), RETURN, |nodes| {
+            if nodes.is_empty() {
+                Ok(())
+            } else {
+                Err(nodes.iter().map(name).collect::<Vec<_>>().join(", "))
+            }
+        });
+    }
+}

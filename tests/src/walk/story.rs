@@ -1,0 +1,90 @@
+//! Tells what happens to Agents while a walk waits: one line a change.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::api::Api;
+
+const INTERVAL: Duration = Duration::from_millis(700);
+
+/// A narrator; dropped, it ends.
+pub struct Story {
+    began: Instant,
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Story {
+    /// Begins to tell of the Agents at `path`.
+    pub fn of_agents(api: Api, path: String) -> Self {
+        let (began, ends) = (Instant::now(), Arc::new(AtomicBool::new(false)));
+        let seen_ends = Arc::clone(&ends);
+        let thread = std::thread::spawn(move || {
+            let mut told = BTreeMap::new();
+            while !seen_ends.load(Ordering::Relaxed) {
+                // A service that is being restarted has nothing to tell.
+                for agent in api.list(&path).unwrap_or_default() {
+                    let name = agent["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+                    let line = line_of(&agent);
+                    if told.insert(name, line.clone()).as_ref() != Some(&line) {
+                        println!("{} {line}", stamp(began));
+                    }
+                }
+                std::thread::park_timeout(INTERVAL);
+            }
+        });
+        Self {
+            began,
+            ends,
+            thread: Some(thread),
+        }
+    }
+
+    /// Tells something else.
+    pub fn tell(&self, what: &str) {
+        println!("{} {what}", stamp(self.began));
+    }
+
+    /// Time since its beginning.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+impl Drop for Story {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+fn stamp(began: Instant) -> String {
+    let seconds = began.elapsed().as_secs();
+    format!("[{:2}:{:02}]", seconds / 60, seconds % 60)
+}
+
+fn line_of(agent: &Value) -> String {
+    let status = &agent["status"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let hostname = match text(&agent["spec"]["hostname"]) {
+        name if name.is_empty() => text(&status["inventory"]["hostname"]),
+        name => name,
+    };
+    let mut line = format!("  {hostname:<8} {}", text(&status["debugInfo"]["state"]));
+    let progress = &status["progress"];
+    for part in [&progress["currentStage"], &progress["progressInfo"]] {
+        match text(part) {
+            part if part.is_empty() => {}
+            part => line += &format!(", {part}"),
+        }
+    }
+    line
+}
