@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use muster_tests::kube::{ClusterApi, ControlPlane, Settings, Workload};
-use muster_tests::walk::{
-    FleetHosts, Hub, Kubelets, MachineDeploymentWalk, NodePoolWalk, apply_our_crds,
-};
+use muster_tests::walk::{FleetHosts, Hub, Kubelets, MachineDeploymentWalk, NodePoolWalk, apply_our_crds};
 
 use crate::table::{self, row};
 use crate::usage::{cpu_seconds, resident_mb};
@@ -40,8 +38,12 @@ pub fn measure() -> Result<()> {
     add("from the scale to the last Ready node, s", &|figures| {
         format!("{:.1}", figures.took.as_secs_f64())
     });
-    add("  CPU s of the service", &|figures| format!("{:.1}", figures.service));
-    add("  CPU s of API server and etcd", &|figures| format!("{:.1}", figures.api));
+    add("  CPU s of the service", &|figures| {
+        format!("{:.1}", figures.service)
+    });
+    add("  CPU s of API server and etcd", &|figures| {
+        format!("{:.1}", figures.api)
+    });
     add("  CPU s of Cluster API's controllers", &|figures| {
         format!("{:.1}", figures.cluster_api)
     });
@@ -67,7 +69,11 @@ fn real() -> Result<Figures> {
     hub.approve_all(FEW, LIMIT);
     let walk = MachineDeploymentWalk::begin(&hub, &workload);
     let api = || cpu_seconds(plane.server_id()) + cpu_seconds(plane.etcd_id());
-    let before = (cpu_seconds(hub.service.id()), api(), cpu_seconds(cluster_api.id()));
+    let before = (
+        cpu_seconds(hub.service.id()),
+        api(),
+        cpu_seconds(cluster_api.id()),
+    );
     let began = Instant::now();
     walk.scale(FEW);
     walk.await_nodes(FEW, LIMIT, || fleet.assert_running());

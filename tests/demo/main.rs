@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Sender, channel};
 
 use clap::Parser;
-use nix::sys::signal::{SigSet, Signal};
 use muster_tests::qemu::{Firmware, Slots};
 use muster_tests::walk::{CLUSTERS, HARDWARE, Host, Hub, NodePoolWalk, POOL, Story};
+use nix::sys::signal::{SigSet, Signal};
 
 /// Blank machines become nodes, and come back
 #[derive(Parser)]
@@ -129,7 +129,9 @@ fn walk(once: bool, failed: Failed) {
     walk.scale(1);
     let again = walk.await_done(&mut hosts, 1);
     walk.assert_nodes(&again, "one");
-    story.tell(&format!("{again:?} is a Ready node again; the walk is at its end"));
+    story.tell(&format!(
+        "{again:?} is a Ready node again; the walk is at its end"
+    ));
     drop(story);
     what_to_look_at(&walk, &hosts);
     if once {
@@ -170,11 +172,17 @@ fn what_to_look_at(walk: &NodePoolWalk, hosts: &[Host]) {
     println!("  kubectl --kubeconfig {management} -n {HARDWARE} get agents -o wide");
     println!("  kubectl --kubeconfig {management} -n {HARDWARE} get events --sort-by .lastTimestamp");
     println!("  kubectl --kubeconfig {management} -n {CLUSTERS} get hostedclusters,nodepools");
-    println!("  kubectl --kubeconfig {management} -n {CLUSTERS}-{POOL} get machines,agentmachines,agentclusters");
+    println!(
+        "  kubectl --kubeconfig {management} -n {CLUSTERS}-{POOL} get machines,agentmachines,agentclusters"
+    );
     println!("  kubectl --kubeconfig {workload} get nodes -o wide");
     println!("  kubectl --kubeconfig {management} -n {CLUSTERS} scale nodepool/{POOL} --replicas=3");
     for host in hosts {
-        println!("  tail -f {}    # the console of {}", host.machine.console().file().display(), host.name);
+        println!(
+            "  tail -f {}    # the console of {}",
+            host.machine.console().file().display(),
+            host.name
+        );
     }
     println!("  {}    # the service", walk.hub.service.client().base());
 }

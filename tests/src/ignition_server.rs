@@ -145,7 +145,10 @@ fn answer(client: TcpStream, tls: Arc<ServerConfig>, shared: &Shared) -> std::io
 impl Shared {
     /// Status and body for a request with that head.
     fn choose(&self, lines: &[String]) -> (u16, String) {
-        let path = lines.first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+        let path = lines
+            .first()
+            .and_then(|line| line.split(' ').nth(1))
+            .unwrap_or_default();
         if !path.starts_with("/ignition") {
             return (404, String::new());
         }

@@ -81,14 +81,24 @@ impl TargetImage {
     /// If the tools of ext4 are missing.
     pub fn with_config(&self, config: &Value, folder: &Path) -> PathBuf {
         let image = folder.join("target-with-config.raw");
-        run(Command::new("cp").args(["--sparse=always"]).arg(self.raw()).arg(&image));
+        run(Command::new("cp")
+            .args(["--sparse=always"])
+            .arg(self.raw())
+            .arg(&image));
         let scratch = TempDir::new_in(folder).expect("a folder can be made");
         let (file, script) = (scratch.path().join("config.ign"), scratch.path().join("script"));
         std::fs::write(&file, config.to_string()).expect("a file can be written");
-        let commands = format!("mkdir /ignition\ncd /ignition\nwrite {} config.ign\n", file.display());
+        let commands = format!(
+            "mkdir /ignition\ncd /ignition\nwrite {} config.ign\n",
+            file.display()
+        );
         std::fs::write(&script, commands).expect("a file can be written");
         let place = format!("{}?offset={}", image.display(), partition_start(&image, 3));
-        run(Command::new("debugfs").arg("-w").arg("-f").arg(&script).arg(place));
+        run(Command::new("debugfs")
+            .arg("-w")
+            .arg("-f")
+            .arg(&script)
+            .arg(place));
         image
     }
 }

@@ -104,7 +104,8 @@ impl Workload {
 
     /// The Ignition config of its workers. `name` tells configs apart: it becomes the [`CONFIG_LABEL`] of the Node.
     pub fn worker_config(&self, name: &str) -> Value {
-        let authority = fs::read_to_string(self.plane.authority()).expect("the control plane wrote its certificate");
+        let authority =
+            fs::read_to_string(self.plane.authority()).expect("the control plane wrote its certificate");
         let bootstrap = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "bootstrap",
             "clusters": [{"name": "workload", "cluster": {
@@ -139,7 +140,9 @@ impl Workload {
                 {"type": "portmap", "capabilities": {"portMappings": true}},
             ],
         });
-        let unit = KUBELET_UNIT.replace("LABEL", CONFIG_LABEL).replace("CONFIG", name);
+        let unit = KUBELET_UNIT
+            .replace("LABEL", CONFIG_LABEL)
+            .replace("CONFIG", name);
         json!({
             "ignition": {"version": "3.4.0"},
             "storage": {"files": [

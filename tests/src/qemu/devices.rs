@@ -286,9 +286,16 @@ impl Nic {
 pub(super) fn sparse_file(path: &Path, size: u64, content: Option<&Path>) {
     if let Some(content) = content {
         let mut copy = command("cp");
-        run(copy.args(["--sparse=always", "--reflink=auto"]).arg(content).arg(path));
+        run(copy
+            .args(["--sparse=always", "--reflink=auto"])
+            .arg(content)
+            .arg(path));
     }
-    let file = std::fs::File::options().create(true).truncate(false).write(true).open(path);
+    let file = std::fs::File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path);
     let made = file.and_then(|file| file.set_len(size));
     made.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }

@@ -22,14 +22,19 @@ impl FleetHosts {
     pub fn start(hub: &Hub, hosts: usize, folder: &Path) -> Self {
         let id = hub.infra_env_id();
         let mut fleet = command(fleet_program());
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_")) {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_"))
+        {
             fleet.env_remove(name);
         }
         fleet.args(["--url", hub.service.client().base(), "--infra-env-id", &id]);
         fleet.args(["--hosts", &hosts.to_string(), "--register-rate", "0"]);
         fleet.args(["--poll-interval", "1s", "--install-time", "5s", "--skip-states"]);
         Self {
-            program: Mutex::new(Program::start("muster-fleet", &mut fleet, &folder.join("fleet.log"))),
+            program: Mutex::new(Program::start(
+                "muster-fleet",
+                &mut fleet,
+                &folder.join("fleet.log"),
+            )),
         }
     }
 

@@ -99,7 +99,8 @@ impl Hub {
     pub fn infra_env_id(&self) -> String {
         let all = self.service.http().get("/infra-envs").expect(200).json();
         let id = all[0]["id"].as_str();
-        id.unwrap_or_else(|| panic!("REST has no InfraEnv: {all}")).to_owned()
+        id.unwrap_or_else(|| panic!("REST has no InfraEnv: {all}"))
+            .to_owned()
     }
 
     /// Approves all Agents, of which there must be so many.
@@ -110,11 +111,16 @@ impl Hub {
     pub fn approve_all(&self, count: usize, limit: Duration) {
         let patch = json!({"spec": {"approved": true}}).to_string();
         let mut approved = BTreeSet::new();
-        self.api
-            .await_in("all Agents to be approved", &Self::agents_path(), limit, |agents| {
+        self.api.await_in(
+            "all Agents to be approved",
+            &Self::agents_path(),
+            limit,
+            |agents| {
                 let known = agents.iter().filter(|agent| state(agent) == "known-unbound");
                 for agent in known {
-                    if !approved.contains(name(agent)) && self.api.merge(&Self::agents_path(), name(agent), &patch) {
+                    if !approved.contains(name(agent))
+                        && self.api.merge(&Self::agents_path(), name(agent), &patch)
+                    {
                         approved.insert(name(agent).to_owned());
                     }
                 }
@@ -123,7 +129,8 @@ impl Hub {
                 } else {
                     Err(format!("{} of {count}", approved.len()))
                 }
-            });
+            },
+        );
     }
 
     /// Path of the Agents.
@@ -172,7 +179,10 @@ impl Hub {
         let whole = |agent: &Value| state(agent) == "known-unbound" && system_disk(agent).is_some();
         let names = self.await_agents("hosts to be discovered", hosts, DISCOVERY, whole);
         let agents = self.api.list(&Self::agents_path()).unwrap_or_default();
-        for agent in agents.iter().filter(|agent| names.iter().any(|one| one == name(agent))) {
+        for agent in agents
+            .iter()
+            .filter(|agent| names.iter().any(|one| one == name(agent)))
+        {
             let spec = json!({
                 "approved": true, "hostname": hostname(agent), "installation_disk_id": system_disk(agent),
             });
@@ -186,17 +196,20 @@ impl Hub {
     /// Waits until a host writes the image, and has come so far that it can be told; answers its place in the list.
     #[track_caller]
     pub fn await_writing(&self, hosts: &mut [Host], limit: Duration) -> usize {
-        self.api.await_in("an image to be written", &Self::agents_path(), limit, |agents| {
-            hosts.iter_mut().for_each(Host::assert_on);
-            let writer = agents.iter().find(|agent| {
-                let progress = &agent["status"]["progress"];
-                progress["currentStage"] == "Writing image to disk"
-                    && progress["progressInfo"].as_str().is_some_and(|info| !info.is_empty())
-            });
-            writer
-                .and_then(|agent| hosts.iter().position(|host| host.name == hostname(agent)))
-                .ok_or_else(|| agents.iter().map(summary).collect::<Vec<_>>().join("\n"))
-        })
+        self.api
+            .await_in("an image to be written", &Self::agents_path(), limit, |agents| {
+                hosts.iter_mut().for_each(Host::assert_on);
+                let writer = agents.iter().find(|agent| {
+                    let progress = &agent["status"]["progress"];
+                    progress["currentStage"] == "Writing image to disk"
+                        && progress["progressInfo"]
+                            .as_str()
+                            .is_some_and(|info| !info.is_empty())
+                });
+                writer
+                    .and_then(|agent| hosts.iter().position(|host| host.name == hostname(agent)))
+                    .ok_or_else(|| agents.iter().map(summary).collect::<Vec<_>>().join("\n"))
+            })
     }
 
     /// Waits until the hosts are available again.
@@ -226,7 +239,8 @@ pub fn name(object: &Value) -> &str {
 /// The name that a host has or is to have.
 pub fn hostname(agent: &Value) -> &str {
     let spec = agent["spec"]["hostname"].as_str().filter(|name| !name.is_empty());
-    spec.or(agent["status"]["inventory"]["hostname"].as_str()).unwrap_or_default()
+    spec.or(agent["status"]["inventory"]["hostname"].as_str())
+        .unwrap_or_default()
 }
 
 /// An Agent's state.
@@ -247,7 +261,12 @@ pub fn summary(agent: &Value) -> String {
     let status = &agent["status"];
     let conditions = status["conditions"].as_array().into_iter().flatten();
     let conditions: Vec<String> = conditions
-        .map(|one| format!("  {}={} {}: {}", one["type"], one["status"], one["reason"], one["message"]))
+        .map(|one| {
+            format!(
+                "  {}={} {}: {}",
+                one["type"], one["status"], one["reason"], one["message"]
+            )
+        })
         .collect();
     format!(
         "{} ({}): {} {} {}\n{}",

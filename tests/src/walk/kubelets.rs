@@ -55,7 +55,9 @@ impl Kubelets {
             let mut nodes: BTreeMap<String, Stage> = BTreeMap::new();
             while !seen_ends.load(Ordering::Relaxed) {
                 for agent in agents.list(&agents_path).unwrap_or_default() {
-                    let stage = agent["status"]["progress"]["currentStage"].as_str().unwrap_or_default();
+                    let stage = agent["status"]["progress"]["currentStage"]
+                        .as_str()
+                        .unwrap_or_default();
                     if matches!(stage, "Rebooting" | "Configuring" | "Joined") {
                         advance(&http, hostname(&agent), &mut nodes);
                     }
@@ -94,7 +96,14 @@ fn advance(http: &HttpClient, name: &str, nodes: &mut BTreeMap<String, Stage>) {
             let serving = ("serving", "kubernetes.io/kubelet-serving");
             let usages = ["digital signature", "server auth"];
             (write_node(http, name)
-                && ask(http, name, serving, &usages, (&user, node_groups), &[name.to_owned()]))
+                && ask(
+                    http,
+                    name,
+                    serving,
+                    &usages,
+                    (&user, node_groups),
+                    &[name.to_owned()],
+                ))
             .then_some(Stage::AsksForServing)
         }
         Some(Stage::AsksForServing) if has_certificate(http, name, "serving") => {

@@ -43,7 +43,13 @@ pub fn apply_our_crds(plane: &ControlPlane) {
         &ours.join("\n---"),
     );
     kubectl.apply(&[control_plane_crd()]);
-    let all = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
+    let all = [
+        "wait",
+        "--for=condition=Established",
+        "crd",
+        "--all",
+        "--timeout=60s",
+    ];
     kubectl.run(&all);
 }
 

@@ -77,14 +77,16 @@ impl NodePoolWalk {
 
     /// Lets the ignition server serve that config.
     pub fn publish(&self, config: &str) {
-        self.ignition.publish(config, &self.workload.worker_config(config));
+        self.ignition
+            .publish(config, &self.workload.worker_config(config));
     }
 
     /// As a person types it.
     #[track_caller]
     pub fn scale(&self, replicas: usize) {
         let pool = format!("nodepool/{POOL}");
-        self.kubectl.run(&["scale", &pool, &format!("--replicas={replicas}")]);
+        self.kubectl
+            .run(&["scale", &pool, &format!("--replicas={replicas}")]);
     }
 
     /// Changes the NodePool by a merge patch of its spec.
@@ -156,27 +158,35 @@ impl NodePoolWalk {
         let mut distinct = of_nodes.clone();
         distinct.dedup();
         assert_eq!(distinct, of_nodes, "an Agent was claimed twice");
-        assert!(of_nodes.iter().all(|id| id.starts_with("agent://")), "{of_nodes:?}");
+        assert!(
+            of_nodes.iter().all(|id| id.starts_with("agent://")),
+            "{of_nodes:?}"
+        );
         let machines = format!("/apis/cluster.x-k8s.io/v1beta1/namespaces/{namespace}/machines");
         let provider = "/apis/capi-provider.agent-install.openshift.io/v1beta1";
         assert_eq!(of_nodes, ids(machines));
-        assert_eq!(of_nodes, ids(format!("{provider}/namespaces/{namespace}/agentmachines")));
+        assert_eq!(
+            of_nodes,
+            ids(format!("{provider}/namespaces/{namespace}/agentmachines"))
+        );
     }
 
     /// Waits until one node is there, made from that config, and the other hosts are available or not approved.
     #[track_caller]
     pub fn await_rolled_out(&self, hosts: &mut [Host], config: &str) {
         let what = format!("one node with the config {config}");
-        let names = self.nodes.await_in(&what, nodes_path(), INSTALLATION + RETURN, |nodes| {
-            hosts.iter_mut().for_each(Host::assert_on);
-            let fits = |node: &Value| {
-                is(node, "Ready", "True") && node["metadata"]["labels"][CONFIG_LABEL] == config
-            };
-            match nodes {
-                [node] if fits(node) => Ok(vec![name(node).to_owned()]),
-                other => Err(other.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")),
-            }
-        });
+        let names = self
+            .nodes
+            .await_in(&what, nodes_path(), INSTALLATION + RETURN, |nodes| {
+                hosts.iter_mut().for_each(Host::assert_on);
+                let fits = |node: &Value| {
+                    is(node, "Ready", "True") && node["metadata"]["labels"][CONFIG_LABEL] == config
+                };
+                match nodes {
+                    [node] if fits(node) => Ok(vec![name(node).to_owned()]),
+                    other => Err(other.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")),
+                }
+            });
         assert_eq!(self.await_done(hosts, 1), names);
         self.assert_nodes(&names, config);
         let path = Hub::agents_path();
@@ -213,12 +223,13 @@ impl NodePoolWalk {
     #[track_caller]
     pub fn await_empty(&self, hosts: &mut [Host]) {
         self.hub.await_available(hosts, RETURN);
-        self.nodes.await_in("no node to be left", nodes_path(), RETURN, |nodes| {
-            if nodes.is_empty() {
-                Ok(())
-            } else {
-                Err(nodes.iter().map(name).collect::<Vec<_>>().join(", "))
-            }
-        });
+        self.nodes
+            .await_in("no node to be left", nodes_path(), RETURN, |nodes| {
+                if nodes.is_empty() {
+                    Ok(())
+                } else {
+                    Err(nodes.iter().map(name).collect::<Vec<_>>().join(", "))
+                }
+            });
     }
 }
