@@ -12,6 +12,7 @@ mod database;
 mod discovery;
 mod kube;
 mod kube_world;
+mod nodes;
 mod raw_http;
 mod workload;
 

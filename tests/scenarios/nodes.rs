@@ -15,7 +15,9 @@ pub fn is_ready(node: &Value) -> bool {
 pub fn approve_pending(kubectl: &Kubectl) {
     let listed = kubectl.get(&["csr"]);
     for request in listed["items"].as_array().into_iter().flatten() {
-        let decided = request["status"]["conditions"].as_array().is_some_and(|all| !all.is_empty());
+        let decided = request["status"]["conditions"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty());
         if let Some(name) = request["metadata"]["name"].as_str().filter(|_| !decided) {
             kubectl.run(&["certificate", "approve", name]);
         }

@@ -9,7 +9,7 @@ use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Machine, Nic, Slots, User
 use muster_tests::target::TargetImage;
 use serde_json::{Value, json};
 
-use crate::workload::{approve_pending, file_of_hostname, is_ready};
+use crate::nodes::{approve_pending, file_of_hostname, is_ready};
 
 /// Three times the slowest first boot of docs/protocol/target-lab.md#3.
 const LIMIT: Duration = Duration::from_secs(420);
