@@ -11,6 +11,7 @@ mod triggers;
 mod waits;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream;
 use kube::runtime::reflector::{self, store::Writer};
@@ -22,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::claims::Claims;
 use super::kinds::Kinds;
-use super::overdue::Overdue;
+use super::memory::Memory;
 use super::prepared::Prepared;
 use super::provider::{Leaving, Provider};
 use crate::context::Context;
@@ -32,6 +33,12 @@ use triggers::Triggers;
 
 /// AgentMachines reconciled at the same time: a whole NodePool may be scaled up at once.
 const WORKERS: u16 = 16;
+
+/// Time for which the namespace of a HostedCluster's Agents is remembered.
+const NAMESPACE_LIFETIME: Duration = Duration::from_secs(60);
+
+/// Least time between two statuses that differ in the reasons of Agents only: those of a thousand hosts change all the time.
+const REASONS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
@@ -51,8 +58,9 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
         agent_clusters,
         claims: Claims::default(),
         prepared: Prepared::new(secrets),
-        overdue: Overdue::default(),
         leaving: Leaving::default(),
+        agent_namespaces: Memory::new(NAMESPACE_LIFETIME),
+        explained: Memory::new(REASONS_INTERVAL),
     });
     let triggers = Arc::new(Triggers {
         provider: provider.clone(),

@@ -11,7 +11,7 @@ use muster_resources::AgentCluster;
 use super::agents::AgentView;
 use super::claims::Claims;
 use super::kinds::Kinds;
-use super::overdue::Overdue;
+use super::memory::Memory;
 use super::prepared::Prepared;
 use crate::context::Context;
 
@@ -25,8 +25,11 @@ pub struct Provider {
     pub agent_clusters: Store<AgentCluster>,
     pub claims: Claims,
     pub prepared: Prepared,
-    pub overdue: Overdue,
     pub leaving: Leaving,
+    /// Namespaces of Agents, by HostedCluster.
+    pub agent_namespaces: Memory<KubeRef, Option<String>>,
+    /// AgentMachines whose reasons for not taking Agents were written lately.
+    pub explained: Memory<KubeRef, ()>,
 }
 
 /// Agents that were given back, and the AgentMachines that wait for them to be unbound.

@@ -8,7 +8,7 @@ use kube::api::{ListParams, Patch};
 use kube::core::{ApiResource, DynamicObject};
 use kube::runtime::controller::Action;
 use kube::runtime::reflector::Store;
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, Client, Resource, ResourceExt};
 use muster_core::record::KubeRef;
 use muster_operations::now;
 use muster_resources::names::{finalizer, label};
@@ -57,6 +57,7 @@ pub async fn reconcile(
     if object.metadata.deletion_timestamp.is_some() {
         // The ClusterDeployment goes with its owner.
         finalizers::remove(&api, &object, finalizer::AGENT_CLUSTER).await?;
+        context.waits.set(&object.object_ref(&()), None);
         return Ok(Action::await_change());
     }
     let cluster = match owner(&*object, "Cluster") {
@@ -126,6 +127,10 @@ async fn settle(object: &AgentCluster, context: &Context, found: Found) -> Resul
     let before = object.status.as_ref();
     let next = status::status(before, found, object.metadata.generation, now());
     write(context, object, before, &next).await?;
+    // Without our finalizer nobody tells when it goes.
+    if finalizers::has(object, finalizer::AGENT_CLUSTER) {
+        context.waits.set(&object.object_ref(&()), status::wait(&next));
+    }
     Ok(if again {
         Action::requeue(CONTROL_PLANE_INTERVAL)
     } else {
@@ -226,7 +231,7 @@ async fn adopt_deployment(
     context: &Context,
 ) -> Result<ClusterDeployment, Error> {
     let mut metadata = json!({});
-    let kind = <AgentCluster as kube::Resource>::kind(&());
+    let kind = AgentCluster::kind(&());
     if let Some(owners) = with_owner(&found, object, |one| {
         one.kind == kind && one.name == object.name_any()
     }) {

@@ -7,6 +7,7 @@ use strum::{EnumString, IntoStaticStr};
 
 use crate::conditions::ConditionStatus::{False, True};
 use crate::conditions::{self, ConditionReason, DesiredCondition, Status};
+use crate::waits::Wait;
 
 /// Types of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -82,6 +83,27 @@ pub fn status(
     next
 }
 
+/// What it waits for with this status, for Events.
+pub fn wait(status: &AgentClusterStatus) -> Option<Wait> {
+    let ready = status
+        .conditions
+        .iter()
+        .find(|one| one.type_ == "Ready" && one.status != "True")?;
+    let reason: Reason = ready.reason.parse().ok()?;
+    if reason == Reason::Paused {
+        return None;
+    }
+    let since = ready.last_transition_time.0.as_second();
+    Some(Wait {
+        reason: reason.into(),
+        what: ready.message.clone(),
+        since: Timestamp::from_timestamp(since, 0).unwrap_or_default(),
+        until: None,
+        todo: String::new(),
+        needs_user: reason == Reason::ClusterDeploymentConflict,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +120,7 @@ mod tests {
             message: String::new(),
         };
         let first = status(None, found(None, Reason::WaitingForCluster), Some(1), now);
+        assert_eq!(wait(&first).map(|wait| wait.reason), Some("WaitingForCluster"));
         assert!(!first.ready && first.cluster_deployment_reference.name.is_empty());
         let second = status(
             Some(&first),
@@ -106,7 +129,7 @@ mod tests {
             now,
         );
         let third = status(Some(&second), found(None, Reason::Paused), Some(2), now);
-        assert!(second.ready && third.ready);
+        assert!(second.ready && third.ready && wait(&second).is_none() && wait(&third).is_none());
         assert_eq!(third.cluster_deployment_reference.name, "hc");
         assert_eq!(
             (

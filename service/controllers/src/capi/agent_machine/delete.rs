@@ -60,8 +60,7 @@ pub async fn without_machine(object: &AgentMachine, provider: &Provider) -> Resu
         give_back(&provider.context.client, &agent).await?;
         forget(&agent.candidate.host, provider);
     }
-    finalizers::remove(&api(object, provider), object, finalizer::AGENT_MACHINE).await?;
-    Ok(Action::await_change())
+    end(object, provider).await
 }
 
 /// Lets the AgentMachine and its Machine go, and leaves the Agent as it is: they live on in another management cluster.
@@ -71,8 +70,7 @@ pub async fn let_go(
     provider: &Provider,
 ) -> Result<Action, Error> {
     remove_hook(machine, provider).await?;
-    finalizers::remove(&api(object, provider), object, finalizer::AGENT_MACHINE).await?;
-    Ok(Action::await_change())
+    end(object, provider).await
 }
 
 /// Waits for the Machine to be deleted, or its node to be drained.
@@ -93,6 +91,7 @@ pub async fn await_machine(
     let before = object.status.as_ref();
     let next = status::with_notice(before, Type::Deleting, Reason::WaitingForMachine, &message, now());
     write(&provider.context, object, before, &next).await?;
+    waits::set(object, &next, provider);
     Ok(Action::await_change())
 }
 
@@ -121,8 +120,7 @@ pub async fn deprovision(
     }
     drop_data(object, machine, provider).await?;
     remove_hook(machine, provider).await?;
-    finalizers::remove(&api(object, provider), object, finalizer::AGENT_MACHINE).await?;
-    Ok(Action::await_change())
+    end(object, provider).await
 }
 
 /// The Agent that was taken, as the API server has it; `None`: it is gone, or was never taken.
@@ -158,8 +156,8 @@ async fn wait(object: &AgentMachine, agent: &AgentView, provider: &Provider) -> 
     let before = object.status.as_ref();
     let next = status::with_notice(before, Type::Deleting, Reason::WaitingForAgent, &message, now());
     write(&provider.context, object, before, &next).await?;
-    let report = waits::leaving(object, &next, provider);
-    Ok(report.map_or_else(Action::await_change, Action::requeue))
+    waits::set(object, &next, provider);
+    Ok(Action::await_change())
 }
 
 fn forget(agent: &KubeRef, provider: &Provider) {
@@ -186,6 +184,13 @@ async fn drop_data(object: &AgentMachine, machine: Machine<'_>, provider: &Provi
         .prepared
         .drop_unused(&provider.context.client, &namespace, secret)
         .await
+}
+
+/// Lets the AgentMachine go.
+async fn end(object: &AgentMachine, provider: &Provider) -> Result<Action, Error> {
+    finalizers::remove(&api(object, provider), object, finalizer::AGENT_MACHINE).await?;
+    waits::end(object, provider);
+    Ok(Action::await_change())
 }
 
 async fn remove_hook(machine: Machine<'_>, provider: &Provider) -> Result<(), Error> {

@@ -1,6 +1,8 @@
 //! Collects what must be there before an Agent is taken: the cluster's ClusterDeployment and the bootstrap data.
 //! Source: docs/protocol/capi-agent-provider.md#2 steps 6 and 8, §3.
 
+use std::time::Instant;
+
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, ResourceExt};
 use muster_core::record::KubeRef;
@@ -110,6 +112,9 @@ async fn agent_namespace(
     let Some(hosted) = cluster.hosted_cluster() else {
         return Ok(Ok(None));
     };
+    if let Some((known, _)) = provider.agent_namespaces.get(&hosted, Instant::now()) {
+        return Ok(Ok(known));
+    }
     let kind = GroupVersionKind::gvk(group::HYPERSHIFT, "v1beta1", "HostedCluster");
     let kind = ApiResource::from_gvk_with_plural(&kind, "hostedclusters");
     let client = provider.context.client.clone();
@@ -123,5 +128,9 @@ async fn agent_namespace(
     let namespace = namespace
         .and_then(Value::as_str)
         .filter(|namespace| !namespace.is_empty());
-    Ok(Ok(namespace.map(str::to_owned)))
+    let namespace = namespace.map(str::to_owned);
+    provider
+        .agent_namespaces
+        .set(hosted, namespace.clone(), Instant::now());
+    Ok(Ok(namespace))
 }

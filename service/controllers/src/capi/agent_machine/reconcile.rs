@@ -2,7 +2,7 @@
 //! docs/protocol/capi-agent-provider.md#2.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kube::api::Patch;
 use kube::core::DynamicObject;
@@ -127,6 +127,7 @@ async fn pause(object: &AgentMachine, provider: &Provider, why: &str) -> Result<
     let before = object.status.as_ref();
     let next = status::with_notice(before, Type::Paused, Reason::Paused, &message, now());
     write(&provider.context, object, before, &next).await?;
+    waits::end(object, provider);
     Ok(Action::await_change())
 }
 
@@ -329,8 +330,16 @@ async fn settle(
     };
     let before = object.status.as_ref();
     let next = status::status(before, &found, now());
-    write(&provider.context, object, before, &next).await?;
-    let report = waits::unreserved(object, &next, provider);
-    let shortest = [again, report].into_iter().flatten().min();
-    Ok(shortest.map_or_else(Action::await_change, Action::requeue))
+    let (name, at) = (kube_ref(object), Instant::now());
+    let later = match provider.explained.get(&name, at) {
+        Some(((), left)) if status::differs_in_reasons_only(before, &next) => Some(left),
+        _ => None,
+    };
+    if later.is_none() && before != Some(&next) {
+        write(&provider.context, object, before, &next).await?;
+        provider.explained.set(name, (), at);
+    }
+    waits::set(object, &next, provider);
+    let soonest = [again, later].into_iter().flatten().min();
+    Ok(soonest.map_or_else(Action::await_change, Action::requeue))
 }

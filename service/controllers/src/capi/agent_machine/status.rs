@@ -151,6 +151,20 @@ pub fn status(before: Option<&AgentMachineStatus>, found: &Found<'_>, now: Times
     next
 }
 
+/// True when two statuses say the same but for the reasons why Agents are not taken.
+pub fn differs_in_reasons_only(before: Option<&AgentMachineStatus>, next: &AgentMachineStatus) -> bool {
+    let without_reasons = |status: &AgentMachineStatus| {
+        let mut status = status.clone();
+        status.candidates.clear();
+        status.candidates_omitted = None;
+        for condition in &mut status.conditions {
+            condition.message.clear();
+        }
+        status
+    };
+    next.agent_ref.is_none() && before.is_some_and(|before| without_reasons(before) == without_reasons(next))
+}
+
 /// `before` with a condition beside the others, while nothing else is looked at.
 pub fn with_notice(
     before: Option<&AgentMachineStatus>,

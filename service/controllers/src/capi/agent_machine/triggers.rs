@@ -29,6 +29,9 @@ use crate::{secrets, watch};
 /// Least time between two times that all AgentMachines without an Agent look for one. Hosts report all the time.
 const WAITING_INTERVAL: Duration = Duration::from_millis(250);
 
+/// The same for each of them: a thousand look at a thousand Agents each.
+const PER_MACHINE: Duration = Duration::from_millis(2);
+
 /// Turns changes into requests.
 pub struct Triggers {
     pub provider: Arc<Provider>,
@@ -45,10 +48,13 @@ impl Triggers {
         let _ = self.requests.send(object_ref(machine));
     }
 
-    fn request_those(&self, which: impl Fn(&AgentMachine) -> bool) {
-        for machine in self.own.state_filter(which) {
-            self.request(&kube_ref(&*machine));
+    /// Answers how many there are.
+    fn request_those(&self, which: impl Fn(&AgentMachine) -> bool) -> usize {
+        let those = self.own.state_filter(which);
+        for machine in &those {
+            self.request(&kube_ref(&**machine));
         }
+        those.len()
     }
 
     /// Agents: each concerns the AgentMachine that took it or waits for it to leave, and those without an Agent.
@@ -102,8 +108,9 @@ impl Triggers {
     pub async fn waiting(self: Arc<Self>) {
         loop {
             self.freed.notified().await;
-            self.request_those(|one| agent_ref(one.status.as_ref()).is_none());
-            sleep(WAITING_INTERVAL).await;
+            let many = self.request_those(|one| agent_ref(one.status.as_ref()).is_none());
+            let many = u32::try_from(many).unwrap_or(u32::MAX);
+            sleep(WAITING_INTERVAL.max(PER_MACHINE.saturating_mul(many))).await;
         }
     }
 
