@@ -168,6 +168,7 @@ impl Kubernetes {
                         client,
                         lease,
                         capi_provider,
+                        node_pools: true,
                     },
                     stop.clone(),
                 ));
@@ -186,6 +187,7 @@ impl Kubernetes {
                         client,
                         lease,
                         capi_provider,
+                        node_pools: false,
                     },
                     stop.clone(),
                 ));

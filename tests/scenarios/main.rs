@@ -47,6 +47,7 @@ mod kube_secrets;
 mod kube_walk;
 mod kube_wire;
 mod os_images;
+mod nodepool;
 mod polling;
 mod power_on_to_inventory;
 mod provider;

@@ -26,6 +26,8 @@ pub struct Bridge {
     pub lease: Option<(String, String)>,
     /// True when AgentClusters and AgentMachines are looked after as well.
     pub capi_provider: bool,
+    /// True when Clusters, Machines, HostedClusters and NodePools are looked after: on the built-in API, where no Cluster API is.
+    pub node_pools: bool,
 }
 
 /// Runs until `stop`.
@@ -34,6 +36,7 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
         client,
         lease,
         capi_provider,
+        node_pools,
     } = bridge;
     tokio::select! {
         () = kinds_known(&app, &client, capi_provider) => {}
@@ -46,7 +49,7 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
             sets_provider_ids: capi_provider,
             ..context
         });
-        run::run(context, queued, capi_provider, stop)
+        run::run(context, queued, run::Parts { capi_provider, node_pools }, stop)
     };
     match lease {
         None => alone(&app.bridge, stop, work).await,

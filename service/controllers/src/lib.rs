@@ -36,6 +36,7 @@ pub mod join;
 pub mod kinds;
 pub mod lead;
 pub mod lease;
+pub mod nodepool;
 #[cfg(test)]
 mod recorded;
 pub mod references;

@@ -7,13 +7,20 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
 use super::events::{Queued, publish};
-use super::{agent, agent_cluster_install, capi, cluster_deployment, infra_env, join};
+use super::{agent, agent_cluster_install, capi, cluster_deployment, infra_env, join, nodepool};
+
+/// Controllers that only some services run.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts {
+    /// Those of Cluster API's provider: AgentClusters, AgentMachines.
+    pub capi_provider: bool,
+    /// Those of the built-in API: Clusters, Machines, HostedClusters, NodePools.
+    pub node_pools: bool,
+}
 
 /// Runs all controllers until `stop`, and publishes the Events that they queue. It ends early only when one
 /// of them ends, which none should.
-///
-/// `capi_provider`: that of Cluster API, too.
-pub async fn run(context: Arc<Context>, events: Queued, capi_provider: bool, stop: CancellationToken) {
+pub async fn run(context: Arc<Context>, events: Queued, parts: Parts, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
     start(&mut running, "events", publish(context.client.clone(), events));
     let waits = context.clone();
@@ -38,8 +45,11 @@ pub async fn run(context: Arc<Context>, events: Queued, capi_provider: bool, sto
         infra_env::run(context.clone(), stop.clone()),
     );
     start(&mut running, "join", join::run(context.clone(), stop.clone()));
-    if capi_provider {
+    if parts.capi_provider {
         start(&mut running, "capi", capi::run(context.clone(), stop.clone()));
+    }
+    if parts.node_pools {
+        start(&mut running, "nodepool", nodepool::run(context.clone(), stop.clone()));
     }
     drop(context);
     while let Some(ended) = running.join_next().await {

@@ -86,6 +86,7 @@ impl World {
             client: client.clone(),
             lease: None,
             capi_provider: false,
+            node_pools: false,
         };
         tokio::spawn(bridge::run(operations.clone(), bridge, stop.clone()));
         Self {

@@ -20,6 +20,8 @@ pub struct Workload {
     /// To its API. Every request has a deadline of [`REQUEST_LIMIT`](super::REQUEST_LIMIT), and fails at once while the
     /// cluster is known not to answer.
     pub client: Client,
+    /// The API server's address.
+    pub server: String,
     gate: Arc<Gate>,
 }
 
@@ -90,12 +92,14 @@ impl Workloads {
         }
         let unusable = |why| Unreachable::Kubeconfig(name.clone(), why);
         let config = kubeconfig::config(found.text.reveal()).map_err(unusable)?;
+        let server = config.cluster_url.to_string();
         let client = Client::try_from(config).map_err(|_| {
             unusable("its certificates or keys cannot be used; they are PEM in base64".into())
         })?;
         let gate = Arc::new(Gate::default());
         let workload = Arc::new(Workload {
             client: behind(gate.clone(), client),
+            server,
             gate,
         });
         let one = Known {

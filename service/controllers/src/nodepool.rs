@@ -1,0 +1,41 @@
+//! The part of Cluster API and HyperShift that the built-in Kubernetes API needs to scale a NodePool: a HostedCluster (platform Agent) and
+//! its NodePools become a Cluster, an AgentCluster, Machines and AgentMachines. Source: docs/protocol/capi-agent-provider.md#8.
+//!
+//! Where there is a real API server, these objects belong to the real Cluster API and HyperShift, and nothing here runs. The control plane
+//! of a HostedCluster is not made: it exists, and its kubeconfig is in a Secret.
+//!
+//! | file | what |
+//! |---|---|
+//! | `hosted_cluster` | HostedClusters: namespace, Secrets, Cluster, HostedControlPlane, AgentCluster |
+//! | `pool` | NodePools: AgentMachineTemplate, Machines, AgentMachines; scaling and rollouts |
+//! | `cluster` | Clusters, as Cluster API's core does it: phase, readiness, deletion in order |
+//! | `machine` | Machines, as Cluster API's core does it: phase, Node, drain, deletion in order |
+//! | `objects` | objects of kinds without a type here, and how they are applied |
+//! | `gather` | triggers that come often, once |
+//! | `told` | Events for waits |
+//! | `places` | names of what is made |
+
+pub mod cluster;
+mod gather;
+pub mod hosted_cluster;
+pub mod machine;
+mod objects;
+mod places;
+pub mod pool;
+mod told;
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::context::Context;
+
+/// Runs the controllers until `stop`.
+pub async fn run(context: Arc<Context>, stop: CancellationToken) {
+    tokio::join!(
+        hosted_cluster::run(context.clone(), stop.clone()),
+        pool::run(context.clone(), stop.clone()),
+        cluster::run(context.clone(), stop.clone()),
+        machine::run(context, stop),
+    );
+}

@@ -1,0 +1,69 @@
+//! Deletes a Cluster in Cluster API's order: Machines, control plane, infrastructure, finalizer.
+
+use std::time::Duration;
+
+use kube::api::DeleteParams;
+use kube::runtime::controller::Action;
+use kube::{Api, ResourceExt};
+use muster_operations::now;
+use muster_resources::cluster_api::names::CLUSTER_FINALIZER;
+use muster_resources::cluster_api::{Cluster, Machine};
+
+use super::reconcile::{machines, namespace};
+use super::status::{self, Reason};
+use crate::context::Context;
+use crate::error::{Error, unless_absent};
+use crate::nodepool::objects;
+use crate::{finalizers, status as statuses};
+
+/// Between two looks at what goes; changes of Machines and AgentClusters are noticed at once.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// Names in one message.
+const NAMED: usize = 5;
+
+/// Takes the next step, and the finalizer off after the last.
+pub async fn delete(cluster: &Cluster, context: &Context) -> Result<Action, Error> {
+    if !finalizers::has(cluster, CLUSTER_FINALIZER) {
+        return Ok(Action::await_change());
+    }
+    let Some((reason, message)) = next_step(cluster, context).await? else {
+        let api = Api::<Cluster>::namespaced(context.client.clone(), &namespace(cluster));
+        finalizers::remove(&api, cluster, CLUSTER_FINALIZER).await?;
+        return Ok(Action::await_change());
+    };
+    let before = cluster.status.as_ref();
+    let next = status::deleting(before, reason, &message, now());
+    statuses::write(context, cluster, before, &next).await?;
+    Ok(Action::requeue(INTERVAL))
+}
+
+/// What is waited for; `None`: nothing.
+async fn next_step(cluster: &Cluster, context: &Context) -> Result<Option<(Reason, String)>, Error> {
+    let namespace = namespace(cluster);
+    let machines = machines(cluster, context).await?;
+    let api = Api::<Machine>::namespaced(context.client.clone(), &namespace);
+    for machine in &machines {
+        if machine.metadata.deletion_timestamp.is_none() {
+            unless_absent(api.delete(&machine.name_any(), &DeleteParams::background()).await)?;
+        }
+    }
+    if !machines.is_empty() {
+        let names: Vec<String> = machines.iter().take(NAMED).map(ResourceExt::name_any).collect();
+        let message = format!("waits for {} Machines to go: {}", machines.len(), names.join(", "));
+        return Ok(Some((Reason::WaitingForWorkersDeletion, message)));
+    }
+    let steps = [
+        (&cluster.spec.control_plane_ref, Reason::WaitingForControlPlaneDeletion),
+        (&cluster.spec.infrastructure_ref, Reason::WaitingForInfrastructureDeletion),
+    ];
+    for (reference, reason) in steps {
+        if let Some(reference) = reference
+            && objects::deleted(&context.client, &namespace, reference).await?
+        {
+            let message = format!("waits for the {} {} to go", reference.kind, reference.name);
+            return Ok(Some((reason, message)));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,151 @@
+//! Finds the Node of a Machine in its workload cluster, and reads what it says of itself.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Node as KubeNode;
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt};
+use muster_core::record::KubeRef;
+use muster_resources::cluster_api::Machine;
+use serde_json::Value;
+
+use super::status::Node;
+use crate::error::words;
+use crate::workload::Workloads;
+
+/// Between two looks for a Node that is not there, or not healthy.
+pub const LOOK_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Between two looks at a Node that is healthy.
+pub const HEALTH_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Nodes in one page of a list.
+const PAGE: u32 = 500;
+
+/// The Secret with the kubeconfig of a Machine's cluster. Source: docs/protocol/kube-lab.md#cluster-apis-own-controllers.
+pub fn kubeconfig(namespace: &str, cluster: &str) -> KubeRef {
+    KubeRef::new(namespace, format!("{cluster}-kubeconfig"))
+}
+
+/// The Node with the Machine's provider id. `names`: those that it may have; others are only looked at with `thorough`.
+pub async fn find(workloads: &Workloads, machine: &Machine, names: &[String], thorough: bool) -> Node {
+    let Some(provider_id) = machine.spec.provider_id.as_deref() else {
+        return Node::NotAwaited;
+    };
+    let namespace = machine.namespace().unwrap_or_default();
+    let secret = kubeconfig(&namespace, &machine.spec.cluster_name);
+    let workload = match workloads.of_secret(&secret).await {
+        Ok(workload) => workload,
+        Err(error) => return Node::Unreachable(error.to_string()),
+    };
+    match look(&workload.client, provider_id, names, thorough).await {
+        Ok(found) => found,
+        Err(error) => Node::Unreachable(format!("the API of the workload cluster: {}", words(&error))),
+    }
+}
+
+async fn look(
+    client: &Client,
+    provider_id: &str,
+    names: &[String],
+    thorough: bool,
+) -> kube::Result<Node> {
+    let api = Api::<KubeNode>::all(client.clone());
+    let mut other = None;
+    for name in names {
+        let Some(node) = api.get_opt(name).await? else {
+            continue;
+        };
+        match provider_id_of(&node) {
+            Some(id) if id == provider_id => return Ok(observed(node)),
+            id => other = Some((name, id.map(str::to_owned))),
+        }
+    }
+    if thorough {
+        let mut params = ListParams::default().limit(PAGE);
+        loop {
+            let page = api.list(&params).await?;
+            let next = page.metadata.continue_.clone().filter(|token| !token.is_empty());
+            let mut nodes = page.items.into_iter();
+            if let Some(node) = nodes.find(|node| provider_id_of(node) == Some(provider_id)) {
+                return Ok(observed(node));
+            }
+            let Some(token) = next else { break };
+            params = params.continue_token(&token);
+        }
+    }
+    Ok(Node::Absent(match other {
+        Some((name, None)) => format!("the Node {name} has no provider id yet; {provider_id} is expected"),
+        Some((name, Some(id))) => {
+            format!("the Node {name} has the provider id {id}, not {provider_id}: it is another machine's; delete it there")
+        }
+        None => format!("no Node has the provider id {provider_id} yet: the host starts and joins"),
+    }))
+}
+
+fn provider_id_of(node: &KubeNode) -> Option<&str> {
+    let id = node.spec.as_ref()?.provider_id.as_deref()?;
+    (!id.is_empty()).then_some(id)
+}
+
+fn observed(node: KubeNode) -> Node {
+    let name = node.name_any();
+    let status = node.status.unwrap_or_default();
+    let conditions = status.conditions.unwrap_or_default();
+    let of = |type_: &str| conditions.iter().find(|condition| condition.type_ == type_);
+    let ready = of("Ready").and_then(|condition| match condition.status.as_str() {
+        "True" => Some(true),
+        "False" => Some(false),
+        _ => None,
+    });
+    let mut problems = Vec::new();
+    if ready != Some(true) {
+        let why = of("Ready").and_then(|condition| condition.message.clone());
+        problems.push(format!(
+            "the Node {name} is not ready: {}",
+            why.unwrap_or_else(|| "it has not said anything yet".into())
+        ));
+    }
+    for type_ in ["MemoryPressure", "DiskPressure", "PIDPressure"] {
+        if of(type_).is_some_and(|condition| condition.status == "True") {
+            problems.push(format!("the Node {name} reports {type_}"));
+        }
+    }
+    let info = status.node_info.and_then(|info| match serde_json::to_value(info) {
+        Ok(Value::Object(members)) => Some(members),
+        _ => None,
+    });
+    Node::Found {
+        name,
+        info,
+        ready,
+        problems,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_node_says_whether_it_is_ready_and_what_it_complains_of() {
+        let node = |conditions: Value| -> KubeNode {
+            serde_json::from_value(json!({"metadata": {"name": "n"}, "status": {"conditions": conditions}})).unwrap()
+        };
+        let read = |conditions: Value| match observed(node(conditions)) {
+            Node::Found { ready, problems, .. } => (ready, problems),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(read(json!([{"type": "Ready", "status": "True"}])), (Some(true), vec![]));
+        let (ready, problems) = read(json!([{"type": "Ready", "status": "False", "message": "no network"},
+            {"type": "DiskPressure", "status": "True"}]));
+        assert_eq!(ready, Some(false));
+        assert_eq!(
+            problems,
+            ["the Node n is not ready: no network", "the Node n reports DiskPressure"]
+        );
+        assert_eq!(read(json!([{"type": "Ready", "status": "Unknown"}])).0, None);
+        assert_eq!(read(json!([])).0, None);
+    }
+}

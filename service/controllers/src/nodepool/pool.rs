@@ -1,0 +1,62 @@
+//! Reconciles NodePools: each becomes an AgentMachineTemplate, Machines and AgentMachines in the namespace of its control plane. Source:
+//! docs/protocol/capi-agent-provider.md#8.1 and §8.2.
+//!
+//! In the place of HyperShift's MachineDeployment (MachineSet, for InPlace), this controller makes and deletes the Machines itself.
+
+pub mod delete;
+pub mod desired;
+pub mod machines;
+pub mod plan;
+pub mod reconcile;
+pub mod status;
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt;
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher;
+use muster_core::record::KubeRef;
+use muster_resources::cluster_api::Machine;
+use muster_resources::hypershift::{HostedCluster, NODE_POOL, NodePool};
+use tokio_util::sync::CancellationToken;
+
+use super::{gather, objects, places};
+use crate::context::Context;
+use crate::drive::{CONCURRENCY, drive};
+use crate::references::{kube_ref, object_ref};
+use crate::{secrets, watch};
+
+/// Runs the controller until `stop`.
+pub async fn run(context: Arc<Context>, stop: CancellationToken) {
+    let controller = watch::controller::<NodePool>(&context);
+    let store = controller.store();
+    let of = |uses: fn(&NodePool, &KubeRef) -> bool| {
+        let store = store.clone();
+        move |used: KubeRef| {
+            let users = store.state_filter(|pool| uses(pool, &used));
+            users.into_iter().map(|pool| ObjectRef::from_obj(&*pool))
+        }
+    };
+    let of_cluster = of(|pool, cluster| {
+        pool.namespace().as_deref() == Some(&cluster.namespace) && pool.spec.cluster_name == cluster.name
+    });
+    let of_secret = of(|pool, secret| {
+        places::user_data(&pool.namespace().unwrap_or_default(), &pool.name_any()) == *secret
+    });
+    let all = watcher::Config::default;
+    let machines = watch::metadata::<Machine>(&context, all()).filter_map(async |machine| {
+        let pool = objects::parse_name(machine.ok()?.annotations().get(NODE_POOL)?)?;
+        Some(object_ref::<NodePool>(&pool))
+    });
+    let controller = controller
+        .watches_stream(watch::metadata::<HostedCluster>(&context, all()), move |cluster| {
+            of_cluster(kube_ref(&cluster))
+        })
+        .reconcile_on(gather::gathered(machines))
+        .watches_stream(watch::metadata::<Secret>(&context, secrets::watched()), move |secret| {
+            of_secret(kube_ref(&secret))
+        });
+    drive("node_pool", CONCURRENCY, controller, context, stop, reconcile::reconcile).await;
+}
