@@ -44,7 +44,10 @@ fn user_data(users: &Kubectl, path: &str) {
 }
 
 fn items(kubectl: &Kubectl, kind: &str) -> Vec<Value> {
-    kubectl.get(&[kind])["items"].as_array().cloned().unwrap_or_default()
+    kubectl.get(&[kind])["items"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// Waits until so many objects of a kind fit.
@@ -70,39 +73,74 @@ fn a_rendered_node_pool_takes_agents_and_gives_them_back() {
     }
     let agents = await_number(&world.kubectl, "agents", 2, |_| true);
     for agent in &agents {
-        world.patch_agent(agent["metadata"]["name"].as_str().unwrap(), &json!({"approved": true}));
+        world.patch_agent(
+            agent["metadata"]["name"].as_str().unwrap(),
+            &json!({"approved": true}),
+        );
     }
 
     let users = world.service.kubectl().namespace(USERS);
     let made = world.service.kubectl().namespace(MADE);
     let printed = users.run(&["apply", "-f", MANIFEST]);
-    assert!(printed.contains("hostedcluster.hypershift.openshift.io/vcluster2 created"), "{printed}");
-    assert!(printed.contains("nodepool.hypershift.openshift.io/vcluster2 created"), "{printed}");
+    assert!(
+        printed.contains("hostedcluster.hypershift.openshift.io/vcluster2 created"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("nodepool.hypershift.openshift.io/vcluster2 created"),
+        "{printed}"
+    );
     let again = users.run(&["apply", "-f", MANIFEST]);
-    assert!(!again.contains("configured"), "nothing is left to change: {again}");
+    assert!(
+        !again.contains("configured"),
+        "nothing is left to change: {again}"
+    );
     // What is missing is said, and what to do.
     let what = "the HostedCluster to ask for its kubeconfig";
     users.await_that(what, &["hostedcluster", "vcluster2"], SOON, |hosted| {
         let said = hosted["status"]["conditions"].to_string();
-        said.contains("create the Secret clusters/vcluster2-admin-kubeconfig").then_some(())
+        said.contains("create the Secret clusters/vcluster2-admin-kubeconfig")
+            .then_some(())
     });
     let kubeconfig = std::fs::read_to_string(users.kubeconfig()).unwrap();
     users.apply(&[
         secret("vcluster2-admin-kubeconfig", "kubeconfig", &kubeconfig),
-        secret("vcluster2-pull-secret", ".dockerconfigjson", muster_tests::rest::PULL_SECRET),
+        secret(
+            "vcluster2-pull-secret",
+            ".dockerconfigjson",
+            muster_tests::rest::PULL_SECRET,
+        ),
     ]);
     user_data(&users, "/etc/one");
-    users.run(&["wait", "--for=condition=Available", "hostedcluster/vcluster2", "--timeout=90s"]);
+    users.run(&[
+        "wait",
+        "--for=condition=Available",
+        "hostedcluster/vcluster2",
+        "--timeout=90s",
+    ]);
 
     let scaled = users.run(&["scale", "nodepool/vcluster2", "--replicas", "2"]);
     assert_eq!(scaled.trim(), "nodepool.hypershift.openshift.io/vcluster2 scaled");
-    await_number(&made, "machines", 2, |machine| machine["status"]["phase"] == "Provisioning");
-    let taken = await_number(&made, "agentmachines", 2, |own| own["status"]["agentRef"]["name"].is_string());
+    await_number(&made, "machines", 2, |machine| {
+        machine["status"]["phase"] == "Provisioning"
+    });
+    let taken = await_number(&made, "agentmachines", 2, |own| {
+        own["status"]["agentRef"]["name"].is_string()
+    });
     for own in &taken {
         assert_eq!(own["status"]["agentRef"]["namespace"], NAMESPACE);
     }
-    await_number(&world.kubectl, "agents", 2, |agent| agent["spec"]["clusterDeploymentName"]["name"] == "vcluster2");
-    let columns = |text: String| text.lines().next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    await_number(&world.kubectl, "agents", 2, |agent| {
+        agent["spec"]["clusterDeploymentName"]["name"] == "vcluster2"
+    });
+    let columns = |text: String| {
+        text.lines()
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     assert_eq!(
         columns(users.run(&["get", "nodepools"])),
         "NAME CLUSTER DESIRED NODES CURRENT NODES AUTOSCALING AUTOREPAIR VERSION UPDATINGVERSION UPDATINGCONFIG MESSAGE"
@@ -113,23 +151,36 @@ fn a_rendered_node_pool_takes_agents_and_gives_them_back() {
     );
     let older = made.get(&["machines.v1beta1.cluster.x-k8s.io"]);
     let reference = &older["items"][0]["spec"]["infrastructureRef"];
-    assert_eq!(reference["apiVersion"], "capi-provider.agent-install.openshift.io/v1beta1");
+    assert_eq!(
+        reference["apiVersion"],
+        "capi-provider.agent-install.openshift.io/v1beta1"
+    );
 
     // A third Machine has no Agent, and everybody who is asked says so.
     users.run(&["scale", "nodepool/vcluster2", "--replicas", "3"]);
     await_number(&made, "machines", 3, |_| true);
-    users.await_that("the pool to say what is missing", &["nodepool", "vcluster2"], SOON, |pool| {
-        let said = pool["status"]["conditions"].to_string();
-        said.contains("NoSuitableAgents").then_some(())
-    });
+    users.await_that(
+        "the pool to say what is missing",
+        &["nodepool", "vcluster2"],
+        SOON,
+        |pool| {
+            let said = pool["status"]["conditions"].to_string();
+            said.contains("NoSuitableAgents").then_some(())
+        },
+    );
 
     users.run(&["scale", "nodepool/vcluster2", "--replicas", "0"]);
     // The hosts start again, and find themselves in no cluster.
     await_condition("the Agents to be free", SOON, || {
         let agents = items(&world.kubectl, "agents");
         let is_free = |agent: &Value| agent["status"]["debugInfo"]["state"] == "known-unbound";
-        for agent in agents.iter().filter(|agent| agent["status"]["debugInfo"]["state"] == "unbinding") {
-            let n = (1..=2).find(|n| agent["metadata"]["name"] == host_id(*n)).unwrap();
+        for agent in agents
+            .iter()
+            .filter(|agent| agent["status"]["debugInfo"]["state"] == "unbinding")
+        {
+            let n = (1..=2)
+                .find(|n| agent["metadata"]["name"] == host_id(*n))
+                .unwrap();
             known_host(&client, &path, n);
         }
         if agents.len() == 2 && agents.iter().all(is_free) {

@@ -49,7 +49,15 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
             sets_provider_ids: capi_provider,
             ..context
         });
-        run::run(context, queued, run::Parts { capi_provider, node_pools }, stop)
+        run::run(
+            context,
+            queued,
+            run::Parts {
+                capi_provider,
+                node_pools,
+            },
+            stop,
+        )
     };
     match lease {
         None => alone(&app.bridge, stop, work).await,

@@ -49,7 +49,11 @@ pub async fn run(context: Arc<Context>, events: Queued, parts: Parts, stop: Canc
         start(&mut running, "capi", capi::run(context.clone(), stop.clone()));
     }
     if parts.node_pools {
-        start(&mut running, "nodepool", nodepool::run(context.clone(), stop.clone()));
+        start(
+            &mut running,
+            "nodepool",
+            nodepool::run(context.clone(), stop.clone()),
+        );
     }
     drop(context);
     while let Some(ended) = running.join_next().await {

@@ -14,7 +14,8 @@ use muster_controllers::events::Events;
 use muster_controllers::{Context, nodepool};
 use muster_core::rules::requirements::Requirements;
 use muster_kube_api::{
-    Authority, Caller, Conversion, Conversions, Credentials, Database, KubeApi, SqlStorage, Tokens, kubeconfig,
+    Authority, Caller, Conversion, Conversions, Credentials, Database, KubeApi, SqlStorage, Tokens,
+    kubeconfig,
 };
 use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::BridgeState;
@@ -59,7 +60,9 @@ async fn api(folder: &TempDir, name: &str, definitions: Vec<Value>) -> (KubeApi,
         .with("cluster.x-k8s.io", "Cluster", Arc::new(ClusterApi(Kind::Cluster)))
         .with("cluster.x-k8s.io", "Machine", Arc::new(ClusterApi(Kind::Machine)));
     let storage = SqlStorage::new(Database::Sqlite, readers, writers);
-    let api = KubeApi::open_with(storage, definitions, conversions).await.unwrap();
+    let api = KubeApi::open_with(storage, definitions, conversions)
+        .await
+        .unwrap();
     (api, store)
 }
 
@@ -80,7 +83,13 @@ fn operations(store: Store) -> Arc<Operations> {
         openshift_versions: vec!["4.20".into()],
     };
     let (auth, images) = (Auth::new(false, keys, None), LiveImages::new([]));
-    Arc::new(Operations::new(store, auth, images, BridgeState::new(true, true), settings))
+    Arc::new(Operations::new(
+        store,
+        auth,
+        images,
+        BridgeState::new(true, true),
+        settings,
+    ))
 }
 
 /// Controllers at work, a workload cluster, and somebody who plays the rest.
@@ -98,7 +107,9 @@ impl World {
     async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let definitions = crds::own().into_iter().chain(crds::foreign());
-        let mut definitions: Vec<Value> = definitions.map(|one| serde_json::to_value(one).unwrap()).collect();
+        let mut definitions: Vec<Value> = definitions
+            .map(|one| serde_json::to_value(one).unwrap())
+            .collect();
         definitions.extend(crds::builtin());
         let (hub, store) = api(&folder, "hub", definitions).await;
         let (workload, _) = api(&folder, "workload", Vec::new()).await;
@@ -137,20 +148,33 @@ impl World {
         let namespaces = Api::<Namespace>::all(self.client.clone());
         for name in [USERS, "hardware"] {
             let namespace = json!({"apiVersion": "v1", "kind": "Namespace"});
-            namespaces.patch(name, &params, &Patch::Apply(namespace)).await.unwrap();
+            namespaces
+                .patch(name, &params, &Patch::Apply(namespace))
+                .await
+                .unwrap();
         }
         for document in RENDERED.split("\n---\n") {
             let Ok(mut object) = serde_saphyr::from_str::<Value>(document) else {
                 continue;
             };
-            object["metadata"].as_object_mut().map(|metadata| metadata.remove("creationTimestamp"));
+            object["metadata"]
+                .as_object_mut()
+                .map(|metadata| metadata.remove("creationTimestamp"));
             let patch = Patch::Apply(object.clone());
             match object["kind"].as_str() {
                 Some("HostedCluster") => {
-                    self.api::<HostedCluster>(USERS).patch("vcluster2", &params, &patch).await.map(drop).unwrap();
+                    self.api::<HostedCluster>(USERS)
+                        .patch("vcluster2", &params, &patch)
+                        .await
+                        .map(drop)
+                        .unwrap();
                 }
                 Some("NodePool") => {
-                    self.api::<NodePool>(USERS).patch("vcluster2", &params, &patch).await.map(drop).unwrap();
+                    self.api::<NodePool>(USERS)
+                        .patch("vcluster2", &params, &patch)
+                        .await
+                        .map(drop)
+                        .unwrap();
                 }
                 _ => {}
             }
@@ -160,18 +184,24 @@ impl World {
     async fn secret(&self, name: &str, key: &str, value: &str) {
         let params = PatchParams::apply("kubectl").force();
         let secret = json!({"apiVersion": "v1", "kind": "Secret", "stringData": {key: value}});
-        self.api::<Secret>(USERS).patch(name, &params, &Patch::Apply(secret)).await.unwrap();
+        self.api::<Secret>(USERS)
+            .patch(name, &params, &Patch::Apply(secret))
+            .await
+            .unwrap();
     }
 
     async fn secrets(&self) {
-        self.secret("vcluster2-pull-secret", ".dockerconfigjson", r#"{"auths":{}}"#).await;
-        self.secret("vcluster2-admin-kubeconfig", "kubeconfig", &self.kubeconfig).await;
+        self.secret("vcluster2-pull-secret", ".dockerconfigjson", r#"{"auths":{}}"#)
+            .await;
+        self.secret("vcluster2-admin-kubeconfig", "kubeconfig", &self.kubeconfig)
+            .await;
         self.user_data("vcluster2", "one").await;
     }
 
     async fn user_data(&self, pool: &str, content: &str) {
         let config = json!({"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": content}]}});
-        self.secret(&format!("user-data-{pool}"), "value", &config.to_string()).await;
+        self.secret(&format!("user-data-{pool}"), "value", &config.to_string())
+            .await;
     }
 
     async fn scale(&self, pool: &str, replicas: i32) {
@@ -183,7 +213,11 @@ impl World {
     }
 
     async fn machines(&self) -> Vec<Machine> {
-        self.api::<Machine>(MADE).list(&ListParams::default()).await.map(|list| list.items).unwrap_or_default()
+        self.api::<Machine>(MADE)
+            .list(&ListParams::default())
+            .await
+            .map(|list| list.items)
+            .unwrap_or_default()
     }
 
     /// Waits until the pool is ready with so many nodes, and has no other Machines.
@@ -191,7 +225,12 @@ impl World {
         let what = format!("{pool} with {nodes} nodes");
         eventually(&what, async || {
             let found = self.api::<NodePool>(USERS).get(pool).await.unwrap();
-            let own = self.machines().await.into_iter().filter(|machine| machine.name_any().starts_with(pool)).count();
+            let own = self
+                .machines()
+                .await
+                .into_iter()
+                .filter(|machine| machine.name_any().starts_with(pool))
+                .count();
             let status = found.status.clone().unwrap_or_default();
             let is_ready = condition(&json!(status), "Ready").is_some_and(|it| it["status"] == "True");
             (is_ready && status.replicas == nodes && i32::try_from(own) == Ok(nodes)).then_some(found)
@@ -219,7 +258,10 @@ impl World {
 
 fn condition(status: &Value, type_: &str) -> Option<Value> {
     let conditions = status["conditions"].as_array()?;
-    conditions.iter().find(|condition| condition["type"] == type_).cloned()
+    conditions
+        .iter()
+        .find(|condition| condition["type"] == type_)
+        .cloned()
 }
 
 async fn eventually<T>(what: &str, check: impl AsyncFn() -> Option<T>) -> T {
@@ -231,7 +273,9 @@ async fn eventually<T>(what: &str, check: impl AsyncFn() -> Option<T>) -> T {
             sleep(Duration::from_millis(50)).await;
         }
     });
-    found.await.unwrap_or_else(|_| panic!("waited {SOON:?} for {what}"))
+    found
+        .await
+        .unwrap_or_else(|_| panic!("waited {SOON:?} for {what}"))
 }
 
 /// Serves an API for clients with a kubeconfig, which it returns.
@@ -261,12 +305,21 @@ async fn play(client: Client, workload: Client, stop: CancellationToken) {
 
 async fn play_once(client: &Client, workload: &Client) -> kube::Result<()> {
     let params = PatchParams::default();
-    for cluster in Api::<AgentCluster>::all(client.clone()).list(&ListParams::default()).await? {
+    for cluster in Api::<AgentCluster>::all(client.clone())
+        .list(&ListParams::default())
+        .await?
+    {
         let endpoint = cluster.spec.control_plane_endpoint.is_some();
         if endpoint && !cluster.status.is_some_and(|status| status.ready) {
-            let api = Api::<AgentCluster>::namespaced(client.clone(), &cluster.metadata.namespace.clone().unwrap());
+            let api =
+                Api::<AgentCluster>::namespaced(client.clone(), &cluster.metadata.namespace.clone().unwrap());
             let status = json!({"status": {"ready": true, "clusterDeploymentReference": {}}});
-            api.patch_status(&cluster.metadata.name.clone().unwrap(), &params, &Patch::Merge(status)).await?;
+            api.patch_status(
+                &cluster.metadata.name.clone().unwrap(),
+                &params,
+                &Patch::Merge(status),
+            )
+            .await?;
         }
     }
     let machines = Api::<Machine>::namespaced(client.clone(), MADE);
@@ -285,13 +338,17 @@ async fn play_once(client: &Client, workload: &Client) -> kube::Result<()> {
             agent_machines.patch(&name, &params, &Patch::Merge(patch)).await?;
             continue;
         }
-        if machine.metadata.deletion_timestamp.is_some() || own.status.as_ref().is_some_and(|status| status.ready) {
+        if machine.metadata.deletion_timestamp.is_some()
+            || own.status.as_ref().is_some_and(|status| status.ready)
+        {
             continue;
         }
         let id = format!("agent://{name}");
         if nodes.get_opt(&name).await?.is_none() {
             let node = json!({"metadata": {"name": name}, "spec": {"providerID": id}});
-            nodes.create(&PostParams::default(), &serde_json::from_value(node).unwrap()).await?;
+            nodes
+                .create(&PostParams::default(), &serde_json::from_value(node).unwrap())
+                .await?;
             let status = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
             nodes.patch_status(&name, &params, &Patch::Merge(status)).await?;
         }
@@ -299,8 +356,11 @@ async fn play_once(client: &Client, workload: &Client) -> kube::Result<()> {
         machines.patch(&name, &params, &Patch::Merge(patch)).await?;
         let patch = json!({"metadata": {"finalizers": [FINALIZER]}, "spec": {"providerID": id}});
         agent_machines.patch(&name, &params, &Patch::Merge(patch)).await?;
-        let status = json!({"status": {"ready": true, "addresses": [{"type": "InternalDNS", "address": name}]}});
-        agent_machines.patch_status(&name, &params, &Patch::Merge(status)).await?;
+        let status =
+            json!({"status": {"ready": true, "addresses": [{"type": "InternalDNS", "address": name}]}});
+        agent_machines
+            .patch_status(&name, &params, &Patch::Merge(status))
+            .await?;
     }
     Ok(())
 }
@@ -309,24 +369,48 @@ async fn play_once(client: &Client, workload: &Client) -> kube::Result<()> {
 async fn a_rendered_cluster_is_taken_as_it_is_and_says_what_is_missing() {
     let world = World::start().await;
     world.apply_rendered().await;
-    let why = world.reason::<HostedCluster>("vcluster2", "Available", "KubeconfigMissing").await;
-    assert!(why.contains("clusters/vcluster2-admin-kubeconfig") && why.contains("key kubeconfig"), "{why}");
-    let why = world.reason::<HostedCluster>("vcluster2", "ValidConfiguration", "PullSecretMissing").await;
+    let why = world
+        .reason::<HostedCluster>("vcluster2", "Available", "KubeconfigMissing")
+        .await;
+    assert!(
+        why.contains("clusters/vcluster2-admin-kubeconfig") && why.contains("key kubeconfig"),
+        "{why}"
+    );
+    let why = world
+        .reason::<HostedCluster>("vcluster2", "ValidConfiguration", "PullSecretMissing")
+        .await;
     assert!(why.contains(".dockerconfigjson"), "{why}");
     world.scale("vcluster2", 1).await;
-    let why = world.reason::<NodePool>("vcluster2", "Ready", "UserDataMissing").await;
-    assert!(why.contains("clusters/user-data-vcluster2") && why.contains("key value"), "{why}");
+    let why = world
+        .reason::<NodePool>("vcluster2", "Ready", "UserDataMissing")
+        .await;
+    assert!(
+        why.contains("clusters/user-data-vcluster2") && why.contains("key value"),
+        "{why}"
+    );
     world.scale("vcluster2", 0).await;
 
     world.secrets().await;
-    world.reason::<HostedCluster>("vcluster2", "Available", "AsExpected").await;
+    world
+        .reason::<HostedCluster>("vcluster2", "Available", "AsExpected")
+        .await;
     let cluster = world.api::<Cluster>(MADE).get(CLUSTER).await.unwrap();
     let reference = cluster.spec.infrastructure_ref.unwrap();
-    assert_eq!((reference.kind.as_str(), reference.name.as_str()), ("AgentCluster", "vcluster2"));
-    let control_plane = world.api::<HostedControlPlane>(MADE).get("vcluster2").await.unwrap();
+    assert_eq!(
+        (reference.kind.as_str(), reference.name.as_str()),
+        ("AgentCluster", "vcluster2")
+    );
+    let control_plane = world
+        .api::<HostedControlPlane>(MADE)
+        .get("vcluster2")
+        .await
+        .unwrap();
     assert_eq!(control_plane.spec.pull_secret.unwrap().name, "pull-secret");
     let secrets = world.api::<Secret>(MADE);
-    for (name, key) in [("admin-kubeconfig", "kubeconfig"), ("vcluster2-x7k2p-kubeconfig", "value")] {
+    for (name, key) in [
+        ("admin-kubeconfig", "kubeconfig"),
+        ("vcluster2-x7k2p-kubeconfig", "value"),
+    ] {
         let secret = secrets.get(name).await.unwrap();
         assert_eq!(secret.data.unwrap()[key].0, world.kubeconfig.as_bytes(), "{name}");
     }
@@ -349,9 +433,16 @@ async fn a_pool_is_scaled_up_and_down_and_all_goes_with_its_cluster() {
         let status = machine.status.as_ref().unwrap();
         assert_eq!(status.phase.as_deref(), Some("Running"));
         assert_eq!(status.node_ref.as_ref().unwrap().name, machine.name_any());
-        assert_eq!(machine.spec.provider_id, Some(format!("agent://{}", machine.name_any())));
+        assert_eq!(
+            machine.spec.provider_id,
+            Some(format!("agent://{}", machine.name_any()))
+        );
         assert_eq!(machine.labels()["cluster.x-k8s.io/cluster-name"], CLUSTER);
-        let own = world.api::<AgentMachine>(MADE).get(&machine.name_any()).await.unwrap();
+        let own = world
+            .api::<AgentMachine>(MADE)
+            .get(&machine.name_any())
+            .await
+            .unwrap();
         assert_eq!(own.owner_references()[0].uid, machine.uid().unwrap());
         let namespace = &own.annotations()["capi-provider.agent-install.openshift.io/agent-namespace"];
         assert_eq!(namespace, "hardware");
@@ -360,21 +451,41 @@ async fn a_pool_is_scaled_up_and_down_and_all_goes_with_its_cluster() {
     let (kept, chosen) = (machines[0].name_any(), machines[1].name_any());
     let patch = json!({"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": "yes"}}});
     let api = world.api::<Machine>(MADE);
-    api.patch(&chosen, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    api.patch(&chosen, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
     world.scale("vcluster2", 1).await;
     world.ready("vcluster2", 1).await;
     assert_eq!(world.machines().await[0].name_any(), kept);
     let nodes = Api::<Node>::all(world.workload.clone());
-    assert!(nodes.get_opt(&chosen).await.unwrap().is_none(), "its Node is deleted");
-    assert!(world.api::<AgentMachine>(MADE).get_opt(&chosen).await.unwrap().is_none());
+    assert!(
+        nodes.get_opt(&chosen).await.unwrap().is_none(),
+        "its Node is deleted"
+    );
+    assert!(
+        world
+            .api::<AgentMachine>(MADE)
+            .get_opt(&chosen)
+            .await
+            .unwrap()
+            .is_none()
+    );
 
     let hosted = world.api::<HostedCluster>(USERS);
-    hosted.delete("vcluster2", &DeleteParams::default()).await.unwrap();
+    hosted
+        .delete("vcluster2", &DeleteParams::default())
+        .await
+        .unwrap();
     eventually("everything to go", async || {
         let namespaces = Api::<Namespace>::all(world.client.clone());
         let is_left = hosted.get_opt("vcluster2").await.unwrap().is_some()
             || namespaces.get_opt(MADE).await.unwrap().is_some()
-            || world.api::<NodePool>(USERS).get_opt("vcluster2").await.unwrap().is_some();
+            || world
+                .api::<NodePool>(USERS)
+                .get_opt("vcluster2")
+                .await
+                .unwrap()
+                .is_some();
         (!is_left).then_some(())
     })
     .await;
@@ -404,16 +515,23 @@ async fn changed_bootstrap_data_roll_a_pool_within_its_limits_or_only_new_machin
         world.user_data(name, "two").await;
         let most = eventually(&format!("{name} to be rolled"), async || {
             let machines = of(&world, name).await;
-            let alive = machines.iter().filter(|machine| machine.metadata.deletion_timestamp.is_none());
+            let alive = machines
+                .iter()
+                .filter(|machine| machine.metadata.deletion_timestamp.is_none());
             assert!(alive.count() <= 2 + surge, "{name}: {machines:?}");
-            let is_new = machines.iter().all(|machine| !before.contains(&machine.name_any()));
+            let is_new = machines
+                .iter()
+                .all(|machine| !before.contains(&machine.name_any()));
             (is_new && machines.len() == 2).then_some(machines.len())
         })
         .await;
         assert_eq!(most, 2);
         world.ready(name, 2).await;
-        let secrets: std::collections::BTreeSet<_> =
-            of(&world, name).await.into_iter().map(|machine| machine.spec.bootstrap.data_secret_name).collect();
+        let secrets: std::collections::BTreeSet<_> = of(&world, name)
+            .await
+            .into_iter()
+            .map(|machine| machine.spec.bootstrap.data_secret_name)
+            .collect();
         assert_eq!(secrets.len(), 1, "{secrets:?}");
     }
     // In place: the Machine stays, and the pool says so.
@@ -421,10 +539,16 @@ async fn changed_bootstrap_data_roll_a_pool_within_its_limits_or_only_new_machin
     world.ready("vcluster2", 1).await;
     let before = of(&world, "vcluster2").await[0].name_any();
     world.user_data("vcluster2", "two").await;
-    let why = world.reason::<NodePool>("vcluster2", "UpdatingConfig", "OnlyNewMachines").await;
+    let why = world
+        .reason::<NodePool>("vcluster2", "UpdatingConfig", "OnlyNewMachines")
+        .await;
     assert!(why.contains("1 Machines keep"), "{why}");
     assert_eq!(of(&world, "vcluster2").await[0].name_any(), before);
-    let templates = world.api::<AgentMachineTemplate>(MADE).list(&ListParams::default()).await.unwrap();
+    let templates = world
+        .api::<AgentMachineTemplate>(MADE)
+        .list(&ListParams::default())
+        .await
+        .unwrap();
     assert_eq!(templates.items.len(), 3, "one a pool");
 }
 

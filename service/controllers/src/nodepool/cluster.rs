@@ -32,15 +32,34 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let machines = watch::metadata::<Machine>(&context, all());
     let machines = machines.filter_map(async |machine| of_label(&machine.ok()?));
     let controller = watch::controller::<Cluster>(&context)
-        .watches_stream(watch::metadata::<AgentCluster>(&context, all()), |it| of_owner(&it))
-        .watches_stream(watch::metadata::<HostedControlPlane>(&context, all()), |it| of_owner(&it))
+        .watches_stream(watch::metadata::<AgentCluster>(&context, all()), |it| {
+            of_owner(&it)
+        })
+        .watches_stream(watch::metadata::<HostedControlPlane>(&context, all()), |it| {
+            of_owner(&it)
+        })
         .reconcile_on(gather::gathered(machines))
-        .watches_stream(watch::metadata::<Secret>(&context, secrets::watched()), |it| of_label(&it));
-    drive("cluster", CONCURRENCY, controller, context, stop, reconcile::reconcile).await;
+        .watches_stream(watch::metadata::<Secret>(&context, secrets::watched()), |it| {
+            of_label(&it)
+        });
+    drive(
+        "cluster",
+        CONCURRENCY,
+        controller,
+        context,
+        stop,
+        reconcile::reconcile,
+    )
+    .await;
 }
 
 fn of_owner<K>(object: &PartialObjectMeta<K>) -> Option<ObjectRef<Cluster>> {
-    let owner = object.metadata.owner_references.iter().flatten().find(|owner| owner.kind == "Cluster")?;
+    let owner = object
+        .metadata
+        .owner_references
+        .iter()
+        .flatten()
+        .find(|owner| owner.kind == "Cluster")?;
     let namespace = object.metadata.namespace.clone().unwrap_or_default();
     Some(object_ref(&KubeRef::new(namespace, &owner.name)))
 }
@@ -50,5 +69,8 @@ where
     PartialObjectMeta<K>: ResourceExt,
 {
     let name = object.labels().get(CLUSTER_NAME)?;
-    Some(object_ref(&KubeRef::new(object.namespace().unwrap_or_default(), name)))
+    Some(object_ref(&KubeRef::new(
+        object.namespace().unwrap_or_default(),
+        name,
+    )))
 }

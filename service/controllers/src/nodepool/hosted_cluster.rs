@@ -39,7 +39,11 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     };
     let of_secret = of(|hosted, secret| {
         let is_here = hosted.namespace().as_deref() == Some(&secret.namespace);
-        let pull_secret = hosted.spec.pull_secret.as_ref().map(|secret| secret.name.as_str());
+        let pull_secret = hosted
+            .spec
+            .pull_secret
+            .as_ref()
+            .map(|secret| secret.name.as_str());
         let is_pull_secret = is_here && pull_secret == Some(&secret.name);
         // Bootstrap data of its pools say where the Ignition server is.
         let is_user_data = is_here && secret.name.starts_with("user-data-");
@@ -51,16 +55,15 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let clusters = gather::without_status(watch::metadata::<Cluster>(&context, all()));
     let pools = gather::without_status(watch::metadata::<NodePool>(&context, all()));
     let controller = controller
-        .watches_stream(clusters, |it| {
-            made_for(it.annotations().get(HOSTED_CLUSTER))
-        })
+        .watches_stream(clusters, |it| made_for(it.annotations().get(HOSTED_CLUSTER)))
         .watches_stream(watch::metadata::<AgentCluster>(&context, all()), |it| {
             made_for(it.annotations().get(HOSTED_CLUSTER))
         })
         .watches_stream(pools, move |pool| of_pool(kube_ref(&pool)))
-        .watches_stream(watch::metadata::<Secret>(&context, secrets::watched()), move |secret| {
-            of_secret(kube_ref(&secret))
-        });
+        .watches_stream(
+            watch::metadata::<Secret>(&context, secrets::watched()),
+            move |secret| of_secret(kube_ref(&secret)),
+        );
     let name = "hosted_cluster";
     drive(name, CONCURRENCY, controller, context, stop, reconcile::reconcile).await;
 }

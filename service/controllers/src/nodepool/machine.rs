@@ -36,7 +36,8 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         }
     };
     let of_cluster = of(|machine, cluster| {
-        machine.namespace().as_deref() == Some(&cluster.namespace) && machine.spec.cluster_name == cluster.name
+        machine.namespace().as_deref() == Some(&cluster.namespace)
+            && machine.spec.cluster_name == cluster.name
     });
     let of_secret = of(|machine, secret| {
         machine.namespace().as_deref() == Some(&secret.namespace)
@@ -46,16 +47,31 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     // Its status counts its Machines, and changes with each of them.
     let clusters = gather::without_status(watch::metadata::<Cluster>(&context, all()));
     let controller = controller
-        .watches_stream(watch::metadata::<AgentMachine>(&context, all()), |agent_machine| {
-            // It has the name of its Machine where this service makes it; elsewhere, the owner says it.
-            let owner = agent_machine.owner_references().iter().find(|owner| owner.kind == "Machine");
-            let name = owner.map_or_else(|| agent_machine.name_any(), |owner| owner.name.clone());
-            let namespace = agent_machine.namespace().unwrap_or_default();
-            Some(object_ref::<Machine>(&KubeRef::new(namespace, name)))
-        })
+        .watches_stream(
+            watch::metadata::<AgentMachine>(&context, all()),
+            |agent_machine| {
+                // It has the name of its Machine where this service makes it; elsewhere, the owner says it.
+                let owner = agent_machine
+                    .owner_references()
+                    .iter()
+                    .find(|owner| owner.kind == "Machine");
+                let name = owner.map_or_else(|| agent_machine.name_any(), |owner| owner.name.clone());
+                let namespace = agent_machine.namespace().unwrap_or_default();
+                Some(object_ref::<Machine>(&KubeRef::new(namespace, name)))
+            },
+        )
         .watches_stream(clusters, move |cluster| of_cluster(kube_ref(&cluster)))
-        .watches_stream(watch::metadata::<Secret>(&context, secrets::watched()), move |secret| {
-            of_secret(kube_ref(&secret))
-        });
-    drive("machine", CONCURRENCY, controller, context, stop, reconcile::reconcile).await;
+        .watches_stream(
+            watch::metadata::<Secret>(&context, secrets::watched()),
+            move |secret| of_secret(kube_ref(&secret)),
+        );
+    drive(
+        "machine",
+        CONCURRENCY,
+        controller,
+        context,
+        stop,
+        reconcile::reconcile,
+    )
+    .await;
 }

@@ -88,7 +88,11 @@ pub async fn adopt<O: Resource<DynamicType = ()>>(
         "labels": {CLUSTER_NAME: cluster}, "ownerReferences": owners, "resourceVersion": object.resource_version(),
     });
     let patch = Patch::Merge(json!({ "metadata": metadata }));
-    unless_absent(api.patch_metadata(&object.name_any(), &patch_params(), &patch).await).map(drop)
+    unless_absent(
+        api.patch_metadata(&object.name_any(), &patch_params(), &patch)
+            .await,
+    )
+    .map(drop)
 }
 
 /// Applies an object of kind `K` as its manager: what it said before and no longer says goes, what others wrote stays.
@@ -118,7 +122,11 @@ where
     let namespace = object.namespace().unwrap_or_default();
     let api = Api::<K>::namespaced(client.clone(), &namespace);
     let patch = finalizers::metadata_patch(object, metadata);
-    unless_absent(api.patch_metadata(&object.name_any(), &patch_params(), &patch).await).map(drop)
+    unless_absent(
+        api.patch_metadata(&object.name_any(), &patch_params(), &patch)
+            .await,
+    )
+    .map(drop)
 }
 
 /// True while nothing is to be done: `true`, or a time that has not come.

@@ -34,8 +34,13 @@ pub fn own(hosted: &HostedCluster) -> KubeRef {
 
 /// The user's Secret with the administrator's kubeconfig.
 pub fn kubeconfig(hosted: &HostedCluster) -> KubeRef {
-    let named = hosted.status.as_ref().and_then(|status| status.kubeconfig.as_ref());
-    let named = named.map(|secret| secret.name.clone()).filter(|name| !name.is_empty());
+    let named = hosted
+        .status
+        .as_ref()
+        .and_then(|status| status.kubeconfig.as_ref());
+    let named = named
+        .map(|secret| secret.name.clone())
+        .filter(|name| !name.is_empty());
     let name = named.unwrap_or_else(|| format!("{}-admin-kubeconfig", hosted.name_any()));
     KubeRef::new(hosted.namespace().unwrap_or_default(), name)
 }
@@ -72,9 +77,11 @@ pub fn control_plane(name: &str) -> ContractReference {
 pub fn version_of(image: &str) -> Option<String> {
     let (_, tag) = image.rsplit_once(':')?;
     let tag = tag.trim_start_matches('v');
-    let end = ["-x86_64", "-aarch64", "-arm64", "-amd64", "-multi", "-ppc64le", "-s390x"]
-        .iter()
-        .find_map(|suffix| tag.strip_suffix(suffix));
+    let end = [
+        "-x86_64", "-aarch64", "-arm64", "-amd64", "-multi", "-ppc64le", "-s390x",
+    ]
+    .iter()
+    .find_map(|suffix| tag.strip_suffix(suffix));
     let version = end.unwrap_or(tag);
     let is_version = version.starts_with(|first: char| first.is_ascii_digit())
         && version.contains('.')
@@ -89,8 +96,14 @@ mod tests {
     #[test]
     fn the_version_is_that_of_the_images_tag() {
         for (image, version) in [
-            ("quay.io/openshift-release-dev/ocp-release:4.20.1-x86_64", Some("4.20.1")),
-            ("registry.example.test:5000/release:4.21.0-ec.1-multi", Some("4.21.0-ec.1")),
+            (
+                "quay.io/openshift-release-dev/ocp-release:4.20.1-x86_64",
+                Some("4.20.1"),
+            ),
+            (
+                "registry.example.test:5000/release:4.21.0-ec.1-multi",
+                Some("4.21.0-ec.1"),
+            ),
             ("registry.example.test/k8s:v1.34.4", Some("1.34.4")),
             ("registry.example.test:5000/release@sha256:abc", None),
             ("registry.example.test:5000/release", None),

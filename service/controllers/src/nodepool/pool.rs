@@ -51,12 +51,22 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         Some(object_ref::<NodePool>(&pool))
     });
     let controller = controller
-        .watches_stream(watch::metadata::<HostedCluster>(&context, all()), move |cluster| {
-            of_cluster(kube_ref(&cluster))
-        })
+        .watches_stream(
+            watch::metadata::<HostedCluster>(&context, all()),
+            move |cluster| of_cluster(kube_ref(&cluster)),
+        )
         .reconcile_on(gather::gathered(machines))
-        .watches_stream(watch::metadata::<Secret>(&context, secrets::watched()), move |secret| {
-            of_secret(kube_ref(&secret))
-        });
-    drive("node_pool", CONCURRENCY, controller, context, stop, reconcile::reconcile).await;
+        .watches_stream(
+            watch::metadata::<Secret>(&context, secrets::watched()),
+            move |secret| of_secret(kube_ref(&secret)),
+        );
+    drive(
+        "node_pool",
+        CONCURRENCY,
+        controller,
+        context,
+        stop,
+        reconcile::reconcile,
+    )
+    .await;
 }

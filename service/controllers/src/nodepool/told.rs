@@ -16,7 +16,9 @@ pub fn tell<R: ConditionReason>(
     conditions: &[StandardCondition],
     awaited: &[(&str, &str)],
 ) {
-    context.waits.set(&object.object_ref(&()), wait::<R>(conditions, awaited));
+    context
+        .waits
+        .set(&object.object_ref(&()), wait::<R>(conditions, awaited));
 }
 
 /// Says that `object` waits for nothing any more.
@@ -54,8 +56,10 @@ mod tests {
     #[test]
     fn the_first_condition_that_is_not_met_is_what_is_waited_for() {
         let condition = |type_: &str, status: &str, reason: &str| -> StandardCondition {
-            serde_json::from_value(json!({"type": type_, "status": status, "reason": reason, "message": "create the Secret",
-                "lastTransitionTime": "2026-11-22T08:00:00Z"}))
+            serde_json::from_value(
+                json!({"type": type_, "status": status, "reason": reason, "message": "create the Secret",
+                "lastTransitionTime": "2026-11-22T08:00:00Z"}),
+            )
             .unwrap()
         };
         let conditions = [
@@ -63,7 +67,10 @@ mod tests {
             condition("Ready", "False", "UserDataMissing"),
         ];
         let found = wait::<Reason>(&conditions, &[("Ready", "True"), ("UpdatingConfig", "False")]).unwrap();
-        assert_eq!((found.reason, found.what.as_str()), ("UserDataMissing", "create the Secret"));
+        assert_eq!(
+            (found.reason, found.what.as_str()),
+            ("UserDataMissing", "create the Secret")
+        );
         assert!(found.needs_user);
         assert_eq!(wait::<Reason>(&conditions, &[("Other", "True")]), None);
     }

@@ -50,12 +50,22 @@ async fn next_step(cluster: &Cluster, context: &Context) -> Result<Option<(Reaso
     }
     if !machines.is_empty() {
         let names: Vec<String> = machines.iter().take(NAMED).map(ResourceExt::name_any).collect();
-        let message = format!("waits for {} Machines to go: {}", machines.len(), names.join(", "));
+        let message = format!(
+            "waits for {} Machines to go: {}",
+            machines.len(),
+            names.join(", ")
+        );
         return Ok(Some((Reason::WaitingForWorkersDeletion, message)));
     }
     let steps = [
-        (&cluster.spec.control_plane_ref, Reason::WaitingForControlPlaneDeletion),
-        (&cluster.spec.infrastructure_ref, Reason::WaitingForInfrastructureDeletion),
+        (
+            &cluster.spec.control_plane_ref,
+            Reason::WaitingForControlPlaneDeletion,
+        ),
+        (
+            &cluster.spec.infrastructure_ref,
+            Reason::WaitingForInfrastructureDeletion,
+        ),
     ];
     for (reference, reason) in steps {
         if let Some(reference) = reference

@@ -41,7 +41,8 @@ pub async fn reconcile(cluster: Arc<Cluster>, context: Arc<Context>) -> Result<A
         && endpoint_of(&cluster).is_none()
     {
         let patch = json!({"metadata": {"resourceVersion": cluster.resource_version()}, "spec": {"controlPlaneEndpoint": endpoint}});
-        api.patch(&cluster.name_any(), &patch_params(), &Patch::Merge(patch)).await?;
+        api.patch(&cluster.name_any(), &patch_params(), &Patch::Merge(patch))
+            .await?;
         return Ok(Action::await_change());
     }
     let facts = Facts {
@@ -55,7 +56,11 @@ pub async fn reconcile(cluster: Arc<Cluster>, context: Arc<Context>) -> Result<A
     statuses::write(&context, &*cluster, before, &next).await?;
     // What it refers to may be of a kind that nobody watches here.
     let is_waiting = facts.infrastructure.is_err() || facts.control_plane.is_err();
-    Ok(if is_waiting { Action::requeue(RETRY_INTERVAL) } else { Action::await_change() })
+    Ok(if is_waiting {
+        Action::requeue(RETRY_INTERVAL)
+    } else {
+        Action::await_change()
+    })
 }
 
 pub(super) fn namespace(cluster: &Cluster) -> String {
@@ -96,14 +101,18 @@ async fn infrastructure(cluster: &Cluster, context: &Context) -> Result<Infrastr
         } else {
             Err((Reason::NotReady, waiting(&what, &status["conditions"])))
         },
-        endpoint: endpoint.ok().filter(|endpoint: &ApiEndpoint| !endpoint.host.is_empty()),
+        endpoint: endpoint
+            .ok()
+            .filter(|endpoint: &ApiEndpoint| !endpoint.host.is_empty()),
     })
 }
 
 fn waiting(what: &str, conditions: &Value) -> String {
     let open = conditions.as_array().into_iter().flatten();
     let open = open.filter(|condition| condition["status"] != "True");
-    let open: Vec<&str> = open.filter_map(|condition| condition["message"].as_str()).collect();
+    let open: Vec<&str> = open
+        .filter_map(|condition| condition["message"].as_str())
+        .collect();
     match open.first() {
         Some(why) if !why.is_empty() => format!("the {what} is not ready: {why}"),
         _ => format!("the {what} is not ready yet"),
@@ -131,8 +140,11 @@ async fn control_plane(cluster: &Cluster, context: &Context) -> Result<Result<()
     let api = objects::api_of(&context.client, &namespace, reference);
     objects::adopt(&api, &object, cluster, &cluster.name_any()).await?;
     let status = &object.data["status"];
-    let is_ready = status["initialized"] == true || status["initialization"]["controlPlaneInitialized"] == true;
-    Ok(is_ready.then_some(()).ok_or_else(|| format!("the {what} is not initialized yet")))
+    let is_ready =
+        status["initialized"] == true || status["initialization"]["controlPlaneInitialized"] == true;
+    Ok(is_ready
+        .then_some(())
+        .ok_or_else(|| format!("the {what} is not initialized yet")))
 }
 
 /// The Machines of a Cluster.
@@ -150,7 +162,9 @@ fn workers(machines: &[Machine]) -> WorkersStatus {
         };
         i64::try_from(machines.iter().filter(is).count()).ok()
     };
-    let alive = machines.iter().filter(|machine| machine.metadata.deletion_timestamp.is_none());
+    let alive = machines
+        .iter()
+        .filter(|machine| machine.metadata.deletion_timestamp.is_none());
     WorkersStatus {
         desired_replicas: i64::try_from(alive.count()).ok(),
         replicas: i64::try_from(machines.len()).ok(),

@@ -93,10 +93,13 @@ pub fn status(
     next.phase = Some(phase.into());
 
     let infrastructure = match &facts.infrastructure {
-        Ok(()) => Desired::new(Type::InfrastructureReady, ConditionStatus::True, Reason::Ready, ""),
-        Err((reason, why)) => {
-            Desired::new(Type::InfrastructureReady, ConditionStatus::False, *reason, why)
-        }
+        Ok(()) => Desired::new(
+            Type::InfrastructureReady,
+            ConditionStatus::True,
+            Reason::Ready,
+            "",
+        ),
+        Err((reason, why)) => Desired::new(Type::InfrastructureReady, ConditionStatus::False, *reason, why),
     };
     let type_ = Type::ControlPlaneInitialized;
     let control_plane = match &facts.control_plane {
@@ -115,7 +118,13 @@ pub fn status(
         Desired::new(Type::Available, ConditionStatus::False, Reason::NotAvailable, why)
     };
     let not_deleting = Desired::new(Type::Deleting, ConditionStatus::False, Reason::NotDeleting, "");
-    for condition in [available, infrastructure, control_plane, not_deleting, not_paused()] {
+    for condition in [
+        available,
+        infrastructure,
+        control_plane,
+        not_deleting,
+        not_paused(),
+    ] {
         conditions::set(&mut next.conditions, condition, now);
     }
     next
@@ -146,7 +155,12 @@ pub fn deleting(
 /// The status of a Cluster that nothing is done with.
 pub fn paused(before: Option<&ClusterStatus>, now: Timestamp) -> ClusterStatus {
     let mut next = before.cloned().unwrap_or_default();
-    let paused = Desired::new(Type::Paused, ConditionStatus::True, Reason::Paused, "it is paused");
+    let paused = Desired::new(
+        Type::Paused,
+        ConditionStatus::True,
+        Reason::Paused,
+        "it is paused",
+    );
     conditions::set(&mut next.conditions, paused, now);
     next
 }
@@ -170,7 +184,11 @@ mod tests {
         };
         let first = status(None, &facts, Some(1), now);
         assert_eq!(first.phase.as_deref(), Some("Provisioning"));
-        let available = first.conditions.iter().find(|one| one.type_ == "Available").unwrap();
+        let available = first
+            .conditions
+            .iter()
+            .find(|one| one.type_ == "Available")
+            .unwrap();
         assert_eq!(
             available.message,
             "the AgentCluster c is not ready yet; no kubeconfig"

@@ -50,7 +50,10 @@ async fn next_step(hosted: &HostedCluster, context: &Context) -> Result<Option<S
     }
     if !present.is_empty() {
         let names: Vec<String> = present.iter().map(ResourceExt::name_any).collect();
-        return Ok(Some(format!("waits for its NodePools to go: {}", names.join(", "))));
+        return Ok(Some(format!(
+            "waits for its NodePools to go: {}",
+            names.join(", ")
+        )));
     }
     let place = places::cluster(hosted);
     let clusters = Api::<Cluster>::namespaced(client.clone(), &place.namespace);

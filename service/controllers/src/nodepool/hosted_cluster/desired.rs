@@ -185,7 +185,10 @@ mod tests {
     #[test]
     fn the_endpoint_is_that_of_the_kubeconfigs_server() {
         let of = |server: &str| endpoint(server).map(|it| (it.host, it.port));
-        assert_eq!(of("https://api.example.test:6443"), Some(("api.example.test".into(), 6443)));
+        assert_eq!(
+            of("https://api.example.test:6443"),
+            Some(("api.example.test".into(), 6443))
+        );
         assert_eq!(of("https://[2001:db8::1]"), Some(("2001:db8::1".into(), 443)));
         assert_eq!(of("api.example.test"), None);
     }

@@ -11,15 +11,15 @@ use muster_core::record::{KubeRef, Secret as Hidden};
 use muster_operations::now;
 use muster_resources::cluster_api::Cluster;
 use muster_resources::hypershift::{
-    AGENT, Endpoint, FINALIZER, HostedCluster, HostedControlPlane, HostedControlPlaneStatus, KubeconfigReference,
-    NodePool,
+    AGENT, Endpoint, FINALIZER, HostedCluster, HostedControlPlane, HostedControlPlaneStatus,
+    KubeconfigReference, NodePool,
 };
 use muster_resources::{AgentCluster, names};
 use serde_json::{Value, json};
 
+use super::delete;
 use super::desired::{self, Pointer};
 use super::status::{Facts, Outcome, Problem, Reason, status};
-use super::delete;
 use crate::context::Context;
 use crate::error::{Error, words};
 use crate::nodepool::machine::node::kubeconfig as cluster_api_kubeconfig;
@@ -56,7 +56,11 @@ pub async fn reconcile(hosted: Arc<HostedCluster>, context: Arc<Context>) -> Res
     let facts = converge(&hosted, &context).await?;
     write(&hosted, &context, &Outcome::Reconciled(&facts)).await?;
     let is_done = facts.unavailable.is_none() && facts.invalid.is_none() && facts.waiting.is_none();
-    Ok(Action::requeue(if is_done { HEALTH_INTERVAL } else { RETRY_INTERVAL }))
+    Ok(Action::requeue(if is_done {
+        HEALTH_INTERVAL
+    } else {
+        RETRY_INTERVAL
+    }))
 }
 
 pub(super) async fn write(
@@ -65,7 +69,11 @@ pub(super) async fn write(
     outcome: &Outcome<'_>,
 ) -> Result<(), Error> {
     let next = status(hosted, outcome, now());
-    let awaited = [("Available", "True"), ("ValidConfiguration", "True"), ("Progressing", "False")];
+    let awaited = [
+        ("Available", "True"),
+        ("ValidConfiguration", "True"),
+        ("Progressing", "False"),
+    ];
     told::tell::<Reason>(context, hosted, &next.conditions, &awaited);
     statuses::write(context, hosted, hosted.status.as_ref(), &next).await
 }
@@ -89,7 +97,9 @@ async fn converge(hosted: &HostedCluster, context: &Context) -> Result<Facts, Er
         Err(problem) => facts.unavailable = Some(problem),
     }
     let pointer = pointer(hosted, context).await?;
-    facts.ignition_endpoint = pointer.as_ref().and_then(|pointer| desired::host_of(&pointer.url));
+    facts.ignition_endpoint = pointer
+        .as_ref()
+        .and_then(|pointer| desired::host_of(&pointer.url));
 
     let cluster = desired::cluster(hosted, facts.endpoint.as_ref());
     let cluster: Cluster = objects::apply(client, &places::cluster(hosted), cluster).await?;
@@ -120,7 +130,9 @@ fn waiting(agent_cluster: &AgentCluster) -> Option<String> {
     }
     let conditions = status.into_iter().flat_map(|status| &status.conditions);
     let open = conditions.filter(|condition| condition.status != "True");
-    let why = open.map(|condition| condition.message.clone()).find(|why| !why.is_empty());
+    let why = open
+        .map(|condition| condition.message.clone())
+        .find(|why| !why.is_empty());
     let name = agent_cluster.name_any();
     Some(why.map_or_else(
         || format!("the AgentCluster {name} is not ready yet"),
@@ -130,10 +142,15 @@ fn waiting(agent_cluster: &AgentCluster) -> Option<String> {
 
 async fn agent_namespace(hosted: &HostedCluster, context: &Context) -> Result<Option<Problem>, Error> {
     let agent = hosted.spec.platform.agent.as_ref();
-    let name = agent.map(|agent| agent.agent_namespace.as_str()).unwrap_or_default();
+    let name = agent
+        .map(|agent| agent.agent_namespace.as_str())
+        .unwrap_or_default();
     let is_there = match name {
         "" => false,
-        name => Api::<Namespace>::all(context.client.clone()).get_metadata_opt(name).await?.is_some(),
+        name => Api::<Namespace>::all(context.client.clone())
+            .get_metadata_opt(name)
+            .await?
+            .is_some(),
     };
     let why = || {
         format!(
@@ -145,7 +162,12 @@ async fn agent_namespace(hosted: &HostedCluster, context: &Context) -> Result<Op
 
 /// Copies the pull secret.
 async fn pull_secret(hosted: &HostedCluster, context: &Context) -> Result<Option<Problem>, Error> {
-    let Some(given) = hosted.spec.pull_secret.as_ref().filter(|secret| !secret.name.is_empty()) else {
+    let Some(given) = hosted
+        .spec
+        .pull_secret
+        .as_ref()
+        .filter(|secret| !secret.name.is_empty())
+    else {
         return Ok(None);
     };
     let namespace = hosted.namespace().unwrap_or_default();
@@ -270,7 +292,10 @@ async fn control_plane(
             name: places::ADMIN_KUBECONFIG.into(),
             key: names::key::KUBECONFIG.into(),
         }),
-        control_plane_endpoint: facts.endpoint.clone().filter(|endpoint: &Endpoint| endpoint.port != 0),
+        control_plane_endpoint: facts
+            .endpoint
+            .clone()
+            .filter(|endpoint: &Endpoint| endpoint.port != 0),
     };
     if next != before {
         let api = Api::<HostedControlPlane>::namespaced(context.client.clone(), &place.namespace);

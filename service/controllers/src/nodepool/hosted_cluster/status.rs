@@ -91,7 +91,12 @@ pub enum Outcome<'a> {
 /// The status from now on.
 pub fn status(hosted: &HostedCluster, outcome: &Outcome<'_>, now: Timestamp) -> HostedClusterStatus {
     let mut next = hosted.status.clone().unwrap_or_default();
-    let active = Desired::new(Type::ReconciliationActive, ConditionStatus::True, Reason::AsExpected, "");
+    let active = Desired::new(
+        Type::ReconciliationActive,
+        ConditionStatus::True,
+        Reason::AsExpected,
+        "",
+    );
     let desired = match outcome {
         Outcome::Refused(why) => vec![
             not_available(Reason::UnsupportedPlatform, why),
@@ -109,7 +114,11 @@ pub fn status(hosted: &HostedCluster, outcome: &Outcome<'_>, now: Timestamp) -> 
             Reason::ReconciliationPaused,
             "spec.pausedUntil: nothing is done with the cluster until then",
         )],
-        Outcome::Deleting(why) => vec![not_available(Reason::Deleting, why), progressing(Some(why)), active],
+        Outcome::Deleting(why) => vec![
+            not_available(Reason::Deleting, why),
+            progressing(Some(why)),
+            active,
+        ],
         Outcome::Reconciled(facts) => {
             fill(&mut next, hosted, facts, now);
             let mut list = reconciled(facts);
@@ -165,7 +174,12 @@ fn reconciled(facts: &Facts) -> Vec<Desired> {
         _ => Desired::new(Type::Degraded, ConditionStatus::False, Reason::AsExpected, ""),
     };
     let waiting = facts.unavailable.as_ref().map(|(_, why)| why.as_str());
-    vec![available, progressing(waiting.or(facts.waiting.as_deref())), degraded, valid]
+    vec![
+        available,
+        progressing(waiting.or(facts.waiting.as_deref())),
+        degraded,
+        valid,
+    ]
 }
 
 fn fill(next: &mut HostedClusterStatus, hosted: &HostedCluster, facts: &Facts, now: Timestamp) {
@@ -175,13 +189,20 @@ fn fill(next: &mut HostedClusterStatus, hosted: &HostedCluster, facts: &Facts, n
     });
     next.control_plane_endpoint.clone_from(&facts.endpoint);
     next.ignition_endpoint.clone_from(&facts.ignition_endpoint);
-    let image = hosted.spec.release.as_ref().map(|release| release.image.clone()).unwrap_or_default();
+    let image = hosted
+        .spec
+        .release
+        .as_ref()
+        .map(|release| release.image.clone())
+        .unwrap_or_default();
     let Some(version) = places::version_of(&image).or_else(|| facts.version.clone()) else {
         return;
     };
     let before = next.version.as_ref().map(|version| &version["history"][0]);
     let is_same = before.is_some_and(|entry| {
-        entry["version"] == version.as_str() && entry["image"] == image.as_str() && entry["state"] == "Completed"
+        entry["version"] == version.as_str()
+            && entry["image"] == image.as_str()
+            && entry["state"] == "Completed"
     });
     // The control plane is not made here: what it runs is what there is.
     if !is_same && facts.unavailable.is_none() {
@@ -240,7 +261,10 @@ mod tests {
         };
         let second = status(&hosted, &Outcome::Reconciled(&facts), now);
         assert_eq!(of(&second, "Available"), ("True", "AsExpected"));
-        assert_eq!(second.kubeconfig.as_ref().unwrap().name, "vcluster2-admin-kubeconfig");
+        assert_eq!(
+            second.kubeconfig.as_ref().unwrap().name,
+            "vcluster2-admin-kubeconfig"
+        );
         let version = second.version.as_ref().unwrap();
         assert_eq!(version["history"][0]["version"], "4.20.1");
         hosted.status = Some(second.clone());

@@ -80,19 +80,22 @@ fn wait(reason: Reason, message: impl Into<String>, action: Action) -> Next {
     Next::Wait(step, action)
 }
 
-async fn next_step(
-    machine: &Machine,
-    cluster: Option<&Cluster>,
-    context: &Context,
-) -> Result<Next, Error> {
+async fn next_step(machine: &Machine, cluster: Option<&Cluster>, context: &Context) -> Result<Next, Error> {
     let hooks = hooks(machine, PRE_DRAIN_HOOK);
     if !hooks.is_empty() {
         let message = format!("waits until the annotations are removed: {}", hooks.join(", "));
-        return Ok(wait(Reason::WaitingForPreDrainHook, message, Action::await_change()));
+        return Ok(wait(
+            Reason::WaitingForPreDrainHook,
+            message,
+            Action::await_change(),
+        ));
     }
     // Nothing has to be moved within a cluster that goes as a whole.
     let is_alone = cluster.is_some_and(|cluster| cluster.metadata.deletion_timestamp.is_none());
-    let node = machine.status.as_ref().and_then(|status| status.node_ref.as_ref());
+    let node = machine
+        .status
+        .as_ref()
+        .and_then(|status| status.node_ref.as_ref());
     let node = node.map(|node| node.name.as_str()).filter(|_| is_alone);
     if let Some(node) = node
         && !is_past_drain(machine)
@@ -104,7 +107,11 @@ async fn next_step(
     let hooks = self::hooks(machine, PRE_TERMINATE_HOOK);
     if !hooks.is_empty() {
         let message = format!("waits until the annotations are removed: {}", hooks.join(", "));
-        return Ok(wait(Reason::WaitingForPreTerminateHook, message, Action::await_change()));
+        return Ok(wait(
+            Reason::WaitingForPreTerminateHook,
+            message,
+            Action::await_change(),
+        ));
     }
     let reference = &machine.spec.infrastructure_ref;
     if objects::deleted(&context.client, &namespace(machine), reference).await? {
@@ -121,30 +128,32 @@ async fn next_step(
 /// Hooks with this prefix, that others remove.
 fn hooks<'a>(machine: &'a Machine, prefix: &str) -> Vec<&'a str> {
     let keys = machine.annotations().keys();
-    keys.filter(|key| key.starts_with(prefix)).map(String::as_str).collect()
+    keys.filter(|key| key.starts_with(prefix))
+        .map(String::as_str)
+        .collect()
 }
 
 /// The reason of the condition `Deleting` says how far it is.
 fn is_past_drain(machine: &Machine) -> bool {
     let conditions = machine.status.iter().flat_map(|status| &status.conditions);
-    conditions.filter(|condition| condition.type_ == "Deleting").any(|condition| {
-        matches!(
-            condition.reason.parse(),
-            Ok(Reason::WaitingForPreTerminateHook
-                | Reason::WaitingForInfrastructureDeletion
-                | Reason::DeletingNode)
-        )
-    })
+    conditions
+        .filter(|condition| condition.type_ == "Deleting")
+        .any(|condition| {
+            matches!(
+                condition.reason.parse(),
+                Ok(Reason::WaitingForPreTerminateHook
+                    | Reason::WaitingForInfrastructureDeletion
+                    | Reason::DeletingNode)
+            )
+        })
 }
 
 /// Drains the node; `None`: it is done, or there is no more time for it.
-async fn drained(
-    machine: &Machine,
-    node: &str,
-    context: &Context,
-) -> Result<Option<Next>, Error> {
+async fn drained(machine: &Machine, node: &str, context: &Context) -> Result<Option<Next>, Error> {
     let times = machine.status.as_ref().and_then(|status| status.deletion.clone());
-    let began = times.as_ref().and_then(|times| times.node_drain_start_time.clone());
+    let began = times
+        .as_ref()
+        .and_then(|times| times.node_drain_start_time.clone());
     let began = began.unwrap_or_else(|| time(now()));
     let times = MachineDeletionTimes {
         node_drain_start_time: Some(began.clone()),
@@ -159,7 +168,9 @@ async fn drained(
     if limit.is_some_and(|limit| is_over(&began, limit, now())) {
         let note = format!("the node {node} was not drained in time: {why}");
         let event = events::warning("Drain", "DrainTimedOut", &note);
-        context.events.publish(event, kube::Resource::object_ref(machine, &()));
+        context
+            .events
+            .publish(event, kube::Resource::object_ref(machine, &()));
         return Ok(None);
     }
     let until = match limit {
@@ -168,7 +179,10 @@ async fn drained(
     };
     let step = Deleting {
         reason: Reason::DrainingNode,
-        message: format!("the node {node} is drained since {}, {until}; {why}", stamp(&began)),
+        message: format!(
+            "the node {node} is drained since {}, {until}; {why}",
+            stamp(&began)
+        ),
         times: Some(times),
     };
     Ok(Some(Next::Wait(step, Action::requeue(DRAIN_INTERVAL))))
@@ -177,7 +191,11 @@ async fn drained(
 /// `Err`: the reason for which the cluster cannot be asked.
 async fn look(machine: &Machine, node: &str, context: &Context) -> Result<Drained, String> {
     let secret = kubeconfig(&namespace(machine), &machine.spec.cluster_name);
-    let workload = context.workloads.of_secret(&secret).await.map_err(|error| error.to_string())?;
+    let workload = context
+        .workloads
+        .of_secret(&secret)
+        .await
+        .map_err(|error| error.to_string())?;
     let drained = drain(&workload.client, node).await;
     drained.map_err(|error| format!("the workload cluster cannot be asked: {error}"))
 }
@@ -185,14 +203,13 @@ async fn look(machine: &Machine, node: &str, context: &Context) -> Result<Draine
 /// The limit of a drain; `None`: there is none.
 fn timeout(machine: &Machine) -> Option<Duration> {
     let seconds = machine.spec.deletion.as_ref()?.node_drain_timeout_seconds?;
-    u64::try_from(seconds).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
+    u64::try_from(seconds)
+        .ok()
+        .filter(|seconds| *seconds > 0)
+        .map(Duration::from_secs)
 }
 
-async fn node_deleted(
-    machine: &Machine,
-    node: &str,
-    context: &Context,
-) -> Result<Next, Error> {
+async fn node_deleted(machine: &Machine, node: &str, context: &Context) -> Result<Next, Error> {
     let secret = kubeconfig(&namespace(machine), &machine.spec.cluster_name);
     let outcome = match context.workloads.of_secret(&secret).await {
         Err(error) => Err(error.to_string()),
@@ -218,17 +235,26 @@ async fn node_deleted(
     {
         let note = format!("the Node {node} was not deleted in time, delete it there: {why}");
         let event = events::warning("Delete", "NodeNotDeleted", &note);
-        context.events.publish(event, kube::Resource::object_ref(machine, &()));
+        context
+            .events
+            .publish(event, kube::Resource::object_ref(machine, &()));
         return Ok(Next::Done);
     }
     let message = format!("the Node {node} cannot be deleted, which is tried again: {why}");
-    Ok(wait(Reason::DeletingNode, message, Action::requeue(DRAIN_INTERVAL)))
+    Ok(wait(
+        Reason::DeletingNode,
+        message,
+        Action::requeue(DRAIN_INTERVAL),
+    ))
 }
 
 /// When the deletion began, once deleting the Node was tried: it is tried twice at least.
 fn deleting_node_since(machine: &Machine) -> Option<Time> {
     let status = machine.status.as_ref()?;
-    let deleting = status.conditions.iter().find(|condition| condition.type_ == "Deleting")?;
+    let deleting = status
+        .conditions
+        .iter()
+        .find(|condition| condition.type_ == "Deleting")?;
     (deleting.reason == <&str>::from(Reason::DeletingNode)).then(|| deleting.last_transition_time.clone())
 }
 
@@ -265,7 +291,10 @@ mod tests {
     #[test]
     fn a_drain_has_the_limit_that_its_machine_says() {
         assert_eq!(timeout(&machine(json!(null), json!({}))), None);
-        assert_eq!(timeout(&machine(json!({"nodeDrainTimeoutSeconds": 0}), json!({}))), None);
+        assert_eq!(
+            timeout(&machine(json!({"nodeDrainTimeoutSeconds": 0}), json!({}))),
+            None
+        );
         let limited = machine(json!({"nodeDrainTimeoutSeconds": 90}), json!({}));
         assert_eq!(timeout(&limited), Some(Duration::from_secs(90)));
         let began = time(Timestamp::from_timestamp(1_795_000_000, 0).unwrap());

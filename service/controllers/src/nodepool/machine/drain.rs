@@ -43,11 +43,18 @@ pub async fn drain(client: &Client, node: &str) -> Result<Drained, Error> {
     let params = ListParams::default().fields(&format!("spec.nodeName={node}"));
     // A cluster that is no more than an API has no pods.
     let pods = unless_absent(Api::<Pod>::all(client.clone()).list(&params).await)?;
-    let pods: Vec<Pod> = pods.into_iter().flat_map(|pods| pods.items).filter(goes).collect();
+    let pods: Vec<Pod> = pods
+        .into_iter()
+        .flat_map(|pods| pods.items)
+        .filter(goes)
+        .collect();
     let mut left: BTreeMap<String, &'static str> = BTreeMap::new();
     for pod in &pods {
         if let Some(why) = evict(client, pod).await? {
-            left.insert(format!("{}/{}", pod.namespace().unwrap_or_default(), pod.name_any()), why);
+            left.insert(
+                format!("{}/{}", pod.namespace().unwrap_or_default(), pod.name_any()),
+                why,
+            );
         }
     }
     Ok(message(&left).map_or(Drained::Yes, Drained::Waiting))
@@ -75,9 +82,7 @@ async fn evict(client: &Client, pod: &Pod) -> Result<Option<&'static str>, Error
     match api.evict(&pod.name_any(), &EvictParams::default()).await {
         Ok(_) => Ok(Some("is ending")),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-        Err(kube::Error::Api(status)) if status.code == 429 => {
-            Ok(Some("is kept by a PodDisruptionBudget"))
-        }
+        Err(kube::Error::Api(status)) if status.code == 429 => Ok(Some("is kept by a PodDisruptionBudget")),
         Err(error) => Err(error.into()),
     }
 }
@@ -110,7 +115,10 @@ mod tests {
     fn pods_that_nobody_can_evict_or_that_are_over_are_left() {
         assert!(goes(&pod(json!({"name": "a"}), "Running")));
         assert!(!goes(&pod(json!({"name": "a"}), "Succeeded")));
-        assert!(!goes(&pod(json!({"name": "a", "annotations": {MIRROR: "x"}}), "Running")));
+        assert!(!goes(&pod(
+            json!({"name": "a", "annotations": {MIRROR: "x"}}),
+            "Running"
+        )));
         let owner = |kind: &str| {
             json!({"name": "a", "ownerReferences": [
                 {"apiVersion": "apps/v1", "kind": kind, "name": "o", "uid": "u", "controller": true}]})
@@ -122,7 +130,9 @@ mod tests {
     #[test]
     fn a_message_names_a_few() {
         assert_eq!(message(&BTreeMap::new()), None);
-        let left = (0..7).map(|number| (format!("n/{number}"), "is ending")).collect();
+        let left = (0..7)
+            .map(|number| (format!("n/{number}"), "is ending"))
+            .collect();
         let message = message(&left).unwrap();
         assert!(message.ends_with("n/4 is ending, and 2 more"), "{message}");
     }

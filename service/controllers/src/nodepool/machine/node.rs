@@ -44,12 +44,7 @@ pub async fn find(workloads: &Workloads, machine: &Machine, names: &[String], th
     }
 }
 
-async fn look(
-    client: &Client,
-    provider_id: &str,
-    names: &[String],
-    thorough: bool,
-) -> kube::Result<Node> {
+async fn look(client: &Client, provider_id: &str, names: &[String], thorough: bool) -> kube::Result<Node> {
     let api = Api::<KubeNode>::all(client.clone());
     let mut other = None;
     for name in names {
@@ -77,7 +72,9 @@ async fn look(
     Ok(Node::Absent(match other {
         Some((name, None)) => format!("the Node {name} has no provider id yet; {provider_id} is expected"),
         Some((name, Some(id))) => {
-            format!("the Node {name} has the provider id {id}, not {provider_id}: it is another machine's; delete it there")
+            format!(
+                "the Node {name} has the provider id {id}, not {provider_id}: it is another machine's; delete it there"
+            )
         }
         None => format!("no Node has the provider id {provider_id} yet: the host starts and joins"),
     }))
@@ -111,10 +108,12 @@ fn observed(node: KubeNode) -> Node {
             problems.push(format!("the Node {name} reports {type_}"));
         }
     }
-    let info = status.node_info.and_then(|info| match serde_json::to_value(info) {
-        Ok(Value::Object(members)) => Some(members),
-        _ => None,
-    });
+    let info = status
+        .node_info
+        .and_then(|info| match serde_json::to_value(info) {
+            Ok(Value::Object(members)) => Some(members),
+            _ => None,
+        });
     Node::Found {
         name,
         info,
@@ -131,19 +130,28 @@ mod tests {
     #[test]
     fn a_node_says_whether_it_is_ready_and_what_it_complains_of() {
         let node = |conditions: Value| -> KubeNode {
-            serde_json::from_value(json!({"metadata": {"name": "n"}, "status": {"conditions": conditions}})).unwrap()
+            serde_json::from_value(json!({"metadata": {"name": "n"}, "status": {"conditions": conditions}}))
+                .unwrap()
         };
         let read = |conditions: Value| match observed(node(conditions)) {
             Node::Found { ready, problems, .. } => (ready, problems),
             other => panic!("{other:?}"),
         };
-        assert_eq!(read(json!([{"type": "Ready", "status": "True"}])), (Some(true), vec![]));
-        let (ready, problems) = read(json!([{"type": "Ready", "status": "False", "message": "no network"},
-            {"type": "DiskPressure", "status": "True"}]));
+        assert_eq!(
+            read(json!([{"type": "Ready", "status": "True"}])),
+            (Some(true), vec![])
+        );
+        let (ready, problems) = read(
+            json!([{"type": "Ready", "status": "False", "message": "no network"},
+            {"type": "DiskPressure", "status": "True"}]),
+        );
         assert_eq!(ready, Some(false));
         assert_eq!(
             problems,
-            ["the Node n is not ready: no network", "the Node n reports DiskPressure"]
+            [
+                "the Node n is not ready: no network",
+                "the Node n reports DiskPressure"
+            ]
         );
         assert_eq!(read(json!([{"type": "Ready", "status": "Unknown"}])).0, None);
         assert_eq!(read(json!([])).0, None);

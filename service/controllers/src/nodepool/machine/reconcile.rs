@@ -14,9 +14,9 @@ use muster_resources::cluster_api::{Cluster, Machine, MachineAddress, MachineSta
 use muster_resources::names;
 use serde_json::{Value, json};
 
+use super::delete;
 use super::node::{self, HEALTH_INTERVAL, LOOK_INTERVAL};
 use super::status::{self, Facts, Infrastructure, Node, Reason};
-use super::delete;
 use crate::context::Context;
 use crate::error::Error;
 use crate::nodepool::{objects, told};
@@ -33,7 +33,12 @@ pub async fn reconcile(machine: Arc<Machine>, context: Arc<Context>) -> Result<A
     let api = kube::Api::<Machine>::namespaced(context.client.clone(), &namespace(&machine));
     let cluster = cluster(&machine, &context).await?;
     if let Some(why) = pause(&machine, cluster.as_ref()) {
-        write(&machine, &context, &status::paused(machine.status.as_ref(), &why, now())).await?;
+        write(
+            &machine,
+            &context,
+            &status::paused(machine.status.as_ref(), &why, now()),
+        )
+        .await?;
         return Ok(Action::await_change());
     }
     if machine.metadata.deletion_timestamp.is_some() {
@@ -55,7 +60,8 @@ pub async fn reconcile(machine: Arc<Machine>, context: Arc<Context>) -> Result<A
     {
         let patch = json!({"metadata": {"resourceVersion": machine.resource_version()}, "spec": {"providerID": provider_id}});
         let patch = kube::api::Patch::Merge(patch);
-        api.patch(&machine.name_any(), &crate::writes::patch_params(), &patch).await?;
+        api.patch(&machine.name_any(), &crate::writes::patch_params(), &patch)
+            .await?;
         return Ok(Action::await_change());
     }
     let node = node(&machine, &infrastructure, &context).await;
@@ -85,7 +91,10 @@ fn next_look(facts: &Facts, min_ready: TimeDelta) -> Action {
         Node::Found { problems, .. } if !problems.is_empty() => Some(LOOK_INTERVAL),
         Node::Found { .. } => {
             let soon = min_ready.to_std().ok().filter(|wait| !wait.is_zero());
-            Some(soon.unwrap_or(HEALTH_INTERVAL).clamp(Duration::from_secs(1), HEALTH_INTERVAL))
+            Some(
+                soon.unwrap_or(HEALTH_INTERVAL)
+                    .clamp(Duration::from_secs(1), HEALTH_INTERVAL),
+            )
         }
     };
     // A missing Secret is watched only when it was read once.
@@ -124,7 +133,10 @@ fn pause(machine: &Machine, cluster: Option<&Cluster>) -> Option<String> {
         return Some(format!("it has the annotation {PAUSED}"));
     }
     let cluster = cluster.filter(|cluster| cluster.spec.paused == Some(true))?;
-    Some(format!("spec.paused of the Cluster {} is true", cluster.name_any()))
+    Some(format!(
+        "spec.paused of the Cluster {} is true",
+        cluster.name_any()
+    ))
 }
 
 /// Labels the Machine with its Cluster, which becomes an owner where it has none. True when something was written.
@@ -213,7 +225,8 @@ async fn bootstrap(machine: &Machine, context: &Context) -> Result<Result<(), St
         let why = "spec.bootstrap.dataSecretName names no Secret; nobody makes one here, so name one with the key value";
         return Ok(Err(why.into()));
     };
-    let found = secrets::read_secret(&context.client, &namespace(machine), name, names::key::CAPI_VALUE).await;
+    let found =
+        secrets::read_secret(&context.client, &namespace(machine), name, names::key::CAPI_VALUE).await;
     match found {
         Ok(_) => Ok(Ok(())),
         Err(ReferenceError::Api { source, .. }) => Err((*source).into()),
@@ -223,7 +236,8 @@ async fn bootstrap(machine: &Machine, context: &Context) -> Result<Result<(), St
 
 async fn node(machine: &Machine, infrastructure: &Found, context: &Context) -> Node {
     let status = machine.status.as_ref();
-    let was_provisioned = status.and_then(|status| status.initialization.as_ref()?.infrastructure_provisioned);
+    let was_provisioned =
+        status.and_then(|status| status.initialization.as_ref()?.infrastructure_provisioned);
     if infrastructure.state != Infrastructure::Provisioned && was_provisioned != Some(true) {
         return Node::NotAwaited;
     }
@@ -263,13 +277,15 @@ mod tests {
         assert_eq!(
             found.state,
             Infrastructure::Waiting(
-                "the AgentMachine m waits for AgentReserved (NoSuitableAgents): 2 Agents: not approved".into()
+                "the AgentMachine m waits for AgentReserved (NoSuitableAgents): 2 Agents: not approved"
+                    .into()
             )
         );
         assert_eq!(found.provider_id, None);
 
         let mut object = object;
-        object.data["status"] = json!({"ready": true, "addresses": [{"type": "InternalDNS", "address": "h"}]});
+        object.data["status"] =
+            json!({"ready": true, "addresses": [{"type": "InternalDNS", "address": "h"}]});
         let found = read("AgentMachine m", &object);
         assert_eq!(found.state, Infrastructure::Provisioned);
         assert_eq!(found.provider_id.as_deref(), Some("agent://1"));

@@ -154,7 +154,10 @@ pub fn status(
     next.observed_generation = generation;
     next.addresses.clone_from(&facts.addresses);
     let initialization = next.initialization.get_or_insert_default();
-    once(&mut initialization.bootstrap_data_secret_created, facts.bootstrap.is_ok());
+    once(
+        &mut initialization.bootstrap_data_secret_created,
+        facts.bootstrap.is_ok(),
+    );
     once(
         &mut initialization.infrastructure_provisioned,
         facts.infrastructure == Infrastructure::Provisioned,
@@ -170,13 +173,18 @@ pub fn status(
     let phase = match facts {
         _ if next.node_ref.is_some() && provisioned => "Running",
         _ if provisioned => "Provisioned",
-        Facts { bootstrap: Ok(()), .. } => "Provisioning",
+        Facts {
+            bootstrap: Ok(()), ..
+        } => "Provisioning",
         _ => "Pending",
     };
     set_phase(&mut next, phase, now);
 
     let list = &mut next.conditions;
-    for condition in [bootstrap(facts), infrastructure(facts)].into_iter().chain(node(facts)) {
+    for condition in [bootstrap(facts), infrastructure(facts)]
+        .into_iter()
+        .chain(node(facts))
+    {
         conditions::set(list, condition, now);
     }
     let not_deleting = Desired::new(Type::Deleting, ConditionStatus::False, Reason::NotDeleting, "");
@@ -404,12 +412,32 @@ mod tests {
     fn a_machine_goes_through_its_phases_and_says_what_it_waits_for() {
         use Infrastructure::{Absent, Provisioned, Waiting};
         let steps = [
-            (facts(false, Absent("none".into()), Node::NotAwaited), "Pending", "NotReady"),
-            (facts(true, Waiting("no Agent".into()), Node::NotAwaited), "Provisioning", "NotReady"),
-            (facts(true, Provisioned, Node::Absent("none".into())), "Provisioned", "NotReady"),
-            (facts(true, Provisioned, found(Some(false))), "Running", "NotReady"),
+            (
+                facts(false, Absent("none".into()), Node::NotAwaited),
+                "Pending",
+                "NotReady",
+            ),
+            (
+                facts(true, Waiting("no Agent".into()), Node::NotAwaited),
+                "Provisioning",
+                "NotReady",
+            ),
+            (
+                facts(true, Provisioned, Node::Absent("none".into())),
+                "Provisioned",
+                "NotReady",
+            ),
+            (
+                facts(true, Provisioned, found(Some(false))),
+                "Running",
+                "NotReady",
+            ),
             (facts(true, Provisioned, found(Some(true))), "Running", "Ready"),
-            (facts(true, Provisioned, Node::Unreachable("down".into())), "Running", "ReadyUnknown"),
+            (
+                facts(true, Provisioned, Node::Unreachable("down".into())),
+                "Running",
+                "ReadyUnknown",
+            ),
         ];
         let mut before: Option<MachineStatus> = None;
         for (second, (facts, phase, ready)) in steps.iter().enumerate() {

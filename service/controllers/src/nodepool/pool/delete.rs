@@ -70,7 +70,9 @@ where
         + serde::de::DeserializeOwned,
 {
     let own = places::annotation(&kube_ref(pool));
-    let found = Api::<K>::all(context.client.clone()).list_metadata(&of_pool(pool)).await?;
+    let found = Api::<K>::all(context.client.clone())
+        .list_metadata(&of_pool(pool))
+        .await?;
     let of_pool = |object: &PartialObjectMeta<K>| {
         let annotations = object.metadata.annotations.as_ref();
         annotations.and_then(|all| all.get(NODE_POOL)) == Some(&own)

@@ -52,7 +52,12 @@ fn short_digest(parts: &[&[u8]]) -> String {
         digest.update(u64::try_from(part.len()).unwrap_or(0).to_be_bytes());
         digest.update(part);
     }
-    digest.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    digest
+        .finalize()
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Name and content of the AgentMachineTemplate.
@@ -73,7 +78,10 @@ pub fn template(pool: &NodePool, place: &Place) -> (KubeRef, Value) {
 pub fn data_secret(pool: &NodePool, place: &Place, data: &str) -> (KubeRef, Value) {
     use base64::Engine as _;
     let digest = short_digest(&[data.as_bytes(), pool.spec.release.image.as_bytes()]);
-    let name = KubeRef::new(&place.namespace, format!("user-data-{}-{digest}", pool.name_any()));
+    let name = KubeRef::new(
+        &place.namespace,
+        format!("user-data-{}-{digest}", pool.name_any()),
+    );
     let mut metadata = metadata(pool, place);
     metadata["labels"][names::label::WATCH] = "true".into();
     metadata["labels"][names::label::BACKUP] = "true".into();
@@ -97,7 +105,9 @@ fn metadata(pool: &NodePool, place: &Place) -> Value {
 /// A Machine and its name.
 pub fn machine(pool: &NodePool, place: &Place, target: &Target) -> (String, Value) {
     let ending = Uuid::new_v4().into_bytes();
-    let ending = ending[..5].iter().map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()]));
+    let ending = ending[..5]
+        .iter()
+        .map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()]));
     let begin: String = pool.name_any().chars().take(LONGEST - 6).collect();
     let name = format!("{begin}-{}", ending.collect::<String>());
     let mut metadata = metadata(pool, place);
@@ -120,7 +130,10 @@ pub fn machine(pool: &NodePool, place: &Place, target: &Target) -> (String, Valu
     if let Some(version) = places::version_of(&pool.spec.release.image) {
         spec["version"] = version.into();
     }
-    (name, json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "metadata": metadata, "spec": spec}))
+    (
+        name,
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "metadata": metadata, "spec": spec}),
+    )
 }
 
 fn set_origin(metadata: &mut Value, template: &str) {
@@ -166,7 +179,10 @@ pub fn view(machine: &Machine, target: &Target) -> View {
         .map(|condition| (condition.type_.as_str(), condition.status.as_str()))
         .collect();
     let is = |type_: &str| conditions.get(type_) == Some(&"True");
-    let has_node = machine.status.as_ref().is_some_and(|status| status.node_ref.is_some());
+    let has_node = machine
+        .status
+        .as_ref()
+        .is_some_and(|status| status.node_ref.is_some());
     View {
         name: machine.name_any(),
         deleting: machine.metadata.deletion_timestamp.is_some(),
@@ -222,12 +238,16 @@ mod tests {
         let names = [
             data_secret(&one, &place(), "a").0.name,
             data_secret(&one, &place(), "b").0.name,
-            data_secret(&pool(json!({"release": {"image": "r:4.20.2"}})), &place(), "a").0.name,
+            data_secret(&pool(json!({"release": {"image": "r:4.20.2"}})), &place(), "a")
+                .0
+                .name,
         ];
         assert!(names.iter().all(|name| name.starts_with("user-data-vcluster2-")));
         assert_eq!(names.iter().collect::<std::collections::BTreeSet<_>>().len(), 3);
         assert_eq!(data_secret(&one, &place(), "a").0.name, names[0]);
-        let selecting = pool(json!({"platform": {"type": "Agent", "agent": {"agentLabelSelector": {"matchLabels": {"a": "b"}}}}}));
+        let selecting = pool(
+            json!({"platform": {"type": "Agent", "agent": {"agentLabelSelector": {"matchLabels": {"a": "b"}}}}}),
+        );
         let (name, object) = template(&selecting, &place());
         assert_ne!(name, template(&one, &place()).0);
         assert_eq!(
@@ -250,7 +270,10 @@ mod tests {
         assert!(name.starts_with("vcluster2-") && name.len() == 15, "{name}");
         assert_eq!(object["spec"]["version"], "4.20.1");
         assert_eq!(object["spec"]["deletion"], json!({"nodeDrainTimeoutSeconds": 90}));
-        assert_eq!(object["metadata"]["labels"]["managed.hypershift.openshift.io.tier"], "a");
+        assert_eq!(
+            object["metadata"]["labels"]["managed.hypershift.openshift.io.tier"],
+            "a"
+        );
         let made: Machine = serde_json::from_value(object).unwrap();
         assert!(view(&made, &target).up_to_date);
         let other = |data_secret: Option<&str>, template: &str| Target {

@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DeleteParams, ListParams, Patch};
 use kube::{Api, ResourceExt};
 use muster_operations::now;
-use muster_resources::cluster_api::{Machine, MachineDeletion};
 use muster_resources::cluster_api::names::{CLONED_FROM_NAME, DEPLOYMENT_NAME};
+use muster_resources::cluster_api::{Machine, MachineDeletion};
 use muster_resources::hypershift::{NODE_POOL, NodePool};
 use muster_resources::{AgentMachine, AgentMachineTemplate};
 use serde_json::{Value, json};
@@ -41,7 +41,11 @@ pub async fn of(pool: &NodePool, namespace: &str, context: &Context) -> Result<V
     let mut machines = api.list(&of_pool(pool)).await?.items;
     machines.retain(|machine| is_of(pool, machine));
     machines.sort_by_key(|machine| {
-        let created = machine.metadata.creation_timestamp.as_ref().map(|created| created.0);
+        let created = machine
+            .metadata
+            .creation_timestamp
+            .as_ref()
+            .map(|created| created.0);
         (created, machine.name_any())
     });
     Ok(machines)
@@ -61,7 +65,11 @@ pub async fn create(
         let machine = serde_json::from_value(object).map_err(|error| Error::Internal(error.to_string()))?;
         Ok::<_, Error>(api.create(&post_params(), &machine).await?)
     };
-    stream::iter(0..count).map(make).buffered(AT_ONCE).try_collect().await
+    stream::iter(0..count)
+        .map(make)
+        .buffered(AT_ONCE)
+        .try_collect()
+        .await
 }
 
 /// Begins to delete these Machines.
@@ -86,7 +94,10 @@ pub async fn complete(
 ) -> Result<(), Error> {
     let api = Api::<AgentMachine>::namespaced(context.client.clone(), &place.namespace);
     let needs = |machine: &&Machine| {
-        let initialization = machine.status.as_ref().and_then(|status| status.initialization.clone());
+        let initialization = machine
+            .status
+            .as_ref()
+            .and_then(|status| status.initialization.clone());
         let was_there = initialization.is_some_and(|done| done.infrastructure_provisioned == Some(true));
         machine.metadata.deletion_timestamp.is_none() && !was_there
     };
@@ -96,12 +107,15 @@ pub async fn complete(
     }
     let present = api.list_metadata(&of_pool(pool)).await?;
     let present: BTreeSet<String> = present.items.iter().map(ResourceExt::name_any).collect();
-    let missing = open.into_iter().filter(|machine| !present.contains(&machine.name_any()));
+    let missing = open
+        .into_iter()
+        .filter(|machine| !present.contains(&machine.name_any()));
     stream::iter(missing)
         .map(Ok)
         .try_for_each_concurrent(AT_ONCE, |machine| async {
             let object = desired::agent_machine(pool, place, machine, spec);
-            let object = serde_json::from_value(object).map_err(|error| Error::Internal(error.to_string()))?;
+            let object =
+                serde_json::from_value(object).map_err(|error| Error::Internal(error.to_string()))?;
             match api.create(&post_params(), &object).await {
                 Ok(_) => Ok(()),
                 Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
@@ -129,7 +143,8 @@ pub async fn propagate(
         let present = machine.spec.deletion.clone().unwrap_or_default();
         if timeouts(&present) != timeouts(&wanted) {
             let (drain, detach) = timeouts(&wanted);
-            let deletion = json!({"nodeDrainTimeoutSeconds": drain, "nodeVolumeDetachTimeoutSeconds": detach});
+            let deletion =
+                json!({"nodeDrainTimeoutSeconds": drain, "nodeVolumeDetachTimeoutSeconds": detach});
             let patch = Patch::Merge(json!({"spec": {"deletion": deletion}}));
             let namespace = machine.namespace().unwrap_or_default();
             let api = Api::<Machine>::namespaced(context.client.clone(), &namespace);
@@ -170,9 +185,13 @@ pub async fn clear(
     machines: &[Machine],
     context: &Context,
 ) -> Result<(), Error> {
-    let secrets = machines.iter().filter_map(|machine| machine.spec.bootstrap.data_secret_name.as_ref());
+    let secrets = machines
+        .iter()
+        .filter_map(|machine| machine.spec.bootstrap.data_secret_name.as_ref());
     let secrets: BTreeSet<&String> = secrets.chain(&target.data_secret).collect();
-    let templates = machines.iter().filter_map(|machine| machine.annotations().get(CLONED_FROM_NAME));
+    let templates = machines
+        .iter()
+        .filter_map(|machine| machine.annotations().get(CLONED_FROM_NAME));
     let templates: BTreeSet<&String> = templates.chain([&target.template]).collect();
     let api = Api::<Secret>::namespaced(context.client.clone(), &place.namespace);
     for found in api.list_metadata(&of_pool(pool)).await? {

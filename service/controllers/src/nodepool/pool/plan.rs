@@ -56,7 +56,11 @@ pub fn rolling(management: &Management, wanted: usize) -> Rolling {
     let surge = number(update.max_surge.as_ref(), 1, wanted, usize::div_ceil);
     let unavailable = number(update.max_unavailable.as_ref(), 0, wanted, |all, part| all / part);
     // With neither, nothing could ever change.
-    let unavailable = if surge == 0 { unavailable.max(1) } else { unavailable };
+    let unavailable = if surge == 0 {
+        unavailable.max(1)
+    } else {
+        unavailable
+    };
     Rolling::Limits { surge, unavailable }
 }
 
@@ -122,7 +126,8 @@ fn old_to_go(new: &[&View], old: &[&View], wanted: usize, unavailable: usize) ->
     let coming = new.len().min(wanted) - available(new).min(wanted);
     let mut allowed = (new.len().min(wanted) + old.len()).saturating_sub(least + coming);
     // Those that are no use anyway go first.
-    let (useful, useless): (Vec<&View>, Vec<&View>) = old.iter().copied().partition(|machine| machine.available);
+    let (useful, useless): (Vec<&View>, Vec<&View>) =
+        old.iter().copied().partition(|machine| machine.available);
     let mut names = first_to_go(&useless, allowed.min(useless.len()));
     allowed -= names.len();
     let spare = (available(new).min(wanted) + useful.len()).saturating_sub(least);

@@ -33,7 +33,12 @@ pub async fn reconcile(pool: Arc<NodePool>, context: Arc<Context>) -> Result<Act
     }
     if pool.spec.platform.type_ != AGENT {
         let why = format!("spec.platform.type: only {AGENT} is served here");
-        write(&pool, &context, &Outcome::Refused(Reason::UnsupportedPlatform, why)).await?;
+        write(
+            &pool,
+            &context,
+            &Outcome::Refused(Reason::UnsupportedPlatform, why),
+        )
+        .await?;
         return Ok(Action::await_change());
     }
     let api = Api::<NodePool>::namespaced(context.client.clone(), &namespace);
@@ -73,7 +78,9 @@ async fn place(pool: &NodePool, context: &Context) -> Result<Result<Place, (Reas
     let clusters = Api::<Cluster>::namespaced(context.client.clone(), &cluster.namespace);
     let found = clusters.get_opt(&cluster.name).await?;
     let Some(found) = found.filter(|cluster| cluster.metadata.deletion_timestamp.is_none()) else {
-        return wait(format!("waits for the HostedCluster {name} to have its Cluster {cluster}"));
+        return wait(format!(
+            "waits for the HostedCluster {name} to have its Cluster {cluster}"
+        ));
     };
     let agent = hosted.spec.platform.agent.unwrap_or_default();
     Ok(Ok(Place {
@@ -112,7 +119,8 @@ async fn data_secret(
 
 /// Bootstrap data are Ignition, version 3. The text says nothing of what is in them.
 fn check_ignition(data: &str) -> Result<(), &'static str> {
-    let config: Value = serde_json::from_str(data).map_err(|_| "it is no JSON; an Ignition config of version 3 is expected")?;
+    let config: Value = serde_json::from_str(data)
+        .map_err(|_| "it is no JSON; an Ignition config of version 3 is expected")?;
     let version = config["ignition"]["version"].as_str().unwrap_or_default();
     if version.starts_with("3.") {
         Ok(())
@@ -130,9 +138,14 @@ async fn converge(
     missing: Option<String>,
 ) -> Result<Action, Error> {
     let mut present = machines::of(pool, &place.namespace, context).await?;
-    let alive = present.iter().filter(|machine| machine.metadata.deletion_timestamp.is_none());
+    let alive = present
+        .iter()
+        .filter(|machine| machine.metadata.deletion_timestamp.is_none());
     let wanted = desired::wanted(pool, alive.count());
-    let views: Vec<View> = present.iter().map(|machine| desired::view(machine, target)).collect();
+    let views: Vec<View> = present
+        .iter()
+        .map(|machine| desired::view(machine, target))
+        .collect();
     let mut plan = plan(&views, wanted, rolling(&pool.spec.management, wanted));
     if missing.is_some() {
         plan.create = 0;
@@ -155,7 +168,11 @@ async fn converge(
     };
     write(pool, context, &outcome).await?;
     // A Secret that was never read is not watched.
-    Ok(if has_missing { Action::requeue(RETRY_INTERVAL) } else { Action::await_change() })
+    Ok(if has_missing {
+        Action::requeue(RETRY_INTERVAL)
+    } else {
+        Action::await_change()
+    })
 }
 
 pub(super) async fn write(pool: &NodePool, context: &Context, outcome: &Outcome<'_>) -> Result<(), Error> {

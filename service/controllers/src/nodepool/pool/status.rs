@@ -112,7 +112,12 @@ pub fn status(pool: &NodePool, outcome: &Outcome<'_>, now: Timestamp) -> NodePoo
         }
         Outcome::Deleting { machines } => {
             let why = format!("waits for {} Machines to go: {}", machines.len(), waits(machines));
-            desired.push(Desired::new(Type::Ready, ConditionStatus::False, Reason::Deleting, why));
+            desired.push(Desired::new(
+                Type::Ready,
+                ConditionStatus::False,
+                Reason::Deleting,
+                why,
+            ));
         }
         Outcome::Reconciled {
             machines,
@@ -120,8 +125,14 @@ pub fn status(pool: &NodePool, outcome: &Outcome<'_>, now: Timestamp) -> NodePoo
             wanted,
             missing,
         } => {
-            let views: Vec<View> = machines.iter().map(|machine| desired::view(machine, target)).collect();
-            let available = views.iter().filter(|view| view.available && !view.deleting).count();
+            let views: Vec<View> = machines
+                .iter()
+                .map(|machine| desired::view(machine, target))
+                .collect();
+            let available = views
+                .iter()
+                .filter(|view| view.available && !view.deleting)
+                .count();
             next.replicas = i32::try_from(available).unwrap_or(i32::MAX);
             next.version = places::version_of(&pool.spec.release.image).or(next.version);
             desired.push(ready(machines, &views, *wanted, missing.as_deref()));
@@ -147,34 +158,58 @@ fn fixed(pool: &NodePool) -> Vec<Desired> {
         Desired::new(
             Type::AutoscalingEnabled,
             ConditionStatus::False,
-            if is_scaling { Reason::NotOffered } else { Reason::AsExpected },
+            if is_scaling {
+                Reason::NotOffered
+            } else {
+                Reason::AsExpected
+            },
             autoscaling,
         ),
         Desired::new(
             Type::AutorepairEnabled,
             ConditionStatus::False,
-            if pool.spec.management.auto_repair { Reason::NotOffered } else { Reason::AsExpected },
+            if pool.spec.management.auto_repair {
+                Reason::NotOffered
+            } else {
+                Reason::AsExpected
+            },
             if pool.spec.management.auto_repair {
                 "Machines are not replaced because they are ill: delete the Machine to have it replaced"
             } else {
                 ""
             },
         ),
-        Desired::new(Type::UpdateManagementEnabled, ConditionStatus::True, Reason::AsExpected, ""),
+        Desired::new(
+            Type::UpdateManagementEnabled,
+            ConditionStatus::True,
+            Reason::AsExpected,
+            "",
+        ),
         Desired::new(
             Type::UpdatingVersion,
             ConditionStatus::False,
             Reason::AsExpected,
             "",
         ),
-        Desired::new(Type::ReconciliationActive, ConditionStatus::True, Reason::AsExpected, ""),
+        Desired::new(
+            Type::ReconciliationActive,
+            ConditionStatus::True,
+            Reason::AsExpected,
+            "",
+        ),
     ]
 }
 
 fn ready(machines: &[Machine], views: &[View], wanted: usize, missing: Option<&str>) -> Desired {
     let not = |reason, message: String| Desired::new(Type::Ready, ConditionStatus::False, reason, message);
-    let available = views.iter().filter(|view| view.available && !view.deleting).count();
-    let old = views.iter().filter(|view| !view.up_to_date && !view.deleting).count();
+    let available = views
+        .iter()
+        .filter(|view| view.available && !view.deleting)
+        .count();
+    let old = views
+        .iter()
+        .filter(|view| !view.up_to_date && !view.deleting)
+        .count();
     let going: Vec<Machine> = machines
         .iter()
         .filter(|machine| machine.metadata.deletion_timestamp.is_some())
@@ -198,7 +233,10 @@ fn ready(machines: &[Machine], views: &[View], wanted: usize, missing: Option<&s
         () if alive < wanted => not(Reason::ScalingUp, so_far),
         () if old > 0 && (!coming.is_empty() || !going.is_empty()) => {
             let all: Vec<Machine> = coming.into_iter().chain(going).collect();
-            not(Reason::RollingOut, format!("{so_far}, {old} are to be replaced; {}", waits(&all)))
+            not(
+                Reason::RollingOut,
+                format!("{so_far}, {old} are to be replaced; {}", waits(&all)),
+            )
         }
         () if !coming.is_empty() => not(Reason::WaitingForNodes, format!("{so_far}; {}", waits(&coming))),
         () if !going.is_empty() => not(Reason::ScalingDown, format!("{so_far}; {}", waits(&going))),
@@ -255,15 +293,26 @@ fn aggregated(machines: &[Machine]) -> [Desired; 2] {
         if open.len() > NAMED {
             named.push(format!("and {} more", open.len() - NAMED));
         }
-        let message = format!("{} of {} Machines: {}", open.len(), machines.len(), named.join(", "));
+        let message = format!(
+            "{} of {} Machines: {}",
+            open.len(),
+            machines.len(),
+            named.join(", ")
+        );
         Desired::new(type_, ConditionStatus::False, Reason::WaitingForNodes, message)
     })
 }
 
 fn updating(pool: &NodePool, views: &[View]) -> Desired {
-    let old = views.iter().filter(|view| !view.up_to_date && !view.deleting).count();
+    let old = views
+        .iter()
+        .filter(|view| !view.up_to_date && !view.deleting)
+        .count();
     let management = &pool.spec.management;
-    let is_manual = management.replace.as_ref().is_some_and(|it| it.strategy == UpgradeStrategy::OnDelete);
+    let is_manual = management
+        .replace
+        .as_ref()
+        .is_some_and(|it| it.strategy == UpgradeStrategy::OnDelete);
     let type_ = Type::UpdatingConfig;
     match (old, management.upgrade_type) {
         (0, _) => Desired::new(type_, ConditionStatus::False, Reason::AsExpected, ""),
@@ -317,7 +366,12 @@ mod tests {
         json!({"type": type_, "status": status, "reason": "X", "message": message, "lastTransitionTime": "2026-11-22T08:00:00Z"})
     }
 
-    fn reconciled(pool: &NodePool, machines: &[Machine], wanted: usize, missing: Option<String>) -> NodePoolStatus {
+    fn reconciled(
+        pool: &NodePool,
+        machines: &[Machine],
+        wanted: usize,
+        missing: Option<String>,
+    ) -> NodePoolStatus {
         let target = Target {
             data_secret: Some("new".into()),
             template: "t".into(),
@@ -328,7 +382,11 @@ mod tests {
             wanted,
             missing,
         };
-        status(pool, &outcome, Timestamp::from_timestamp(1_795_000_000, 0).unwrap())
+        status(
+            pool,
+            &outcome,
+            Timestamp::from_timestamp(1_795_000_000, 0).unwrap(),
+        )
     }
 
     fn of<'a>(status: &'a NodePoolStatus, type_: &str) -> (&'a str, &'a str, &'a str) {
@@ -342,7 +400,11 @@ mod tests {
         let waiting = machine(
             "b",
             "new",
-            json!([condition("InfrastructureReady", "False", "the AgentMachine b waits for an Agent")]),
+            json!([condition(
+                "InfrastructureReady",
+                "False",
+                "the AgentMachine b waits for an Agent"
+            )]),
         );
         let two = reconciled(&pool("Replace"), &[ready.clone(), waiting], 2, None);
         assert_eq!(two.replicas, 1);
@@ -358,7 +420,10 @@ mod tests {
         let one = reconciled(&pool("Replace"), &[ready], 1, None);
         assert_eq!(of(&one, "Ready").0, "True");
         let none = reconciled(&pool("Replace"), &[], 1, Some("create the Secret".into()));
-        assert_eq!(of(&none, "Ready"), ("False", "UserDataMissing", "create the Secret"));
+        assert_eq!(
+            of(&none, "Ready"),
+            ("False", "UserDataMissing", "create the Secret")
+        );
     }
 
     #[test]

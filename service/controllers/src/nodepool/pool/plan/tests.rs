@@ -87,11 +87,17 @@ fn rollout(wanted: usize, rolling: Rolling) -> (usize, usize) {
         up_to_date: false,
         ..ready(name, 1)
     };
-    let mut machines: Vec<View> = (0..wanted).map(|number| stale(&format!("old-{number}"))).collect();
+    let mut machines: Vec<View> = (0..wanted)
+        .map(|number| stale(&format!("old-{number}")))
+        .collect();
     let (mut fewest, mut most) = (wanted, wanted);
     for round in 0..10 * wanted {
         let step = plan(&machines, wanted, rolling);
-        if step == Plan::default() && machines.iter().all(|machine| machine.up_to_date && machine.available) {
+        if step == Plan::default()
+            && machines
+                .iter()
+                .all(|machine| machine.up_to_date && machine.available)
+        {
             assert_eq!(machines.len(), wanted);
             return (fewest, most);
         }
@@ -124,7 +130,10 @@ fn a_rollout_keeps_within_its_limits() {
     for (wanted, surge, unavailable) in [(1, 1, 0), (2, 1, 0), (2, 0, 1), (3, 1, 1), (5, 2, 0), (4, 0, 4)] {
         let limits = Rolling::Limits { surge, unavailable };
         let (fewest, most) = rollout(wanted, limits);
-        assert!(fewest >= wanted - unavailable, "{wanted} {surge} {unavailable}: {fewest}");
+        assert!(
+            fewest >= wanted - unavailable,
+            "{wanted} {surge} {unavailable}: {fewest}"
+        );
         assert!(most <= wanted + surge, "{wanted} {surge} {unavailable}: {most}");
     }
 }
@@ -144,7 +153,13 @@ fn what_never_became_ready_does_not_hold_a_rollout() {
     };
     assert_eq!(plan(&machines, 2, unavailable).delete, ["stuck"]);
     // None may be missing: its successor comes first.
-    assert_eq!(plan(&machines, 2, LIMITS), Plan { create: 1, delete: vec![] });
+    assert_eq!(
+        plan(&machines, 2, LIMITS),
+        Plan {
+            create: 1,
+            delete: vec![]
+        }
+    );
 }
 
 #[test]
