@@ -13,6 +13,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use muster_controllers::events::Events;
 use muster_controllers::{Context, nodepool};
 use muster_core::rules::requirements::Requirements;
+use muster_core::rules::stages::StageLimits;
 use muster_kube_api::{
     Authority, Caller, Conversion, Conversions, Credentials, Database, KubeApi, SqlStorage, Tokens,
     kubeconfig,
@@ -74,6 +75,10 @@ fn operations(store: Store) -> Arc<Operations> {
             agent_version: "muster-0".into(),
             agent_image: None,
             listening_since: now(),
+            installer_image: None,
+            controller_image: None,
+            node_agent: true,
+            stages: StageLimits::default(),
         },
         urls: Urls {
             public: "http://muster.example.test".into(),
@@ -81,6 +86,7 @@ fn operations(store: Store) -> Arc<Operations> {
         },
         service_ca: String::new(),
         openshift_versions: vec!["4.20".into()],
+        os_images: Vec::new(),
     };
     let (auth, images) = (Auth::new(false, keys, None), LiveImages::new([]));
     Arc::new(Operations::new(
