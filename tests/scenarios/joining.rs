@@ -21,18 +21,18 @@ on_each_api!(
 );
 
 /// Address that all made-up hosts report.
-const ADDRESS: &str = "198.51.100.11";
+pub const ADDRESS: &str = "198.51.100.11";
 
 /// A management cluster with one workload cluster, and hosts that have rebooted into their installed system.
-struct Lab {
-    world: World,
-    infra_env: String,
+pub struct Lab {
+    pub world: World,
+    pub infra_env: String,
 }
 
 impl Lab {
     #[track_caller]
-    fn on(api: Api) -> Self {
-        let world = World::of(api.serve_with(|settings| settings.argument("--capi-provider")));
+    pub fn on(api: Api) -> Self {
+        let world = World::of(api.serve());
         world.secret(muster_tests::rest::PULL_SECRET);
         world.kubectl.apply(&[infra_env(&json!({}))]);
         let infra_env = await_condition("REST to know the InfraEnv", SOON, || {
@@ -51,33 +51,37 @@ impl Lab {
         self.kubectl().apply(&[secret, deployment, install]);
     }
 
-    fn kubectl(&self) -> &Kubectl {
+    pub fn kubectl(&self) -> &Kubectl {
         &self.world.kubectl
     }
 
-    fn path(&self, n: u64) -> String {
+    pub fn path(&self, n: u64) -> String {
         format!("{}/hosts/{}", self.infra_env, host_id(n))
     }
 
     /// Brings the host number `n` (`host-<n>`) into the cluster, and to its reboot.
     #[track_caller]
     fn rebooted(&self, n: u64, cluster: &str, spec: &Value) {
-        let client = self.world.client();
-        let host = known_host(&client, &self.infra_env, n);
+        known_host(&self.world.client(), &self.infra_env, n);
         let agent = host_id(n);
         self.await_agent(n, "to be there", |agent| {
             agent["status"]["debugInfo"]["state"].is_string()
         });
         let mut spec = spec.clone();
         spec["clusterDeploymentName"] = json!({"name": cluster, "namespace": NAMESPACE});
+        spec["approved"] = json!(true);
         self.world.patch_agent(&agent, &spec);
+        self.reboots(n);
+    }
+
+    /// The bound host registers in its cluster, is installed, and reboots.
+    #[track_caller]
+    pub fn reboots(&self, n: u64) {
+        let (client, host) = (self.world.client(), self.path(n));
         self.await_state(n, "binding");
         register(&client, &self.infra_env, n);
         report(&client, &host, n);
-        self.await_state(n, "known");
-        client
-            .post(&format!("{host}/actions/install"), &json!({}))
-            .expect(202);
+        self.await_state(n, "installing");
         for stage in ["Installing", "Writing image to disk", "Rebooting"] {
             let body = json!({ "current_stage": stage });
             client.put(&format!("{host}/progress"), &body).expect(200);
@@ -85,7 +89,7 @@ impl Lab {
     }
 
     #[track_caller]
-    fn await_agent(&self, n: u64, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+    pub fn await_agent(&self, n: u64, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let agent = host_id(n);
         self.kubectl().await_that(
             &format!("the Agent {agent} {what}"),
@@ -96,14 +100,14 @@ impl Lab {
     }
 
     #[track_caller]
-    fn await_state(&self, n: u64, state: &str) {
+    pub fn await_state(&self, n: u64, state: &str) {
         self.await_agent(n, &format!("to be {state}"), |agent| {
             agent["status"]["debugInfo"]["state"] == state
         });
     }
 
     #[track_caller]
-    fn await_stage(&self, n: u64, stage: &str) -> Value {
+    pub fn await_stage(&self, n: u64, stage: &str) -> Value {
         self.await_agent(n, &format!("to be at {stage}"), |agent| {
             agent["status"]["progress"]["currentStage"] == stage
         })
@@ -170,7 +174,7 @@ fn a_host_becomes_a_node_by_its_own_requests(api: Api) {
     lab.await_words(1, "KubeletNotReady: says the lab");
     let made = workload.kubectl.get(&["node", "host-1"]);
     assert_eq!(made["metadata"]["labels"]["rack"], "r1");
-    assert_eq!(made["spec"]["providerID"], format!("agent://{agent}"));
+    assert!(made["spec"]["providerID"].is_null(), "no provider of Cluster API is on: {made}");
 
     node.report(ADDRESS, true);
     let seen = lab.await_stage(1, "Done");

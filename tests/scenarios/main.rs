@@ -31,6 +31,7 @@ mod download_api;
 mod event_api;
 mod findings;
 mod fleet;
+mod foreign_provider;
 mod full_disk;
 mod host_api;
 mod hostile_input;

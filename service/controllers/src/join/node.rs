@@ -142,7 +142,7 @@ mod tests {
             "spec": {"providerID": provider_id},
             "status": {
                 "addresses": [{"type": "InternalIP", "address": "192.0.2.7"}, {"type": "Hostname", "address": name}],
-                "conditions": [{"type": "MemoryPressure", "status": "False"}, ready],
+                "conditions": if ready.is_null() { json!([]) } else { json!([{"type": "MemoryPressure", "status": "False"}, ready]) },
             },
         }))
         .unwrap();

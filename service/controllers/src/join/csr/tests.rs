@@ -119,7 +119,7 @@ fn check_as(draft: &Draft, host: &Identity) -> Result<(), String> {
             "192.0.2.8",
             "192.0.2.9",
             "198.51.100.7",
-            "2001:db8::1:7",
+            "2001:db8:1::7",
         ]),
     );
     let of_others = addresses(&["192.0.2.9"]);
@@ -446,11 +446,11 @@ fn a_serving_certificate_needs_everything_right() {
     );
     let kept = Draft {
         dns_names: vec!["worker-1.rack.example.test"],
-        addresses: vec!["192.0.2.8", "2001:db8::1:7"],
+        addresses: vec!["192.0.2.8", "2001:db8:1::7"],
         ..draft()
     };
     let why = check(&kept).unwrap_err();
-    assert!(why.contains("2001:db8::1:7"), "another /64: {why}");
+    assert!(why.contains("2001:db8:1::7"), "another /64: {why}");
     let kept = Draft {
         addresses: vec!["192.0.2.8"],
         ..kept
