@@ -136,7 +136,13 @@ pub fn with_awaited(
         .find(|one| one.type_ == Type::Installed && one.reason == Reason::InstallationInProgress);
     if let (Some(awaited), Some(installed)) = (awaited, installed) {
         let message = installed.message.trim_end_matches('.');
-        installed.message = format!("{message}. {}", awaited.text());
+        // The detail of the stage says it, too.
+        let more = if message.contains(&awaited.what) {
+            awaited.todo.clone()
+        } else {
+            awaited.text()
+        };
+        installed.message = format!("{message}. {more}").trim_end().to_owned();
     }
     conditions
 }

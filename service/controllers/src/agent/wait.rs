@@ -152,7 +152,7 @@ fn of_stage(progress: &Progress, awaited: Option<&Awaited>, limits: &StageLimits
     let wait = with_todo(wait("InstallationStage", progress.stage_started_at, what), todo);
     until(
         wait,
-        Some(progress.stage_updated_at + limits.of(progress.stage)),
+        Some(stages::waits_since(progress) + limits.of(progress.stage)),
         then,
     )
 }

@@ -30,6 +30,7 @@ const REASON: &str = "ApprovedByMuster";
 #[derive(Clone, Copy)]
 pub struct Actor<'a> {
     pub context: &'a Context,
+    /// To the workload cluster.
     pub client: &'a Client,
 }
 
@@ -42,8 +43,7 @@ impl Actor<'_> {
             Ok(()) => (waits, true),
             Err(failed) => (Some(failed), false),
         };
-        self.context.joining.set(&member.agent, waits);
-        is_done
+        is_done & tell(self.context, member, waits).await
     }
 
     /// # Errors
@@ -88,7 +88,7 @@ impl Actor<'_> {
             })?;
         }
         if let Some((stage, info)) = assessment.stage {
-            let sent = self.progress(member, stage, info).await;
+            let sent = progressed(self.context, member, stage, info).await;
             sent.map_err(|error| words::failed("Reporting the stage", &error.to_string()))?;
         }
         Ok(())
@@ -164,31 +164,46 @@ impl Actor<'_> {
         );
         Ok(())
     }
+}
 
-    async fn progress(self, member: &mut Member, stage: HostStage, info: String) -> Result<(), Error> {
-        let host = &member.host;
-        let event = HostEvent::Progressed {
-            stage: Some(stage),
-            info,
-        };
-        let applied = self
-            .context
-            .app
-            .hosts
-            .apply(host.infra_env_id, host.id, event)
-            .await;
-        match applied {
-            Ok(changed) => {
-                member.host = changed;
-                Ok(())
-            }
-            // It is on its way somewhere else by now, and comes back changed.
-            Err(error) if error.is_input() => {
-                tracing::debug!(host.id = %host.id, %error, "a stage was refused");
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
+/// Says what a host waits for: in the detail of its stage, and to its Agent. False when that is to be tried again.
+pub async fn tell(context: &Context, member: &mut Member, waits: Option<Awaited>) -> bool {
+    let progress = member.host.data.progress.as_ref();
+    let news = progress
+        .zip(waits.as_ref())
+        .filter(|(progress, waits)| progress.info != waits.what)
+        .map(|(progress, waits)| (progress.stage, waits.what.clone()));
+    context.joining.set(&member.agent, waits);
+    let Some((stage, info)) = news else {
+        return true;
+    };
+    let told = progressed(context, member, stage, info).await;
+    told.inspect_err(|error| tracing::debug!(%error, "what a host waits for cannot be stored"))
+        .is_ok()
+}
+
+async fn progressed(
+    context: &Context,
+    member: &mut Member,
+    stage: HostStage,
+    info: String,
+) -> Result<(), Error> {
+    let host = &member.host;
+    let event = HostEvent::Progressed {
+        stage: Some(stage),
+        info,
+    };
+    match context.app.hosts.apply(host.infra_env_id, host.id, event).await {
+        Ok(changed) => {
+            member.host = changed;
+            Ok(())
         }
+        // It is on its way somewhere else by now, and comes back changed.
+        Err(error) if error.is_input() => {
+            tracing::debug!(host.id = %host.id, %error, "a stage was refused");
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -253,14 +253,11 @@ impl<'a> Case<'a> {
     }
 
     fn not_joined(&self, requests: &Requests, next: &mut Assessment) {
-        if requests.asked && self.comes_before(HostStage::Configuring) {
-            next.stage = Some((HostStage::Configuring, words::ASKED.to_owned()));
-        }
         let near_node = self.view.nodes().find(|node| {
             let first = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
             !node.name.eq_ignore_ascii_case(self.hostname()) && first(&node.name) == first(self.hostname())
         });
-        next.waits = Some(match (self.found, &requests.refused, next.warnings.first()) {
+        let awaited = match (self.found, &requests.refused, next.warnings.first()) {
             (_, Some((name, why)), _) => words::request_refused(name, why),
             (_, None, Some(warning)) => words::other_name_asked(&warning.note),
             (Some(node), None, None) => words::old_node(node),
@@ -270,7 +267,11 @@ impl<'a> Case<'a> {
             (None, None, None) => {
                 words::nothing_yet(self.hostname(), near_node.map(|node| node.name.as_str()))
             }
-        });
+        };
+        if requests.asked && self.comes_before(HostStage::Configuring) {
+            next.stage = Some((HostStage::Configuring, awaited.what.clone()));
+        }
+        next.waits = Some(awaited);
     }
 
     fn joined(&self, node: &NodeFacts, requests: &Requests, next: &mut Assessment, now: Timestamp) {
@@ -297,8 +298,9 @@ impl<'a> Case<'a> {
             next.warnings.push(words::foreign_provider_id(node, &provider_id));
         }
         if self.comes_before(HostStage::Joined) {
-            next.stage = Some((HostStage::Joined, words::joined(&node.name)));
-            next.waits = Some(words::not_ready(node));
+            let awaited = words::not_ready(node);
+            next.stage = Some((HostStage::Joined, awaited.what.clone()));
+            next.waits = Some(awaited);
             return;
         }
         let serving_until = self.stage_started + SERVING_WAIT;

@@ -53,7 +53,7 @@ pub async fn run(context: Arc<Context>, cluster: ClusterId, roster: Arc<Roster>)
             }
             Err((name, why)) => {
                 crew.refresh().await;
-                crew.tell_all(&words::unreachable(&name, &why));
+                crew.tell_all(&words::unreachable(&name, &why)).await;
                 tokio::select! {
                     () = sleep(retry) => retry = (retry * 2).min(LONGEST_RETRY),
                     () = roster.changed.notified() => {}
@@ -125,7 +125,7 @@ async fn follow(context: &Context, roster: &Roster, place: &Place, crew: &mut Cr
                     None => crew.look(place, &view).await,
                     Some(why) => {
                         crew.refresh().await;
-                        crew.tell_all(&words::unreachable(&place.name, &why));
+                        crew.tell_all(&words::unreachable(&place.name, &why)).await;
                         Some(Instant::now() + PROBE_INTERVAL)
                     }
                 };

@@ -13,7 +13,7 @@ use muster_operations::now;
 use muster_resources::{Agent, names};
 use tokio::time::Instant;
 
-use super::act::Actor;
+use super::act::{Actor, tell};
 use super::assess::{Assessment, Known, assess, identity};
 use super::cluster::Place;
 use super::csr::{Csr, Decision};
@@ -121,9 +121,10 @@ impl Crew {
     }
 
     /// Says of all hosts that they wait for this.
-    pub fn tell_all(&self, awaited: &Awaited) {
-        for member in self.members.values() {
-            self.context.joining.set(&member.agent, Some(awaited.clone()));
+    pub async fn tell_all(&mut self, awaited: &Awaited) {
+        for member in self.members.values_mut() {
+            // What cannot be stored now is stored with the next look.
+            tell(&self.context, member, Some(awaited.clone())).await;
         }
     }
 

@@ -4,19 +4,11 @@ use super::csr::Csr;
 use super::node::{NodeFacts, Readiness};
 use super::told::{Awaited, Warning};
 
-/// Detail of the stage `Configuring`.
-pub const ASKED: &str = "Its kubelet has asked the cluster for a certificate";
-
 fn awaited(what: impl Into<String>, todo: impl Into<String>) -> Awaited {
     Awaited {
         what: what.into(),
         todo: todo.into(),
     }
-}
-
-/// Detail of the stage `Joined`.
-pub fn joined(node: &str) -> String {
-    format!("The node {node} has joined; it is not ready yet")
 }
 
 /// Detail of the stage `Done`.

@@ -8,7 +8,9 @@ use muster_api::host::HostStage::{
 };
 use muster_api::host::{HostKind, HostRole, HostStage};
 
-use crate::record::HostData;
+use muster_api::time::Timestamp;
+
+use crate::record::{HostData, Progress};
 
 /// Time from the request to install until the installation must have begun.
 pub const START_LIMIT: Duration = Duration::minutes(20);
@@ -136,6 +138,25 @@ pub fn has_agent(data: &HostData) -> bool {
     data.progress
         .as_ref()
         .is_none_or(|progress| !is_late(progress.stage))
+}
+
+/// Beginning of the time that a stage has. After the reboot nobody reports but controllers, whose words about what is awaited end
+/// no wait.
+pub fn waits_since(progress: &Progress) -> Timestamp {
+    if is_late(progress.stage) {
+        progress.stage_started_at
+    } else {
+        progress.stage_updated_at
+    }
+}
+
+/// The words of controllers about what is awaited after the reboot, as the end of a sentence; empty: there are none.
+pub fn awaited(progress: &Progress) -> String {
+    if is_late(progress.stage) && !progress.info.is_empty() {
+        format!(" ({})", progress.info)
+    } else {
+        String::new()
+    }
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ fn a_stage_says_until_when_and_what_follows() {
     let rebooting = at_stage(HostStage::Rebooting, "", Some(&awaited));
     assert_eq!(rebooting.since, at(60));
     let (until, then) = rebooting.until.unwrap();
-    assert_eq!(until, at(120) + TimeDelta::minutes(40));
+    assert_eq!(until, at(60) + TimeDelta::minutes(40));
     assert!(then.contains("not booted"), "{then}");
     assert!(
         rebooting.text().ends_with("Look at its console."),

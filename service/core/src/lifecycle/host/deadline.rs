@@ -57,7 +57,7 @@ pub(super) fn start_limit(host: &Host) -> Option<Timestamp> {
 /// Time by which the present stage must have been reported again.
 pub(super) fn stage_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     let progress = host.data.progress.as_ref()?;
-    Some(progress.stage_updated_at + facts.stages.of(progress.stage))
+    Some(stages::waits_since(progress) + facts.stages.of(progress.stage))
 }
 
 /// Time by which a reclaimed node must have taken its next step.

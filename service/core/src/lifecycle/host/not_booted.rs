@@ -5,13 +5,15 @@ use muster_api::host::HostStage;
 use super::transition::move_to;
 use crate::record::{Host, HostState, NotBooted};
 use crate::rules::facts::HostFacts;
+use crate::rules::stages;
 
 /// The reboot took too long.
 pub(super) fn reboot_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
     let info = format!(
-        "The host has not come up from {} for {} minutes. Check its boot order and its console",
+        "The host has not come up from {} for {} minutes{}. Check its boot order and its console",
         installation_disk(host),
-        facts.stages.of(HostStage::Rebooting).num_minutes()
+        facts.stages.of(HostStage::Rebooting).num_minutes(),
+        host.data.progress.as_ref().map(stages::awaited).unwrap_or_default()
     );
     let why = NotBooted::TooSlow;
     move_to(host, HostState::InstallingPendingUserAction { why }, &info);

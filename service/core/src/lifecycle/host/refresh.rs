@@ -163,16 +163,18 @@ fn watch_installation(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
 }
 
 fn stage_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
-    let Some(stage) = host.data.progress.as_ref().map(|progress| progress.stage) else {
+    let Some(progress) = &host.data.progress else {
         return;
     };
+    let stage = progress.stage;
     if stage == HostStage::Rebooting {
         not_booted::reboot_too_slow(host, facts);
     } else {
         let info = format!(
-            "Nothing new was heard of the stage {:?} for {} minutes",
+            "Nothing new was heard of the stage {:?} for {} minutes{}",
             stage.name(),
-            facts.stages.of(stage).num_minutes()
+            facts.stages.of(stage).num_minutes(),
+            stages::awaited(progress)
         );
         move_to(host, HostState::Error, &info);
     }

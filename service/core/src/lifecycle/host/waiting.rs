@@ -8,6 +8,7 @@ use super::deadline;
 use crate::record::{Host, HostState, NotBooted};
 use crate::rules::facts::HostFacts;
 use crate::rules::findings::WAITING;
+use crate::rules::stages;
 
 /// A wait is noted when it has lasted this long.
 const LONG: Duration = Duration::minutes(1);
@@ -163,7 +164,7 @@ fn stage(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
     Some(Wait {
         name: progress.stage.name(),
         since: progress.stage_started_at,
-        what: format!("the end of the stage {:?}", progress.stage.name()),
+        what: format!("the end of the stage {:?}{}", progress.stage.name(), stages::awaited(progress)),
         until: deadline::stage_limit(host, facts).map(|at| (at, then)),
         what_to_do,
     })
