@@ -75,7 +75,10 @@ fn becomes_a_node(lab: &Lab, workload: &Workload, provider: &Provider) {
     node.make_node(ADDRESS);
     lab.await_stage(1, "Joined");
     let made = workload.kubectl.get(&["node", "host-1"]);
-    assert!(made["spec"]["providerID"].is_null(), "left to the provider: {made}");
+    assert!(
+        made["spec"]["providerID"].is_null(),
+        "left to the provider: {made}"
+    );
     provider.sets_the_node_provider_id(workload);
     node.ask_serving("serving-1", &[ADDRESS]);
     node.report(ADDRESS, true);
@@ -124,7 +127,13 @@ impl Provider {
                 let crds = concat!(env!("CARGO_MANIFEST_DIR"), "/../api-spec/crds/builtin");
                 let mut apply = plane.kubectl().command(&["apply", "--server-side", "-f", crds]);
                 muster_tests::process::run(&mut apply);
-                plane.kubectl().run(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
+                plane.kubectl().run(&[
+                    "wait",
+                    "--for=condition=Established",
+                    "crd",
+                    "--all",
+                    "--timeout=60s",
+                ]);
                 HttpClient::trusting(&plane.url(), &authority).with_token(plane.token())
             }
         };
@@ -163,7 +172,10 @@ impl Provider {
     #[track_caller]
     fn send_secret(&self, method: &str, path: &str, secret: &Secret<'_>) -> u16 {
         let media = "application/vnd.kubernetes.protobuf";
-        let http = self.http.with("content-type", media).with("accept", &format!("{media}, */*"));
+        let http = self
+            .http
+            .with("content-type", media)
+            .with("accept", &format!("{media}, */*"));
         http.request(method, path, Some(&secret.protobuf())).status
     }
 
@@ -196,14 +208,17 @@ impl Provider {
                 "controlPlaneRef": {"apiGroup": "hypershift.openshift.io", "kind": "HostedControlPlane", "name": "east"},
             },
         }));
-        self.post(&path(PROVIDER, HCP, "agentclusters", ""), &json!({
-            "apiVersion": PROVIDER, "kind": "AgentCluster",
-            "metadata": {"name": "east", "ownerReferences": [owner(&cluster)]},
-            "spec": {
-                "ignitionEndpoint": {"url": "https://ignition.example.test/ignition"},
-                "controlPlaneEndpoint": {"host": "api.example.test", "port": 6443},
-            },
-        }));
+        self.post(
+            &path(PROVIDER, HCP, "agentclusters", ""),
+            &json!({
+                "apiVersion": PROVIDER, "kind": "AgentCluster",
+                "metadata": {"name": "east", "ownerReferences": [owner(&cluster)]},
+                "spec": {
+                    "ignitionEndpoint": {"url": "https://ignition.example.test/ignition"},
+                    "controlPlaneEndpoint": {"host": "api.example.test", "port": 6443},
+                },
+            }),
+        );
         let machine = self.post(&path(CAPI, HCP, "machines", ""), &json!({
             "apiVersion": CAPI, "kind": "Machine",
             "metadata": {"name": "east-1", "labels": {"cluster.x-k8s.io/cluster-name": "east-abcde"}},
@@ -226,18 +241,37 @@ impl Provider {
     fn discovers(&self) {
         let aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
         for root in ["/api", "/apis"] {
-            self.http.with("accept", aggregated).request("GET", root, None).expect(200);
+            self.http
+                .with("accept", aggregated)
+                .request("GET", root, None)
+                .expect(200);
         }
         for (group, kinds) in [
             (CAPI, &["machines", "clusters"][..]),
-            (PROVIDER, &["agentmachines", "agentmachines/status", "agentclusters", "agentclusters/status"]),
+            (
+                PROVIDER,
+                &[
+                    "agentmachines",
+                    "agentmachines/status",
+                    "agentclusters",
+                    "agentclusters/status",
+                ],
+            ),
             ("agent-install.openshift.io/v1beta1", &["agents", "agents/status"]),
             ("hive.openshift.io/v1", &["clusterdeployments"]),
             ("extensions.hive.openshift.io/v1beta1", &["agentclusterinstalls"]),
         ] {
             let list = self.get(&format!("/apis/{group}"));
-            let names: Vec<&str> = list["resources"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
-            assert!(kinds.iter().all(|kind| names.contains(kind)), "{group}: {names:?}");
+            let names: Vec<&str> = list["resources"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter_map(|one| one["name"].as_str())
+                .collect();
+            assert!(
+                kinds.iter().all(|kind| names.contains(kind)),
+                "{group}: {names:?}"
+            );
         }
     }
 
@@ -291,7 +325,10 @@ impl Provider {
         let token = Secret {
             name: "agent-user-data-east-1",
             resource_version: None,
-            labels: &["agent-install.openshift.io/watch", "cluster.open-cluster-management.io/backup"],
+            labels: &[
+                "agent-install.openshift.io/watch",
+                "cluster.open-cluster-management.io/backup",
+            ],
             key: "ignition-token",
             value: b"dG9rZW4=",
         };
@@ -302,7 +339,11 @@ impl Provider {
         let before = version();
         for _ in 0..3 {
             assert_eq!(self.send_secret("POST", &all, &token), 409);
-            assert_eq!(self.send_secret("PUT", &token_path, &token), 200, "without a resourceVersion");
+            assert_eq!(
+                self.send_secret("PUT", &token_path, &token),
+                200,
+                "without a resourceVersion"
+            );
         }
         assert_eq!(version(), before, "a write without a change is none");
     }
@@ -338,7 +379,11 @@ impl Provider {
             let mut agent = self.get(&agent_path(name));
             claim(&mut agent, json!("east-1"));
             let answer = self.send("PUT", &agent_path(name), &agent);
-            if answer.status == 200 { Ok(()) } else { Err(answer.text()) }
+            if answer.status == 200 {
+                Ok(())
+            } else {
+                Err(answer.text())
+            }
         });
         let machine_path = path(PROVIDER, HCP, "agentmachines", "east-1");
         let status_path = format!("{machine_path}/status");
@@ -357,7 +402,10 @@ impl Provider {
         outdated["status"]["conditions"][0]["message"] = json!("other");
         let answer = http.request("PATCH", &status_path, Some(outdated.to_string().as_bytes()));
         assert_eq!(answer.status, 409, "{}", answer.text());
-        self.merge(&machine_path, &json!({"spec": {"providerID": format!("agent://{name}")}}));
+        self.merge(
+            &machine_path,
+            &json!({"spec": {"providerID": format!("agent://{name}")}}),
+        );
         let rest = json!({
             "metadata": {"labels": {"not": "here"}},
             "status": {
@@ -369,7 +417,10 @@ impl Provider {
         let seen = self.get(&machine_path);
         assert_eq!(seen["spec"]["providerID"], format!("agent://{name}"));
         assert_eq!(seen["status"]["agentRef"]["name"], name);
-        assert!(seen["metadata"]["labels"]["not"].is_null(), "a status patch changes no metadata: {seen}");
+        assert!(
+            seen["metadata"]["labels"]["not"].is_null(),
+            "a status patch changes no metadata: {seen}"
+        );
     }
 
     #[track_caller]
@@ -414,23 +465,32 @@ impl Provider {
         await_condition("the Node's provider id to be written", SOON, || {
             let mut node = http.try_request("GET", "/api/v1/nodes/host-1", None)?.json();
             node["spec"]["providerID"] = machine["spec"]["providerID"].clone();
-            let answer = http.try_request("PUT", "/api/v1/nodes/host-1", Some(node.to_string().as_bytes()))?;
-            if answer.status == 200 { Ok(()) } else { Err(answer.text()) }
+            let answer =
+                http.try_request("PUT", "/api/v1/nodes/host-1", Some(node.to_string().as_bytes()))?;
+            if answer.status == 200 {
+                Ok(())
+            } else {
+                Err(answer.text())
+            }
         });
     }
 
     /// An installed Agent has the four conditions that make the AgentMachine ready, each with a reason that its schema takes.
     #[track_caller]
     fn reports_ready(&self, name: &str) {
-        let agent = await_condition("the Agent's conditions to make its AgentMachine ready", SOON, || {
-            let agent = self.get(&agent_path(name));
-            let all = ["SpecSynced", "Validated", "RequirementsMet", "Installed"];
-            if all.iter().all(|type_| is_true(&agent, type_)) {
-                Ok(agent)
-            } else {
-                Err(agent["status"]["conditions"].to_string())
-            }
-        });
+        let agent = await_condition(
+            "the Agent's conditions to make its AgentMachine ready",
+            SOON,
+            || {
+                let agent = self.get(&agent_path(name));
+                let all = ["SpecSynced", "Validated", "RequirementsMet", "Installed"];
+                if all.iter().all(|type_| is_true(&agent, type_)) {
+                    Ok(agent)
+                } else {
+                    Err(agent["status"]["conditions"].to_string())
+                }
+            },
+        );
         let mirrored = |type_: &str, of: &str| {
             let source = condition(&agent, of);
             json!({
@@ -463,43 +523,58 @@ impl Provider {
             let mut agent = self.get(&agent_path(name));
             claim(&mut agent, Value::Null);
             let answer = self.send("PUT", &agent_path(name), &agent);
-            if answer.status == 200 { Ok(()) } else { Err(answer.text()) }
-        });
-        let client = lab.world.client();
-        await_condition("the Agent's state to count as unbound", Duration::from_secs(300), || {
-            let agent = self.get(&agent_path(name));
-            let state = agent["status"]["debugInfo"]["state"].as_str().unwrap_or_default();
-            match state {
-                // The agent on the node answers, and the machine boots into discovery.
-                "reclaiming" => {
-                    let polled = client.get(&format!("{}/instructions", lab.path(1)));
-                    if polled.text().contains("download-boot-artifacts") {
-                        let done = reply("download-boot-artifacts", &json!({}));
-                        client.post(&format!("{}/instructions", lab.path(1)), &done);
-                    }
-                    Err(state.to_owned())
-                }
-                "reclaiming-rebooting" => {
-                    register(&client, &lab.infra_env, 1);
-                    Err(state.to_owned())
-                }
-                state if UNBOUND.contains(&state) => Ok(()),
-                state => Err(state.to_owned()),
+            if answer.status == 200 {
+                Ok(())
+            } else {
+                Err(answer.text())
             }
         });
+        let client = lab.world.client();
+        await_condition(
+            "the Agent's state to count as unbound",
+            Duration::from_secs(300),
+            || {
+                let agent = self.get(&agent_path(name));
+                let state = agent["status"]["debugInfo"]["state"].as_str().unwrap_or_default();
+                match state {
+                    // The agent on the node answers, and the machine boots into discovery.
+                    "reclaiming" => {
+                        let polled = client.get(&format!("{}/instructions", lab.path(1)));
+                        if polled.text().contains("download-boot-artifacts") {
+                            let done = reply("download-boot-artifacts", &json!({}));
+                            client.post(&format!("{}/instructions", lab.path(1)), &done);
+                        }
+                        Err(state.to_owned())
+                    }
+                    "reclaiming-rebooting" => {
+                        register(&client, &lab.infra_env, 1);
+                        Err(state.to_owned())
+                    }
+                    state if UNBOUND.contains(&state) => Ok(()),
+                    state => Err(state.to_owned()),
+                }
+            },
+        );
         let agent = self.get(&agent_path(name));
         assert!(agent["spec"]["clusterDeploymentName"].is_null(), "{agent}");
         assert_eq!(agent["spec"]["approved"], true, "it can be taken again");
 
         let mut machine = self.get(&machine_path);
-        machine["metadata"]["annotations"].as_object_mut().unwrap().remove(HOOK);
+        machine["metadata"]["annotations"]
+            .as_object_mut()
+            .unwrap()
+            .remove(HOOK);
         self.put(&machine_path, &machine);
         let agent_machine = path(PROVIDER, HCP, "agentmachines", "east-1");
         self.http.request("DELETE", &agent_machine, None).expect(200);
         self.merge(&agent_machine, &json!({"metadata": {"finalizers": null}}));
         await_condition("the AgentMachine to be gone", SOON, || {
             let answer = self.http.try_request("GET", &agent_machine, None)?;
-            if answer.status == 404 { Ok(()) } else { Err(answer.text()) }
+            if answer.status == 404 {
+                Ok(())
+            } else {
+                Err(answer.text())
+            }
         });
     }
 }
@@ -517,8 +592,14 @@ fn claim(agent: &mut Value, machine: Value) {
     let fields = [
         ("clusterDeploymentName", json!({"name": "east", "namespace": HCP})),
         ("machineConfigPool", json!("ignition")),
-        ("ignitionEndpointTokenReference", json!({"name": "agent-user-data-east-1", "namespace": HCP})),
-        ("ignitionEndpointHTTPHeaders", json!({"NodePool": "clusters/east", "TargetConfigVersionHash": "abc"})),
+        (
+            "ignitionEndpointTokenReference",
+            json!({"name": "agent-user-data-east-1", "namespace": HCP}),
+        ),
+        (
+            "ignitionEndpointHTTPHeaders",
+            json!({"NodePool": "clusters/east", "TargetConfigVersionHash": "abc"}),
+        ),
     ];
     let spec = agent["spec"].as_object_mut().unwrap();
     for (field, value) in fields {
@@ -554,14 +635,27 @@ impl Secret<'_> {
     /// Source: docs/protocol/capi-agent-provider.md#1.1 and the generated.proto files of Kubernetes (field numbers).
     fn protobuf(&self) -> Vec<u8> {
         let mut metadata = [field(1, self.name.as_bytes()), field(3, HCP.as_bytes())].concat();
-        metadata.extend(self.resource_version.map(|version| field(6, version.as_bytes())).unwrap_or_default());
+        metadata.extend(
+            self.resource_version
+                .map(|version| field(6, version.as_bytes()))
+                .unwrap_or_default(),
+        );
         for label in self.labels {
-            metadata.extend(field(11, &[field(1, label.as_bytes()), field(2, b"true")].concat()));
+            metadata.extend(field(
+                11,
+                &[field(1, label.as_bytes()), field(2, b"true")].concat(),
+            ));
         }
         let data = [field(1, self.key.as_bytes()), field(2, self.value)].concat();
         let secret = [field(1, &metadata), field(2, &data), field(3, b"Opaque")].concat();
         let type_meta = [field(1, b"v1"), field(2, b"Secret")].concat();
-        let unknown = [field(1, &type_meta), field(2, &secret), field(3, b""), field(4, b"")].concat();
+        let unknown = [
+            field(1, &type_meta),
+            field(2, &secret),
+            field(3, b""),
+            field(4, b""),
+        ]
+        .concat();
         [b"k8s\0".to_vec(), unknown].concat()
     }
 }

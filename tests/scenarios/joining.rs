@@ -174,7 +174,10 @@ fn a_host_becomes_a_node_by_its_own_requests(api: Api) {
     lab.await_words(1, "KubeletNotReady: says the lab");
     let made = workload.kubectl.get(&["node", "host-1"]);
     assert_eq!(made["metadata"]["labels"]["rack"], "r1");
-    assert!(made["spec"]["providerID"].is_null(), "no provider of Cluster API is on: {made}");
+    assert!(
+        made["spec"]["providerID"].is_null(),
+        "no provider of Cluster API is on: {made}"
+    );
 
     node.report(ADDRESS, true);
     let seen = lab.await_stage(1, "Done");

@@ -13,7 +13,11 @@ pub(super) fn reboot_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
         "The host has not come up from {} for {} minutes{}. Check its boot order and its console",
         installation_disk(host),
         facts.stages.of(HostStage::Rebooting).num_minutes(),
-        host.data.progress.as_ref().map(stages::awaited).unwrap_or_default()
+        host.data
+            .progress
+            .as_ref()
+            .map(stages::awaited)
+            .unwrap_or_default()
     );
     let why = NotBooted::TooSlow;
     move_to(host, HostState::InstallingPendingUserAction { why }, &info);

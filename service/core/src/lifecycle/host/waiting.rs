@@ -164,7 +164,11 @@ fn stage(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
     Some(Wait {
         name: progress.stage.name(),
         since: progress.stage_started_at,
-        what: format!("the end of the stage {:?}{}", progress.stage.name(), stages::awaited(progress)),
+        what: format!(
+            "the end of the stage {:?}{}",
+            progress.stage.name(),
+            stages::awaited(progress)
+        ),
         until: deadline::stage_limit(host, facts).map(|at| (at, then)),
         what_to_do,
     })
