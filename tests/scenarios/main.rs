@@ -38,6 +38,7 @@ mod hostile_input;
 mod hostile_requests;
 mod hosts_table;
 mod infra_env_api;
+mod installed_disk;
 mod joining;
 mod kube_agents;
 mod kube_bridge;

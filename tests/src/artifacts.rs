@@ -34,6 +34,18 @@ pub fn fleet_program() -> PathBuf {
     )
 }
 
+/// The `muster-agent` program: `MUSTER_AGENT_BIN`, else the one beside this test program.
+///
+/// # Panics
+/// If there is none; says how to build it.
+pub fn agent_program() -> PathBuf {
+    given_or(
+        "MUSTER_AGENT_BIN",
+        beside_this_program("muster-agent"),
+        "`cargo build -p muster-agent` (`make test` does)",
+    )
+}
+
 /// The Muster live image: `MUSTER_LIVE_IMAGE`, else the one beside this test program, else the released one in `dist`.
 ///
 /// # Panics

@@ -286,3 +286,76 @@ async fn an_agent_that_dies_while_writing_leaves_a_disk_that_does_not_boot() {
     assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
     assert!(disk.boots());
 }
+
+#[tokio::test]
+async fn a_disk_that_fails_while_it_is_written_does_not_boot() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    let service = Service::start(image.clone(), Delivery::Whole).await;
+    // A disk whose far half cannot take anything: its file is on a file system without room for it.
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    let run = |program: &str, args: &[&str]| {
+        assert!(
+            std::process::Command::new(program)
+                .args(args)
+                .status()
+                .unwrap()
+                .success()
+        );
+    };
+    run("mount", &["-t", "tmpfs", "-o", "size=16m", "none", place]);
+    let file = tempfile::NamedTempFile::new_in(folder.path()).unwrap();
+    file.as_file().set_len((IMAGE + 8 * MIB) as u64).unwrap();
+    let disk = Disk::over(file);
+    let reason = failure(&service, &request(&disk.node(), &image, ImageFormat::Raw)).await;
+    assert!(
+        reason.contains("cannot be written at byte") && reason.contains("3 attempts"),
+        "{reason}"
+    );
+    assert!(!disk.boots());
+    drop(disk);
+    run("umount", &["-l", place]);
+}
+
+/// `/dev/loopN` and `/dev/loopN0`: the one's name begins with the other's.
+#[tokio::test]
+async fn a_disk_whose_name_begins_with_the_chosen_ones_is_not_touched() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    let service = Service::start(image.clone(), Delivery::Whole).await;
+    let disks: Vec<Disk> = (0..24).map(|_| Disk::new(IMAGE + 8 * MIB)).collect();
+    let pair = disks.iter().enumerate().find_map(|(at, one)| {
+        let (node, boundary) = (one.node(), |rest: &str| {
+            rest.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        let longer = disks.iter().position(|other| {
+            let other = other.node();
+            other
+                .strip_prefix(node.as_str())
+                .is_some_and(|rest| !rest.is_empty() && boundary(rest))
+        })?;
+        Some((at, longer))
+    });
+    let (chosen, neighbour) = pair.expect("of 24 loop devices one has a longer name");
+    let used = Mounted::new(&disks[neighbour]);
+    let before = disks[neighbour].bytes();
+    let output = Agent::of(&service)
+        .run(&request(&disks[chosen].node(), &image, ImageFormat::Raw))
+        .await;
+    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
+    assert!(disks[chosen].boots());
+    assert!(before == disks[neighbour].bytes());
+    for (at, disk) in disks.iter().enumerate() {
+        assert!(
+            at == chosen || at == neighbour || is_untouched(disk),
+            "{}",
+            disk.node()
+        );
+    }
+    drop(used);
+}
