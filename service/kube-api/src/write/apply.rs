@@ -31,7 +31,9 @@ impl Server {
                 let fields = managers::on_apply(resource, None, &applied, &manager, request.options.force)
                     .map_err(|conflicts| ApiError::apply_conflict(&conflicts))?;
                 let mut new = prepared;
-                let entries = fields["metadata"]["managedFields"].clone();
+                // A configuration of no more than a kind and a name owns nothing.
+                let entries = fields["metadata"].get("managedFields").cloned();
+                let entries = entries.unwrap_or_else(|| json!([]));
                 object::metadata_mut(&mut new).insert("managedFields".into(), entries);
                 match self.store_new(request, new).await {
                     Ok(object) => {
