@@ -91,12 +91,13 @@ pub fn plan(machines: &[View], wanted: usize, rolling: Rolling) -> Plan {
         return without_limits(&new, &old, wanted);
     };
     let mut plan = Plan::default();
+    let is_rolling = machines.iter().any(|machine| !machine.up_to_date);
     if new.len() > wanted {
         plan.delete = first_to_go(&new, new.len() - wanted);
-    } else if old.is_empty() {
+    } else if !is_rolling {
         plan.create = wanted - new.len();
     } else {
-        // Those that are being deleted still have their hosts.
+        // Those that are being deleted still have their hosts, which their successors may need.
         let room = (wanted + surge).saturating_sub(machines.len());
         plan.create = room.min(wanted - new.len());
     }
