@@ -44,7 +44,7 @@ others() { for disk in sdb sdc sdaa sdab; do sha256sum /dev/$disk; done; }
 const WRITE: &str = r#"
 before=$(others)
 mount -t tmpfs none /run; mkdir -p /run/mounted
-muster-agent write-image /image.gz /dev/mapper/vg-data; echo "VOLUME $?"
+muster-agent write-image /image.gz /dev/dm-0; echo "VOLUME $?"
 muster-agent write-image /image.gz /dev/sda1; echo "PARTITION $?"
 muster-agent write-image /image.gz /dev/sda; echo "DISK $?"
 echo "LEFT $(dmsetup ls | cut -f 1 | tr '\n' ' ') $(ls /sys/block | grep -c md100)"

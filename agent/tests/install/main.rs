@@ -82,8 +82,11 @@ impl Agent {
     }
 
     pub async fn run(&self, request: &InstallRequest) -> StepOutput {
-        let args = vec![serde_json::to_string(request).unwrap()];
-        let running = self.install.run(args, Arc::new(Running));
+        self.run_text(serde_json::to_string(request).unwrap()).await
+    }
+
+    pub async fn run_text(&self, argument: String) -> StepOutput {
+        let running = self.install.run(vec![argument], Arc::new(Running));
         tokio::time::timeout(Duration::from_secs(120), running)
             .await
             .expect("an installation ends")

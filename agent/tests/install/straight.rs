@@ -183,3 +183,47 @@ async fn a_service_that_is_away_for_a_moment_gets_its_reports_later() {
     assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
     assert_eq!(service.stages().last().unwrap(), "Rebooting");
 }
+
+/// The request as upstream's service writes it for a worker of a running cluster, with an image of the user's.
+#[tokio::test]
+async fn the_step_of_another_service_installs_the_same() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    let service = Service::start(compressed(ImageFormat::Gz, &image), Delivery::Whole).await;
+    let agent = Agent::of(&service);
+    let disk = Disk::new(IMAGE + 8 * MIB);
+    let arguments = serde_json::json!([
+        "--append-karg",
+        "ip=52-54-00-12-34-56:dhcp",
+        "--image-url",
+        format!("{}mirror/os-image", service.url()),
+    ]);
+    let text = serde_json::json!({
+        "boot_device": disk.node(),
+        "check_cvo": true,
+        "cluster_id": crate::CLUSTER,
+        "controller_image": "quay.io/edge-infrastructure/assisted-installer-controller:latest",
+        "disks_to_format": null,
+        "enable_skip_mco_reboot": true,
+        "host_id": crate::HOST,
+        "infra_env_id": crate::INFRA_ENV,
+        "installer_args": arguments.to_string(),
+        "installer_image": "quay.io/edge-infrastructure/assisted-installer:latest",
+        "notify_num_reboots": true,
+        "role": "worker",
+        "service_ips": null,
+    });
+    let output = agent.run_text(text.to_string()).await;
+    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
+    assert!(disk.boots());
+    assert!(
+        disk.boot_file("/loader/entries/os.conf")
+            .contains("ip=52-54-00-12-34-56:dhcp")
+    );
+    assert_eq!(disk.boot_file("/ignition/config.ign"), same_json(IGNITION));
+    // The token is the service's alone, and this is another place of the same machine.
+    let (_, headers) = &service.requests("/mirror/os-image")[0];
+    assert!(!headers.contains_key("x-secret-key"));
+}

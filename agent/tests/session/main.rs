@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
 mod fake_service;
+mod node;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +39,26 @@ impl StepHandler for Echo {
     }
 }
 
+fn settings(service: &FakeService, token: &str) -> Settings {
+    Settings {
+        service_url: service.url("/prefix"),
+        infra_env_id: INFRA_ENV.parse().unwrap(),
+        infra_env_name: String::new(),
+        token: Token::new(token),
+        ca_certificates: String::new(),
+        insecure: false,
+        proxy: LiveProxy::default(),
+        ntp_sources: Vec::new(),
+        interval: Duration::from_secs(60),
+        agent_version: "0.0.9".into(),
+        host_id: None,
+    }
+}
+
+fn client(service: &FakeService, token: &str) -> Client {
+    Client::new(&settings(service, token), &Names::configured_by("/nonexistent")).unwrap()
+}
+
 struct Agent {
     view: watch::Receiver<SessionView>,
     changes: watch::Sender<u64>,
@@ -47,20 +68,7 @@ struct Agent {
 
 impl Agent {
     fn start(service: &FakeService, token: &str) -> Self {
-        let settings = Settings {
-            service_url: service.url("/prefix"),
-            infra_env_id: INFRA_ENV.parse().unwrap(),
-            infra_env_name: String::new(),
-            token: Token::new(token),
-            ca_certificates: String::new(),
-            insecure: false,
-            proxy: LiveProxy::default(),
-            ntp_sources: Vec::new(),
-            interval: Duration::from_secs(60),
-            agent_version: "0.0.9".into(),
-            host_id: None,
-        };
-        let client = Client::new(&settings, &Names::configured_by("/nonexistent")).unwrap();
+        let (settings, client) = (settings(service, token), client(service, token));
         let (view_sender, view) = watch::channel(SessionView::default());
         let (changes, changes_receiver) = watch::channel(0);
         let stop = CancellationToken::new();
