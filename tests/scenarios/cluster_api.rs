@@ -73,13 +73,11 @@ pub fn report(client: &HttpClient, host: &str, n: u64) {
         .get(&format!("{host}/instructions?timestamp={now}"))
         .expect(200);
     let cluster = client.get(host).json()["cluster_id"].as_str().unwrap().to_owned();
-    let name = client.get(&format!("/clusters/{cluster}")).json()["name"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let cluster = client.get(&format!("/clusters/{cluster}")).json();
+    let [name, base] = ["name", "base_dns_domain"].map(|member| cluster[member].as_str().unwrap());
     let domain = |prefix: &str, answers: &[&str]| {
         json!({
-            "domain_name": format!("{prefix}.{name}.example.test"), "ipv4_addresses": answers, "ipv6_addresses": [],
+            "domain_name": format!("{prefix}.{name}.{base}"), "ipv4_addresses": answers, "ipv6_addresses": [],
         })
     };
     let resolutions = json!([

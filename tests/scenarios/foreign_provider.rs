@@ -124,10 +124,13 @@ impl Provider {
             None => builtin.http(),
             Some(plane) => {
                 let authority = std::fs::read(plane.authority()).unwrap();
-                let crds = concat!(env!("CARGO_MANIFEST_DIR"), "/../api-spec/crds/builtin");
-                let mut apply = plane.kubectl().command(&["apply", "--server-side", "-f", crds]);
-                muster_tests::process::run(&mut apply);
-                plane.kubectl().run(&[
+                let kubectl = plane.kubectl();
+                for kind in ["clusters", "machines"] {
+                    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../api-spec/crds/builtin");
+                    let file = format!("{folder}/cluster.x-k8s.io_{kind}.yaml");
+                    kubectl.run(&["apply", "--server-side", "-f", &file]);
+                }
+                kubectl.run(&[
                     "wait",
                     "--for=condition=Established",
                     "crd",

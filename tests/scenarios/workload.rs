@@ -171,22 +171,18 @@ impl Identity {
         } else {
             ("False", "KubeletNotReady")
         };
-        let patch = json!({"status": {
-            "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": self.name}],
-            "conditions": [{
-                "type": "Ready", "status": status, "reason": reason, "message": "says the lab",
-                "lastHeartbeatTime": now, "lastTransitionTime": now,
-            }],
-        }});
-        self.kubectl.run(&[
-            "patch",
-            "node",
-            &self.name,
-            "--subresource=status",
-            "--type=merge",
-            "-p",
-            &patch.to_string(),
+        // kubectl's patch would read the status, which nodes may only write.
+        let mut node = self.kubectl.get(&["node", &self.name]);
+        node["status"]["addresses"] = json!([
+            {"type": "InternalIP", "address": address}, {"type": "Hostname", "address": self.name},
         ]);
+        node["status"]["conditions"] = json!([{
+            "type": "Ready", "status": status, "reason": reason, "message": "says the lab",
+            "lastHeartbeatTime": now, "lastTransitionTime": now,
+        }]);
+        let path = format!("/api/v1/nodes/{}/status", self.name);
+        self.kubectl
+            .run_with(&["replace", "--raw", &path, "-f", "-"], &node.to_string());
     }
 
     /// Asks for a serving certificate.
