@@ -257,7 +257,7 @@ fn a_dead_cluster_costs_only_its_own_hosts(api: Api) {
 
     // One that is silent is told, and goes on when it answers again.
     workload.plane.signal_server(Signal::SIGSTOP);
-    lab.await_words(3, "no answer within 10 s");
+    lab.await_words(3, "cannot be asked: the cluster has not answered since");
     lab.await_event(&host_id(1), "InstallationStage", "efused");
     workload.plane.signal_server(Signal::SIGCONT);
     let node = workload.join("client-3", "host-3");

@@ -213,7 +213,13 @@ impl Crew {
                 note = warning.note,
                 "about a joining host"
             );
-            let event = events::warning("Join", warning.reason, &warning.note);
+            let (kind, name) = &warning.about;
+            let mut event = events::warning("Join", warning.reason, &warning.note);
+            event.secondary = Some(ObjectReference {
+                kind: Some((*kind).to_owned()),
+                name: Some(name.clone()),
+                ..ObjectReference::default()
+            });
             self.context.events.publish(event, object.clone());
         }
     }

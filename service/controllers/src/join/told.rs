@@ -30,6 +30,9 @@ pub struct Warning {
     pub key: String,
     pub reason: &'static str,
     pub note: String,
+    /// Kind and name of the object in the workload cluster that it is about. Events that differ in nothing but their note are
+    /// counted as one, and the note of the first stays.
+    pub about: (&'static str, String),
 }
 
 /// What is awaited, by Agent.

@@ -132,6 +132,7 @@ pub fn failed(what: &str, why: &str) -> Awaited {
 pub fn refused(csr: &Csr, why: &str) -> Warning {
     Warning {
         key: format!("csr {}", csr.uid),
+        about: ("CertificateSigningRequest", csr.name.clone()),
         reason: "CertificateRequestNotApproved",
         note: format!(
             "The {} certificate request {} is not approved: {}. {}",
@@ -147,6 +148,7 @@ pub fn foreign_provider_id(node: &NodeFacts, wanted: &str) -> Warning {
     let awaited = waits_for_provider_id(node, wanted);
     Warning {
         key: format!("provider id {} {}", node.uid, node.provider_id),
+        about: ("Node", node.name.clone()),
         reason: "ProviderIDMismatch",
         note: format!("{}. {}", awaited.what, awaited.todo),
     }
@@ -156,6 +158,7 @@ pub fn foreign_provider_id(node: &NodeFacts, wanted: &str) -> Warning {
 pub fn foreign(csr: &Csr, hosts: &[String]) -> Warning {
     Warning {
         key: format!("csr {}", csr.uid),
+        about: ("CertificateSigningRequest", csr.name.clone()),
         reason: "ForeignCertificateRequest",
         note: format!(
             "The {} certificate request {} in the workload cluster, made by {:?}, is for the node {:?}, which is no host that is being installed into it: it is not approved here. {} Hosts that are being installed: {}",
