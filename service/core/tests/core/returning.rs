@@ -160,6 +160,12 @@ fn whoever_takes_it_out_and_wherever_it_was_the_state_says_who_acts_next() {
         // An unbind by hand never waits for the node.
         let by_hand = world.after(&host, &HostEvent::Unbound);
         assert_eq!(by_hand.state.status(), Pending, "{case}");
+        // Its poll brings it back nevertheless.
+        world.wait(Duration::minutes(1));
+        world.poll();
+        let polled = world.after(&by_hand, &HostEvent::CheckedIn);
+        let returns = agent && !lives;
+        assert_eq!(polled.state.status() == Reclaiming, returns, "{case}");
     }
 }
 

@@ -12,7 +12,7 @@ use muster_operations::hosts::Hosts;
 
 use crate::views::Views;
 
-/// Take a host out of its cluster, back into the pool of its InfraEnv. A node that runs our agent boots into discovery by itself.
+/// Take a host out of its cluster, back into the pool of its InfraEnv. A node with our agent boots into discovery when it polls next.
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts/{host_id}/actions/unbind", operation_id = "UnbindHost", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path)),
@@ -27,6 +27,6 @@ pub async fn unbind_host(
     State(views): State<Views>,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<Json<Host>, Problem> {
-    let host = hosts.apply(infra_env_id, host_id, HostEvent::Reclaimed).await?;
+    let host = hosts.apply(infra_env_id, host_id, HostEvent::Unbound).await?;
     Ok(Json(views.host_after_action(&host).await?))
 }

@@ -130,8 +130,14 @@ fn after_installation(host: &Host, reclaim: bool, facts: &HostFacts<'_>) -> (Hos
             },
         );
     }
-    if !reclaim || host.data.node_agent != NodeAgent::Installed {
+    if host.data.node_agent != NodeAgent::Installed {
         return (pending, WAITS_FOR_BOOT);
+    }
+    if !reclaim {
+        return (
+            pending,
+            "Waits for the agent on the node, with whose next poll it returns by itself, or for somebody to boot the host into the discovery image",
+        );
     }
     if facts.boot_artifacts.is_none() {
         return (

@@ -95,7 +95,7 @@ pub enum HostEvent {
     },
     /// A user takes it out of its cluster.
     Unbound,
-    /// As [`Unbound`](Self::Unbound), and an installed node that runs our agent returns to its InfraEnv by itself.
+    /// As [`Unbound`](Self::Unbound), and an installed node that runs our agent is on its way back at once, and not with its next poll.
     Reclaimed,
     /// A user wants it installed.
     InstallRequested,
