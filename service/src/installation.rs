@@ -12,8 +12,9 @@ use muster_core::text::duration;
 /// Options about how hosts are installed.
 #[derive(Debug, Clone, Args)]
 pub struct InstallationArgs {
-    /// Images that are written to disks: JSON or YAML, or the path of such a file. A list of {openshift_version, cpu_architecture, version,
-    /// metal_url, metal_sha256 or metal_uncompressed_sha256, default}; metal_url is a URL or an absolute path, and ends in .raw, .img, .gz, .xz or .zst
+    /// Images that are written to disks: JSON or YAML, or the path of such a file. A list of {openshift_version,
+    /// cpu_architecture, version, metal_url, metal_sha256 or metal_uncompressed_sha256, default}; metal_url is a URL
+    /// or an absolute path, and ends in .raw, .img, .gz, .xz or .zst
     #[arg(
         long,
         env = "OS_IMAGES",
