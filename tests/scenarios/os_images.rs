@@ -113,7 +113,9 @@ fn an_image_is_served_in_parts_once_its_digest_was_checked(database: Database) {
         (whole.header("etag"), whole.header("accept-ranges")),
         (tag.as_str(), "bytes")
     );
-    let head = client.request("HEAD", &format!("{BASE_PATH}{path}"), None).expect(200);
+    let head = client
+        .request("HEAD", &format!("{BASE_PATH}{path}"), None)
+        .expect(200);
     assert_eq!(head.header("content-length"), content.len().to_string());
     let rest = client.with("range", "bytes=100000-");
     let part = rest.with("if-range", &tag).get(&path).expect(206);
