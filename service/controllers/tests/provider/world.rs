@@ -61,6 +61,12 @@ pub fn condition<'a>(list: &'a [StandardCondition], type_: &str) -> (&'a str, &'
     found.map_or(("", ""), |one| (&one.status, &one.reason))
 }
 
+/// As HyperShift writes Machines: in the older version.
+fn old_machine() -> ApiResource {
+    let kind = GroupVersionKind::gvk("cluster.x-k8s.io", "v1beta1", "Machine");
+    ApiResource::from_gvk_with_plural(&kind, "machines")
+}
+
 fn of_cluster_api(kind: &str, plural: &str) -> ApiResource {
     let kind = GroupVersionKind::gvk("cluster.x-k8s.io", "v1beta2", kind);
     ApiResource::from_gvk_with_plural(&kind, plural)
@@ -294,18 +300,20 @@ impl World {
 
     pub async fn machine_of(&self, cluster: &str, name: &str, data: &str, of: &Value) {
         let labels = json!({"cluster.x-k8s.io/cluster-name": cluster});
-        let machine = json!({
+        let mut machine = json!({
             "metadata": {"name": name, "labels": labels, "finalizers": ["machine.cluster.x-k8s.io"]},
             "spec": {
-                "clusterName": cluster, "bootstrap": {"dataSecretName": data}, "failureDomain": of["failureDomain"],
+                "clusterName": cluster, "bootstrap": {"dataSecretName": data},
                 "infrastructureRef": {
-                    "apiGroup": "capi-provider.agent-install.openshift.io", "kind": "AgentMachine", "name": name,
+                    "apiVersion": "capi-provider.agent-install.openshift.io/v1beta1", "kind": "AgentMachine",
+                    "name": name, "namespace": NAMESPACE,
                 },
             },
         });
-        let made = self
-            .create_dynamic(&of_cluster_api("Machine", "machines"), machine)
-            .await;
+        if of["failureDomain"].is_string() {
+            machine["spec"]["failureDomain"] = of["failureDomain"].clone();
+        }
+        let made = self.create_dynamic(&old_machine(), machine).await;
         self.create::<AgentMachine>(json!({
             "metadata": {"name": name, "labels": labels, "ownerReferences": [owner(&made, "Machine")]},
             "spec": {"agentLabelSelector": of["selector"]},
@@ -326,8 +334,10 @@ impl World {
 
     /// Cluster API has drained the node.
     pub async fn awaits_hook(&self, name: &str) {
-        let conditions =
-            json!([{"type": "Deleting", "status": "True", "reason": "WaitingForPreTerminateHook"}]);
+        let conditions = json!([{
+            "type": "Deleting", "status": "True", "reason": "WaitingForPreTerminateHook", "message": "",
+            "lastTransitionTime": "2026-11-22T08:00:00Z",
+        }]);
         let patch = Patch::Merge(json!({"status": {"conditions": conditions}}));
         self.machines()
             .patch_status(name, &PatchParams::default(), &patch)
@@ -391,6 +401,6 @@ async fn write_agent_status(api: &Api<Agent>, name: &str, changed: &Value, state
 
 fn owner(object: &DynamicObject, kind: &str) -> Value {
     json!({
-        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "name": object.name_any(), "uid": object.uid(),
+        "apiVersion": object.types.as_ref().unwrap().api_version, "kind": kind, "name": object.name_any(), "uid": object.uid(),
     })
 }

@@ -6,16 +6,17 @@ use std::time::Duration;
 use kube::Client;
 use muster_core::rules::requirements::Requirements;
 use muster_core::rules::stages::StageLimits;
-use muster_kube_api::{Database, KubeApi, SqlStorage};
+use muster_kube_api::{Conversion, Conversions, Database, KubeApi, SqlStorage};
 use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::BridgeState;
 use muster_operations::hosts::HostSettings;
 use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
 use muster_operations::{OperationSettings, Operations, now};
+use muster_resources::cluster_api::{conversion, names::GROUP};
 use muster_resources::crds;
 use muster_store::Store;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
@@ -39,29 +40,11 @@ impl Backend {
         let mut definitions: Vec<Value> = definitions
             .map(|one| serde_json::to_value(one).unwrap())
             .collect();
-        for (kind, plural) in [("Cluster", "clusters"), ("Machine", "machines")] {
-            let definition = of_cluster_api("cluster.x-k8s.io", kind, plural, &["v1beta1", "v1beta2"]);
-            if definitions
-                .iter()
-                .all(|one| one["metadata"]["name"] != definition["metadata"]["name"])
-            {
-                definitions.push(definition);
-            }
-        }
-        for (kind, plural) in [
-            ("HostedControlPlane", "hostedcontrolplanes"),
-            ("HostedCluster", "hostedclusters"),
-        ] {
-            let definition = of_cluster_api("hypershift.openshift.io", kind, plural, &["v1beta1"]);
-            if definitions
-                .iter()
-                .all(|one| one["metadata"]["name"] != definition["metadata"]["name"])
-            {
-                definitions.push(definition);
-            }
-        }
+        definitions.extend(crds::builtin());
         let storage = SqlStorage::new(Database::Sqlite, readers, writers);
-        let api = KubeApi::open(storage, definitions).await.unwrap();
+        let api = KubeApi::open_with(storage, definitions, conversions())
+            .await
+            .unwrap();
         let client = Client::new(api.service(), "default");
         let keys = Keys::from_pem(&Keys::generate()).unwrap();
         let settings = OperationSettings {
@@ -98,23 +81,20 @@ impl Backend {
     }
 }
 
-/// A kind of others with any content: enough where no conversion between its versions is needed.
-fn of_cluster_api(group: &str, kind: &str, plural: &str, versions: &[&str]) -> Value {
-    let last = versions.last();
-    let versions = versions.iter().map(|name| {
-        json!({
-            "name": name, "served": true, "storage": Some(name) == last, "subresources": {"status": {}},
-            "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-        })
-    });
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("{plural}.{group}")},
-        "spec": {
-            "group": group, "scope": "Namespaced", "versions": versions.collect::<Vec<_>>(),
-            "names": {"kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": kind.to_lowercase()},
-        },
-    })
+/// Converts a kind of Cluster API between its versions, as the service does.
+#[derive(Debug)]
+struct ClusterApi(conversion::Kind);
+
+impl Conversion for ClusterApi {
+    fn convert(&self, object: Value, to: &str) -> Value {
+        conversion::convert(self.0, object, to)
+    }
+}
+
+fn conversions() -> Conversions {
+    Conversions::default()
+        .with(GROUP, "Cluster", Arc::new(ClusterApi(conversion::Kind::Cluster)))
+        .with(GROUP, "Machine", Arc::new(ClusterApi(conversion::Kind::Machine)))
 }
 
 /// Waits until `found` finds something.
