@@ -66,7 +66,7 @@ fn real() -> Result<Figures> {
     let workload = Workload::start_with(Settings::default().without_heartbeats());
     let fleet = FleetHosts::start(&hub, FEW, folder.path());
     let _kubelets = Kubelets::of_rebooting_agents(hub.api.clone(), Hub::agents_path(), workload.plane());
-    hub.approve_all(FEW, LIMIT);
+    hub.approve_some(FEW, LIMIT);
     let walk = MachineDeploymentWalk::begin(&hub, &workload);
     let api = || cpu_seconds(plane.server_id()) + cpu_seconds(plane.etcd_id());
     let before = (
@@ -93,7 +93,7 @@ fn built_in() -> Result<Figures> {
     let workload = Workload::start_with(Settings::default().without_heartbeats());
     let _fleet = FleetHosts::start(&hub, MANY, folder.path());
     let _kubelets = Kubelets::of_rebooting_agents(hub.api.clone(), Hub::agents_path(), workload.plane());
-    hub.approve_all(MANY, LIMIT);
+    hub.approve_some(MANY, LIMIT);
     let walk = NodePoolWalk::begin_with(hub, workload);
     walk.announce("one");
     walk.publish("one");

@@ -124,12 +124,15 @@ fn apply_crds(kubectl: &Kubectl, port: u16, authority: &str) {
             },
         },
     });
-    let mut crds: Value = serde_json::from_str(&printed).expect("kubectl prints JSON");
-    for crd in crds["items"].as_array_mut().into_iter().flatten() {
+    // One object after the other.
+    let crds = serde_json::Deserializer::from_str(&printed).into_iter::<Value>();
+    let mut crds: Vec<Value> = crds.collect::<Result<_, _>>().expect("kubectl prints JSON");
+    for crd in &mut crds {
         if crd["spec"]["versions"].as_array().map_or(0, Vec::len) > 1 {
             crd["spec"]["conversion"] = conversion.clone();
         }
     }
+    let crds = json!({"apiVersion": "v1", "kind": "List", "items": crds});
     // Larger than the annotation of a client-side apply may be.
     kubectl.run_with(
         &[

@@ -17,7 +17,8 @@ pub struct FleetHosts {
 }
 
 impl FleetHosts {
-    /// Starts so many hosts in the hub's InfraEnv. They poll every second and install within a few.
+    /// Starts hosts in the hub's InfraEnv of which so many are fit: others have flaws on purpose, or another architecture.
+    /// They poll every second and install within a few.
     #[track_caller]
     pub fn start(hub: &Hub, hosts: usize, folder: &Path) -> Self {
         let id = hub.infra_env_id();
@@ -27,7 +28,12 @@ impl FleetHosts {
             fleet.env_remove(name);
         }
         fleet.args(["--url", hub.service.client().base(), "--infra-env-id", &id]);
-        fleet.args(["--hosts", &hosts.to_string(), "--register-rate", "0"]);
+        fleet.args([
+            "--hosts",
+            &(hosts * 3 / 2 + 10).to_string(),
+            "--register-rate",
+            "0",
+        ]);
         fleet.args(["--poll-interval", "1s", "--install-time", "5s", "--skip-states"]);
         Self {
             program: Mutex::new(Program::start(

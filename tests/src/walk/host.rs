@@ -26,7 +26,7 @@ impl Host {
             .smbios(&format!(
                 "type=1,manufacturer=Muster,product=Lab,serial=LAB-{name}"
             ))
-            .disk(Disk::new(DiskBus::Virtio, 60 * GIB, &format!("SYSTEM-{name}")))
+            .disk(Disk::new(DiskBus::Virtio, 120 * GIB, &format!("SYSTEM-{name}")))
             .boot(Medium::Cd(iso.to_owned()))
             .nic(Nic::user(
                 "virtio-net-pci",

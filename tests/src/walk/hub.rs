@@ -103,12 +103,12 @@ impl Hub {
             .to_owned()
     }
 
-    /// Approves all Agents, of which there must be so many.
+    /// Approves so many Agents of fit hosts for which there is an OS image.
     ///
     /// # Panics
     /// If they do not come.
     #[track_caller]
-    pub fn approve_all(&self, count: usize, limit: Duration) {
+    pub fn approve_some(&self, count: usize, limit: Duration) {
         let patch = json!({"spec": {"approved": true}}).to_string();
         let mut approved = BTreeSet::new();
         self.api.await_in(
@@ -116,9 +116,13 @@ impl Hub {
             &Self::agents_path(),
             limit,
             |agents| {
-                let known = agents.iter().filter(|agent| state(agent) == "known-unbound");
+                let known = agents.iter().filter(|agent| {
+                    let architecture = &agent["status"]["inventory"]["cpu"]["architecture"];
+                    state(agent) == "known-unbound" && architecture == "x86_64"
+                });
                 for agent in known {
-                    if !approved.contains(name(agent))
+                    if approved.len() < count
+                        && !approved.contains(name(agent))
                         && self.api.merge(&Self::agents_path(), name(agent), &patch)
                     {
                         approved.insert(name(agent).to_owned());

@@ -31,6 +31,9 @@ impl Story {
                 for agent in api.list(&path).unwrap_or_default() {
                     let name = agent["metadata"]["name"].as_str().unwrap_or_default().to_owned();
                     let line = line_of(&agent);
+                    if line.trim().is_empty() {
+                        continue;
+                    }
                     if told.insert(name, line.clone()).as_ref() != Some(&line) {
                         println!("{} {line}", stamp(began));
                     }
@@ -78,6 +81,9 @@ fn line_of(agent: &Value) -> String {
         name if name.is_empty() => text(&status["inventory"]["hostname"]),
         name => name,
     };
+    if hostname.is_empty() {
+        return hostname;
+    }
     let mut line = format!("  {hostname:<8} {}", text(&status["debugInfo"]["state"]));
     let progress = &status["progress"];
     for part in [&progress["currentStage"], &progress["progressInfo"]] {
