@@ -1,0 +1,102 @@
+//! `kubectl scale nodepool` makes nodes of blank machines and machines of nodes, on the built-in API: real installations,
+//! real kubelets. Along the way the service is killed while it installs, and a disk that nobody chose stays as it is.
+
+use std::time::Duration;
+
+use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Slots};
+use muster_tests::walk::{Host, Hub, NodePoolWalk, Story};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+/// For an installation to begin to write.
+const WRITING: Duration = Duration::from_secs(300);
+/// The number of the part of a machine that is its other disk: after the system's disk and the network card.
+const OTHER_DISK: usize = 2;
+
+#[test]
+fn kubectl_scale_makes_nodes_of_hosts_and_hosts_of_nodes() {
+    let slots = Slots::all();
+    let folder = tempfile::tempdir().unwrap();
+    let hub = Hub::built_in(Hub::settings());
+    let story = hub.story();
+    let iso = hub.iso();
+    let other = folder.path().join("other-disk");
+    std::fs::write(&other, other_content()).unwrap();
+    let disk = Disk::new(DiskBus::Sata, GIB / 4, "OTHER").content(&other);
+    let mut hosts = [
+        Host::switch_on("bios", Firmware::SeaBios, &iso, vec![disk], slots.with()),
+        Host::switch_on("uefi", Firmware::Ovmf, &iso, Vec::new(), slots.with()),
+    ];
+    let before = digest_of_other(&hosts[0]);
+    let mut walk = NodePoolWalk::begin(hub);
+    walk.announce("one");
+    walk.hub.approve(&mut hosts);
+    walk.scale(2);
+    walk.publish("one");
+    let done = walk.await_done(&mut hosts, 2);
+    walk.assert_nodes(&done, "one");
+    story.tell("two nodes");
+    assert_eq!(
+        digest_of_other(&hosts[0]),
+        before,
+        "the disk that nobody chose has changed"
+    );
+
+    walk.scale(0);
+    walk.await_empty(&mut hosts);
+    story.tell("both are available again");
+
+    walk.scale(1);
+    kill_the_service_while_it_writes(&mut walk, &mut hosts, &story);
+    let done = walk.await_done(&mut hosts, 1);
+    walk.assert_nodes(&done, "one");
+    story.tell("one node");
+
+    rollouts(&walk, &mut hosts, &story);
+}
+
+/// A host goes on writing while the service is gone, and is not asked to begin again.
+fn kill_the_service_while_it_writes(walk: &mut NodePoolWalk, hosts: &mut [Host], story: &Story) {
+    walk.hub.await_writing(hosts, WRITING);
+    story.tell("the service is killed");
+    walk.hub.service.kill();
+    walk.hub.service.start_again();
+    story.tell("the service is there again");
+}
+
+/// New bootstrap data: first with a machine to spare, then without.
+fn rollouts(walk: &NodePoolWalk, hosts: &mut [Host], story: &Story) {
+    walk.announce("two");
+    walk.publish("two");
+    walk.await_rolled_out(hosts, "two");
+    story.tell("rolled out onto the spare host");
+
+    let spare = walk.spare(hosts);
+    let patch = json!({"spec": {"approved": false}}).to_string();
+    walk.hub
+        .kubectl
+        .run(&["patch", "agent", &spare, "--type", "merge", "-p", &patch]);
+    let rolling = json!({"maxSurge": 0, "maxUnavailable": 1});
+    walk.patch_pool(&json!({"management": {"replace": {"rollingUpdate": rolling}}}));
+    walk.announce("three");
+    walk.publish("three");
+    walk.await_rolled_out(hosts, "three");
+    story.tell("rolled out onto the host that gave up its node for it");
+}
+
+/// A file system's and a partition table's beginnings, and bytes that nothing else has.
+fn other_content() -> Vec<u8> {
+    let mut content = vec![0; 8 << 20];
+    content[0x438] = 0x53;
+    content[0x439] = 0xef;
+    content[0x200..0x208].copy_from_slice(b"EFI PART");
+    for (at, chunk) in content[4096..].chunks_mut(32).enumerate() {
+        chunk.copy_from_slice(&Sha256::digest(at.to_le_bytes()));
+    }
+    content
+}
+
+fn digest_of_other(host: &Host) -> String {
+    let content = std::fs::read(host.machine.disk(OTHER_DISK)).unwrap();
+    hex::encode(Sha256::digest(content))
+}
