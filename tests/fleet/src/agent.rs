@@ -135,7 +135,8 @@ impl Agent {
             registered = false;
             self.desk.enter(Phase::Polling);
             match self.session().await {
-                End::RegisterAgain => {}
+                // An agent that starts anew has sent nothing yet.
+                End::RegisterAgain => self.sent.forget(),
                 End::Gone(phase) => {
                     self.desk.enter(phase);
                     return;

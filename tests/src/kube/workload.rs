@@ -144,7 +144,7 @@ impl Workload {
             .replace("LABEL", CONFIG_LABEL)
             .replace("CONFIG", name);
         json!({
-            "ignition": {"version": "3.4.0"},
+            "ignition": {"version": "3.2.0"},
             "storage": {"files": [
                 file("/etc/kubernetes/ca.crt", 0o644, &authority),
                 file("/etc/kubernetes/bootstrap.kubeconfig", 0o600, &bootstrap.to_string()),
