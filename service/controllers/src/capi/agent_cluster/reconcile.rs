@@ -184,8 +184,18 @@ async fn converge(
     let namespace = object.namespace().unwrap_or_default();
     let installs = Api::<AgentClusterInstall>::namespaced(context.client.clone(), &namespace);
     let wanted = desired::install(object, &deployment);
-    if installs.get_metadata_opt(&wanted.name_any()).await?.is_none() {
-        installs.create(&post_params(), &wanted).await?;
+    match installs.get_opt(&wanted.name_any()).await? {
+        None => {
+            installs.create(&post_params(), &wanted).await?;
+        }
+        // The endpoint was not known when it was made. One that is there may be somebody's correction.
+        Some(found) if found.spec.ignition_endpoint.is_none() => {
+            if let Some(endpoint) = &wanted.spec.ignition_endpoint {
+                let patch = Patch::Merge(json!({"spec": {"ignitionEndpoint": endpoint}}));
+                unless_absent(installs.patch(&wanted.name_any(), &patch_params(), &patch).await)?;
+            }
+        }
+        Some(_) => {}
     }
     Ok(Ok(deployment))
 }
