@@ -24,7 +24,7 @@ After=containerd.service network-online.target
 Wants=containerd.service
 
 [Service]
-ExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.json --bootstrap-kubeconfig=/etc/kubernetes/bootstrap.kubeconfig \
+ExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.json --bootstrap-kubeconfig=/etc/kubernetes/kubeconfig \
 --kubeconfig=/var/lib/kubelet/kubeconfig --cert-dir=/var/lib/kubelet/pki --node-labels=LABEL=CONFIG
 Restart=always
 RestartSec=2
@@ -102,7 +102,8 @@ impl Workload {
         fs::read_to_string(self.plane.kubeconfig()).expect("the control plane wrote its kubeconfig")
     }
 
-    /// The Ignition config of its workers. `name` tells configs apart: it becomes the [`CONFIG_LABEL`] of the Node.
+    /// The Ignition config of its workers. Its bootstrap kubeconfig is where OpenShift's is, and names an address: so the
+    /// cluster needs no name in any DNS. `name` tells configs apart: it becomes the [`CONFIG_LABEL`] of the Node.
     pub fn worker_config(&self, name: &str) -> Value {
         let authority =
             fs::read_to_string(self.plane.authority()).expect("the control plane wrote its certificate");
@@ -147,7 +148,7 @@ impl Workload {
             "ignition": {"version": "3.2.0"},
             "storage": {"files": [
                 file("/etc/kubernetes/ca.crt", 0o644, &authority),
-                file("/etc/kubernetes/bootstrap.kubeconfig", 0o600, &bootstrap.to_string()),
+                file("/etc/kubernetes/kubeconfig", 0o600, &bootstrap.to_string()),
                 file("/etc/kubernetes/kubelet.json", 0o644, &kubelet.to_string()),
                 file("/etc/cni/net.d/10-lab.conflist", 0o644, &network.to_string()),
             ]},
