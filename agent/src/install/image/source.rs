@@ -54,7 +54,7 @@ impl Source {
     /// [`ImageError::Url`], or a digest that is none.
     pub fn of(image: &OsImage, service: &Url) -> Result<Self, ImageError> {
         Ok(Self {
-            place: place(&image.url, service)?,
+            place: place(of_own_service(&image.url), service)?,
             format: Some(image.format),
             sha256: digest(image.sha256.as_deref())?,
             uncompressed_sha256: digest(image.uncompressed_sha256.as_deref())?,
@@ -85,6 +85,15 @@ impl Source {
             uncompressed_sha256: None,
             size: None,
         }
+    }
+}
+
+/// The path of an image that the service itself serves: it is asked for by the URL that this agent reaches the service by, which
+/// need not be the one that the service knows of itself.
+fn of_own_service(url: &str) -> &str {
+    match url.find(BASE_PATH) {
+        Some(at) if url.ends_with("/downloads/os-image") => &url[at..],
+        _ => url,
     }
 }
 
@@ -150,6 +159,21 @@ mod tests {
         }
         let shown = of("https://u:secret@other.example/a?token=secret").shown();
         assert!(!shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn the_services_own_image_is_asked_for_by_the_agents_way_to_the_service() {
+        let service: Url = "http://10.0.2.2:8080/prefix".parse().unwrap();
+        let path = "/api/assisted-install/v2/infra-envs/a/hosts/b/downloads/os-image";
+        let image = OsImage {
+            url: format!("https://muster.example{path}"),
+            ..OsImage::default()
+        };
+        let expected = format!("http://10.0.2.2:8080/prefix{path}").parse().unwrap();
+        assert_eq!(
+            Source::of(&image, &service).unwrap().place,
+            Place::Service(expected)
+        );
     }
 
     #[test]
