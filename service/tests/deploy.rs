@@ -64,7 +64,10 @@ fn the_base_holds_everything_and_the_kinds_that_are_ours() {
     let ours = [
         "Agent",
         "AgentClassification",
+        "AgentCluster",
         "AgentClusterInstall",
+        "AgentMachine",
+        "AgentMachineTemplate",
         "InfraEnv",
         "NMStateConfig",
     ];
