@@ -9,14 +9,9 @@ mod cluster;
 mod machine;
 mod parts;
 
-pub use parts::seconds_of;
+pub use parts::{V1BETA1, V1BETA2, seconds_of};
 
 use serde_json::{Map, Value, json};
-
-/// The older version.
-pub const V1BETA1: &str = "v1beta1";
-/// The version in which objects are stored.
-pub const V1BETA2: &str = "v1beta2";
 
 /// Prefix of the annotation that keeps what only the version after the slash can hold.
 const KEPT: &str = "conversion.muster/";

@@ -268,8 +268,7 @@ impl Csr {
         if !is_id {
             return refused("which is no bootstrap token's name");
         }
-        if !(self.has_group(TOKEN_GROUP) && self.has_group(AUTHENTICATED)) || !self.groups.iter().all(is_own)
-        {
+        if !(self.has_group(TOKEN_GROUP) && self.has_group(AUTHENTICATED) && self.groups.iter().all(is_own)) {
             return refused("with other groups than a bootstrap token has");
         }
         Ok(())

@@ -1,11 +1,5 @@
 //! Versions of a kind with different content: Cluster API's Machines, converted by the program around the API.
 
-use std::sync::Arc;
-
-use muster_kube_api::{Conversion, Conversions};
-use muster_resources::cluster_api::conversion::{Kind, convert};
-use serde_json::Value;
-
 use crate::kubectl::Kubectl;
 use crate::peers::Peer;
 
@@ -13,26 +7,6 @@ on_both! {
     each_version_is_read_written_and_watched,
     an_applier_may_change_the_version_and_others_keep_their_fields,
     what_only_one_version_holds_survives_writes_of_the_other,
-}
-
-/// Machines of Cluster API.
-#[derive(Debug)]
-struct Machines;
-
-impl Conversion for Machines {
-    fn convert(&self, object: Value, to: &str) -> Value {
-        convert(Kind::Machine, object, to)
-    }
-}
-
-pub fn conversions() -> Conversions {
-    Conversions::default().with("cluster.x-k8s.io", "Machine", Arc::new(Machines))
-}
-
-pub fn definition() -> Value {
-    let definitions = muster_resources::crds::builtin();
-    let is_machine = |definition: &Value| definition["spec"]["names"]["kind"] == "Machine";
-    definitions.into_iter().find(is_machine).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

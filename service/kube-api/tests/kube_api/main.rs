@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "all of it is tests")]
 
 mod http;
+mod machines;
 mod world;
 
 /// Makes of each `async fn(World)` two tests: `NAME::sqlite` and `NAME::postgres`.

@@ -12,7 +12,7 @@ use muster_tests::postgres::Postgres;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{converting, http};
+use crate::{http, machines};
 
 /// The API and what keeps it alive.
 pub struct World {
@@ -141,8 +141,8 @@ impl World {
 async fn open(store: &Store, database: Database) -> KubeApi {
     let (readers, writers) = store.pools();
     let storage = SqlStorage::new(database, readers, writers);
-    let crds = vec![crd(), converting::definition()];
-    KubeApi::open_with(storage, crds, converting::conversions())
+    let crds = vec![crd(), machines::definition()];
+    KubeApi::open_with(storage, crds, machines::conversions())
         .await
         .unwrap()
 }

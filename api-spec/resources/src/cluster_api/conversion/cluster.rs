@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::V1BETA2;
-use super::parts::{Members, joined, put, reference, renamed, same, split, take};
+use super::parts::{Members, V1BETA2, joined, put, reference, renamed, same, split, take};
 
 const SPEC: [&str; 3] = ["paused", "clusterNetwork", "availabilityGates"];
 const STATUS: [&str; 2] = ["phase", "observedGeneration"];

@@ -1,8 +1,8 @@
 //! Converts the spec and the status of Machines.
 
-use super::V1BETA2;
 use super::parts::{
-    Members, joined, put, reference, renamed, same, seconds_to_timeouts, split, take, timeouts_to_seconds,
+    Members, V1BETA2, joined, put, reference, renamed, same, seconds_to_timeouts, split, take,
+    timeouts_to_seconds,
 };
 
 const SPEC: [&str; 5] = [

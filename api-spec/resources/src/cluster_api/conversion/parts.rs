@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{V1BETA1, V1BETA2};
+/// The older version.
+pub const V1BETA1: &str = "v1beta1";
+/// The version in which objects are stored.
+pub const V1BETA2: &str = "v1beta2";
 
 /// A JSON object's members.
 pub type Members = Map<String, Value>;

@@ -66,6 +66,7 @@ fn every_state_comes_back_as_one_that_can_go_on() {
             | "installing-pending-user-action"
             | "error"
             | "resetting-pending-user-action" => "error",
+            "reclaiming" | "reclaiming-rebooting" => "unbinding-pending-user-action",
             _ => "discovering-unbound",
         };
         assert_eq!(found.state.status().name(), expected, "{name}");

@@ -62,10 +62,10 @@ async fn next_step(hosted: &HostedCluster, context: &Context) -> Result<Option<S
             unless_absent(clusters.delete(&place.name, &DeleteParams::background()).await)?;
         }
         let conditions = cluster.status.iter().flat_map(|status| &status.conditions);
-        let why = conditions
+        let mut why = conditions
             .filter(|condition| condition.type_ == "Deleting" && condition.status == "True")
             .map(|condition| format!(": it {}", condition.message));
-        let why = why.last().unwrap_or_default();
+        let why = why.next_back().unwrap_or_default();
         return Ok(Some(format!("waits for the Cluster {place} to go{why}")));
     }
     let namespaces = Api::<Namespace>::all(client.clone());
