@@ -11,8 +11,11 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::live::LiveProxy;
 use url::Url;
 
-/// The agent's version until a service assigns another one.
-pub const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The version of this program, for people.
+pub const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The version that services are told until one assigns another. Muster's tells its own agents by the prefix.
+pub const OWN_VERSION: &str = concat!("muster-agent/", env!("CARGO_PKG_VERSION"));
 
 /// The system's public certificates; the file may be absent while none are needed.
 pub const SYSTEM_CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";

@@ -15,7 +15,7 @@ use tracing::{error, warn};
 use super::rescue;
 use super::system::{self, Ending};
 use crate::config::live::{self, KernelArguments};
-use crate::config::{OWN_VERSION, Settings};
+use crate::config::{PROGRAM_VERSION, Settings};
 use crate::console::screen::Screen;
 use crate::console::terminals;
 use crate::host;
@@ -279,7 +279,7 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
     let terminals = terminals::present(&kernel);
     let rescue = kernel.has(kernel_arguments::RESCUE) && rescue::start(&terminals);
     let first = Screen {
-        version: OWN_VERSION.to_owned(),
+        version: PROGRAM_VERSION.to_owned(),
         machine: host::machine(),
         rescue,
         ..Screen::default()

@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use tar::{Builder, EntryType, Header};
 
 use super::{Redactor, kernel, network, ring, storage, usage};
-use crate::config::OWN_VERSION;
+use crate::config::PROGRAM_VERSION;
 use crate::inventory::{self, Options};
 use crate::root::{Reason, Root};
 
@@ -75,7 +75,7 @@ fn last(text: &str) -> &str {
 fn machine(root: &Root) -> String {
     let file = |path: &str| root.text(path).unwrap_or_default();
     format!(
-        "agent {OWN_VERSION}\n{}\n{}\n{}\ncommand line: {}\n\n{}\n",
+        "agent {PROGRAM_VERSION}\n{}\n{}\n{}\ncommand line: {}\n\n{}\n",
         file("/proc/version"),
         usage::text().unwrap_or_else(|error| format!("load and memory are unknown: {error}")),
         crate::host::machine(),

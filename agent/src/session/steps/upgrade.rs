@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use muster_api::steps::{UpgradeAgentRequest, UpgradeAgentResponse, UpgradeAgentResult};
 
 use super::{Running, StepHandler, StepOutput, StepType, one_argument, reply};
-use crate::config::OWN_VERSION;
+use crate::config::PROGRAM_VERSION;
 
 const NAME: StepType = StepType::UpgradeAgent;
 
@@ -27,7 +27,7 @@ impl StepHandler for UpgradeAgent {
         reply(running, async move {
             let request: UpgradeAgentRequest = one_argument(NAME, &args)?;
             let reason = format!(
-                "muster-agent {OWN_VERSION} runs no containers and cannot become `{}`; boot the host from a newer image",
+                "muster-agent {PROGRAM_VERSION} runs no containers and cannot become `{}`; boot the host from a newer image",
                 request.agent_image
             );
             tracing::warn!("{reason}");
