@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use muster_api::host::{HostProgressParams, HostStage};
 use reqwest::Method;
+use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use uuid::Uuid;
 
@@ -65,8 +66,11 @@ impl Client {
     /// [`Failure`]
     pub async fn node_ignition(&self, infra_env: Uuid, host: Uuid) -> Result<Vec<u8>, Failure> {
         let url = self.api(&format!("infra-env/{infra_env}/hosts/{host}/downloads/ignition"));
+        // In place of the client's own; the service refuses others for a download.
+        let accept = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/octet-stream"))]);
         let request = self
             .request(Method::GET, url, None, Uuid::new_v4())
+            .headers(accept)
             .timeout(IGNITION);
         let response = super::request_once(request).await?;
         let status = response.status();
