@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn what_this_agent_cannot_do_is_said_at_once() {
-        let cases: [(fn(&mut InstallRequest), &str); 6] = [
+        type Edit = fn(&mut InstallRequest);
+        let cases: [(Edit, &str); 6] = [
             (|request| request.role = "bootstrap".into(), "bootstrap"),
             (|request| request.role = String::new(), "role is ``"),
             (

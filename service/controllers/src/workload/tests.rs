@@ -37,10 +37,9 @@ fn hub(data: Option<Value>) -> Hub {
                     json!({"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "no"}),
                 ),
             };
-            let answer = Response::builder()
+            Response::builder()
                 .status(status)
-                .body(Body::from(answer.to_string().into_bytes()));
-            answer
+                .body(Body::from(answer.to_string().into_bytes()))
         }
     });
     Hub {

@@ -357,7 +357,7 @@ fn a_node_of_an_earlier_installation_is_not_the_hosts() {
     let next = assess(
         &host(HostStage::Rebooting),
         &known(&[]),
-        &view(&[old.clone()], &[]),
+        &view(std::slice::from_ref(&old), &[]),
         now(),
     );
     assert_eq!((stage(&next), next.node.clone()), (None, None));

@@ -34,7 +34,13 @@ pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
             logs::give_up_late_ones(host, now);
         }
         Phase::Ended => logs::give_up_late_ones(host, now),
-        Phase::Moving => watch_move(host, facts, now),
+        Phase::Moving => {
+            watch_move(host, facts, now);
+            // A host that fell silent on its way into its cluster is validated like every other one there.
+            if host.state.phase() == Phase::PreInstall {
+                refresh(host, facts, now);
+            }
+        }
     }
 }
 

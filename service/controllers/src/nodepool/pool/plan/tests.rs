@@ -57,7 +57,7 @@ fn those_that_are_being_deleted_are_replaced_at_once_when_the_pool_grows_again()
         deleting: true,
         ..ready("a", 1)
     };
-    assert_eq!(plan(&[going.clone()], 1, LIMITS).create, 1);
+    assert_eq!(plan(std::slice::from_ref(&going), 1, LIMITS).create, 1);
     assert_eq!(plan(&[going], 0, LIMITS), Plan::default());
 }
 
