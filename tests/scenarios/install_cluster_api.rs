@@ -39,6 +39,7 @@ fn a_machine_deployment_makes_nodes_of_hosts_and_hosts_of_nodes() {
     cut_power_while_it_writes(&hub, &walk, &mut hosts, &story);
     walk.await_nodes(1, INSTALLATION, || hosts.iter_mut().for_each(Host::assert_on));
     story.tell("one node");
+    rollouts(&hub, &walk, &mut hosts, &story);
     assert!(
         !cluster_api.log().contains("panic"),
         "Cluster API's controllers panicked"
@@ -70,4 +71,20 @@ fn cut_power_while_it_writes(hub: &Hub, walk: &MachineDeploymentWalk<'_>, hosts:
     });
     story.tell("it was discovered again, and is no node; its Machine is deleted");
     walk.delete_machines();
+}
+
+/// New bootstrap data: first with a machine to spare, then without. The other host is available each time.
+fn rollouts(hub: &Hub, walk: &MachineDeploymentWalk<'_>, hosts: &mut [Host], story: &Story) {
+    hub.await_spares(hosts, RETURN);
+    for (config, surge) in [("second", 1), ("third", 0)] {
+        if surge == 0 {
+            hub.withhold_spare(hosts);
+        }
+        walk.roll_out(config, surge);
+        walk.await_nodes_of(config, 1, INSTALLATION + RETURN, || {
+            hosts.iter_mut().for_each(Host::assert_on);
+        });
+        hub.await_spares(hosts, RETURN);
+        story.tell(&format!("rolled out the {config} bootstrap data"));
+    }
 }

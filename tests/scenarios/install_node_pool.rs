@@ -72,11 +72,7 @@ fn rollouts(walk: &NodePoolWalk, hosts: &mut [Host], story: &Story) {
     walk.await_rolled_out(hosts, "two");
     story.tell("rolled out onto the spare host");
 
-    let spare = walk.spare(hosts);
-    let patch = json!({"spec": {"approved": false}}).to_string();
-    walk.hub
-        .kubectl
-        .run(&["patch", "agent", &spare, "--type", "merge", "-p", &patch]);
+    walk.hub.withhold_spare(hosts);
     let rolling = json!({"maxSurge": 0, "maxUnavailable": 1});
     walk.patch_pool(&json!({"management": {"replace": {"rollingUpdate": rolling}}}));
     walk.announce("three");

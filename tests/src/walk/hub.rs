@@ -223,6 +223,37 @@ impl Hub {
             state(agent) == "known-unbound" && is(agent, "Bound", "False") && is(agent, "Validated", "True")
         });
     }
+
+    /// Waits until all hosts but one, which is a node, are available or only not approved.
+    #[track_caller]
+    pub fn await_spares(&self, hosts: &mut [Host], limit: Duration) {
+        let what = "all hosts but one to be available";
+        self.api.await_in(what, &Self::agents_path(), limit, |agents| {
+            hosts.iter_mut().for_each(Host::assert_on);
+            let spares = agents.iter().filter(|agent| state(agent) == "known-unbound");
+            if agents.len() == hosts.len() && spares.count() + 1 == hosts.len() {
+                Ok(())
+            } else {
+                Err(agents.iter().map(summary).collect::<Vec<_>>().join("\n"))
+            }
+        });
+    }
+
+    /// Takes back the approval of the only host that is available, so that no Machine gets it.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[track_caller]
+    pub fn withhold_spare(&self, hosts: &[Host]) {
+        let agents = self.api.list(&Self::agents_path()).unwrap_or_default();
+        let free = agents.iter().find(|agent| {
+            state(agent) == "known-unbound" && hosts.iter().any(|host| host.name == hostname(agent))
+        });
+        let spare = name(free.expect("a spare host"));
+        let patch = json!({"spec": {"approved": false}}).to_string();
+        self.kubectl
+            .run(&["patch", "agent", spare, "--type", "merge", "-p", &patch]);
+    }
 }
 
 /// The id of the disk that the lab means for the system.

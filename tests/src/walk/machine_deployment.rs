@@ -9,13 +9,15 @@ use super::api::{Api, nodes_path};
 use super::hub::{Hub, is, summary};
 use super::objects;
 use crate::artifacts::muster_program;
-use crate::kube::{ControlPlane, Kubectl, Workload};
+use crate::kube::{CONFIG_LABEL, ControlPlane, Kubectl, Workload};
 use crate::process::{command, run};
 use crate::qemu::USER_NETWORK_HOST;
 
 /// The namespace of Cluster API's objects, and the name of each.
 const NAMESPACE: &str = "workers";
 const NAME: &str = "lab";
+/// The first bootstrap data, and the Secret with it.
+const CONFIG: &str = "plain";
 
 /// A Cluster with a MachineDeployment, and the cluster that its machines join.
 pub struct MachineDeploymentWalk<'a> {
@@ -88,24 +90,16 @@ impl<'a> MachineDeploymentWalk<'a> {
 
     #[track_caller]
     fn apply(&self) {
-        let labels = json!({"cluster.x-k8s.io/cluster-name": NAME});
-        let typed_secret = |name: &str, data: &Value| {
-            let mut secret = objects::secret(NAMESPACE, name, data);
-            secret["metadata"]["labels"] = labels.clone();
-            secret["type"] = json!("cluster.x-k8s.io/secret");
-            secret
-        };
         self.kubectl.apply(&[objects::namespace(NAMESPACE)]);
-        let config = self.workload.worker_config("plain").to_string();
+        self.publish(CONFIG);
         self.kubectl.apply(&[
             typed_secret(
                 &format!("{NAME}-kubeconfig"),
                 &json!({"value": self.workload.kubeconfig()}),
             ),
-            typed_secret("plain", &json!({"value": config, "format": "ignition"})),
             json!({
                 "apiVersion": "controlplane.lab.example/v1beta1", "kind": "LabControlPlane",
-                "metadata": {"name": NAME, "namespace": NAMESPACE, "labels": labels}, "spec": {},
+                "metadata": {"name": NAME, "namespace": NAMESPACE, "labels": cluster_label()}, "spec": {},
             }),
         ]);
         self.kubectl.apply(&self.cluster());
@@ -160,7 +154,7 @@ impl<'a> MachineDeploymentWalk<'a> {
                     "template": {
                         "metadata": {"labels": labels},
                         "spec": {
-                            "clusterName": NAME, "bootstrap": {"dataSecretName": "plain"},
+                            "clusterName": NAME, "bootstrap": {"dataSecretName": CONFIG},
                             "infrastructureRef": {
                                 "apiGroup": provider, "kind": "AgentMachineTemplate", "name": NAME,
                             },
@@ -170,6 +164,32 @@ impl<'a> MachineDeploymentWalk<'a> {
                 },
             }),
         ]
+    }
+
+    /// Makes a Secret of that name with the bootstrap data of such workers.
+    #[track_caller]
+    fn publish(&self, config: &str) {
+        let data = self.workload.worker_config(config).to_string();
+        self.kubectl.apply(&[typed_secret(
+            config,
+            &json!({"value": data, "format": "ignition"}),
+        )]);
+    }
+
+    /// Gives the MachineDeployment other bootstrap data, so that it replaces its Machines: `surge` of them are made before
+    /// one is deleted, or (with 0) one is deleted before another is made.
+    #[track_caller]
+    pub fn roll_out(&self, config: &str, surge: usize) {
+        self.publish(config);
+        let strategy = json!({"maxSurge": surge, "maxUnavailable": usize::from(surge == 0)});
+        let patch = json!({"spec": {
+            "rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": strategy}},
+            "template": {"spec": {"bootstrap": {"dataSecretName": config}}},
+        }});
+        let resource = format!("machinedeployments.cluster.x-k8s.io/{NAME}");
+        let patch = patch.to_string();
+        self.kubectl
+            .run(&["patch", &resource, "--type", "merge", "-p", &patch]);
     }
 
     /// As a person types it.
@@ -194,7 +214,46 @@ impl<'a> MachineDeploymentWalk<'a> {
     /// # Panics
     /// After `limit`.
     #[track_caller]
-    pub fn await_nodes(&self, count: usize, limit: Duration, mut look: impl FnMut()) -> Vec<String> {
+    pub fn await_nodes(&self, count: usize, limit: Duration, look: impl FnMut()) -> Vec<String> {
+        self.await_fitting(count, limit, |_| true, look)
+    }
+
+    /// The same; each Node was made from that bootstrap data.
+    ///
+    /// # Panics
+    /// After `limit`.
+    #[track_caller]
+    pub fn await_nodes_of(
+        &self,
+        config: &str,
+        count: usize,
+        limit: Duration,
+        look: impl FnMut(),
+    ) -> Vec<String> {
+        let fits = |node: &Value| node["metadata"]["labels"][CONFIG_LABEL] == config;
+        self.await_fitting(count, limit, fits, look)
+    }
+
+    #[track_caller]
+    fn await_fitting(
+        &self,
+        count: usize,
+        limit: Duration,
+        fits: impl Fn(&Value) -> bool,
+        mut look: impl FnMut(),
+    ) -> Vec<String> {
+        let what = format!("{count} such Nodes to be left");
+        let nodes = self.nodes.await_in(&what, nodes_path(), limit, |nodes| {
+            look();
+            if nodes.len() == count && nodes.iter().all(|node| is(node, "Ready", "True") && fits(node)) {
+                Ok(nodes.to_vec())
+            } else {
+                let agents = self.hub.api.list(&Hub::agents_path())?;
+                let seen = nodes.iter().map(Value::to_string);
+                let seen = seen.chain(agents.iter().map(summary));
+                Err(seen.take(8).collect::<Vec<_>>().join("\n"))
+            }
+        });
         let machines = format!("/apis/cluster.x-k8s.io/v1beta2/namespaces/{NAMESPACE}/machines");
         let what = format!("{count} Machines to be Running");
         let machines = self.hub.api.await_in(&what, &machines, limit, |machines| {
@@ -211,26 +270,21 @@ impl<'a> MachineDeploymentWalk<'a> {
                 Err(seen.take(8).collect::<Vec<_>>().join("\n"))
             }
         });
-        let what = format!("{count} Nodes to be left");
-        let nodes = self.nodes.await_in(&what, nodes_path(), limit, |nodes| {
-            look();
-            if nodes.len() == count && nodes.iter().all(|node| is(node, "Ready", "True")) {
-                Ok(nodes.to_vec())
-            } else {
-                let seen = nodes.iter().map(Value::to_string);
-                Err(seen.take(8).collect::<Vec<_>>().join("\n"))
-            }
-        });
         let provider = "/apis/capi-provider.agent-install.openshift.io/v1beta1";
         let agent_machines = format!("{provider}/namespaces/{NAMESPACE}/agentmachines");
         let agent_machines = self.hub.api.list(&agent_machines).unwrap_or_default();
-        let ids = objects::provider_ids(&nodes);
-        assert_eq!(ids, objects::provider_ids(&machines));
-        assert_eq!(ids, objects::provider_ids(&agent_machines));
-        let mut distinct = ids.clone();
-        distinct.dedup();
-        assert_eq!(distinct, ids, "an Agent was claimed twice");
-        assert!(ids.iter().all(|id| id.starts_with("agent://")), "{ids:?}");
-        ids
+        objects::assert_provider_ids(&nodes, &machines, &agent_machines)
     }
+}
+
+fn cluster_label() -> Value {
+    json!({"cluster.x-k8s.io/cluster-name": NAME})
+}
+
+/// A Secret that Cluster API takes for the Cluster's.
+fn typed_secret(name: &str, data: &Value) -> Value {
+    let mut secret = objects::secret(NAMESPACE, name, data);
+    secret["metadata"]["labels"] = cluster_label();
+    secret["type"] = json!("cluster.x-k8s.io/secret");
+    secret
 }

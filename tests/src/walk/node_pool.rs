@@ -153,22 +153,13 @@ impl NodePoolWalk {
     #[track_caller]
     fn assert_provider_ids(&self, nodes: &[Value]) {
         let namespace = format!("{CLUSTERS}-{POOL}");
-        let ids = |path: String| objects::provider_ids(&self.hub.api.list(&path).unwrap_or_default());
-        let of_nodes = objects::provider_ids(nodes);
-        let mut distinct = of_nodes.clone();
-        distinct.dedup();
-        assert_eq!(distinct, of_nodes, "an Agent was claimed twice");
-        assert!(
-            of_nodes.iter().all(|id| id.starts_with("agent://")),
-            "{of_nodes:?}"
-        );
-        let machines = format!("/apis/cluster.x-k8s.io/v1beta1/namespaces/{namespace}/machines");
+        let list = |path: String| self.hub.api.list(&path).unwrap_or_default();
+        let machines = list(format!(
+            "/apis/cluster.x-k8s.io/v1beta1/namespaces/{namespace}/machines"
+        ));
         let provider = "/apis/capi-provider.agent-install.openshift.io/v1beta1";
-        assert_eq!(of_nodes, ids(machines));
-        assert_eq!(
-            of_nodes,
-            ids(format!("{provider}/namespaces/{namespace}/agentmachines"))
-        );
+        let agent_machines = list(format!("{provider}/namespaces/{namespace}/agentmachines"));
+        objects::assert_provider_ids(nodes, &machines, &agent_machines);
     }
 
     /// Waits until one node is there, made from that config, and the other hosts are available or not approved.
@@ -189,34 +180,7 @@ impl NodePoolWalk {
             });
         assert_eq!(self.await_done(hosts, 1), names);
         self.assert_nodes(&names, config);
-        let path = Hub::agents_path();
-        self.hub
-            .api
-            .await_in("the others to be available", &path, RETURN, |agents| {
-                let missing: Vec<String> = agents
-                    .iter()
-                    .filter(|agent| hostname(agent) != names[0] && state(agent) != "known-unbound")
-                    .map(summary)
-                    .collect();
-                if missing.is_empty() && agents.len() == hosts.len() {
-                    Ok(())
-                } else {
-                    Err(missing.join("\n"))
-                }
-            });
-    }
-
-    /// The Agent of a host that is no node.
-    ///
-    /// # Panics
-    /// If there is none.
-    #[track_caller]
-    pub fn spare(&self, hosts: &[Host]) -> String {
-        let agents = self.hub.api.list(&Hub::agents_path()).unwrap_or_default();
-        let free = agents.iter().find(|agent| {
-            state(agent) == "known-unbound" && hosts.iter().any(|host| host.name == hostname(agent))
-        });
-        name(free.expect("a spare host")).to_owned()
+        self.hub.await_spares(hosts, RETURN);
     }
 
     /// Waits until the workload cluster has no node, the management cluster no machine, and the hosts are available.

@@ -88,8 +88,24 @@ pub fn node_pool(namespace: &str, name: &str, cluster: &str) -> Value {
     })
 }
 
+/// Checks that Nodes, Machines and AgentMachines have the same providerIDs, each its own; answers these.
+///
+/// # Panics
+/// If one is missing, another's, or there twice.
+#[track_caller]
+pub fn assert_provider_ids(nodes: &[Value], machines: &[Value], agent_machines: &[Value]) -> Vec<String> {
+    let ids = provider_ids(nodes);
+    assert_eq!(ids, provider_ids(machines));
+    assert_eq!(ids, provider_ids(agent_machines));
+    let mut distinct = ids.clone();
+    distinct.dedup();
+    assert_eq!(distinct, ids, "an Agent was claimed twice");
+    assert!(ids.iter().all(|id| id.starts_with("agent://")), "{ids:?}");
+    ids
+}
+
 /// The providerIDs of objects' specs, sorted.
-pub fn provider_ids(objects: &[Value]) -> Vec<String> {
+fn provider_ids(objects: &[Value]) -> Vec<String> {
     let ids = objects
         .iter()
         .map(|one| one["spec"]["providerID"].as_str().unwrap_or("none").to_owned());

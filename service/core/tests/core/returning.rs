@@ -242,6 +242,19 @@ fn polls_of_a_node_are_no_registration_and_reset_nothing() {
 }
 
 #[test]
+fn our_agents_poll_more_often_on_the_way_in_and_no_longer_once_they_stay_somewhere() {
+    let mut world = World::new();
+    let host = world.known_host_of_cluster();
+    assert_eq!(asked(&world, &host).1, 10);
+    let mut foreign = host.clone();
+    foreign.data.discovery_agent_version = "quay.io/other/agent:2".into();
+    assert_eq!(asked(&world, &foreign).1, 60);
+    world.wait(Duration::minutes(2));
+    world.poll();
+    assert_eq!(asked(&world, &host).1, 60, "nobody installs it");
+}
+
+#[test]
 fn name_approval_and_choices_survive_the_way_in_and_out() {
     let mut world = World::new();
     world.kube = true;

@@ -1,5 +1,6 @@
 //! Plans the steps that a host is asked to run. Source: docs/protocol/instructions.md#2 and §3.
 
+use chrono::Duration;
 use muster_api::steps::{PostStepAction, Step, StepType, Steps, UpgradeAgentRequest};
 
 use super::arguments;
@@ -14,6 +15,11 @@ const USUAL_SECS: i64 = 60;
 const SLOW_SECS: i64 = 120;
 /// Seconds until the next poll of our own agents where somebody may wait for them: to notice that a host is taken out of its cluster.
 const OWN_SECS: i64 = 30;
+/// Seconds until the next poll of our own agents on hosts that are on their way into a cluster: each poll may bring the next
+/// step of it.
+const ENTERING_SECS: i64 = 10;
+/// A host in a cluster that has been in its state for less than this is on its way.
+const ENTERING_FOR: Duration = Duration::minutes(2);
 /// Seconds until the next poll of a node that is on its way out.
 const LEAVING_SECS: i64 = 10;
 
@@ -35,7 +41,10 @@ pub fn instructions(
     if let Some(image) = upgrade(host, facts) {
         return upgrade_to(image);
     }
-    let plan = plan(host);
+    let mut plan = plan(host);
+    if enters_cluster(host, facts) {
+        plan.next_secs = plan.next_secs.min(ENTERING_SECS);
+    }
     let instructions: Vec<Step> = plan
         .steps
         .iter()
@@ -157,6 +166,14 @@ fn plan(host: &Host) -> Plan {
         HostState::Reclaiming => usual(&[DownloadBootArtifacts]),
         HostState::ReclaimingRebooting => exit(SLOW_SECS, &[RebootForReclaim]),
     }
+}
+
+/// True when our own agent polls from a host that came into its present state on the way to an installation just now. One that
+/// stays there, for it is unfit or nobody starts it, polls as others do.
+fn enters_cluster(host: &Host, facts: &HostFacts<'_>) -> bool {
+    host.state.phase() == Phase::PreInstall
+        && agent_version::is_own(&host.data.discovery_agent_version)
+        && facts.seen(host) - host.data.status_updated_at < ENTERING_FOR
 }
 
 /// True where a host that polls has been installed.
