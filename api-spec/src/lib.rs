@@ -16,6 +16,8 @@ pub mod live;
 pub mod node_agent;
 mod serialize;
 pub mod steps;
+#[cfg(test)]
+mod tests;
 pub mod time;
 pub mod validation;
 pub mod versions;

@@ -1,4 +1,4 @@
-//! Reads the source tree and says what does not hold in it. The rules are in `tests/house.rs`; start there.
+//! Reads the source tree and says what does not hold in it. The rules are in `tests/house/main.rs`; start there.
 
 pub mod allowed;
 pub mod circles;

@@ -27,6 +27,7 @@ macro_rules! on_both {
 mod check_ins;
 mod clusters;
 mod corruption;
+mod crash;
 mod custom_resources;
 mod events;
 mod hosts;

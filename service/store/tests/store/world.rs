@@ -1,5 +1,4 @@
-//! A fresh database for a test, and records to put into it. Shared by the test programs of this crate.
-#![allow(dead_code, reason = "each test program uses a part")]
+//! A fresh database for a test, and records to put into it.
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use tempfile::TempDir;
 pub struct World {
     pub store: Store,
     pub url: String,
-    folder: Option<TempDir>,
+    _folder: Option<TempDir>,
     pub cluster: Option<Arc<Postgres>>,
 }
 
@@ -43,7 +42,7 @@ impl World {
         Self {
             store,
             url,
-            folder,
+            _folder: folder,
             cluster,
         }
     }

@@ -1,11 +1,12 @@
 //! Names come from two derives, serde's and strum's: they have to agree.
 
-use muster_api::event::{Category, Severity};
-use muster_api::host::{HostRole, HostStage, HostStatus, LogsProgressState};
-use muster_api::infra_env::{CpuArchitecture, ImageType};
-use muster_api::steps::StepType;
 use serde::Serialize;
 use strum::VariantArray;
+
+use crate::event::{Category, Severity};
+use crate::host::{HostRole, HostStage, HostStatus, LogsProgressState};
+use crate::infra_env::{CpuArchitecture, ImageType};
+use crate::steps::StepType;
 
 fn check<T>()
 where

@@ -7,9 +7,9 @@ use muster_api::steps::ImageFormat;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::disk::{self, BOOT, BOOT_AT, Disk, IMAGE, MIB};
-use crate::service::{Delivery, IGNITION, Service};
-use crate::{Agent, request};
+use super::disk::{self, BOOT, BOOT_AT, Disk, IMAGE, MIB};
+use super::service::{Delivery, IGNITION, Service};
+use super::{Agent, request};
 
 pub fn compressed(format: ImageFormat, image: &[u8]) -> Vec<u8> {
     match format {
@@ -203,7 +203,7 @@ async fn the_step_of_another_service_installs_the_same() {
     let text = serde_json::json!({
         "boot_device": disk.node(),
         "check_cvo": true,
-        "cluster_id": crate::CLUSTER,
+        "cluster_id": super::CLUSTER,
         "controller_image": "quay.io/edge-infrastructure/assisted-installer-controller:latest",
         "disks_to_format": null,
         "enable_skip_mco_reboot": true,

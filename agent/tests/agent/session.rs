@@ -1,28 +1,26 @@
 //! The session against a service made for the test, over real HTTP.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
-
 mod fake_service;
 mod node;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use fake_service::{FakeService, HOST, INFRA_ENV, Seen};
+use fake_service::{FakeService, Seen};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use muster_agent::config::{Settings, Token};
 use muster_agent::net::names::Names;
 use muster_agent::session::client::Client;
 use muster_agent::session::runner::{self, Environment};
 use muster_agent::session::steps::{Registry, Running, StepHandler, StepOutput, StepType};
 use muster_agent::session::view::{Phase, SessionView};
 use muster_api::fingerprint::Fingerprint;
-use muster_api::live::LiveProxy;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+
+use crate::{HOST, INFRA_ENV, settings};
 
 /// Answers with its first argument.
 struct Echo;
@@ -39,24 +37,12 @@ impl StepHandler for Echo {
     }
 }
 
-fn settings(service: &FakeService, token: &str) -> Settings {
-    Settings {
-        service_url: service.url("/prefix"),
-        infra_env_id: INFRA_ENV.parse().unwrap(),
-        infra_env_name: String::new(),
-        token: Token::new(token),
-        ca_certificates: String::new(),
-        insecure: false,
-        proxy: LiveProxy::default(),
-        ntp_sources: Vec::new(),
-        interval: Duration::from_secs(60),
-        agent_version: "0.0.9".into(),
-        host_id: None,
-    }
-}
-
 fn client(service: &FakeService, token: &str) -> Client {
-    Client::new(&settings(service, token), &Names::configured_by("/nonexistent")).unwrap()
+    Client::new(
+        &settings(service.url("/prefix"), token),
+        &Names::configured_by("/nonexistent"),
+    )
+    .unwrap()
 }
 
 struct Agent {
@@ -68,7 +54,7 @@ struct Agent {
 
 impl Agent {
     fn start(service: &FakeService, token: &str) -> Self {
-        let (settings, client) = (settings(service, token), client(service, token));
+        let (settings, client) = (settings(service.url("/prefix"), token), client(service, token));
         let (view_sender, view) = watch::channel(SessionView::default());
         let (changes, changes_receiver) = watch::channel(0);
         let stop = CancellationToken::new();

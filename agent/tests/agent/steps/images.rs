@@ -11,8 +11,9 @@ use muster_agent::foreign::registry::{Credentials, Mirrors, Registries, Registry
 use muster_agent::net::names::Names;
 use serde_json::{Value, json};
 
-use crate::registry::{FakeRegistry, PASSWORD, USER};
-use crate::{INFRA_ENV, TOKEN, dependencies, run, server, settings};
+use super::registry::{FakeRegistry, PASSWORD, USER};
+use super::{TOKEN, dependencies, run, server, settings};
+use crate::INFRA_ENV;
 
 const LAYERS: [&[u8]; 2] = [b"first layer", &[7; 300_000]];
 

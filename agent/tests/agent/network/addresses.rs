@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use muster_agent::foreign::steps::free_addresses::FreeNetworkAddresses;
 use serde_json::{Value, json};
 
-use crate::lab::{Cable, Host, Switch};
+use super::lab::{Cable, Host, Switch};
 
 fn free(found: &Value, place: usize) -> Vec<String> {
     let list = found[place]["free_addresses"].as_array().unwrap();

@@ -1,7 +1,7 @@
 use muster_agent::foreign::steps::vips::VerifyVips;
 use serde_json::json;
 
-use crate::lab::Switch;
+use super::lab::Switch;
 
 #[test]
 fn an_address_that_anybody_has_is_taken() {

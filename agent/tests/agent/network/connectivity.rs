@@ -5,7 +5,7 @@ use muster_agent::checks::icmp_socket::{Family, IcmpSocket};
 use muster_agent::session::steps::connectivity::ConnectivityCheck;
 use serde_json::{Value, json};
 
-use crate::lab::{Cable, Host, Switch, mac, runtime};
+use super::lab::{Cable, Host, Switch, mac, runtime};
 
 /// What the service says of another host.
 pub fn remote(host_id: &str, number: u8, ips: &[&str]) -> Value {

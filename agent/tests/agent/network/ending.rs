@@ -7,8 +7,8 @@ use muster_agent::session::steps::connectivity::ConnectivityCheck;
 use muster_agent::session::steps::{Running, StepHandler};
 use serde_json::json;
 
-use crate::connectivity::{B, remote};
-use crate::lab::{Switch, runtime};
+use super::connectivity::{B, remote};
+use super::lab::{Switch, runtime};
 
 /// Sockets of this kind in the namespace of the calling thread.
 fn sockets(kind: &str) -> usize {

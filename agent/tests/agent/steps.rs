@@ -1,7 +1,5 @@
 //! Steps against servers made for the tests, over real HTTP and TLS.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
-
 mod boot_artifacts;
 mod images;
 mod logs;
@@ -11,33 +9,21 @@ mod tang;
 
 use std::sync::Arc;
 
-use muster_agent::config::{Settings, Token};
+use muster_agent::config::Settings;
 use muster_agent::net::names::Names;
 use muster_agent::session::client::Client;
 use muster_agent::session::devices::Devices;
 use muster_agent::session::steps::{Dependencies, Registry, Running, StepOutput};
 use muster_agent::time::sources::TimeSources;
-use muster_api::live::LiveProxy;
 use url::Url;
 
 pub const TOKEN: &str = "a-token-that-nobody-may-read";
-pub const INFRA_ENV: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
-pub const HOST: &str = "bbf2dead-3746-54cb-b32a-917afd236656";
 
 /// What an agent of that service is told; `certificates` are PEM.
 pub fn settings(service: &str, certificates: &str) -> Settings {
     Settings {
-        service_url: Url::parse(service).unwrap(),
-        infra_env_id: INFRA_ENV.parse().unwrap(),
-        infra_env_name: String::new(),
-        token: Token::new(TOKEN),
         ca_certificates: certificates.to_owned(),
-        insecure: false,
-        proxy: LiveProxy::default(),
-        ntp_sources: Vec::new(),
-        interval: std::time::Duration::from_secs(60),
-        agent_version: "0.0.9".into(),
-        host_id: None,
+        ..crate::settings(Url::parse(service).unwrap(), TOKEN)
     }
 }
 

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use crate::{dependencies, run, server, settings};
+use super::{dependencies, run, server, settings};
 
 const STEP: &str = "tang-connectivity-check";
 

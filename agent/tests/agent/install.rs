@@ -1,7 +1,5 @@
 //! Installations to loop devices, from a service made for the test, over real HTTP.
 
-#![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
-
 mod disk;
 mod faults;
 mod service;
@@ -11,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use muster_agent::config::{Settings, Token};
 use muster_agent::install::control::Control;
 use muster_agent::install::retry::Patience;
 use muster_agent::install::tools::Tools;
@@ -20,13 +17,12 @@ use muster_agent::session::client::Client;
 use muster_agent::session::devices::Devices;
 use muster_agent::session::steps::install::Install;
 use muster_agent::session::steps::{Running, StepHandler, StepOutput};
-use muster_api::live::LiveProxy;
 use muster_api::steps::{ImageFormat, InstallRequest, OsImage};
 use service::Service;
 use sha2::{Digest, Sha256};
 
-pub const HOST: &str = "bbf2dead-3746-54cb-b32a-917afd236656";
-pub const INFRA_ENV: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
+use crate::{HOST, INFRA_ENV, settings};
+
 pub const CLUSTER: &str = "0f3e7a52-0b0d-4c3c-9a9e-222222222222";
 
 /// An agent that installs.
@@ -38,19 +34,7 @@ pub struct Agent {
 
 impl Agent {
     pub fn of(service: &Service) -> Self {
-        let settings = Settings {
-            service_url: service.url(),
-            infra_env_id: INFRA_ENV.parse().unwrap(),
-            infra_env_name: String::new(),
-            token: Token::new("the-token"),
-            ca_certificates: String::new(),
-            insecure: false,
-            proxy: LiveProxy::default(),
-            ntp_sources: Vec::new(),
-            interval: Duration::from_secs(60),
-            agent_version: "0.0.9".into(),
-            host_id: None,
-        };
+        let settings = settings(service.url(), "the-token");
         let names = Names::configured_by("/nonexistent");
         let tools = Tools {
             client: Client::new(&settings, &names).unwrap(),

@@ -7,10 +7,10 @@ use muster_agent::session::steps::install::StopInstallation;
 use muster_agent::session::steps::{Running, StepHandler};
 use muster_api::steps::{ImageFormat, InstallRequest};
 
-use crate::disk::{self, Disk, IMAGE, MIB};
-use crate::service::{Delivery, Service};
-use crate::straight::compressed;
-use crate::{Agent, request};
+use super::disk::{self, Disk, IMAGE, MIB};
+use super::service::{Delivery, Service};
+use super::straight::compressed;
+use super::{Agent, request};
 
 /// Runs an installation that fails; gives the reason, which the service has, too.
 async fn failure(service: &Service, request: &InstallRequest) -> String {
@@ -281,7 +281,7 @@ async fn an_agent_that_dies_while_writing_leaves_a_disk_that_does_not_boot() {
     // The threads end, too, and another installation finds the disk free.
     let service = Service::start(image.clone(), Delivery::Whole).await;
     let output = Agent::of(&service)
-        .run(&crate::request(&disk.node(), &image, ImageFormat::Raw))
+        .run(&super::request(&disk.node(), &image, ImageFormat::Raw))
         .await;
     assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
     assert!(disk.boots());

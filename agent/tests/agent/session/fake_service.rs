@@ -13,8 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use url::Url;
 
-pub const HOST: &str = "bbf2dead-3746-54cb-b32a-917afd236656";
-pub const INFRA_ENV: &str = "0f3e7a52-0b0d-4c3c-9a9e-111111111111";
+use crate::{HOST, INFRA_ENV};
 
 /// A request as it came in.
 pub struct Seen {

@@ -11,7 +11,7 @@ use muster_agent::boot_artifacts::{DownloadError, fetch};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::{dependencies, run, server, settings};
+use super::{dependencies, run, server, settings};
 
 const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
 

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::connectivity::{B, check, remote};
-use crate::lab::{Cable, Host, Switch, connect};
+use super::connectivity::{B, check, remote};
+use super::lab::{Cable, Host, Switch, connect};
 
 fn plugged(switch: &mut Switch, number: u8, mtu: u32, port_mtu: u32) -> Host {
     let host = Host::start();

@@ -11,7 +11,8 @@ use axum::http::StatusCode;
 use muster_agent::logs::ring;
 use serde_json::json;
 
-use crate::{HOST, INFRA_ENV, TOKEN, dependencies, run, server, settings};
+use super::{TOKEN, dependencies, run, server, settings};
+use crate::{HOST, INFRA_ENV};
 
 const CLUSTER: &str = "0f3e7a52-0b0d-4c3c-9a9e-222222222222";
 

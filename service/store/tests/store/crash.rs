@@ -1,59 +1,46 @@
 //! Sudden death: of the process that writes, and of the database server. Nothing that was committed is lost, and nothing
 //! that was not is half there.
 //!
-//! The writer is this program itself, started again with `write-until-killed URL`. It registers hosts and saves them, and
+//! The writer is this program itself, started again with [`write_until_killed`] alone. It registers hosts and saves them, and
 //! prints `ID VERSION` after each commit. Every write brings one event and one history entry, so that a half-stored change would show
 //! in the counts.
-
-#[path = "store/world.rs"]
-mod world;
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use libtest_mimic::{Arguments, Trial};
 use muster_api::ids::InfraEnvId;
 use muster_store::{EventQuery, Kind, Store, StoreError};
 use muster_tests::condition::await_condition;
 use muster_tests::postgres::Postgres;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use world::{World, became_known, event_of, host, registered};
 
-const WRITER: &str = "write-until-killed";
+use crate::world::{self, World, became_known, event_of, host, registered};
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    if let [_, command, url, infra_env_id] = arguments.as_slice()
-        && command == WRITER
-    {
-        return runtime().block_on(write_until_killed(url, infra_env_id.parse().expect("an id")));
-    }
-    let tests = vec![
-        Trial::test(
-            "sqlite_keeps_what_was_committed_when_the_writer_is_killed",
-            || {
-                writer_is_killed(Kind::Sqlite);
-                Ok(())
-            },
-        ),
-        Trial::test(
-            "postgres_keeps_what_was_committed_when_the_writer_is_killed",
-            || {
-                writer_is_killed(Kind::Postgres);
-                Ok(())
-            },
-        ),
-        Trial::test(
-            "postgres_keeps_what_was_committed_when_it_crashes_and_the_writer_goes_on",
-            || {
-                server_crashes();
-                Ok(())
-            },
-        ),
-    ];
-    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+/// The writer's name among the tests of this program.
+const WRITER: &str = "crash::write_until_killed";
+/// Variables of the writer's process.
+const URL: &str = "WRITER_URL";
+const INFRA_ENV: &str = "WRITER_INFRA_ENV";
+
+#[test]
+fn sqlite_keeps_what_was_committed_when_the_writer_is_killed() {
+    writer_is_killed(Kind::Sqlite);
+}
+
+#[test]
+fn postgres_keeps_what_was_committed_when_the_writer_is_killed() {
+    writer_is_killed(Kind::Postgres);
+}
+
+#[test]
+#[ignore = "no test: the process that is killed, started by the others"]
+fn write_until_killed() {
+    let (Ok(url), Ok(infra_env_id)) = (std::env::var(URL), std::env::var(INFRA_ENV)) else {
+        return;
+    };
+    runtime().block_on(write(&url, infra_env_id.parse().expect("an id")));
 }
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -64,7 +51,7 @@ fn runtime() -> tokio::runtime::Runtime {
         .expect("a runtime")
 }
 
-async fn write_until_killed(url: &str, infra_env_id: InfraEnvId) {
+async fn write(url: &str, infra_env_id: InfraEnvId) {
     let store = Store::open(url).await.expect("the writer opens the database");
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..8 {
@@ -118,9 +105,9 @@ impl Writer {
         let program = std::env::current_exe().expect("this program has a path");
         let mut command = Command::new(program);
         command
-            .arg(WRITER)
-            .arg(url)
-            .arg(infra_env_id.to_string())
+            .args(["--exact", WRITER, "--ignored", "--nocapture"])
+            .env(URL, url)
+            .env(INFRA_ENV, infra_env_id.to_string())
             .stdout(Stdio::piped());
         let mut child = command.spawn().expect("the writer starts");
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -136,7 +123,7 @@ impl Writer {
             return false;
         };
         let line = line.expect("the pipe can be read");
-        // The last line may be cut.
+        // The last line may be cut, and the first ones are the test program's own.
         if let Some((id, version)) = line.split_once(' ')
             && let Ok(version) = version.parse()
         {
@@ -146,7 +133,8 @@ impl Writer {
     }
 
     fn await_commits(&mut self, count: usize) {
-        for _ in 0..count {
+        let wanted = self.committed.len() + count;
+        while self.committed.len() < wanted {
             assert!(
                 self.listen(),
                 "the writer ended after {} commits",
@@ -179,7 +167,7 @@ fn writer_is_killed(kind: Kind) {
         let mut writer = Writer::start(&world.url, infra_env_id);
         writer.await_commits(100 + 37 * round);
         let committed = writer.kill();
-        world.cluster.as_deref().inspect(|cluster| await_quiet(cluster));
+        await_quiet(&world);
         runtime.block_on(check(&world.store, infra_env_id, &committed));
     }
     // And from a cold start.
@@ -189,13 +177,14 @@ fn writer_is_killed(kind: Kind) {
         runtime.block_on(world.store.close());
         writer.kill()
     };
-    world.cluster.as_deref().inspect(|cluster| await_quiet(cluster));
+    await_quiet(&world);
     let reopened = runtime.block_on(world.another_store());
     runtime.block_on(check(&reopened, infra_env_id, &committed));
 }
 
 /// A backend killed hard takes all of PostgreSQL down: shared memory is thrown away and the log is replayed.
-fn server_crashes() {
+#[test]
+fn postgres_keeps_what_was_committed_when_it_crashes_and_the_writer_goes_on() {
     let runtime = runtime();
     // Its own cluster: a crash is everybody's.
     let cluster = Postgres::start();
@@ -234,16 +223,22 @@ fn server_crashes() {
     });
 }
 
-/// The server may still be busy with the last words of a client that is dead.
-fn await_quiet(cluster: &Postgres) {
-    await_condition("the server to forget the writer", Duration::from_secs(20), || {
-        let sql =
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'muster' AND state <> 'idle'";
-        match cluster.query("postgres", sql).trim() {
+/// PostgreSQL may still be busy with the last words of a client that is dead.
+fn await_quiet(world: &World) {
+    let Some(cluster) = &world.cluster else { return };
+    let address = world.url.split('?').next().expect("a URL");
+    let database = address.rsplit('/').next().expect("the name of the database");
+    let sql = format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'muster' AND datname = '{database}' AND state <> 'idle'"
+    );
+    await_condition(
+        "the server to forget the writer",
+        Duration::from_secs(20),
+        || match cluster.query("postgres", &sql).trim() {
             "0" => Ok(()),
             busy => Err(format!("{busy} transactions")),
-        }
-    });
+        },
+    );
 }
 
 async fn check(store: &Store, infra_env_id: InfraEnvId, committed: &[(String, i64)]) {

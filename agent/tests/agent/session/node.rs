@@ -9,8 +9,9 @@ use serde_json::json;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::fake_service::{FakeService, HOST};
-use crate::{Echo, client};
+use super::fake_service::FakeService;
+use super::{Echo, client};
+use crate::HOST;
 
 #[tokio::test]
 async fn a_node_polls_and_answers_and_never_registers() {

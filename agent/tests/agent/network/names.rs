@@ -7,7 +7,7 @@ use muster_agent::net::names::Names;
 use muster_agent::session::steps::domains::DomainResolution;
 use serde_json::{Value, json};
 
-use crate::lab::Host;
+use super::lab::Host;
 
 struct NameServer(Child);
 

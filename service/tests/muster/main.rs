@@ -1,0 +1,4 @@
+//! The program and what is shipped with it. One program of tests: each more is linked anew after every change.
+
+mod ask_queries;
+mod deploy;
