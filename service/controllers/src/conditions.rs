@@ -194,6 +194,30 @@ pub fn put<C: ListedCondition>(list: &mut Vec<C>, mut condition: C) {
     *before = condition;
 }
 
+/// Begins the sentence in a message that says that a wait is overdue. A time follows.
+const OVERDUE: &str = "Overdue since";
+
+/// Says at the end of the message of the condition of this type since when its wait is overdue, and what to do. Its times stay.
+pub fn say_overdue<C: ListedCondition>(list: &mut [C], type_: &str, since: &str, todo: &str, now: Timestamp) {
+    let Some(before) = list.iter_mut().find(|one| one.type_() == type_) else {
+        return;
+    };
+    let message = match without_overdue(before.message()) {
+        "" => format!("{OVERDUE} {since}. {todo}"),
+        message => format!("{message}. {OVERDUE} {since}. {todo}"),
+    };
+    let message = message.trim_end().to_owned();
+    let mut condition = C::new(type_, before.status(), before.reason(), message, now);
+    condition.keep_transition_of(before);
+    *before = condition;
+}
+
+/// A message without what [`say_overdue`] said, and without the full stop.
+pub fn without_overdue(message: &str) -> &str {
+    let own = message.find(OVERDUE).map_or(message, |at| &message[..at]);
+    own.trim_end_matches(['.', ' '])
+}
+
 /// Removes the condition of this type.
 pub fn remove<C: ListedCondition>(list: &mut Vec<C>, type_: impl Into<&'static str>) {
     let type_ = type_.into();

@@ -1,7 +1,12 @@
 //! Publishes Kubernetes Events for conditions that change, so that `kubectl describe` shows what happened.
 //!
 //! Events never hold up a reconcile: they wait in a bounded queue, and one task sends them. Those that do not
-//! fit are counted and dropped. A repeated Event is counted by the API's own series ([`Recorder`]).
+//! fit are counted and dropped. A repeated Event is counted by the API's own series ([`Recorder`]), which keeps the first note;
+//! those of waits are repeated only with the same note.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
@@ -20,12 +25,23 @@ const LONGEST_NOTE: usize = 1023;
 /// `reportingController` of our Events.
 const REPORTER: &str = "muster";
 
+/// Time for which Events with one note are counted together: that of [`Recorder`].
+const SERIES: Duration = Duration::from_secs(360);
+
 /// The way to the task that publishes. Cloning gives the same.
 #[derive(Clone)]
-pub struct Events(Sender<(Event, ObjectReference)>);
+pub struct Events(Sender<Item>);
 
 /// Events for [`publish`].
-pub type Queued = Receiver<(Event, ObjectReference)>;
+pub type Queued = Receiver<Item>;
+
+/// An Event that waits to be published.
+pub struct Item {
+    pub event: Event,
+    pub object: ObjectReference,
+    /// True when one with another note is another Event.
+    by_note: bool,
+}
 
 impl Events {
     pub fn new() -> (Self, Queued) {
@@ -47,7 +63,21 @@ impl Events {
     }
 
     pub fn publish(&self, event: Event, object: ObjectReference) {
-        if self.0.try_send((event, object)).is_err() {
+        self.queue(event, object, false);
+    }
+
+    /// The same for an Event that is repeated, and whose note may change meanwhile.
+    pub fn publish_by_note(&self, event: Event, object: ObjectReference) {
+        self.queue(event, object, true);
+    }
+
+    fn queue(&self, event: Event, object: ObjectReference, by_note: bool) {
+        let item = Item {
+            event,
+            object,
+            by_note,
+        };
+        if self.0.try_send(item).is_err() {
             metrics::counter!("muster_kubernetes_events_dropped_total").increment(1);
         }
     }
@@ -96,9 +126,11 @@ fn transitions<C: ListedCondition, R: ConditionReason>(before: &[C], after: &[C]
 /// Publishes what is queued, until nothing can be queued any more. What cannot be published is lost: Events
 /// are a courtesy.
 pub async fn publish(client: Client, mut queued: Queued) {
-    let recorder = Recorder::new(client, Reporter::from(REPORTER));
-    while let Some((event, object)) = queued.recv().await {
-        if let Err(error) = recorder.publish(&event, &object).await {
+    let mut recorders = Recorders::new(client);
+    while let Some(item) = queued.recv().await {
+        let Item { event, object, .. } = &item;
+        let recorder = recorders.of(&item, Instant::now());
+        if let Err(error) = recorder.publish(event, object).await {
             metrics::counter!("muster_kubernetes_events_dropped_total").increment(1);
             tracing::debug!(
                 error = words(&error),
@@ -106,6 +138,37 @@ pub async fn publish(client: Client, mut queued: Queued) {
                 "an Event could not be published"
             );
         }
+    }
+}
+
+/// One recorder for all Events but those that are told apart by their notes: one for each note, as a recorder does not look at it.
+struct Recorders {
+    client: Client,
+    common: Recorder,
+    by_note: HashMap<u64, (Recorder, Instant)>,
+}
+
+impl Recorders {
+    fn new(client: Client) -> Self {
+        Self {
+            common: Recorder::new(client.clone(), Reporter::from(REPORTER)),
+            client,
+            by_note: HashMap::new(),
+        }
+    }
+
+    fn of(&mut self, item: &Item, now: Instant) -> Recorder {
+        if !item.by_note {
+            return self.common.clone();
+        }
+        self.by_note
+            .retain(|_, (_, used)| now.duration_since(*used) < SERIES);
+        let mut key = DefaultHasher::new();
+        (&item.object.uid, &item.event.reason, &item.event.note).hash(&mut key);
+        let make = || Recorder::new(self.client.clone(), Reporter::from(REPORTER));
+        let (recorder, used) = self.by_note.entry(key.finish()).or_insert_with(|| (make(), now));
+        *used = now;
+        recorder.clone()
     }
 }
 

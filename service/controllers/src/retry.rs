@@ -5,12 +5,20 @@ use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use kube::runtime::controller::Action;
+
 /// Between two reconciles of an object that waits for something that no watch shows. Source:
 /// docs/protocol/kube-controllers.md#0.
 pub const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Limit of one reconcile. What it did not get done is done by the next.
 pub const RECONCILE_LIMIT: Duration = Duration::from_secs(60);
+
+/// The next reconcile after the shortest of these times; with none, when something changes.
+pub fn soonest<const N: usize>(after: [Option<Duration>; N]) -> Action {
+    let first = after.into_iter().flatten().min();
+    first.map_or_else(Action::await_change, Action::requeue)
+}
 
 /// Waits of one sort, doubled with each failure.
 #[derive(Debug, Clone, Copy)]

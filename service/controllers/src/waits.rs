@@ -1,7 +1,8 @@
-//! Publishes Kubernetes Events for waits: for each that is longer than a minute, and then at growing intervals.
+//! Publishes Kubernetes Events for waits: for each that is longer than a minute, and then at growing intervals; also when its
+//! text has changed, and when it becomes overdue, which the condition that shows it says as well.
 //!
-//! Reconciles say what an object waits for ([`Waits::set`]), however often they run; one task publishes when it is time. When
-//! that is follows from the beginning of the wait, so that a restart repeats nothing.
+//! Reconciles say what an object waits for ([`Waits::set`], [`Waits::tell`]), however often they run; one task publishes when it
+//! is time. When that is follows from the beginning of the wait, so that a restart repeats nothing.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,9 +12,11 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
 use muster_operations::now;
+use muster_resources::StandardCondition;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
+use super::conditions::{self, ListedCondition};
 use super::events::{self, Events};
 
 /// A wait that is longer gets an Event; the next ones follow after twice the time each.
@@ -21,6 +24,17 @@ pub const FIRST: Duration = Duration::from_secs(60);
 
 /// Longest interval between two Events about one wait. The API server keeps Events for an hour.
 const LONGEST: Duration = Duration::from_secs(3600);
+
+/// Least time between two Events about one wait whose text changes: those of many hosts change all the time.
+const CHANGED: Duration = Duration::from_secs(300);
+
+/// Minutes within which a host that is approved and on comes up as a node. Source: docs/protocol/capi-agent-provider.md#8.2
+/// (node startup of a MachineHealthCheck).
+pub const NODE_MINUTES: u64 = 20;
+
+/// Minutes within which a host is installed, even with a slow disk and firmware: the limits of its beginning (20), of writing its
+/// image (30) and of its reboot (40), and time to join. Source: docs/protocol/host-lifecycle.md#5.
+pub const INSTALLATION_MINUTES: u64 = 120;
 
 /// What an object waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,33 +44,102 @@ pub struct Wait {
     /// A sentence without a full stop: what is waited for, and why it has not come.
     pub what: String,
     pub since: Timestamp,
-    /// Time at which it is given up, and what follows then, as a sentence's end; `None`: never.
-    pub until: Option<(Timestamp, &'static str)>,
+    /// `None`: it has no end.
+    pub until: Option<Until>,
     /// Sentences that say what a user can do; empty: nothing needs to be done.
     pub todo: String,
     /// True when nothing goes on without a user.
     pub needs_user: bool,
 }
 
-impl Wait {
-    /// As one text: what, since when, until when, what to do.
-    pub fn text(&self) -> String {
-        let mut text = format!("{}. Since {}", self.what, self.since.format("%H:%M:%S UTC"));
-        match self.until {
-            Some((until, then)) => {
-                text += &format!(", until {}: {then}.", until.format("%H:%M:%S UTC"));
-            }
-            None => text += ", without an end.",
+/// The end of a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// It is given up then; what follows, as a sentence's end.
+    GivenUp(Timestamp, &'static str),
+    /// It should be over by then. It goes on all the same, and says that it is overdue.
+    Due(Timestamp),
+}
+
+/// The time that a wait should take at most, and what a user can do about it: sentences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    pub within: Duration,
+    pub todo: &'static str,
+}
+
+impl Limit {
+    pub const fn minutes(minutes: u64, todo: &'static str) -> Self {
+        Self {
+            within: Duration::from_secs(60 * minutes),
+            todo,
         }
+    }
+}
+
+impl Wait {
+    /// The wait that a condition shows: since it has its status, for what its message says.
+    pub fn of_condition(condition: &StandardCondition, reason: &'static str, limit: Limit) -> Self {
+        let since = condition.last_transition_time.0.as_second();
+        let since = Timestamp::from_timestamp(since, 0).unwrap_or_default();
+        let what = match conditions::without_overdue(&condition.message) {
+            "" => format!("{} is {}", condition.type_, condition.status),
+            message => message.to_owned(),
+        };
+        Self {
+            reason,
+            what,
+            since,
+            until: Some(Until::Due(since + limit.within)),
+            todo: limit.todo.to_owned(),
+            needs_user: false,
+        }
+    }
+
+    /// As one text: what, since when, until when, what to do.
+    pub fn text(&self, now: Timestamp) -> String {
+        let mut text = format!("{}. Since {}", self.what, stamp(self.since));
+        text += &match self.until {
+            Some(Until::GivenUp(until, then)) => format!(", until {}: {then}.", stamp(until)),
+            Some(Until::Due(by)) if by > now => format!(", expected to end by {}.", stamp(by)),
+            Some(Until::Due(by)) => format!(", overdue since {}.", stamp(by)),
+            None => ", without an end.".to_owned(),
+        };
         if !self.todo.is_empty() {
             text += &format!(" {}", self.todo);
         }
         text
     }
 
+    /// Time since which it is overdue, or will be.
+    fn due(&self) -> Option<Timestamp> {
+        match self.until {
+            Some(Until::Due(by)) => Some(by),
+            Some(Until::GivenUp(..)) | None => None,
+        }
+    }
+
+    fn is_overdue(&self, now: Timestamp) -> bool {
+        self.due().is_some_and(|by| by <= now)
+    }
+
     fn is_same_as(&self, other: &Self) -> bool {
         (self.reason, self.since) == (other.reason, other.since)
     }
+
+    /// The same wait, that began later.
+    fn begun_at(self, since: Timestamp) -> Self {
+        let later = since - self.since;
+        let until = match self.until {
+            Some(Until::Due(by)) => Some(Until::Due(by + later)),
+            other => other,
+        };
+        Self { since, until, ..self }
+    }
+}
+
+fn stamp(at: Timestamp) -> String {
+    at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 /// Waits of objects.
@@ -68,9 +151,14 @@ pub struct Waits {
 
 struct Known {
     object: ObjectReference,
+    /// As it was set.
+    set: Wait,
+    /// The same, since the time from which it counts.
     wait: Wait,
     /// Of the next Event.
     due: Timestamp,
+    /// Time of the last Event.
+    told: Option<Timestamp>,
 }
 
 impl Waits {
@@ -78,23 +166,61 @@ impl Waits {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says what an object waits for; `None`: for nothing (any more).
-    pub fn set(&self, object: &ObjectReference, wait: Option<Wait>) {
+    /// Says what an object waits for; `None`: for nothing (any more). Answers the wait as it counts: one that follows another
+    /// while the condition that shows both keeps its time begins now.
+    pub fn set(&self, object: &ObjectReference, wait: Option<Wait>) -> Option<Wait> {
         let key = object.uid.clone().unwrap_or_default();
-        let mut known = self.known();
-        let Some(wait) = wait else {
+        let (time, mut known) = (now(), self.known());
+        let Some(set) = wait else {
             known.remove(&key);
-            return;
+            return None;
         };
-        if let Some(before) = known.get_mut(&key).filter(|before| before.wait.is_same_as(&wait)) {
-            before.wait = wait;
-            return;
-        }
-        let due = due_after(wait.since, now());
-        let object = object.clone();
-        known.insert(key, Known { object, wait, due });
+        let counted = match known.get_mut(&key) {
+            Some(before) if before.set.is_same_as(&set) => {
+                let counted = set.clone().begun_at(before.wait.since);
+                if before.wait != counted
+                    && let Some(told) = before.told
+                {
+                    before.due = before.due.min(time.max(told + CHANGED));
+                    self.changed.notify_one();
+                }
+                before.set = set;
+                before.wait.clone_from(&counted);
+                return Some(counted);
+            }
+            Some(before) if before.set.since == set.since => set.clone().begun_at(time.max(set.since)),
+            _ => set.clone(),
+        };
+        let due = next_event(&counted, time);
+        let one = Known {
+            object: object.clone(),
+            set,
+            wait: counted.clone(),
+            due,
+            told: None,
+        };
+        known.insert(key, one);
         drop(known);
         self.changed.notify_one();
+        Some(counted)
+    }
+
+    /// The same as [`Waits::set`], for a wait that a condition of this type shows, which says so when it is overdue. Answers
+    /// after which time that is to be looked at.
+    pub fn tell<C: ListedCondition>(
+        &self,
+        object: &ObjectReference,
+        wait: Option<(Wait, &str)>,
+        list: &mut [C],
+    ) -> Option<Duration> {
+        let (wait, type_) = wait.unzip();
+        let wait = self.set(object, wait)?;
+        let (by, time) = (wait.due()?, now());
+        if by > time {
+            return (by - time).to_std().ok();
+        }
+        conditions::say_overdue(list, type_?, &stamp(by), &wait.todo, time);
+        None
     }
 
     /// Publishes until it is dropped.
@@ -114,17 +240,25 @@ impl Waits {
     fn publish_due(&self, events: &Events, time: Timestamp) -> Option<Timestamp> {
         let mut known = self.known();
         for one in known.values_mut().filter(|one| one.due <= time) {
-            let type_ = if one.wait.needs_user {
+            let type_ = if one.wait.needs_user || one.wait.is_overdue(time) {
                 EventType::Warning
             } else {
                 EventType::Normal
             };
-            let event = events::event(type_, "Wait", one.wait.reason, &one.wait.text());
-            events.publish(event, one.object.clone());
-            one.due = due_after(one.wait.since, time);
+            let event = events::event(type_, "Wait", one.wait.reason, &one.wait.text(time));
+            events.publish_by_note(event, one.object.clone());
+            one.told = Some(time);
+            one.due = next_event(&one.wait, time);
         }
         known.values().map(|one| one.due).min()
     }
+}
+
+/// Time of the first Event after `time` about this wait: also when it becomes overdue.
+fn next_event(wait: &Wait, time: Timestamp) -> Timestamp {
+    let regular = due_after(wait.since, time);
+    let overdue = wait.due().filter(|by| *by > time);
+    overdue.map_or(regular, |by| by.min(regular))
 }
 
 /// Time of the first Event after `time` about a wait since `since`: after 1, 2, 4, ... minutes, then every hour.
@@ -181,7 +315,7 @@ mod tests {
             reason,
             what: what.into(),
             since: at(since),
-            until: Some((at(2400), "it counts as not booted")),
+            until: Some(Until::GivenUp(at(2400), "it counts as not booted")),
             todo: "Look at its console.".into(),
             needs_user: false,
         }
@@ -207,24 +341,119 @@ mod tests {
         let soon = now + Duration::from_secs(61);
         waits.publish_due(&events, soon);
         waits.publish_due(&events, soon);
-        let (event, _) = queued.try_recv().unwrap();
+        let event = queued.try_recv().unwrap().event;
         let note = event.note.unwrap();
         assert!(note.contains("look 4") && note.contains("console"), "{note}");
         assert!(queued.try_recv().is_err(), "once");
         waits.set(&object("a"), Some(wait("Joining", since, "another")));
         waits.publish_due(&events, soon);
-        assert_eq!(queued.try_recv().unwrap().0.reason, "Joining");
+        assert_eq!(queued.try_recv().unwrap().event.reason, "Joining");
         waits.set(&object("a"), None);
         assert_eq!(waits.publish_due(&events, now + Duration::from_secs(9999)), None);
         assert!(queued.try_recv().is_err());
     }
 
+    fn due(reason: &'static str, since: i64, by: i64) -> Wait {
+        Wait {
+            until: Some(Until::Due(at(by))),
+            ..wait(reason, since, "No Agent fits")
+        }
+    }
+
+    #[test]
+    fn a_text_that_changes_is_published_again_but_not_all_the_time() {
+        let (events, mut queued) = Events::new();
+        let waits = Waits::default();
+        let time = now();
+        let since = (time - at(0)).num_seconds() - 7500;
+        let set = |what: &str| waits.set(&object("a"), Some(wait("NoAgents", since, what)));
+        set("two Agents");
+        waits.publish_due(&events, time + LONGEST);
+        assert!(
+            queued
+                .try_recv()
+                .unwrap()
+                .event
+                .note
+                .unwrap()
+                .contains("two Agents")
+        );
+        set("three Agents");
+        set("four Agents");
+        let again = waits.publish_due(&events, time + LONGEST).unwrap();
+        assert_eq!(again, time + LONGEST + CHANGED);
+        assert!(queued.try_recv().is_err());
+        waits.publish_due(&events, again);
+        let item = queued.try_recv().unwrap();
+        assert!(item.event.note.unwrap().contains("four Agents"));
+        set("four Agents");
+        assert!(waits.publish_due(&events, again).unwrap() > again + CHANGED);
+    }
+
+    #[test]
+    fn a_wait_that_is_overdue_is_published_at_once_as_a_warning_and_its_condition_says_so() {
+        let (events, mut queued) = Events::new();
+        let waits = Waits::default();
+        let seconds = (now() - at(0)).num_seconds();
+        let by = at(seconds + 100);
+        waits.set(&object("a"), Some(due("NoAgents", seconds - 9000, seconds + 100)));
+        assert_eq!(waits.publish_due(&events, now()), Some(by));
+        waits.publish_due(&events, by);
+        let event = queued.try_recv().unwrap().event;
+        assert_eq!(event.type_, EventType::Warning);
+        let note = event.note.unwrap();
+        assert!(
+            note.contains("overdue since") && note.contains("console"),
+            "{note}"
+        );
+
+        let mut list = vec![<StandardCondition as ListedCondition>::new(
+            "Ready",
+            "False",
+            "NoAgents",
+            "No Agent fits.".to_owned(),
+            at(0),
+        )];
+        let soon = waits.tell(
+            &object("b"),
+            Some((due("NoAgents", 0, seconds + 50), "Ready")),
+            &mut list,
+        );
+        assert!(soon.is_some_and(|soon| soon <= Duration::from_secs(50)));
+        assert_eq!(list[0].message, "No Agent fits.");
+        for _ in 0..2 {
+            let wait = Wait::of_condition(&list[0], "NoAgents", Limit::minutes(10, "Look at its console."));
+            assert_eq!(wait.what, "No Agent fits");
+            assert_eq!(waits.tell(&object("b"), Some((wait, "Ready")), &mut list), None);
+            assert_eq!(
+                list[0].message,
+                "No Agent fits. Overdue since 2026-11-18 11:16:40 UTC. Look at its console."
+            );
+        }
+    }
+
+    #[test]
+    fn a_wait_that_follows_another_has_its_time_from_then_on() {
+        let waits = Waits::default();
+        let since = (now() - at(0)).num_seconds() - 3000;
+        let first = waits
+            .set(&object("a"), Some(due("NoData", since, since + 600)))
+            .unwrap();
+        assert_eq!(first.since, at(since));
+        let second = waits
+            .set(&object("a"), Some(due("NoAgents", since, since + 600)))
+            .unwrap();
+        assert!(second.since > at(since + 2999) && !second.is_overdue(now()));
+        let same = waits.set(&object("a"), Some(due("NoAgents", since, since + 600)));
+        assert_eq!(same, Some(second));
+    }
+
     #[test]
     fn a_text_says_what_since_until_and_what_to_do() {
-        let text = wait("Booting", 0, "The host reboots").text();
+        let text = wait("Booting", 0, "The host reboots").text(at(0));
         assert_eq!(
             text,
-            "The host reboots. Since 11:06:40 UTC, until 11:46:40 UTC: it counts as not booted. Look at its console."
+            "The host reboots. Since 2026-11-18 11:06:40 UTC, until 2026-11-18 11:46:40 UTC: it counts as not booted. Look at its console."
         );
         let endless = Wait {
             until: None,
@@ -232,8 +461,12 @@ mod tests {
             ..wait("Booting", 0, "The host reboots")
         };
         assert_eq!(
-            endless.text(),
-            "The host reboots. Since 11:06:40 UTC, without an end."
+            endless.text(at(0)),
+            "The host reboots. Since 2026-11-18 11:06:40 UTC, without an end."
+        );
+        assert_eq!(
+            due("NoAgents", 0, 60).text(at(59)),
+            "No Agent fits. Since 2026-11-18 11:06:40 UTC, expected to end by 2026-11-18 11:07:40 UTC. Look at its console."
         );
     }
 }

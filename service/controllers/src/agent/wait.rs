@@ -10,7 +10,7 @@ use muster_core::rules::stages::StageLimits;
 
 use crate::conditions::Synced;
 use crate::join::told::Awaited;
-use crate::waits::Wait;
+use crate::waits::{Until, Wait};
 
 const FAILS: &str = "the installation counts as failed then";
 
@@ -177,7 +177,7 @@ fn with_todo(wait: Wait, todo: &str) -> Wait {
 
 fn until(wait: Wait, at: Option<Timestamp>, then: &'static str) -> Wait {
     Wait {
-        until: at.map(|at| (at, then)),
+        until: at.map(|at| Until::GivenUp(at, then)),
         ..wait
     }
 }

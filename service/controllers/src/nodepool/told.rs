@@ -1,24 +1,50 @@
-//! Tells what objects wait for, so that waits of more than a minute become Kubernetes Events.
+//! Tells what objects wait for, so that waits of more than a minute become Kubernetes Events, and conditions say when they are
+//! overdue.
+
+use std::time::Duration;
 
 use kube::Resource;
 use kube::runtime::events::EventType;
-use muster_api::time::Timestamp;
 use muster_resources::StandardCondition;
 
 use crate::conditions::ConditionReason;
 use crate::context::Context;
-use crate::waits::Wait;
+use crate::waits::{Limit, Wait};
+
+/// Reasons of conditions that show waits.
+pub trait Limited: ConditionReason {
+    /// The longest that a wait for this reason should take.
+    fn limit(self) -> Limit;
+}
 
 /// Says of `object` that it waits for the first of these conditions (type and the status that is awaited) that is not met.
-pub fn tell<R: ConditionReason>(
+/// Answers after which time to look whether it is overdue. Of an object without finalizers nobody tells when it goes, so that it
+/// waits for nothing.
+pub fn tell<R: Limited>(
     context: &Context,
     object: &impl Resource<DynamicType = ()>,
-    conditions: &[StandardCondition],
+    conditions: &mut [StandardCondition],
     awaited: &[(&str, &str)],
-) {
-    context
-        .waits
-        .set(&object.object_ref(&()), wait::<R>(conditions, awaited));
+) -> Option<Duration> {
+    let wait = wait::<R>(conditions, awaited);
+    publish(context, object, conditions, wait)
+}
+
+/// The same for a wait that is known.
+pub fn publish(
+    context: &Context,
+    object: &impl Resource<DynamicType = ()>,
+    conditions: &mut [StandardCondition],
+    wait: Option<(Wait, String)>,
+) -> Option<Duration> {
+    let has_finalizers = object
+        .meta()
+        .finalizers
+        .as_ref()
+        .is_some_and(|list| !list.is_empty());
+    let wait = wait.filter(|_| has_finalizers && !is_paused(conditions));
+    let wait = wait.as_ref().map(|(wait, type_)| (wait.clone(), type_.as_str()));
+    context.waits.tell(&object.object_ref(&()), wait, conditions)
 }
 
 /// Says that `object` waits for nothing any more.
@@ -26,25 +52,31 @@ pub fn forget(context: &Context, object: &impl Resource<DynamicType = ()>) {
     context.waits.set(&object.object_ref(&()), None);
 }
 
-fn wait<R: ConditionReason>(conditions: &[StandardCondition], awaited: &[(&str, &str)]) -> Option<Wait> {
+fn is_paused(conditions: &[StandardCondition]) -> bool {
+    let says = |type_: &str, status: &str| {
+        conditions
+            .iter()
+            .any(|condition| condition.type_ == type_ && condition.status == status)
+    };
+    says("Paused", "True") || says("ReconciliationActive", "False")
+}
+
+/// The wait for the first of these conditions that is not met, with its type.
+pub fn wait<R: Limited>(
+    conditions: &[StandardCondition],
+    awaited: &[(&str, &str)],
+) -> Option<(Wait, String)> {
     let open = awaited.iter().find_map(|(type_, status)| {
         conditions
             .iter()
             .find(|condition| condition.type_ == *type_ && condition.status != *status)
     })?;
     let reason: R = open.reason.parse().ok()?;
-    let what = match open.message.trim_end_matches('.') {
-        "" => format!("{} is {}", open.type_, open.status),
-        message => message.to_owned(),
-    };
-    Some(Wait {
-        reason: reason.into(),
-        what,
-        since: Timestamp::from_timestamp(open.last_transition_time.0.as_second(), 0)?,
-        until: None,
-        todo: String::new(),
+    let wait = Wait {
         needs_user: reason.event_type(true) == Some(EventType::Warning),
-    })
+        ..Wait::of_condition(open, reason.into(), reason.limit())
+    };
+    Some((wait, open.type_.clone()))
 }
 
 #[cfg(test)]
@@ -66,7 +98,9 @@ mod tests {
             condition("UpdatingConfig", "True", "RollingOut"),
             condition("Ready", "False", "UserDataMissing"),
         ];
-        let found = wait::<Reason>(&conditions, &[("Ready", "True"), ("UpdatingConfig", "False")]).unwrap();
+        let awaited = [("Ready", "True"), ("UpdatingConfig", "False")];
+        let (found, type_) = wait::<Reason>(&conditions, &awaited).unwrap();
+        assert_eq!(type_, "Ready");
         assert_eq!(
             (found.reason, found.what.as_str()),
             ("UserDataMissing", "create the Secret")

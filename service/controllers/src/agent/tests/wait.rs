@@ -9,7 +9,7 @@ use super::{at, host};
 use crate::agent::wait::of_host;
 use crate::conditions::Synced;
 use crate::join::told::Awaited;
-use crate::waits::Wait;
+use crate::waits::{Until, Wait};
 
 static LIMITS: StageLimits = StageLimits::new(Vec::new());
 
@@ -95,7 +95,7 @@ fn states_between_two_reports_are_waits() {
 
 #[test]
 fn a_stage_says_until_when_and_what_follows() {
-    let writing = at_stage(HostStage::WritingImageToDisk, "40%", None).text();
+    let writing = at_stage(HostStage::WritingImageToDisk, "40%", None).text(at(0));
     assert!(
         writing.starts_with("Writing image to disk: 40%. Since "),
         "{writing}"
@@ -107,14 +107,13 @@ fn a_stage_says_until_when_and_what_follows() {
     };
     let rebooting = at_stage(HostStage::Rebooting, "", Some(&awaited));
     assert_eq!(rebooting.since, at(60));
-    let (until, then) = rebooting.until.unwrap();
+    let Some(Until::GivenUp(until, then)) = rebooting.until else {
+        panic!("{rebooting:?}");
+    };
     assert_eq!(until, at(60) + TimeDelta::minutes(40));
     assert!(then.contains("not booted"), "{then}");
-    assert!(
-        rebooting.text().ends_with("Look at its console."),
-        "{}",
-        rebooting.text()
-    );
+    let text = rebooting.text(at(60));
+    assert!(text.ends_with("Look at its console."), "{text}");
 }
 
 #[test]

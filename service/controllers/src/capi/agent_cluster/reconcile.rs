@@ -23,6 +23,7 @@ use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
 use crate::references::{kube_ref, with_owner};
+use crate::retry::soonest;
 use crate::status::write;
 use crate::writes::{patch_params, post_params};
 
@@ -73,6 +74,7 @@ pub async fn reconcile(
         return settle(&object, context, paused("the AgentCluster")).await;
     }
     let Some(cluster) = cluster.as_deref().map(Cluster) else {
+        let object = adopted(&api, &object).await?.map_or(object, Arc::new);
         let found = Found {
             deployment: None,
             reason: Reason::WaitingForCluster,
@@ -125,17 +127,16 @@ async fn settle(object: &AgentCluster, context: &Context, found: Found) -> Resul
         Reason::WaitingForControlPlane | Reason::ClusterDeploymentConflict
     );
     let before = object.status.as_ref();
-    let next = status::status(before, found, object.metadata.generation, now());
-    write(context, object, before, &next).await?;
+    let mut next = status::status(before, found, object.metadata.generation, now());
     // Without our finalizer nobody tells when it goes.
-    if finalizers::has(object, finalizer::AGENT_CLUSTER) {
-        context.waits.set(&object.object_ref(&()), status::wait(&next));
-    }
-    Ok(if again {
-        Action::requeue(CONTROL_PLANE_INTERVAL)
-    } else {
-        Action::await_change()
-    })
+    let is_ours = finalizers::has(object, finalizer::AGENT_CLUSTER);
+    let wait = status::wait(&next).filter(|_| is_ours);
+    let wait = wait.map(|wait| (wait, "Ready"));
+    let overdue = context
+        .waits
+        .tell(&object.object_ref(&()), wait, &mut next.conditions);
+    write(context, object, before, &next).await?;
+    Ok(soonest([again.then_some(CONTROL_PLANE_INTERVAL), overdue]))
 }
 
 fn has_endpoint(object: &AgentCluster) -> bool {

@@ -7,7 +7,7 @@ use strum::{EnumString, IntoStaticStr};
 
 use crate::conditions::ConditionStatus::{False, True};
 use crate::conditions::{self, ConditionReason, DesiredCondition, Status};
-use crate::waits::Wait;
+use crate::waits::{Limit, NODE_MINUTES, Wait};
 
 /// Types of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -83,7 +83,7 @@ pub fn status(
     next
 }
 
-/// What it waits for with this status, for Events.
+/// The wait that its condition `Ready` shows.
 pub fn wait(status: &AgentClusterStatus) -> Option<Wait> {
     let ready = status
         .conditions
@@ -93,15 +93,31 @@ pub fn wait(status: &AgentClusterStatus) -> Option<Wait> {
     if reason == Reason::Paused {
         return None;
     }
-    let since = ready.last_transition_time.0.as_second();
     Some(Wait {
-        reason: reason.into(),
-        what: ready.message.clone(),
-        since: Timestamp::from_timestamp(since, 0).unwrap_or_default(),
-        until: None,
-        todo: String::new(),
         needs_user: reason == Reason::ClusterDeploymentConflict,
+        ..Wait::of_condition(ready, reason.into(), limit(reason))
     })
+}
+
+/// Clusters are made in seconds, control planes come up like nodes.
+fn limit(reason: Reason) -> Limit {
+    match reason {
+        Reason::WaitingForCluster => Limit::minutes(
+            10,
+            "See that the controllers of Cluster API run, and that the Cluster's spec.infrastructureRef names this AgentCluster.",
+        ),
+        Reason::WaitingForControlPlane => Limit::minutes(
+            NODE_MINUTES,
+            "See what the conditions of the control plane say, which the Cluster's spec.controlPlaneRef names.",
+        ),
+        Reason::WaitingForControlPlaneEndpoint => Limit::minutes(
+            NODE_MINUTES,
+            "See what the conditions of the control plane say, or set the address by hand.",
+        ),
+        Reason::ClusterDeploymentConflict | Reason::Paused | Reason::AgentClusterReady => {
+            Limit::minutes(10, "")
+        }
+    }
 }
 
 #[cfg(test)]

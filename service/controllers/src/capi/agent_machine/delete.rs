@@ -12,7 +12,7 @@ use muster_resources::names::{annotation, finalizer};
 use serde_json::json;
 
 use super::binding::{self, give_back};
-use super::reconcile::{agent_ref, api, machines};
+use super::reconcile::{adopted, agent_ref, api, machines};
 use super::status::{self, Reason, Reserved, Type};
 use super::waits;
 use crate::capi::agents::{self, AgentView};
@@ -21,6 +21,7 @@ use crate::capi::provider::Provider;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
 use crate::references::kube_ref;
+use crate::retry::soonest;
 use crate::status::write;
 use crate::writes::patch_params;
 
@@ -38,6 +39,9 @@ const UNBOUND: [&str; 7] = [
 /// Looks after an AgentMachine without a Machine: it waits for one, or goes.
 pub async fn without_machine(object: &AgentMachine, provider: &Provider) -> Result<Action, Error> {
     if object.metadata.deletion_timestamp.is_none() {
+        // With the finalizer it is told when it goes.
+        let newer = adopted(object, provider).await?;
+        let object = newer.as_ref().unwrap_or(object);
         let why = match owner(object, "Machine") {
             Some(owner) => format!("Waits for the Machine {} that owns it", owner.name),
             None => "Waits for the Machine that owns it to be named in its ownerReferences".into(),
@@ -50,8 +54,11 @@ pub async fn without_machine(object: &AgentMachine, provider: &Provider) -> Resu
         let before = object.status.as_ref();
         // What was reserved before stays reserved.
         if agent_ref(before).is_none() {
-            let next = status::status(before, &found, now());
+            let mut next = status::status(before, &found, now());
+            let overdue = waits::set(object, &mut next, provider);
+            status::summarize(&mut next, now());
             write(&provider.context, object, before, &next).await?;
+            return Ok(soonest([overdue]));
         }
         return Ok(Action::await_change());
     }
@@ -89,10 +96,10 @@ pub async fn await_machine(
         format!("The Machine {name} is not being deleted; delete it, the AgentMachine goes with it")
     };
     let before = object.status.as_ref();
-    let next = status::with_notice(before, Type::Deleting, Reason::WaitingForMachine, &message, now());
+    let mut next = status::with_notice(before, Type::Deleting, Reason::WaitingForMachine, &message, now());
+    let overdue = waits::set(object, &mut next, provider);
     write(&provider.context, object, before, &next).await?;
-    waits::set(object, &next, provider);
-    Ok(Action::await_change())
+    Ok(soonest([overdue]))
 }
 
 /// Gives the Agent back, and lets the Machine end when the host has left the cluster.
@@ -154,10 +161,10 @@ async fn wait(object: &AgentMachine, agent: &AgentView, provider: &Provider) -> 
         agent.candidate.host
     );
     let before = object.status.as_ref();
-    let next = status::with_notice(before, Type::Deleting, Reason::WaitingForAgent, &message, now());
+    let mut next = status::with_notice(before, Type::Deleting, Reason::WaitingForAgent, &message, now());
+    let overdue = waits::set(object, &mut next, provider);
     write(&provider.context, object, before, &next).await?;
-    waits::set(object, &next, provider);
-    Ok(Action::await_change())
+    Ok(soonest([overdue]))
 }
 
 fn forget(agent: &KubeRef, provider: &Provider) {

@@ -26,7 +26,7 @@ use crate::capi::provider::Provider;
 use crate::error::Error;
 use crate::finalizers;
 use crate::references::kube_ref;
-use crate::retry::RETRY_INTERVAL;
+use crate::retry::{RETRY_INTERVAL, soonest};
 use crate::status::write;
 use crate::writes::patch_params;
 
@@ -132,7 +132,10 @@ async fn pause(object: &AgentMachine, provider: &Provider, why: &str) -> Result<
 }
 
 /// The AgentMachine with finalizer and label, in one write; `None`: it has them.
-async fn adopted(object: &AgentMachine, provider: &Provider) -> Result<Option<AgentMachine>, Error> {
+pub(super) async fn adopted(
+    object: &AgentMachine,
+    provider: &Provider,
+) -> Result<Option<AgentMachine>, Error> {
     let mut metadata = json!({});
     if let Some(list) = finalizers::with(object, finalizer::AGENT_MACHINE) {
         metadata["finalizers"] = json!(list);
@@ -329,7 +332,9 @@ async fn settle(
         generation: object.metadata.generation,
     };
     let before = object.status.as_ref();
-    let next = status::status(before, &found, now());
+    let mut next = status::status(before, &found, now());
+    let overdue = waits::set(object, &mut next, provider);
+    status::summarize(&mut next, now());
     let (name, at) = (kube_ref(object), Instant::now());
     let later = match provider.explained.get(&name, at) {
         Some(((), left)) if status::differs_in_reasons_only(before, &next) => Some(left),
@@ -339,7 +344,5 @@ async fn settle(
         write(&provider.context, object, before, &next).await?;
         provider.explained.set(name, (), at);
     }
-    waits::set(object, &next, provider);
-    let soonest = [again, later].into_iter().flatten().min();
-    Ok(soonest.map_or_else(Action::await_change, Action::requeue))
+    Ok(soonest([again, later, overdue]))
 }

@@ -20,8 +20,8 @@ const MOST_CANDIDATES: usize = 20;
 /// Most Agents in the text of a condition.
 const MOST_NAMED: usize = 5;
 
-/// Longest text of a condition that is somebody else's (the limit of the CRD), characters.
-const LONGEST_MESSAGE: usize = 32_768;
+/// Longest text of a condition that is somebody else's, characters: the limit of the CRD (32,768) and room for what is added.
+const LONGEST_MESSAGE: usize = 32_000;
 
 /// Types of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -149,6 +149,12 @@ pub fn status(before: Option<&AgentMachineStatus>, found: &Found<'_>, now: Times
         provisioned: Some(next.ready),
     });
     next
+}
+
+/// Makes the summary say what the other conditions say now.
+pub fn summarize(status: &mut AgentMachineStatus, now: Timestamp) {
+    let ready = summary(&status.conditions);
+    conditions::set(&mut status.conditions, ready, now);
 }
 
 /// True when two statuses say the same but for the reasons why Agents are not taken.

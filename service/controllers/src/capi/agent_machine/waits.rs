@@ -1,16 +1,53 @@
 //! Says what an AgentMachine waits for, for Events: what, since when, until when, and what a user can do.
 
+use std::time::Duration;
+
 use kube::Resource;
-use muster_api::time::Timestamp;
+use muster_core::lifecycle::host::deadline::RECLAIM_LIMIT;
 use muster_resources::{AgentMachine, AgentMachineStatus, StandardCondition};
 
 use super::status::{Reason, Type};
 use crate::capi::provider::Provider;
-use crate::waits::Wait;
+use crate::waits::{INSTALLATION_MINUTES, Limit, NODE_MINUTES, Wait};
 
-/// Tells what the AgentMachine waits for with this status.
-pub fn set(object: &AgentMachine, status: &AgentMachineStatus, provider: &Provider) {
-    provider.context.waits.set(&object.object_ref(&()), wait(status));
+/// Cluster, AgentCluster and bootstrap data are made by controllers, within seconds.
+const PREREQUISITES: Limit = Limit::minutes(
+    10,
+    "See that what is named here exists, and what the conditions of the Cluster, its AgentCluster and the Machine say.",
+);
+
+const AGENTS: Limit = Limit::minutes(
+    NODE_MINUTES,
+    "Mend what keeps one of them, or boot another machine; status.candidates says more.",
+);
+
+const INSTALLATION: Limit = Limit::minutes(
+    INSTALLATION_MINUTES,
+    "The Agent's Events say what its host waits for. To take another host, delete the Machine.",
+);
+
+const FAILED: Limit = Limit::minutes(
+    NODE_MINUTES,
+    "Delete the Machine, so that another takes its place; the Agent's Events and logs say why its host failed.",
+);
+
+/// A node that returns by itself has a limit for each of two steps; then it counts as left.
+const LEAVING: Limit = Limit::minutes(
+    2 * RECLAIM_LIMIT.num_minutes().unsigned_abs(),
+    "The Agent's Events say what its host waits for. To give the host up, delete its Agent.",
+);
+
+const DRAIN: Limit = Limit::minutes(
+    60,
+    "Delete the Machine, unless it is being deleted; then its condition Deleting says what keeps its node, and spec.deletion.nodeDrainTimeoutSeconds ends that.",
+);
+
+/// Tells what the AgentMachine waits for with this status, which says so when that is overdue. Answers after which time to look
+/// at that.
+pub fn set(object: &AgentMachine, status: &mut AgentMachineStatus, provider: &Provider) -> Option<Duration> {
+    let wait = wait(status).map(|(wait, type_)| (wait, type_.into()));
+    let waits = &provider.context.waits;
+    waits.tell(&object.object_ref(&()), wait, &mut status.conditions)
 }
 
 /// It waits for nothing any more.
@@ -18,59 +55,59 @@ pub fn end(object: &AgentMachine, provider: &Provider) {
     provider.context.waits.set(&object.object_ref(&()), None);
 }
 
-fn wait(status: &AgentMachineStatus) -> Option<Wait> {
+/// With the condition that shows it.
+fn wait(status: &AgentMachineStatus) -> Option<(Wait, Type)> {
     if let Some(deleting) = find(status, Type::Deleting) {
-        return Some(of_deletion(deleting));
+        return Some((of_deletion(deleting), Type::Deleting));
     }
     if find(status, Type::Paused).is_some() || status.ready {
         return None;
     }
     let reserved = find(status, Type::AgentReserved)?;
-    let none_fits: &str = Reason::NoSuitableAgents.into();
-    if reserved.status != "True" && reserved.reason == none_fits {
-        return Some(Wait {
-            todo: "Mend what keeps one of them, or boot another machine; status.candidates says more.".into(),
-            needs_user: true,
-            ..of(reserved, "NoSuitableAgents", &reserved.message)
-        });
-    }
     if reserved.status != "True" {
-        return Some(of(reserved, "AgentNotYetFound", &reserved.message));
+        let none_fits = reserved.reason == <&str>::from(Reason::NoSuitableAgents);
+        let (reason, limit) = if none_fits {
+            ("NoSuitableAgents", AGENTS)
+        } else {
+            ("AgentNotYetFound", PREREQUISITES)
+        };
+        let wait = Wait {
+            needs_user: none_fits,
+            ..Wait::of_condition(reserved, reason, limit)
+        };
+        return Some((wait, Type::AgentReserved));
     }
     let installed = find(status, Type::Installed)?;
     let agent = status.agent_ref.as_ref()?;
+    let has_failed = installed.reason == <&str>::from(Reason::InstallationFailed);
+    let (reason, limit) = if has_failed {
+        ("InstallationFailed", FAILED)
+    } else {
+        ("WaitingForInstallation", INSTALLATION)
+    };
+    // Before an Agent is taken, the condition Installed has its status already.
+    let began = StandardCondition {
+        last_transition_time: reserved.last_transition_time.clone(),
+        ..installed.clone()
+    };
+    let wait = Wait::of_condition(&began, reason, limit);
     let what = format!(
         "The host of the Agent {}/{} is not installed yet: {}",
-        agent.namespace, agent.name, installed.message
+        agent.namespace, agent.name, wait.what
     );
-    Some(Wait {
-        todo: "The Agent's Events say what its host waits for.".into(),
-        ..of(reserved, "WaitingForInstallation", &what)
-    })
+    let wait = Wait {
+        what,
+        needs_user: has_failed,
+        ..wait
+    };
+    Some((wait, Type::Installed))
 }
 
 fn of_deletion(deleting: &StandardCondition) -> Wait {
-    let for_agent: &str = Reason::WaitingForAgent.into();
-    if deleting.reason == for_agent {
-        return Wait {
-            todo: "The Agent's Events say what its host waits for. To give the host up, delete its Agent."
-                .into(),
-            ..of(deleting, "WaitingForHostToLeave", &deleting.message)
-        };
+    if deleting.reason == <&str>::from(Reason::WaitingForAgent) {
+        return Wait::of_condition(deleting, "WaitingForHostToLeave", LEAVING);
     }
-    of(deleting, "WaitingForMachine", &deleting.message)
-}
-
-fn of(condition: &StandardCondition, reason: &'static str, what: &str) -> Wait {
-    let since = condition.last_transition_time.0.as_second();
-    Wait {
-        reason,
-        what: what.trim_end_matches('.').to_owned(),
-        since: Timestamp::from_timestamp(since, 0).unwrap_or_default(),
-        until: None,
-        todo: String::new(),
-        needs_user: false,
-    }
+    Wait::of_condition(deleting, "WaitingForMachine", DRAIN)
 }
 
 fn find(status: &AgentMachineStatus, type_: Type) -> Option<&StandardCondition> {
@@ -86,7 +123,7 @@ mod tests {
 
     fn read(conditions: &Value) -> Option<Wait> {
         let status = json!({"conditions": conditions, "agentRef": {"name": "a", "namespace": "hw"}});
-        wait(&serde_json::from_value(status).unwrap())
+        wait(&serde_json::from_value(status).unwrap()).map(|(wait, _)| wait)
     }
 
     fn condition(type_: &str, status: &str, reason: &str) -> Value {
@@ -119,10 +156,18 @@ mod tests {
             reason(json!([none.clone(), condition("Paused", "True", "Paused")])),
             None
         );
-        let text = read(&json!([none])).unwrap().text();
+        let failed = condition("Installed", "False", "InstallationFailed");
+        let failed = read(&json!([taken, failed])).unwrap();
         assert!(
-            text.starts_with("AgentReserved says why. Since 08:00:00 UTC, without an end. Mend"),
-            "{text}"
+            failed.needs_user && failed.todo.contains("Delete the Machine"),
+            "{failed:?}"
+        );
+        let none = read(&json!([none])).unwrap();
+        let text = none.text(none.since);
+        assert_eq!(
+            text,
+            "AgentReserved says why. Since 2026-11-22 08:00:00 UTC, expected to end by 2026-11-22 08:20:00 UTC. \
+             Mend what keeps one of them, or boot another machine; status.candidates says more."
         );
     }
 }

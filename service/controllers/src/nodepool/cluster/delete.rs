@@ -9,12 +9,12 @@ use muster_operations::now;
 use muster_resources::cluster_api::names::CLUSTER_FINALIZER;
 use muster_resources::cluster_api::{Cluster, Machine};
 
-use super::reconcile::{machines, namespace};
+use super::reconcile::{machines, namespace, write};
 use super::status::{self, Reason};
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
-use crate::nodepool::objects;
-use crate::{finalizers, status as statuses};
+use crate::finalizers;
+use crate::nodepool::{objects, told};
 
 /// Between two looks at what goes; changes of Machines and AgentClusters are noticed at once.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -30,11 +30,12 @@ pub async fn delete(cluster: &Cluster, context: &Context) -> Result<Action, Erro
     let Some((reason, message)) = next_step(cluster, context).await? else {
         let api = Api::<Cluster>::namespaced(context.client.clone(), &namespace(cluster));
         finalizers::remove(&api, cluster, CLUSTER_FINALIZER).await?;
+        told::forget(context, cluster);
         return Ok(Action::await_change());
     };
     let before = cluster.status.as_ref();
     let next = status::deleting(before, reason, &message, now());
-    statuses::write(context, cluster, before, &next).await?;
+    write(cluster, context, next).await?;
     Ok(Action::requeue(INTERVAL))
 }
 

@@ -7,7 +7,7 @@ use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
 use muster_operations::now;
 use muster_resources::cluster_api::names::{CLUSTER_FINALIZER, CLUSTER_NAME, PAUSED};
-use muster_resources::cluster_api::{ApiEndpoint, Cluster, Machine, WorkersStatus};
+use muster_resources::cluster_api::{ApiEndpoint, Cluster, ClusterStatus, Machine, WorkersStatus};
 use serde_json::{Value, json};
 
 use super::delete;
@@ -15,8 +15,8 @@ use super::status::{self, Facts, Reason};
 use crate::context::Context;
 use crate::error::Error;
 use crate::nodepool::machine::node::kubeconfig;
-use crate::nodepool::objects;
-use crate::retry::RETRY_INTERVAL;
+use crate::nodepool::{objects, told};
+use crate::retry::{RETRY_INTERVAL, soonest};
 use crate::secrets::{self, ReferenceError};
 use crate::writes::patch_params;
 use crate::{finalizers, status as statuses};
@@ -25,7 +25,7 @@ use crate::{finalizers, status as statuses};
 pub async fn reconcile(cluster: Arc<Cluster>, context: Arc<Context>) -> Result<Action, Error> {
     let before = cluster.status.as_ref();
     if cluster.spec.paused == Some(true) || cluster.annotations().contains_key(PAUSED) {
-        statuses::write(&context, &*cluster, before, &status::paused(before, now())).await?;
+        write(&cluster, &context, status::paused(before, now())).await?;
         return Ok(Action::await_change());
     }
     if cluster.metadata.deletion_timestamp.is_some() {
@@ -53,14 +53,27 @@ pub async fn reconcile(cluster: Arc<Cluster>, context: Arc<Context>) -> Result<A
     };
     let before = cluster.status.as_ref();
     let next = status::status(before, &facts, cluster.metadata.generation, now());
-    statuses::write(&context, &*cluster, before, &next).await?;
+    write(&cluster, &context, next).await?;
     // What it refers to may be of a kind that nobody watches here.
     let is_waiting = facts.infrastructure.is_err() || facts.control_plane.is_err();
-    Ok(if is_waiting {
-        Action::requeue(RETRY_INTERVAL)
-    } else {
-        Action::await_change()
-    })
+    Ok(soonest([is_waiting.then_some(RETRY_INTERVAL)]))
+}
+
+/// Conditions that are waited for, the first that is not met first.
+const AWAITED: [(&str, &str); 3] = [
+    ("Deleting", "False"),
+    ("InfrastructureReady", "True"),
+    ("ControlPlaneInitialized", "True"),
+];
+
+/// Writes the status. What it waits for is looked at often enough to say when that is overdue.
+pub(super) async fn write(
+    cluster: &Cluster,
+    context: &Context,
+    mut next: ClusterStatus,
+) -> Result<(), Error> {
+    told::tell::<Reason>(context, cluster, &mut next.conditions, &AWAITED);
+    statuses::write(context, cluster, cluster.status.as_ref(), &next).await
 }
 
 pub(super) fn namespace(cluster: &Cluster) -> String {

@@ -7,6 +7,8 @@ use muster_resources::cluster_api::{ClusterInitialization, ClusterStatus, Worker
 use strum::{EnumString, IntoStaticStr};
 
 use crate::conditions::{self, ConditionReason, ConditionStatus, Status};
+use crate::nodepool::told::Limited;
+use crate::waits::{INSTALLATION_MINUTES, Limit, NODE_MINUTES};
 
 /// Types of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -41,6 +43,24 @@ impl ConditionReason for Reason {
         match self {
             Self::NotDeleting | Self::NotPaused => None,
             _ => (!is_new).then_some(EventType::Normal),
+        }
+    }
+}
+
+impl Limited for Reason {
+    fn limit(self) -> Limit {
+        match self {
+            Self::NotReady | Self::NotInitialized => Limit::minutes(
+                NODE_MINUTES,
+                "What is named says in its conditions what it waits for.",
+            ),
+            Self::WaitingForWorkersDeletion
+            | Self::WaitingForControlPlaneDeletion
+            | Self::WaitingForInfrastructureDeletion => Limit::minutes(
+                INSTALLATION_MINUTES,
+                "What is named says in its conditions and Events what it waits for.",
+            ),
+            _ => Limit::minutes(10, "Make what is named, or correct the Cluster's spec."),
         }
     }
 }

@@ -68,13 +68,14 @@ pub(super) async fn write(
     context: &Context,
     outcome: &Outcome<'_>,
 ) -> Result<(), Error> {
-    let next = status(hosted, outcome, now());
+    let mut next = status(hosted, outcome, now());
     let awaited = [
         ("Available", "True"),
         ("ValidConfiguration", "True"),
         ("Progressing", "False"),
     ];
-    told::tell::<Reason>(context, hosted, &next.conditions, &awaited);
+    // It is looked at often enough to say when it is overdue.
+    told::tell::<Reason>(context, hosted, &mut next.conditions, &awaited);
     statuses::write(context, hosted, hosted.status.as_ref(), &next).await
 }
 

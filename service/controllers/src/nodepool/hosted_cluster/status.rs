@@ -9,6 +9,8 @@ use strum::{EnumString, IntoStaticStr};
 
 use crate::conditions::{self, ConditionReason, ConditionStatus, Status, time};
 use crate::nodepool::places;
+use crate::nodepool::told::Limited;
+use crate::waits::{INSTALLATION_MINUTES, Limit, NODE_MINUTES};
 
 /// Types of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -45,6 +47,25 @@ impl ConditionReason for Reason {
             | Self::PullSecretMissing
             | Self::AgentNamespaceMissing => Some(EventType::Warning),
             _ => (!is_new).then_some(EventType::Normal),
+        }
+    }
+}
+
+impl Limited for Reason {
+    fn limit(self) -> Limit {
+        match self {
+            Self::ControlPlaneUnreachable => Limit::minutes(
+                NODE_MINUTES,
+                "See that the cluster's API is up and reachable from here, and that the kubeconfig is good.",
+            ),
+            Self::WaitingForInfrastructure => {
+                Limit::minutes(10, "The conditions of the AgentCluster that is named say more.")
+            }
+            Self::Deleting => Limit::minutes(
+                INSTALLATION_MINUTES,
+                "What is named says in its conditions and Events what it waits for.",
+            ),
+            _ => Limit::minutes(10, ""),
         }
     }
 }

@@ -16,7 +16,7 @@ use muster_resources::Time;
 use muster_resources::cluster_api::names::{
     EXCLUDE_DRAIN, MACHINE_FINALIZER, PRE_DRAIN_HOOK, PRE_TERMINATE_HOOK,
 };
-use muster_resources::cluster_api::{Cluster, Machine, MachineDeletionTimes};
+use muster_resources::cluster_api::{Cluster, Machine, MachineDeletionTimes, MachineStatus};
 
 use super::drain::{Drained, drain};
 use super::node::kubeconfig;
@@ -28,7 +28,7 @@ use crate::error::{Error, unless_absent};
 use crate::events;
 use crate::finalizers;
 use crate::nodepool::{objects, told};
-use crate::retry::RETRY_INTERVAL;
+use crate::retry::{RETRY_INTERVAL, soonest};
 
 /// Between two looks at pods that leave.
 const DRAIN_INTERVAL: Duration = Duration::from_secs(5);
@@ -50,11 +50,11 @@ pub async fn delete(
         return Ok(Action::await_change());
     }
     match next_step(machine, cluster, context).await? {
-        Next::Wait(step, action) => {
+        Next::Wait(step, again) => {
             let generation = machine.metadata.generation;
             let next = status::deleting(machine.status.as_ref(), &step, generation, now());
-            write(machine, context, &next).await?;
-            Ok(action)
+            let overdue = write(machine, context, next).await?;
+            Ok(soonest([again, overdue]))
         }
         Next::Done => {
             let api = Api::<Machine>::namespaced(context.client.clone(), &namespace(machine));
@@ -67,28 +67,25 @@ pub async fn delete(
 
 /// The step that a deletion is at.
 enum Next {
-    Wait(Deleting, Action),
+    /// With the time after which to look again, for what no watch shows.
+    Wait(Deleting, Option<Duration>),
     Done,
 }
 
-fn wait(reason: Reason, message: impl Into<String>, action: Action) -> Next {
+fn wait(reason: Reason, message: impl Into<String>, again: Option<Duration>) -> Next {
     let step = Deleting {
         reason,
         message: message.into(),
         times: None,
     };
-    Next::Wait(step, action)
+    Next::Wait(step, again)
 }
 
 async fn next_step(machine: &Machine, cluster: Option<&Cluster>, context: &Context) -> Result<Next, Error> {
     let hooks = hooks(machine, PRE_DRAIN_HOOK);
     if !hooks.is_empty() {
         let message = format!("waits until the annotations are removed: {}", hooks.join(", "));
-        return Ok(wait(
-            Reason::WaitingForPreDrainHook,
-            message,
-            Action::await_change(),
-        ));
+        return Ok(wait(Reason::WaitingForPreDrainHook, message, None));
     }
     // Nothing has to be moved within a cluster that goes as a whole.
     let is_alone = cluster.is_some_and(|cluster| cluster.metadata.deletion_timestamp.is_none());
@@ -107,17 +104,13 @@ async fn next_step(machine: &Machine, cluster: Option<&Cluster>, context: &Conte
     let hooks = self::hooks(machine, PRE_TERMINATE_HOOK);
     if !hooks.is_empty() {
         let message = format!("waits until the annotations are removed: {}", hooks.join(", "));
-        return Ok(wait(
-            Reason::WaitingForPreTerminateHook,
-            message,
-            Action::await_change(),
-        ));
+        return Ok(wait(Reason::WaitingForPreTerminateHook, message, None));
     }
     let reference = &machine.spec.infrastructure_ref;
     if objects::deleted(&context.client, &namespace(machine), reference).await? {
         let message = format!("waits until the {} {} is gone", reference.kind, reference.name);
-        let action = Action::requeue(RETRY_INTERVAL);
-        return Ok(wait(Reason::WaitingForInfrastructureDeletion, message, action));
+        let again = Some(RETRY_INTERVAL);
+        return Ok(wait(Reason::WaitingForInfrastructureDeletion, message, again));
     }
     match node {
         Some(node) => node_deleted(machine, node, context).await,
@@ -185,7 +178,7 @@ async fn drained(machine: &Machine, node: &str, context: &Context) -> Result<Opt
         ),
         times: Some(times),
     };
-    Ok(Some(Next::Wait(step, Action::requeue(DRAIN_INTERVAL))))
+    Ok(Some(Next::Wait(step, Some(DRAIN_INTERVAL))))
 }
 
 /// `Err`: the reason for which the cluster cannot be asked.
@@ -198,6 +191,13 @@ async fn look(machine: &Machine, node: &str, context: &Context) -> Result<Draine
         .map_err(|error| error.to_string())?;
     let drained = drain(&workload.client, node).await;
     drained.map_err(|error| format!("the workload cluster cannot be asked: {error}"))
+}
+
+/// Time at which a drain is given up that began as the status says; `None`: it has no limit.
+pub(super) fn drain_end(machine: &Machine, status: &MachineStatus) -> Option<Timestamp> {
+    let began = status.deletion.as_ref()?.node_drain_start_time.as_ref()?;
+    let began = Timestamp::from_timestamp(began.0.as_second(), 0)?;
+    Some(began + timeout(machine)?)
 }
 
 /// The limit of a drain; `None`: there is none.
@@ -241,11 +241,7 @@ async fn node_deleted(machine: &Machine, node: &str, context: &Context) -> Resul
         return Ok(Next::Done);
     }
     let message = format!("the Node {node} cannot be deleted, which is tried again: {why}");
-    Ok(wait(
-        Reason::DeletingNode,
-        message,
-        Action::requeue(DRAIN_INTERVAL),
-    ))
+    Ok(wait(Reason::DeletingNode, message, Some(DRAIN_INTERVAL)))
 }
 
 /// When the deletion began, once deleting the Node was tried: it is tried twice at least.

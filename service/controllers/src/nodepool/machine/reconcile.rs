@@ -21,8 +21,9 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::nodepool::{objects, told};
 use crate::references::owner_reference;
-use crate::retry::RETRY_INTERVAL;
+use crate::retry::{RETRY_INTERVAL, soonest};
 use crate::secrets::{self, ReferenceError};
+use crate::waits::Until;
 use crate::{finalizers, status as statuses};
 
 /// After this long without its Node under an expected name, all Nodes are looked through.
@@ -36,7 +37,7 @@ pub async fn reconcile(machine: Arc<Machine>, context: Arc<Context>) -> Result<A
         write(
             &machine,
             &context,
-            &status::paused(machine.status.as_ref(), &why, now()),
+            status::paused(machine.status.as_ref(), &why, now()),
         )
         .await?;
         return Ok(Action::await_change());
@@ -79,12 +80,12 @@ pub async fn reconcile(machine: Arc<Machine>, context: Arc<Context>) -> Result<A
         machine.metadata.generation,
         now(),
     );
-    write(&machine, &context, &next).await?;
-    Ok(next_look(&facts, min_ready))
+    let overdue = write(&machine, &context, next).await?;
+    Ok(soonest([next_look(&facts, min_ready), overdue]))
 }
 
 /// When to look again at what no watch shows.
-fn next_look(facts: &Facts, min_ready: TimeDelta) -> Action {
+fn next_look(facts: &Facts, min_ready: TimeDelta) -> Option<Duration> {
     let node = match &facts.node {
         Node::NotAwaited => None,
         Node::Absent(_) | Node::Unreachable(_) => Some(LOOK_INTERVAL),
@@ -99,10 +100,7 @@ fn next_look(facts: &Facts, min_ready: TimeDelta) -> Action {
     };
     // A missing Secret is watched only when it was read once.
     let secret = facts.bootstrap.is_err().then_some(RETRY_INTERVAL);
-    match node.into_iter().chain(secret).min() {
-        Some(wait) => Action::requeue(wait),
-        None => Action::await_change(),
-    }
+    node.into_iter().chain(secret).min()
 }
 
 pub(super) fn namespace(machine: &Machine) -> String {
@@ -117,9 +115,25 @@ const AWAITED: [(&str, &str); 4] = [
     ("NodeHealthy", "True"),
 ];
 
-pub(super) async fn write(machine: &Machine, context: &Context, next: &MachineStatus) -> Result<(), Error> {
-    told::tell::<Reason>(context, machine, &next.conditions, &AWAITED);
-    statuses::write(context, machine, machine.status.as_ref(), next).await
+/// Writes the status. Answers after which time to look whether the wait that it shows is overdue.
+pub(super) async fn write(
+    machine: &Machine,
+    context: &Context,
+    mut next: MachineStatus,
+) -> Result<Option<Duration>, Error> {
+    let mut wait = told::wait::<Reason>(&next.conditions, &AWAITED);
+    if let Some((wait, _)) = &mut wait
+        && wait.reason == <&str>::from(Reason::DrainingNode)
+        && let Some(end) = delete::drain_end(machine, &next)
+    {
+        wait.until = Some(Until::GivenUp(
+            end,
+            "the pods that are left are not waited for any more then",
+        ));
+    }
+    let overdue = told::publish(context, machine, &mut next.conditions, wait);
+    statuses::write(context, machine, machine.status.as_ref(), &next).await?;
+    Ok(overdue)
 }
 
 async fn cluster(machine: &Machine, context: &Context) -> Result<Option<Cluster>, Error> {

@@ -1,6 +1,7 @@
 //! Reconciles one NodePool: reads what it refers to, makes and deletes Machines, writes its status.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
@@ -17,7 +18,7 @@ use super::{delete, machines};
 use crate::context::Context;
 use crate::error::Error;
 use crate::nodepool::{objects, places, told};
-use crate::retry::RETRY_INTERVAL;
+use crate::retry::{RETRY_INTERVAL, soonest};
 use crate::secrets::{self, ReferenceError};
 use crate::{finalizers, status as statuses};
 
@@ -166,19 +167,21 @@ async fn converge(
         wanted,
         missing,
     };
-    write(pool, context, &outcome).await?;
+    let overdue = write(pool, context, &outcome).await?;
     // A Secret that was never read is not watched.
-    Ok(if has_missing {
-        Action::requeue(RETRY_INTERVAL)
-    } else {
-        Action::await_change()
-    })
+    Ok(soonest([has_missing.then_some(RETRY_INTERVAL), overdue]))
 }
 
-pub(super) async fn write(pool: &NodePool, context: &Context, outcome: &Outcome<'_>) -> Result<(), Error> {
-    let next = status(pool, outcome, now());
-    told::tell::<Reason>(context, pool, &next.conditions, &[("Ready", "True")]);
-    statuses::write(context, pool, pool.status.as_ref(), &next).await
+/// Writes the status. Answers after which time to look whether the wait that it shows is overdue.
+pub(super) async fn write(
+    pool: &NodePool,
+    context: &Context,
+    outcome: &Outcome<'_>,
+) -> Result<Option<Duration>, Error> {
+    let mut next = status(pool, outcome, now());
+    let overdue = told::tell::<Reason>(context, pool, &mut next.conditions, &[("Ready", "True")]);
+    statuses::write(context, pool, pool.status.as_ref(), &next).await?;
+    Ok(overdue)
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ use super::desired::{self, Target};
 use super::plan::View;
 use crate::conditions::{self, ConditionReason, ConditionStatus, Status};
 use crate::nodepool::places;
+use crate::nodepool::told::Limited;
+use crate::waits::{INSTALLATION_MINUTES, Limit};
 
 /// Machines that one message names.
 const NAMED: usize = 5;
@@ -58,6 +60,23 @@ impl ConditionReason for Reason {
             }
             Self::NotOffered => None,
             _ => (!is_new).then_some(EventType::Normal),
+        }
+    }
+}
+
+const SEE_MACHINES: &str =
+    "The Machines that are named say what they wait for, in their conditions and Events.";
+
+impl Limited for Reason {
+    fn limit(self) -> Limit {
+        match self {
+            Self::RollingOut | Self::WaitingForNodes | Self::ScalingDown | Self::Deleting => {
+                Limit::minutes(INSTALLATION_MINUTES, SEE_MACHINES)
+            }
+            Self::WaitingForCluster => {
+                Limit::minutes(10, "The conditions of the HostedCluster say why it has none.")
+            }
+            _ => Limit::minutes(10, ""),
         }
     }
 }
