@@ -1,6 +1,6 @@
 //! The built-in Kubernetes API of this process: opened on the service's database, for controllers in the process and for `kubectl`.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ use rustls::ServerConfig;
 use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+
+use crate::addresses::seen_from_here;
 
 /// The setting that holds the administrator's token, so that all replicas know it and a kubeconfig outlives them.
 const TOKEN_SETTING: &str = "kube_api_token";
@@ -138,30 +140,4 @@ fn contexts(authority: &Authority, server: &str, token: &Secret) -> Result<Strin
             .push(added);
     }
     Ok(serde_saphyr::to_string(&both)?)
-}
-
-/// The address by which programs on this machine reach a listener on `address`.
-fn seen_from_here(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_listener_on_every_address_is_reached_on_loopback() {
-        for (bound, seen) in [
-            ("0.0.0.0:6443", "127.0.0.1:6443"),
-            ("[::]:6443", "[::1]:6443"),
-            ("192.0.2.7:1", "192.0.2.7:1"),
-        ] {
-            assert_eq!(seen_from_here(bound.parse().unwrap()).to_string(), seen);
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! The Muster service: wires operations, REST, image streams and controllers into one program.
 
+pub mod addresses;
 pub mod builtin_api;
 pub mod cli;
 pub mod installation;

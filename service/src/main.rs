@@ -1,7 +1,10 @@
 //! The `muster` program: a table from command to function.
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use muster::cli::failure::{self, EXIT_CODES};
 use muster::cli::output::print;
 use muster::cli::{crds, hosts, infra_env, token};
 use muster::serve;
@@ -14,7 +17,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Discovers bare-metal hosts: serves discovery images, collects inventories, tells which hosts are fit.
 #[derive(Parser)]
-#[command(version, about, max_term_width = 110)]
+#[command(version, about, max_term_width = 110, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -24,9 +27,9 @@ struct Cli {
 enum Command {
     /// Run the service
     Serve(Box<ServeArgs>),
-    /// Print a token
+    /// Print tokens, and revoke signed URLs
     Token(token::TokenArgs),
-    /// Create, list and delete InfraEnvs of a running service
+    /// List, create, show, change and delete InfraEnvs: sets of machines that boot the same image
     #[command(subcommand)]
     InfraEnv(infra_env::InfraEnvCommand),
     /// Show the hosts of a running service
@@ -40,8 +43,14 @@ enum Command {
     Openapi,
 }
 
-fn main() -> Result<()> {
-    let cli = Cli::parse();
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failure::report(&error),
+    }
+}
+
+fn run(cli: Cli) -> Result<()> {
     if matches!(cli.command, Command::AskQueries) {
         return Ok(agent_labels::worker::answer()?);
     }

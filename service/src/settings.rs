@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use muster_core::record::EventLimits;
 use url::Url;
 
+use crate::addresses;
 use crate::installation::InstallationArgs;
 use crate::kubernetes::{self, KubeApiChoice, Source};
 use crate::requirements::RequirementArgs;
@@ -44,29 +45,27 @@ pub struct ServeArgs {
     pub data_dir: PathBuf,
 
     /// Address of the API: REST, images, /health, /ready, /metrics
+    /// (ADDRESS:PORT, NAME:PORT, :PORT for every address, PORT for this computer alone)
     #[arg(
         long,
         env = "MUSTER_LISTEN",
         default_value = "127.0.0.1:8090",
-        value_name = "ADDR:PORT"
+        value_name = "ADDR:PORT",
+        value_parser = addresses::api
     )]
     pub listen: SocketAddr,
 
     /// Address of the plain-HTTP listener that serves boot artifacts and nothing else
-    #[arg(
-        long,
-        env = "MUSTER_BOOT_LISTEN",
-        default_value = "127.0.0.1:8091",
-        value_name = "ADDR:PORT"
-    )]
-    pub boot_listen: SocketAddr,
+    /// [default: port 8091 of the address in --listen]
+    #[arg(long, env = "MUSTER_BOOT_LISTEN", value_name = "ADDR:PORT", value_parser = addresses::boot)]
+    boot_listen: Option<SocketAddr>,
 
     /// URL under which hosts reach the API [default: from --listen]
-    #[arg(long, env = "MUSTER_PUBLIC_URL", value_name = "URL")]
+    #[arg(long, env = "MUSTER_PUBLIC_URL", value_name = "URL", value_parser = addresses::url)]
     pub public_url: Option<Url>,
 
     /// URL under which firmware reaches the boot artifacts [default: from --boot-listen]
-    #[arg(long, env = "MUSTER_BOOT_URL", value_name = "URL")]
+    #[arg(long, env = "MUSTER_BOOT_URL", value_name = "URL", value_parser = addresses::url)]
     pub boot_url: Option<Url>,
 
     /// sqlite://FILE or postgres://USER:PASSWORD@HOST/DB [default: SQLite in the data dir]
@@ -144,7 +143,8 @@ pub struct ServeArgs {
         long,
         env = "MUSTER_KUBE_LISTEN",
         default_value = "127.0.0.1:6443",
-        value_name = "ADDR:PORT"
+        value_name = "ADDR:PORT",
+        value_parser = addresses::kube
     )]
     pub kube_listen: SocketAddr,
 
@@ -201,9 +201,15 @@ impl ServeArgs {
 
     /// `local` unless told otherwise or only this machine can reach the service.
     pub fn auth_mode(&self) -> AuthMode {
-        let loopback = self.listen.ip().is_loopback() && self.boot_listen.ip().is_loopback();
+        let loopback = self.listen.ip().is_loopback() && self.boot_listen().ip().is_loopback();
         self.auth
             .unwrap_or(if loopback { AuthMode::None } else { AuthMode::Local })
+    }
+
+    /// Address of the boot listener: as given, or beside the API.
+    pub fn boot_listen(&self) -> SocketAddr {
+        self.boot_listen
+            .unwrap_or_else(|| addresses::boot_beside(self.listen))
     }
 
     /// The Kubernetes API to use.
@@ -284,6 +290,17 @@ mod tests {
         assert_eq!(
             parse(&["--listen", "0.0.0.0:8090", "--auth", "none"]).auth_mode(),
             AuthMode::None
+        );
+    }
+
+    #[test]
+    fn the_boot_listener_goes_where_the_api_goes() {
+        let boot = |args: &[&str]| parse(args).boot_listen().to_string();
+        assert_eq!(boot(&[]), "127.0.0.1:8091");
+        assert_eq!(boot(&["--listen", "0.0.0.0"]), "0.0.0.0:8091");
+        assert_eq!(
+            boot(&["--listen", "0.0.0.0", "--boot-listen", "192.0.2.7:80"]),
+            "192.0.2.7:80"
         );
     }
 

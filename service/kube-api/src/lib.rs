@@ -13,7 +13,7 @@
 
 // JSON objects and the errors that clients see.
 mod error;
-mod jsonpath;
+pub mod jsonpath;
 mod object;
 mod peek;
 

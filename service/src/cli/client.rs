@@ -1,69 +1,74 @@
 //! A small client of the REST API.
 
-use anyhow::{Context, Result, bail};
-use clap::Args;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
 use muster_api::BASE_PATH;
-use reqwest::{Method, RequestBuilder};
+use reqwest::{Method, RequestBuilder, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use url::Url;
 
-/// Where the service is and who we are.
-#[derive(Debug, Clone, Args)]
-pub struct ServiceArgs {
-    /// URL of the service
-    #[arg(
-        long,
-        env = "MUSTER_URL",
-        default_value = "http://127.0.0.1:8090",
-        value_name = "URL"
-    )]
-    url: String,
+use super::service::{ServiceArgs, Target};
+use super::{tls, unreachable};
 
-    /// The operator's token, where the service asks for one (muster token --operator)
-    #[arg(long, env = "MUSTER_TOKEN", hide_env_values = true, value_name = "TOKEN")]
-    token: Option<String>,
+/// Longest wait for a connection.
+const CONNECT: Duration = Duration::from_secs(10);
 
-    /// PEM file with the CA of the service's certificate
-    #[arg(long, env = "MUSTER_CA", value_name = "FILE")]
-    ca: Option<std::path::PathBuf>,
-}
+/// Longest silence of a service that has been asked.
+const SILENCE: Duration = Duration::from_secs(60);
 
 /// A connection to a service.
 pub struct Client {
-    base: String,
-    token: Option<String>,
+    target: Target,
     http: reqwest::Client,
 }
 
 impl Client {
     /// Nothing is sent yet.
     pub fn new(args: &ServiceArgs) -> Result<Self> {
-        let mut builder = reqwest::Client::builder().connect_timeout(std::time::Duration::from_secs(10));
-        if let Some(path) = &args.ca {
-            let pem = std::fs::read(path).with_context(|| format!("--ca {}", path.display()))?;
-            for certificate in reqwest::Certificate::from_pem_bundle(&pem)? {
-                builder = builder.add_root_certificate(certificate);
-            }
-        }
-        Ok(Self {
-            base: args.url.trim_end_matches('/').to_owned(),
-            token: args.token.clone().filter(|token| !token.is_empty()),
-            http: builder.build()?,
-        })
+        let target = args.target()?;
+        let builder = reqwest::Client::builder()
+            .connect_timeout(CONNECT)
+            .read_timeout(SILENCE);
+        let builder = match &target.ca {
+            _ if target.insecure => builder.tls_danger_accept_invalid_certs(true),
+            Some(pem) => builder.tls_backend_preconfigured(tls::client_config(pem)?),
+            None => builder,
+        };
+        let http = builder.build().context("no HTTP client can be made")?;
+        Ok(Self { target, http })
+    }
+
+    /// The service's URL.
+    pub fn base(&self) -> &str {
+        &self.target.base
+    }
+
+    /// True when requests carry a token.
+    pub fn has_token(&self) -> bool {
+        self.target.token.is_some()
     }
 
     /// `GET path`.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
-        let text = self.send(self.request(Method::GET, path)).await?;
-        serde_json::from_str(&text)
-            .with_context(|| format!("{path} was answered with something else than expected"))
+        self.read(path, self.request(Method::GET, path)).await
     }
 
     /// `POST path` with a JSON body.
     pub async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
-        let text = self.send(self.request(Method::POST, path).json(body)).await?;
-        serde_json::from_str(&text)
-            .with_context(|| format!("{path} was answered with something else than expected"))
+        self.read(path, self.request(Method::POST, path).json(body)).await
+    }
+
+    /// `POST path` without a body; what is answered does not matter.
+    pub async fn act(&self, path: &str) -> Result<()> {
+        self.send(self.request(Method::POST, path)).await.map(drop)
+    }
+
+    /// `PATCH path` with a JSON body.
+    pub async fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T> {
+        self.read(path, self.request(Method::PATCH, path).json(body))
+            .await
     }
 
     /// `DELETE path`.
@@ -71,33 +76,63 @@ impl Client {
         self.send(self.request(Method::DELETE, path)).await.map(drop)
     }
 
+    /// `GET` of a whole URL that carries its own token, such as that of an image.
+    pub async fn download(&self, url: &str) -> Result<Response> {
+        let place = Url::parse(url).map(|url| url.origin().ascii_serialization());
+        let place = place.context("the service told an address that is none")?;
+        let answer = self.http.get(url).send().await;
+        let answer = answer.map_err(|error| unreachable::no_answer(&place, error))?;
+        self.good(answer).await
+    }
+
+    /// A path beside the API, such as `/ready`. Its body, whatever the status.
+    pub async fn outside<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
+        let answer = self
+            .answer(self.http.get(format!("{}{path}", self.target.base)))
+            .await?;
+        let text = answer.text().await?;
+        serde_json::from_str(&text)
+            .map_err(|_| unreachable::not_muster(self.base(), &format!("{path} is something else")).into())
+    }
+
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let request = self
             .http
-            .request(method, format!("{}{BASE_PATH}{path}", self.base));
-        match &self.token {
+            .request(method, format!("{}{BASE_PATH}{path}", self.target.base));
+        match &self.target.token {
             Some(token) => request.bearer_auth(token),
             None => request,
         }
     }
 
-    async fn send(&self, request: RequestBuilder) -> Result<String> {
-        let answer = request.send().await.with_context(|| {
-            format!(
-                "no answer from {}: is the service running there? (--url)",
-                self.base
-            )
-        })?;
-        let status = answer.status();
-        let text = answer.text().await?;
-        if status.is_success() {
-            return Ok(text);
+    async fn read<T: DeserializeOwned>(&self, path: &str, request: RequestBuilder) -> Result<T> {
+        let text = self.send(request).await?.text().await?;
+        if !text.trim_start().starts_with(['{', '[']) {
+            return Err(unreachable::not_muster(self.base(), "without JSON").into());
         }
-        let body: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-        let words = body["reason"]
-            .as_str()
-            .or_else(|| body["message"].as_str())
-            .unwrap_or(&text);
-        bail!("the service answered {status}: {words}")
+        serde_json::from_str(&text).with_context(|| {
+            format!(
+                "{path} was answered with something else than expected: is the service of another version?"
+            )
+        })
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response> {
+        let answer = self.answer(request).await?;
+        self.good(answer).await
+    }
+
+    async fn good(&self, answer: Response) -> Result<Response> {
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let text = answer.text().await.unwrap_or_default();
+        Err(unreachable::refusal(self.base(), status, &text, self.has_token()).into())
+    }
+
+    async fn answer(&self, request: RequestBuilder) -> Result<Response> {
+        let answered = request.send().await;
+        answered.map_err(|error| unreachable::no_answer(self.base(), error).into())
     }
 }

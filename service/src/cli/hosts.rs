@@ -7,18 +7,19 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use muster_api::host::Host;
 use muster_api::ids::InfraEnvId;
-use muster_api::infra_env::InfraEnv;
 
-use super::client::{Client, ServiceArgs};
-use super::output::print;
-use super::table;
+use super::client::Client;
+use super::output::{print, width};
+use super::service::ServiceArgs;
+use super::table::{Column, Place, Table};
+use super::{fleet, names};
 
 /// Which hosts, once or again and again.
 #[derive(Debug, Args)]
 pub struct HostsArgs {
     /// Only those of this InfraEnv
-    #[arg(long, value_name = "ID")]
-    infra_env: Option<InfraEnvId>,
+    #[arg(long, value_name = "INFRA_ENV")]
+    infra_env: Option<String>,
 
     /// Print the table again when a host comes, goes or changes, until interrupted
     #[arg(long, short)]
@@ -29,7 +30,14 @@ pub struct HostsArgs {
 }
 
 /// Columns of the table.
-const HEADINGS: [&str; 6] = ["NAME", "ID", "INFRAENV", "STATUS", "WHY", "LAST SEEN"];
+const COLUMNS: &[Column] = &[
+    Column("NAME", Place::Always),
+    Column("ID", Place::Room(0)),
+    Column("INFRAENV", Place::Room(1)),
+    Column("STATUS", Place::Always),
+    Column("LAST SEEN", Place::Room(2)),
+    Column("WHY", Place::Text),
+];
 
 /// How often a watch looks.
 const LOOK: Duration = Duration::from_secs(1);
@@ -37,17 +45,21 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Prints the table.
 pub async fn run(args: HostsArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
+    let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
     let mut shown = None;
     let mut failed = false;
     loop {
-        match rows(&client, args.infra_env).await {
+        match rows(&client, only).await {
             Ok(rows) => {
                 failed = false;
                 // "Last seen" moves all the time; a host that changes is what a watcher waits for.
-                let news: Vec<Vec<String>> = rows.iter().map(|row| row[..5].to_vec()).collect();
+                let news: Vec<Vec<String>> = rows.iter().map(|row| [&row[..4], &row[5..]].concat()).collect();
                 if shown.as_ref() != Some(&news) {
                     let gap = if shown.is_some() { "\n" } else { "" };
-                    print(&format!("{gap}{}", table::render(&HEADINGS, &rows)));
+                    print(&format!(
+                        "{gap}{}",
+                        Table::new(COLUMNS, rows).render(width(), false)
+                    ));
                     shown = Some(news);
                 }
             }
@@ -67,30 +79,23 @@ pub async fn run(args: HostsArgs) -> Result<()> {
 }
 
 async fn rows(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<Vec<String>>> {
-    let mut rows = Vec::new();
-    for infra_env in client.get::<Vec<InfraEnv>>("/infra-envs").await? {
-        if only.is_some_and(|id| id != infra_env.id) {
-            continue;
-        }
-        let hosts: Vec<Host> = client.get(&format!("/infra-envs/{}/hosts", infra_env.id)).await?;
-        rows.extend(
-            hosts
-                .into_iter()
-                .map(|host| row(&infra_env.name, host, Utc::now())),
-        );
-    }
+    let members = fleet::members(client, only).await?;
+    let mut rows: Vec<Vec<String>> = members
+        .into_iter()
+        .map(|member| row(&member.pool.name, member.name(), member.host, Utc::now()))
+        .collect();
     rows.sort();
     Ok(rows)
 }
 
-fn row(infra_env: &str, host: Host, now: DateTime<Utc>) -> Vec<String> {
+fn row(infra_env: &str, name: String, host: Host, now: DateTime<Utc>) -> Vec<String> {
     vec![
-        host.requested_hostname,
+        name,
         host.id.to_string(),
         infra_env.to_owned(),
         host.status.map_or("-", |status| status.name()).to_owned(),
-        host.status_info.unwrap_or_default(),
         last_seen(&host.checked_in_at, now),
+        host.status_info.unwrap_or_default(),
     ]
 }
 

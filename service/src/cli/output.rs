@@ -1,8 +1,100 @@
-//! Standard output of commands: a reader that goes away (`| head`) ends the command, quietly.
+//! Standard output of commands: tables, JSON, YAML, names or values at a path.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
-/// Prints `text` as it is.
+use anyhow::{Context, Result};
+use clap::Args;
+use muster_kube_api::jsonpath::Path;
+use serde_json::Value;
+
+use super::table::Table;
+
+/// How answers are printed.
+#[derive(Debug, Clone)]
+pub enum Format {
+    /// Fitted to the terminal.
+    Table,
+    /// With every column.
+    Wide,
+    /// Everything that the service told.
+    Json,
+    /// The same.
+    Yaml,
+    /// One name a line, as commands take it.
+    Name,
+    /// The values at a path in the JSON.
+    JsonPath(Box<Path>),
+}
+
+/// The option.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// table, wide, json, yaml, name (ids, for other commands), or jsonpath=PATH such as jsonpath='{[*].inventory.cpu.count}'
+    #[arg(long = "output", short, value_name = "FORMAT", default_value = "table", value_parser = format)]
+    pub output: Format,
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    match text {
+        "table" => Ok(Format::Table),
+        "wide" => Ok(Format::Wide),
+        "json" => Ok(Format::Json),
+        "yaml" => Ok(Format::Yaml),
+        "name" => Ok(Format::Name),
+        text => {
+            let unknown = || "write table, wide, json, yaml, name or jsonpath=PATH".to_owned();
+            let path = text.strip_prefix("jsonpath=").ok_or_else(unknown)?;
+            let path = Path::parse(path).map_err(|error| error.to_string())?;
+            Ok(Format::JsonPath(Box::new(path)))
+        }
+    }
+}
+
+/// Prints an answer as asked for. `names`: what commands take.
+pub fn show(format: &Format, table: impl FnOnce() -> Table, json: &Value, names: &[String]) -> Result<()> {
+    let text = match format {
+        Format::Table => table().render(width(), false),
+        Format::Wide => table().render(None, true),
+        Format::Name => names.iter().map(|name| format!("{name}\n")).collect(),
+        structured => structured_text(structured, json)?,
+    };
+    print(&text);
+    Ok(())
+}
+
+/// JSON in the structured formats; tables are shown as JSON, too.
+fn structured_text(format: &Format, json: &Value) -> Result<String> {
+    Ok(match format {
+        Format::Yaml => serde_saphyr::to_string(json).context("no YAML can be made of the answer")?,
+        Format::JsonPath(path) => {
+            let found = path.find(json).into_iter().map(|value| match value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            });
+            found.map(|value| value + "\n").collect()
+        }
+        Format::Json | Format::Table | Format::Wide | Format::Name => {
+            format!("{}\n", serde_json::to_string_pretty(json)?)
+        }
+    })
+}
+
+/// Columns of the terminal: as `COLUMNS` says, or the terminal itself; `None` where output goes elsewhere.
+pub fn width() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let asked = || {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        Some(usize::from(size.ws_col))
+    };
+    said.or_else(asked).filter(|columns| *columns > 0)
+}
+
+/// True when somebody looks.
+pub fn is_terminal() -> bool {
+    std::io::stdout().is_terminal()
+}
+
+/// Prints `text` as it is. A reader that goes away (`| head`) ends the command, quietly.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -5,11 +5,9 @@ use std::net::SocketAddr;
 
 use muster_operations::Operations;
 
+use crate::addresses::seen_from_here;
 use crate::kubernetes::Running;
 use crate::settings::{AuthMode, ServeArgs};
-
-/// Has the right form for a first try, and opens nothing.
-const EXAMPLE_PULL_SECRET: &str = r#"{"auths":{"registry.example":{"auth":"dXNlcjpwYXNz"}}}"#;
 
 /// The addresses of a running service.
 pub(super) struct Banner<'a> {
@@ -34,7 +32,7 @@ impl Banner<'_> {
         if self.api.ip().is_loopback() {
             println!("\nOnly this machine reaches the service. For machines elsewhere:");
             println!(
-                "  {} serve --listen 0.0.0.0:8090 --boot-listen 0.0.0.0:8091 --public-url http://ADDRESS:8090 --boot-url http://ADDRESS:8091",
+                "  {} serve --listen 0.0.0.0   # if they reach it by another address: --public-url http://ADDRESS:8090 --boot-url http://ADDRESS:8091",
                 program()
             );
         }
@@ -49,6 +47,17 @@ impl Banner<'_> {
             "http"
         };
         format!("{scheme}://{}", self.api)
+    }
+
+    /// The same for a client on this computer. A certificate seldom names the loopback address.
+    fn url_from_here(&self) -> String {
+        if !self.api.ip().is_unspecified() {
+            return self.url();
+        }
+        match self.args.tls_cert {
+            Some(_) => self.operations.urls.public.clone(),
+            None => format!("http://{}", seen_from_here(self.api)),
+        }
     }
 
     /// Prints commands that can be typed as they stand.
@@ -72,20 +81,22 @@ impl Banner<'_> {
                 );
             }
         }
+        let ca = self.args.tls_cert.as_ref();
         let flags = if is_default {
             String::new()
         } else {
-            format!(" --url {}", self.url())
+            let ca = ca.map_or_else(String::new, |file| format!(" --ca {}", file.display()));
+            format!(" --url {}{ca}", self.url_from_here())
         };
         println!(
-            "  echo '{EXAMPLE_PULL_SECRET}' | {muster} infra-env create --name lab --pull-secret -{flags}   # prints the ISO's URL; boot machines from it"
+            "  {muster} infra-env create --name lab{flags}   # prints the ISO's URL; boot machines from it"
         );
         println!("  {muster} hosts --watch{flags}");
         if let Running::Builtin { kubeconfig, .. } = self.kube {
             println!("or the same by custom resources:");
             println!("  export KUBECONFIG={}", kubeconfig.display());
             println!(
-                "  kubectl apply -f infraenv.yaml   # then: kubectl get infraenv,agents; kubectl explain infraenv.spec"
+                "  kubectl explain infraenv.spec   # write one; then: kubectl apply -f FILE; kubectl get infraenv,agents"
             );
         }
     }

@@ -33,7 +33,7 @@ pub(super) struct Listeners {
 impl Listeners {
     pub(super) fn bind(args: &ServeArgs, kube: &Source) -> Result<Self> {
         let api = listen::bind(args.listen, "--listen")?;
-        let boot = listen::bind(args.boot_listen, "--boot-listen")?;
+        let boot = listen::bind(args.boot_listen(), "--boot-listen")?;
         let kube = match kube {
             Source::Builtin => {
                 let bound = listen::bind(args.kube_listen, "--kube-listen");

@@ -1,0 +1,69 @@
+//! `muster infra-env create`.
+
+use anyhow::Result;
+use clap::Args;
+use muster_api::infra_env::{InfraEnv, InfraEnvCreateParams};
+
+use super::settings::{SettingsArgs, ipxe_script, warn_about_image};
+use crate::cli::client::Client;
+use crate::cli::names;
+use crate::cli::output::print;
+use crate::cli::service::ServiceArgs;
+
+/// Has the right form and opens nothing: the protocol asks for a pull secret, and discovery needs none.
+const EMPTY_PULL_SECRET: &str = r#"{"auths":{"registry.example":{"auth":"dXNlcjpwYXNz"}}}"#;
+
+/// Settings of a new InfraEnv.
+#[derive(Debug, Args)]
+pub struct CreateArgs {
+    /// Its name
+    #[arg(long)]
+    name: String,
+
+    #[command(flatten)]
+    settings: SettingsArgs,
+
+    /// Cluster that its hosts join by themselves: name or id
+    #[arg(long, value_name = "CLUSTER")]
+    cluster: Option<String>,
+
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+/// Creates it.
+pub async fn run(args: CreateArgs) -> Result<()> {
+    let client = Client::new(&args.service)?;
+    let settings = args.settings;
+    let params = InfraEnvCreateParams {
+        pull_secret: settings
+            .pull_secret()?
+            .unwrap_or_else(|| EMPTY_PULL_SECRET.into()),
+        ssh_authorized_key: settings.ssh_keys()?,
+        additional_trust_bundle: settings.trust_bundle()?,
+        proxy: settings.proxy(None),
+        kernel_arguments: settings.kernel_arguments(),
+        static_network_config: settings.static_networks()?,
+        additional_ntp_sources: settings.ntp_sources,
+        openshift_version: settings.openshift_version,
+        image_type: settings.image_type,
+        cluster_id: names::cluster_id(&client, args.cluster.as_deref()).await?,
+        name: args.name,
+        ..Default::default()
+    };
+    let before: Vec<InfraEnv> = client.get("/infra-envs").await?;
+    let made: InfraEnv = client.post("/infra-envs", &params).await?;
+    let script = ipxe_script(&made.download_url);
+    print(&format!(
+        "infra-env  {}\niso        {}\nipxe       {script}\n",
+        made.id, made.download_url
+    ));
+    if let Some(other) = before.iter().find(|other| other.name == made.name) {
+        eprintln!(
+            "note: InfraEnv {} has this name, too: commands need the id of the one that is meant",
+            other.id
+        );
+    }
+    warn_about_image(&client, &made).await;
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! Defines the settings of an InfraEnv that are given when it is made and changed later, and where its image is.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use muster_api::infra_env::{
+    HostStaticNetworkConfig, ImageType, InfraEnv, KernelArgument, KernelArgumentOperation, Proxy,
+};
+use url::{Host, Url};
+
+use crate::cli::client::Client;
+use crate::cli::ready;
+
+/// What may be given and changed.
+#[derive(Debug, Args)]
+pub struct SettingsArgs {
+    /// File with the pull secret (JSON with "auths"), - for standard input. Muster itself pulls nothing with it
+    #[arg(long, value_name = "FILE")]
+    pub pull_secret: Option<PathBuf>,
+
+    /// File with SSH public keys, for the rescue shell and installed nodes
+    #[arg(long, value_name = "FILE")]
+    ssh_key: Option<PathBuf>,
+
+    /// Time sources beside those of DHCP, comma-separated
+    #[arg(long, value_name = "LIST")]
+    pub ntp_sources: Option<String>,
+
+    /// Proxy of hosts for http:// and https://
+    #[arg(long, value_name = "URL")]
+    proxy: Option<String>,
+
+    /// Domains, addresses and networks that hosts reach without it, comma-separated
+    #[arg(long, value_name = "LIST")]
+    no_proxy: Option<String>,
+
+    /// OpenShift version, e.g. 4.20
+    #[arg(long, value_name = "VERSION", value_parser = version)]
+    pub openshift_version: Option<String>,
+
+    /// Kind of image: full-iso or minimal-iso
+    #[arg(long, value_name = "KIND", value_parser = image_type)]
+    pub image_type: Option<ImageType>,
+
+    /// Argument that is appended to the command line of the kernel; may be given more than once
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
+    kernel_argument: Vec<String>,
+
+    /// PEM file with certificates that hosts trust, too
+    #[arg(long, value_name = "FILE")]
+    trust_bundle: Option<PathBuf>,
+
+    /// YAML or JSON file with static networks: a list of {network_yaml, mac_interface_map: [{mac_address, logical_nic_name}]}
+    #[arg(long, value_name = "FILE")]
+    static_network: Option<PathBuf>,
+}
+
+impl SettingsArgs {
+    /// The SSH keys.
+    pub fn ssh_keys(&self) -> Result<Option<String>> {
+        text_of(self.ssh_key.as_deref(), "--ssh-key")
+    }
+
+    /// The pull secret.
+    pub fn pull_secret(&self) -> Result<Option<String>> {
+        text_of(self.pull_secret.as_deref(), "--pull-secret")
+    }
+
+    /// The certificates.
+    pub fn trust_bundle(&self) -> Result<Option<String>> {
+        text_of(self.trust_bundle.as_deref(), "--trust-bundle")
+    }
+
+    /// The proxies, with what is known of them so far.
+    pub fn proxy(&self, before: Option<&Proxy>) -> Option<Proxy> {
+        if self.proxy.is_none() && self.no_proxy.is_none() {
+            return None;
+        }
+        let before = before.cloned().unwrap_or_default();
+        Some(Proxy {
+            http_proxy: self.proxy.clone().or(before.http_proxy),
+            https_proxy: self.proxy.clone().or(before.https_proxy),
+            no_proxy: self.no_proxy.clone().or(before.no_proxy),
+        })
+    }
+
+    /// The kernel's arguments.
+    pub fn kernel_arguments(&self) -> Option<Vec<KernelArgument>> {
+        let all = self.kernel_argument.iter().map(|value| KernelArgument {
+            operation: KernelArgumentOperation::Append,
+            value: value.clone(),
+        });
+        (!self.kernel_argument.is_empty()).then(|| all.collect())
+    }
+
+    /// The networks.
+    pub fn static_networks(&self) -> Result<Option<Vec<HostStaticNetworkConfig>>> {
+        let Some(text) = text_of(self.static_network.as_deref(), "--static-network")? else {
+            return Ok(None);
+        };
+        let parsed = serde_saphyr::from_str(&text);
+        parsed
+            .map(Some)
+            .context("--static-network is no list of networks")
+    }
+}
+
+fn text_of(path: Option<&Path>, flag: &str) -> Result<Option<String>> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    let read = || -> std::io::Result<String> {
+        if path == Path::new("-") {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text)?;
+            return Ok(text);
+        }
+        std::fs::read_to_string(path)
+    };
+    let text = read().with_context(|| format!("{flag} {} cannot be read", path.display()))?;
+    Ok(Some(text.trim().to_owned()))
+}
+
+fn version(text: &str) -> Result<String, String> {
+    let release = text.split(['-', '+']).next().unwrap_or_default();
+    let parts: Vec<&str> = release.split('.').collect();
+    let numbers = parts
+        .iter()
+        .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    if numbers && (2..=3).contains(&parts.len()) {
+        return Ok(text.to_owned());
+    }
+    Err("write a version such as 4.20 or 4.20.3".into())
+}
+
+fn image_type(text: &str) -> Result<ImageType, String> {
+    match text {
+        "full-iso" => Ok(ImageType::FullIso),
+        "minimal-iso" => Ok(ImageType::MinimalIso),
+        _ => Err("write full-iso or minimal-iso".into()),
+    }
+}
+
+/// The iPXE script of an InfraEnv: short enough for the boot file field of a DHCP answer, which holds 127 characters.
+pub fn ipxe_script(image_url: &str) -> String {
+    image_url.replace("discovery.iso", "boot.ipxe")
+}
+
+/// Tells on standard error what keeps machines from booting: URLs that only this computer reaches, and no image.
+pub async fn warn_about_image(client: &Client, infra_env: &InfraEnv) {
+    if is_loopback(&infra_env.download_url) {
+        eprintln!(
+            "note: only this computer reaches {}. For machines elsewhere start the service with
+      --listen 0.0.0.0, or with --public-url http://ADDRESS:8090 --boot-url http://ADDRESS:8091 as they reach it",
+            origin(&infra_env.download_url)
+        );
+    }
+    if let Ok(ready) = ready::read(client).await
+        && !ready.has_image()
+    {
+        eprintln!("note: no machine can boot yet: {}", ready.live_image);
+    }
+}
+
+fn is_loopback(url: &str) -> bool {
+    match Url::parse(url).as_ref().map(Url::host) {
+        Ok(Some(Host::Domain(name))) => name == "localhost",
+        Ok(Some(Host::Ipv4(ip))) => ip.is_loopback(),
+        Ok(Some(Host::Ipv6(ip))) => ip.is_loopback(),
+        Ok(None) | Err(_) => false,
+    }
+}
+
+fn origin(url: &str) -> String {
+    Url::parse(url).map_or_else(|_| url.to_owned(), |url| url.origin().ascii_serialization())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_have_numbers() {
+        for good in ["4.20", "4.20.3", "5.0.0-rc.1", "4.19.0-0.okd-2026"] {
+            assert!(version(good).is_ok(), "{good}");
+        }
+        for wrong in ["banana", "4", "4.", "4.x", "", "4.20.1.2"] {
+            assert!(version(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn loopback_is_told_apart() {
+        assert!(is_loopback("http://127.0.0.1:8091/boot/x") && is_loopback("http://[::1]/"));
+        assert!(!is_loopback("http://192.0.2.1:8091/boot/x") && !is_loopback("nonsense"));
+    }
+}

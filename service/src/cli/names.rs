@@ -1,0 +1,232 @@
+//! Finds what a name on the command line means: an id, a name that only one has, or the beginning of an id that only one has.
+
+use muster_api::cluster::Cluster;
+use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::infra_env::InfraEnv;
+use uuid::Uuid;
+
+use anyhow::Result;
+
+use super::client::Client;
+use super::failure::Failure;
+use super::fleet::{self, Member};
+
+/// Shortest beginning of an id that is taken for one.
+const SHORTEST_PREFIX: usize = 4;
+
+/// Candidates told when a name is not clear, and names told when none fits.
+const TOLD: usize = 10;
+
+/// The likeness of two names, 0 to 1, from which on one is told in place of the other.
+const NEAR: f64 = 0.75;
+
+/// Something that has a name.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// Need not be unique.
+    pub name: String,
+    /// Is unique.
+    pub id: Uuid,
+    /// Tells apart those of the same name; may be empty.
+    pub detail: String,
+}
+
+/// The InfraEnv that `wanted` means.
+pub async fn infra_env(client: &Client, wanted: &str) -> Result<InfraEnv> {
+    let mut all: Vec<InfraEnv> = client.get("/infra-envs").await?;
+    let named: Vec<Named> = all.iter().map(named_infra_env).collect();
+    let found = pick("InfraEnv", wanted, &named)?;
+    Ok(all.swap_remove(found))
+}
+
+/// As [`infra_env`], where nothing or something may be wanted.
+pub async fn infra_env_id(client: &Client, wanted: Option<&str>) -> Result<Option<InfraEnvId>> {
+    match wanted {
+        Some(wanted) => Ok(Some(infra_env(client, wanted).await?.id)),
+        None => Ok(None),
+    }
+}
+
+/// The cluster that `wanted` means.
+pub async fn cluster(client: &Client, wanted: &str) -> Result<Cluster> {
+    let mut all: Vec<Cluster> = client.get("/clusters").await?;
+    let named: Vec<Named> = all
+        .iter()
+        .map(|one| Named {
+            name: one.name.clone(),
+            id: one.id.0,
+            detail: one.api_vip_dns_name.clone(),
+        })
+        .collect();
+    let found = pick("cluster", wanted, &named)?;
+    Ok(all.swap_remove(found))
+}
+
+/// As [`cluster`], where nothing or something may be wanted.
+pub async fn cluster_id(client: &Client, wanted: Option<&str>) -> Result<Option<ClusterId>> {
+    match wanted {
+        Some(wanted) => Ok(Some(cluster(client, wanted).await?.id)),
+        None => Ok(None),
+    }
+}
+
+/// The host that `wanted` means, of `only` or of any InfraEnv.
+pub async fn host(client: &Client, wanted: &str, only: Option<InfraEnvId>) -> Result<Member> {
+    let mut all = fleet::members(client, only).await?;
+    let found = host_in(&all, wanted)?;
+    Ok(all.swap_remove(found))
+}
+
+/// The place of the host that `wanted` means.
+pub fn host_in(all: &[Member], wanted: &str) -> Result<usize, Failure> {
+    let named: Vec<Named> = all
+        .iter()
+        .map(|member| Named {
+            name: member.name(),
+            id: member.host.id.0,
+            detail: member.pool.name.clone(),
+        })
+        .collect();
+    pick("host", wanted, &named)
+}
+
+fn named_infra_env(infra_env: &InfraEnv) -> Named {
+    Named {
+        name: infra_env.name.clone(),
+        id: infra_env.id.0,
+        detail: String::new(),
+    }
+}
+
+/// The place in `all` of the only one that `wanted` means. `kind`: as in "host".
+///
+/// # Errors
+/// When there is none, with names that are near; or several, with their ids.
+pub fn pick(kind: &str, wanted: &str, all: &[Named]) -> Result<usize, Failure> {
+    if let Ok(id) = Uuid::parse_str(wanted)
+        && let Some(found) = all.iter().position(|one| one.id == id)
+    {
+        return Ok(found);
+    }
+    let prefix = wanted.to_ascii_lowercase();
+    let by_name = |one: &Named| one.name == wanted;
+    let by_prefix = |one: &Named| prefix.len() >= SHORTEST_PREFIX && one.id.to_string().starts_with(&prefix);
+    let fits: [&dyn Fn(&Named) -> bool; 2] = [&by_name, &by_prefix];
+    for fit in fits {
+        let found: Vec<usize> = (0..all.len()).filter(|&place| fit(&all[place])).collect();
+        match found[..] {
+            [] => {}
+            [one] => return Ok(one),
+            _ => return Err(ambiguous(kind, wanted, all, &found)),
+        }
+    }
+    Err(unknown(kind, wanted, all))
+}
+
+fn ambiguous(kind: &str, wanted: &str, all: &[Named], found: &[usize]) -> Failure {
+    let failure = Failure::usage(format!(
+        "{wanted:?} means {} {kind}s: give the id of one of them",
+        found.len()
+    ));
+    let told = found.iter().take(TOLD).fold(failure, |failure, &place| {
+        let one = &all[place];
+        let line = format!("{}  {}  {}", one.id, one.name, one.detail);
+        failure.hint(line.trim_end())
+    });
+    match found.len().checked_sub(TOLD) {
+        Some(more @ 1..) => told.hint(format!("and {more} more")),
+        _ => told,
+    }
+}
+
+fn unknown(kind: &str, wanted: &str, all: &[Named]) -> Failure {
+    let list = match kind {
+        "InfraEnv" => "infra-env",
+        other => other,
+    };
+    if all.is_empty() {
+        return Failure::not_found(format!(
+            "{kind} {wanted:?} does not exist: there is no {kind} at all"
+        ));
+    }
+    let failure = Failure::not_found(format!("{kind} {wanted:?} does not exist"));
+    let wanted = wanted.to_lowercase();
+    let mut near: Vec<(f64, &Named)> = all
+        .iter()
+        .map(|one| {
+            let name = one.name.to_lowercase();
+            let likeness = match name.contains(&wanted) {
+                true => 1.0,
+                false => strsim::jaro_winkler(&name, &wanted),
+            };
+            (likeness, one)
+        })
+        .filter(|(likeness, _)| *likeness >= NEAR)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
+    near.dedup_by(|a, b| a.1.name == b.1.name);
+    match &near[..] {
+        [] => failure.hint(format!("muster {list} list shows those that do")),
+        near => {
+            let names: Vec<&str> = near.iter().take(3).map(|(_, one)| one.name.as_str()).collect();
+            failure.hint(format!("is it {}?", names.join(", ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Named> {
+        [
+            (0xaaaa_1111_u128 << 96, "lab", ""),
+            (0xaaaa_2222_u128 << 96, "worker-0", "lab"),
+            (0xbbbb_0000_u128 << 96, "worker-0", "prod"),
+            (0xcccc_0000_u128 << 96, "worker-1", "prod"),
+        ]
+        .map(|(id, name, detail)| Named {
+            name: name.into(),
+            id: Uuid::from_u128(id),
+            detail: detail.into(),
+        })
+        .into()
+    }
+
+    #[test]
+    fn ids_names_and_beginnings_of_ids_mean_the_only_one() {
+        let all = all();
+        assert_eq!(pick("host", &all[2].id.to_string(), &all).unwrap(), 2);
+        assert_eq!(pick("host", "lab", &all).unwrap(), 0);
+        assert_eq!(pick("host", "CCCC", &all).unwrap(), 3);
+        assert_eq!(pick("host", "aaaa2", &all).unwrap(), 1);
+    }
+
+    #[test]
+    fn what_is_not_clear_is_told_with_ids() {
+        let all = all();
+        for wanted in ["worker-0", "aaaa"] {
+            let failure = pick("host", wanted, &all).unwrap_err();
+            assert_eq!(failure.kind, super::super::failure::Kind::Usage);
+            let text = super::super::failure::text(&failure.into());
+            assert!(
+                text.contains("means 2 hosts") && text.contains("aaaa2222-"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_is_told_with_near_names() {
+        let text = |wanted, all: &[Named]| {
+            super::super::failure::text(&pick("host", wanted, all).unwrap_err().into())
+        };
+        assert!(text("Worker-2", &all()).contains("is it worker-0, worker-1?"));
+        assert!(text("zzz", &all()).contains("muster host list"));
+        assert!(
+            text("ccc", &all()).contains("does not exist"),
+            "three characters are too few"
+        );
+        assert!(text("x", &[]).contains("no host at all"));
+    }
+}

@@ -1,0 +1,124 @@
+//! Defines the options by which a command finds its service, and checks them.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use muster_api::BASE_PATH;
+use url::Url;
+
+use super::failure::Failure;
+
+/// The service where no option, variable or context names one.
+pub const DEFAULT_URL: &str = "http://127.0.0.1:8090";
+
+/// Where the service is and who we are.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Service")]
+pub struct ServiceArgs {
+    /// URL of the service [default: http://127.0.0.1:8090]
+    #[arg(long, env = "MUSTER_URL", value_name = "URL")]
+    url: Option<String>,
+
+    /// The operator's token, where the service asks for one (muster token create --operator)
+    #[arg(long, env = "MUSTER_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    token: Option<String>,
+
+    /// PEM file with the authority of the service's certificate, or with that certificate itself
+    #[arg(long, env = "MUSTER_CA", value_name = "FILE")]
+    ca: Option<PathBuf>,
+
+    /// Take any certificate. Whoever is on the way can read the token then
+    #[arg(long)]
+    insecure: bool,
+}
+
+/// The service that the options name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Without slash at the end.
+    pub base: String,
+    /// Sent with every request.
+    pub token: Option<String>,
+    /// PEM certificates to trust beside those of the system.
+    pub ca: Option<Vec<u8>>,
+    /// No certificate is checked.
+    pub insecure: bool,
+}
+
+impl ServiceArgs {
+    /// Reads the files that the options name.
+    ///
+    /// # Errors
+    /// For a URL that is none, and files that cannot be read.
+    pub fn target(&self) -> Result<Target> {
+        let url = given(self.url.as_deref()).unwrap_or(DEFAULT_URL);
+        let ca = self.ca.as_ref().map(|path| {
+            std::fs::read(path).with_context(|| format!("--ca {} cannot be read", path.display()))
+        });
+        Ok(Target {
+            base: base(url)?,
+            token: given(self.token.as_deref()).map(str::to_owned),
+            ca: ca.transpose()?,
+            insecure: self.insecure,
+        })
+    }
+}
+
+fn given(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// The URL without slash and without the path of the API at its end.
+fn base(text: &str) -> Result<String, Failure> {
+    let known = text.starts_with("http://") || text.starts_with("https://");
+    if !known && !text.contains("://") && Url::parse(&format!("http://{text}")).is_ok() {
+        return Err(
+            Failure::usage(format!("--url {text} does not say how to talk to it"))
+                .hint(format!("write --url http://{text}"))
+                .hint(format!(
+                    "or --url https://{text} if the service has a certificate (--tls-cert)"
+                )),
+        );
+    }
+    let refused = |why: &str| Err(Failure::usage(format!("--url {text} {why}")));
+    let Ok(url) = Url::parse(text) else {
+        return refused("is no URL: write it as http://ADDRESS:8090");
+    };
+    if !known {
+        return refused("is neither http:// nor https://");
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return refused("has a query or fragment: give the address alone, such as http://ADDRESS:8090");
+    }
+    let trimmed = url.as_str().trim_end_matches('/');
+    let trimmed = trimmed.strip_suffix(BASE_PATH).unwrap_or(trimmed);
+    Ok(trimmed.trim_end_matches('/').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_taken_with_and_without_path_and_refused_without_scheme() {
+        assert_eq!(base("http://127.0.0.1:8090/").unwrap(), "http://127.0.0.1:8090");
+        assert_eq!(
+            base("https://[::1]:8090/api/assisted-install/v2/").unwrap(),
+            "https://[::1]:8090"
+        );
+        assert_eq!(
+            base("http://proxy.test/muster").unwrap(),
+            "http://proxy.test/muster"
+        );
+        for wrong in [
+            "127.0.0.1:8090",
+            "localhost:8090",
+            "ftp://x",
+            "http://",
+            "http://x/?y",
+        ] {
+            assert!(base(wrong).is_err(), "{wrong}");
+        }
+    }
+}

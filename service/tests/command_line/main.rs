@@ -1,0 +1,7 @@
+//! The `muster` command line against a service of this test: help, tables, and what each mistake is answered with, as golden files.
+
+#![expect(clippy::unwrap_used, reason = "a test that gets no answer has failed")]
+
+mod golden;
+mod mistakes;
+mod world;

@@ -1,0 +1,235 @@
+//! Mistakes that people make, each with its answer.
+
+use std::process::Command;
+
+use muster_tests::certificates::Authority;
+use muster_tests::ports::ReservedPort;
+
+use crate::golden::{all_agree, differs};
+use crate::world::{World, program};
+
+/// A mistake and its arguments.
+type Mistake<'a> = (&'a str, &'a [&'a str]);
+
+fn check(world: &World, mistakes: &[Mistake<'_>]) {
+    check_commands(
+        world,
+        mistakes
+            .iter()
+            .map(|(name, arguments)| (*name, world.muster(arguments))),
+    );
+}
+
+fn check_commands<'a>(world: &World, commands: impl IntoIterator<Item = (&'a str, Command)>) {
+    let found = commands.into_iter().filter_map(|(name, muster)| {
+        let text = world.transcript(muster);
+        assert!(!text.ends_with("exit code 0\n"), "{text}");
+        differs(&format!("mistake-{name}"), &text)
+    });
+    all_agree(found.collect());
+}
+
+#[test]
+fn names_of_things() {
+    let world = World::start(&[]);
+    let lab = world.infra_env("lab");
+    world.infra_env("twin");
+    world.infra_env("twin");
+    world.host(&lab, 1, "worker-0");
+    world.host(&lab, 2, "worker-1");
+    check(
+        &world,
+        &[
+            ("infra-env-unknown", &["infra-env", "show", "labb"]),
+            ("infra-env-nothing-near", &["infra-env", "show", "zzz"]),
+            (
+                "infra-env-id-unknown",
+                &["hosts", "--infra-env", "00000000-0000-0000-0000-000000000000"],
+            ),
+            ("infra-env-delete-inhabited", &["infra-env", "delete", "lab"]),
+            (
+                "infra-env-version-banana",
+                &[
+                    "infra-env",
+                    "create",
+                    "--name",
+                    "x",
+                    "--openshift-version",
+                    "banana",
+                ],
+            ),
+            ("infra-env-without-name", &["infra-env", "create"]),
+            ("infra-env-empty-name", &["infra-env", "create", "--name", ""]),
+            ("infra-env-update-nothing", &["infra-env", "update", "lab"]),
+            (
+                "infra-env-image-type",
+                &["infra-env", "update", "lab", "--image-type", "usb"],
+            ),
+            (
+                "infra-env-secret-missing",
+                &[
+                    "infra-env",
+                    "create",
+                    "--name",
+                    "x",
+                    "--pull-secret",
+                    "no-such-file",
+                ],
+            ),
+            ("output-format-unknown", &["infra-env", "list", "-o", "xml"]),
+            ("jsonpath-broken", &["infra-env", "list", "-o", "jsonpath={[}"]),
+            ("command-unknown", &["statsu"]),
+            ("subcommand-unknown", &["infra-env", "craete"]),
+            ("option-unknown", &["hosts", "--infraenv", "lab"]),
+        ],
+    );
+    let text = world.transcript(world.muster(&["infra-env", "show", "twin"]));
+    assert!(
+        text.contains("means 2 InfraEnvs") && text.ends_with("exit code 2\n"),
+        "{text}"
+    );
+    let secret = world.file("secret.json", "no JSON");
+    let secret = secret.to_str().unwrap();
+    check(
+        &world,
+        &[(
+            "infra-env-secret-no-json",
+            &["infra-env", "create", "--name", "x", "--pull-secret", secret],
+        )],
+    );
+}
+
+#[test]
+fn the_way_to_the_service() {
+    let world = World::start(&["--auth", "local"]);
+    let unused = ReservedPort::reserve();
+    let down = format!("http://127.0.0.1:{}", unused.number());
+    let bare = world.url.trim_start_matches("http://").to_owned();
+    let secure = world.url.replacen("http:", "https:", 1);
+    let not_there = world.transcript(world.muster(&["hosts", "--url", &down]));
+    assert!(
+        not_there.contains("nothing listens there") && not_there.ends_with("exit code 5\n"),
+        "{not_there}"
+    );
+    let broken = world.file("broken.pem", "no certificate");
+    let broken = broken.to_str().unwrap();
+    check(
+        &world,
+        &[
+            ("token-missing", &["hosts"]),
+            ("token-malformed", &["hosts", "--token", "wrong"]),
+            ("url-without-scheme", &["hosts", "--url", &bare]),
+            (
+                "url-localhost-without-scheme",
+                &["hosts", "--url", "localhost:8090"],
+            ),
+            ("url-no-url", &["hosts", "--url", "no url"]),
+            ("url-ftp", &["hosts", "--url", "ftp://127.0.0.1"]),
+            ("url-https-on-http", &["hosts", "--url", &secure]),
+            ("url-of-boot-listener", &["hosts", "--url", &world.boot_url]),
+            (
+                "url-name-unknown",
+                &["hosts", "--url", "http://no-such-name.invalid:8090"],
+            ),
+            ("ca-missing", &["hosts", "--ca", "no-such-file"]),
+            ("ca-no-pem", &["hosts", "--ca", broken]),
+            (
+                "token-create-no-data-dir",
+                &["token", "create", "--operator", "--data-dir", "nowhere"],
+            ),
+            ("token-create-for-nobody", &["token", "create"]),
+            (
+                "token-create-infra-env-unknown",
+                &["token", "--infra-env", "lab", "--data-dir", "data"],
+            ),
+        ],
+    );
+    let mut foreign = world.muster(&["hosts"]);
+    // Signed by another service's key.
+    let other = World::start(&["--auth", "local"]);
+    foreign.env(
+        "MUSTER_TOKEN",
+        other
+            .prints(&["token", "--operator", "--data-dir", "data"])
+            .trim(),
+    );
+    check_commands(&world, [("token-of-another-service", foreign)]);
+}
+
+#[test]
+fn certificates() {
+    let authority = Authority::new("the company");
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let other_name = authority.server(&["muster.example.test"]);
+    write("ca.pem", authority.certificate());
+    write("cert.pem", &other_name.certificate);
+    write("key.pem", &other_name.key);
+    let (cert, key, ca) = (path("cert.pem"), path("key.pem"), path("ca.pem"));
+    let world = World::start_in(folder, &["--tls-cert", &cert, "--tls-key", &key]);
+    let plain = world.url.replacen("https:", "http:", 1);
+    check(
+        &world,
+        &[
+            ("certificate-unknown", &["hosts"]),
+            ("certificate-other-name", &["hosts", "--ca", &ca]),
+            ("url-http-on-https", &["hosts", "--url", &plain]),
+        ],
+    );
+    world.prints(&["hosts", "--insecure"]);
+}
+
+#[test]
+fn a_certificate_that_is_its_own_authority_is_taken_when_it_is_given() {
+    // As `openssl req -x509` makes it.
+    let mut parameters = rcgen::CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let made = parameters.self_signed(&key).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("c.pem"), made.pem()).unwrap();
+    std::fs::write(folder.path().join("k.pem"), key.serialize_pem()).unwrap();
+    let (cert, key) = (folder.path().join("c.pem"), folder.path().join("k.pem"));
+    let (cert, key) = (cert.display().to_string(), key.display().to_string());
+    let world = World::start_in(folder, &["--tls-cert", &cert, "--tls-key", &key]);
+    world.prints(&["hosts", "--ca", &cert]);
+    world.prints(&["infra-env", "create", "--name", "lab", "--ca", &cert]);
+    check(&world, &[("certificate-self-signed", &["hosts"])]);
+}
+
+#[test]
+fn options_of_serve() {
+    let world = World::start(&[]);
+    let serve = |options: &[&str]| {
+        let mut serve = program(world.folder.path());
+        serve.arg("serve").args(options);
+        serve
+    };
+    let taken = world.url.trim_start_matches("http://").to_owned();
+    check_commands(
+        &world,
+        [
+            ("serve-listen-url", serve(&["--listen", "http://127.0.0.1:8090"])),
+            ("serve-listen-port", serve(&["--listen", "127.0.0.1:banana"])),
+            (
+                "serve-listen-name",
+                serve(&["--listen", "no-such-name.invalid:1"]),
+            ),
+            ("serve-public-url", serve(&["--public-url", "192.0.2.10:8090"])),
+            (
+                "serve-kubeconfig-and-builtin",
+                serve(&["--kube-api", "builtin", "--kubeconfig", "x", "--data-dir", "new"]),
+            ),
+            ("serve-tls-cert-alone", serve(&["--tls-cert", "x.pem"])),
+            ("serve-drain-timeout", serve(&["--drain-timeout", "long"])),
+            ("serve-auth", serve(&["--auth", "yes"])),
+            ("serve-log-format", serve(&["--log-format", "xml"])),
+        ],
+    );
+    let busy = world.transcript(serve(&["--listen", &taken, "--data-dir", "new"]));
+    assert!(
+        busy.contains("--listen") && busy.ends_with("exit code 1\n"),
+        "{busy}"
+    );
+}
