@@ -244,6 +244,10 @@ fn polls_of_a_node_are_no_registration_and_reset_nothing() {
 #[test]
 fn our_agents_poll_more_often_on_the_way_in_and_no_longer_once_they_stay_somewhere() {
     let mut world = World::new();
+    let mut free = world.known_host();
+    assert_eq!(asked(&world, &free).1, 60);
+    free.data.approved = true;
+    assert_eq!(asked(&world, &free).1, 20);
     let host = world.known_host_of_cluster();
     assert_eq!(asked(&world, &host).1, 10);
     let mut foreign = host.clone();

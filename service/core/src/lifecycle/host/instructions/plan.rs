@@ -15,6 +15,8 @@ const USUAL_SECS: i64 = 60;
 const SLOW_SECS: i64 = 120;
 /// Seconds until the next poll of our own agents where somebody may wait for them: to notice that a host is taken out of its cluster.
 const OWN_SECS: i64 = 30;
+/// Seconds until the next poll of our own agents on approved hosts: to notice that a Machine has got the host.
+const APPROVED_SECS: i64 = 20;
 /// Seconds until the next poll of our own agents on hosts that are on their way into a cluster: each poll may bring the next
 /// step of it.
 const ENTERING_SECS: i64 = 10;
@@ -123,6 +125,9 @@ fn plan(host: &Host) -> Plan {
         ..usual(steps)
     };
     match &host.state {
+        HostState::KnownUnbound if is_own && host.data.approved => {
+            every(APPROVED_SECS, &[Inventory, NtpSynchronizer])
+        }
         HostState::DiscoveringUnbound | HostState::KnownUnbound | HostState::InsufficientUnbound { .. } => {
             usual(&[Inventory, NtpSynchronizer])
         }
