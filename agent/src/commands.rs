@@ -4,4 +4,5 @@ pub mod disk_speed;
 pub mod inventory;
 pub mod node;
 pub mod run;
+mod signals;
 pub mod write_image;

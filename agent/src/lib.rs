@@ -7,6 +7,7 @@ pub mod commands;
 pub mod config;
 pub mod console;
 pub mod foreign;
+pub mod gpt;
 pub mod host;
 pub mod init;
 pub mod install;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use muster_api::node_agent::{CONFIG_PATH, NodeAgentConfig};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use super::signals::Signals;
 use crate::config::{OWN_VERSION, Settings, Token, service_url};
 use crate::net::names::Names;
 use crate::session::client::Client;
@@ -48,8 +48,7 @@ impl NodeCommand {
 }
 
 async fn serve(config: &NodeAgentConfig, settings: Settings) -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let signals = Signals::caught()?;
     let names = Names::system();
     let client = Client::new(&settings, &names)?;
     info!(url = %settings.service_url, host_id = %config.host_id, "waiting for instructions");
@@ -68,14 +67,7 @@ async fn serve(config: &NodeAgentConfig, settings: Settings) -> anyhow::Result<(
         Arc::new(registry),
         stop.clone(),
     );
-    let session = tokio::spawn(session);
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    info!("stopping");
-    stop.cancel();
-    session.await.context("the session broke")
+    signals.end(stop, tokio::spawn(session)).await
 }
 
 /// The file holds a token: what is wrong with it is said without quoting it.

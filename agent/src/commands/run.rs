@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use super::signals::Signals;
 use crate::config::Settings;
 use crate::foreign::disk_speed;
 use crate::host;
@@ -33,8 +33,7 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         .build()
         .context("no threads can be started")?;
     let ended = runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
+        let signals = Signals::caught()?;
         let names = Names::system();
         let time = TimeSources::new(names.clone());
         for source in &settings.ntp_sources {
@@ -61,13 +60,7 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         };
         let stop = CancellationToken::new();
         let session = tokio::spawn(runner::run(client, environment, stop.clone()));
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        info!("stopping");
-        stop.cancel();
-        session.await.context("the session broke")
+        signals.end(stop, session).await
     });
     leave_disks_blank();
     // A blocking call that never returns (a hanging disk) must not delay the end.

@@ -5,7 +5,6 @@ pub mod copy;
 pub mod decode;
 pub mod download;
 pub mod error;
-pub mod gpt;
 pub mod head;
 pub mod source;
 pub mod stream;

@@ -19,12 +19,12 @@ use super::error::InstallError;
 use super::image::copy::{Copy, Counts, Prepare};
 use super::image::download::Downloads;
 use super::image::error::ImageError;
-use super::image::gpt::Table;
 use super::image::head::Head;
 use super::image::source::Source;
 use super::image::verify;
 use super::image::write::{Target, Written};
 use super::progress::{Percent, Reporter};
+use crate::gpt::Table;
 use crate::root::Root;
 use crate::session::steps::Running;
 

@@ -5,7 +5,6 @@ mod boot_medium;
 mod collect;
 mod drive_type;
 mod eligibility;
-mod gpt;
 mod identity;
 pub(crate) mod links;
 mod path_id;

@@ -6,9 +6,9 @@ mod service;
 mod straight;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use disk::Disk;
 use muster_agent::install::control::Control;
 use muster_agent::install::retry::Patience;
 use muster_agent::install::tools::Tools;
@@ -18,8 +18,9 @@ use muster_agent::session::devices::Devices;
 use muster_agent::session::steps::install::Install;
 use muster_agent::session::steps::{Running, StepHandler, StepOutput};
 use muster_api::steps::{ImageFormat, InstallRequest, OsImage};
-use service::Service;
+use service::{Delivery, Service};
 use sha2::{Digest, Sha256};
+use tokio::sync::watch;
 
 use crate::{HOST, INFRA_ENV, settings};
 
@@ -29,7 +30,7 @@ pub const CLUSTER: &str = "0f3e7a52-0b0d-4c3c-9a9e-222222222222";
 pub struct Agent {
     pub install: Install,
     pub control: Arc<Control>,
-    restarts: Arc<AtomicUsize>,
+    restarts: watch::Receiver<usize>,
 }
 
 impl Agent {
@@ -51,10 +52,9 @@ impl Agent {
             firmware: None,
             sets_clock: false,
         };
-        let restarts = Arc::<AtomicUsize>::default();
-        let count = Arc::clone(&restarts);
+        let (count, restarts) = watch::channel(0);
         let restart = move || {
-            count.fetch_add(1, Ordering::Relaxed);
+            count.send_modify(|count| *count += 1);
             Ok(())
         };
         let control = Arc::<Control>::default();
@@ -77,7 +77,16 @@ impl Agent {
     }
 
     pub fn restarts(&self) -> usize {
-        self.restarts.load(Ordering::Relaxed)
+        *self.restarts.borrow()
+    }
+
+    pub async fn until_restarted(&self) {
+        let mut restarts = self.restarts.clone();
+        let restarted = restarts.wait_for(|count| *count == 1);
+        tokio::time::timeout(Duration::from_secs(30), restarted)
+            .await
+            .expect("the machine is restarted")
+            .expect("the agent is there");
     }
 }
 
@@ -98,4 +107,42 @@ pub fn request(node: &str, image: &[u8], format: ImageFormat) -> InstallRequest 
         }),
         ..InstallRequest::default()
     }
+}
+
+/// A machine that is installed: an image as it is served, a disk with room for it, and an agent.
+pub struct World {
+    pub image: Vec<u8>,
+    pub service: Service,
+    pub agent: Arc<Agent>,
+    pub disk: Disk,
+}
+
+impl World {
+    /// None when this machine cannot have one.
+    pub async fn new(delivery: Delivery) -> Option<Self> {
+        disk::available().then_some(())?;
+        let image = disk::image();
+        let service = Service::start(image.clone(), delivery).await;
+        Some(Self {
+            image,
+            agent: Arc::new(Agent::of(&service)),
+            service,
+            disk: Disk::roomy(),
+        })
+    }
+
+    /// A request to install the image to the disk.
+    pub fn request(&self) -> InstallRequest {
+        request(&self.disk.node(), &self.image, ImageFormat::Raw)
+    }
+
+    /// Runs an installation that succeeds.
+    pub async fn install(&self, request: &InstallRequest) {
+        succeeded(&self.agent.run(request).await);
+    }
+}
+
+#[track_caller]
+pub fn succeeded(output: &StepOutput) {
+    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
 }

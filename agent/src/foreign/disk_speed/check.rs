@@ -21,7 +21,7 @@ pub fn check(path: &str, limit: Duration, stop: &Stop) -> Result<Outcome, SpeedE
     if let Some(reason) = target::in_use(&root, &disk) {
         return Ok(Outcome::NotMeasured(reason));
     }
-    let file = match target::claim(&disk) {
+    let file = match disk.claim_cached() {
         Ok(file) => file,
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
             return Ok(Outcome::NotMeasured("somebody uses it".to_owned()));

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use fatfs::{FileSystem, FsOptions};
 
-use crate::install::image::gpt::Partition;
+use crate::gpt::Partition;
 
 /// Folders of vendors, and the names that boot entries have for them. Upstream looks at the first two.
 const VENDORS: [(&str, &str); 4] = [

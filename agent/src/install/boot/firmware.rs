@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use super::efi::Variables;
 use super::{esp, load_option};
-use crate::install::image::gpt::{self, EFI_SYSTEM, Table};
+use crate::gpt::{self, EFI_SYSTEM, Table};
 use crate::install::image::head::HEAD;
 
 /// Makes the boot entry for the disk of this node; gives the line for the log. Without a table the disk's own is read.
@@ -20,7 +20,7 @@ pub fn boot_first(variables: &Variables, node: &str, table: Option<Table>) -> io
         None => {
             let mut head = vec![0; HEAD];
             disk.read_exact_at(&mut head, 0)?;
-            gpt::table(&head)
+            gpt::at_beginning(&head)
         }
     };
     let partitions = table.map(|table| table.partitions).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Writes and reads UEFI load options, the values of `Boot####`. Source: UEFI specification, §3.1.3 and §10.3.
 //! Does no I/O.
 
-use crate::install::image::gpt::Partition;
+use crate::gpt::Partition;
 
 const ACTIVE: u32 = 1;
 const MEDIA: u8 = 4;
@@ -68,7 +68,7 @@ mod tests {
         let partition = Partition {
             number: 2,
             name: "EFI-SYSTEM".into(),
-            kind: crate::install::image::gpt::EFI_SYSTEM,
+            kind: crate::gpt::EFI_SYSTEM,
             id: [0xab; 16],
             first_sector: 4096,
             sectors: 260_096,

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use crate::gpt::{Partition, Table};
 use crate::install::image::buffer::Buffer;
-use crate::install::image::gpt::{Partition, Table};
 
 /// Label of the file system, and name of the partition on images that label none.
 const LABEL: &str = "boot";

@@ -74,10 +74,22 @@ impl Disk {
     /// # Errors
     /// Of the open; or the node is another device than was checked.
     pub fn claim(&self) -> io::Result<File> {
+        self.claim_with(libc::O_DIRECT)
+    }
+
+    /// The same through the kernel's cache.
+    ///
+    /// # Errors
+    /// As of [`Disk::claim`].
+    pub fn claim_cached(&self) -> io::Result<File> {
+        self.claim_with(0)
+    }
+
+    fn claim_with(&self, flags: libc::c_int) -> io::Result<File> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
-            .custom_flags(libc::O_EXCL | libc::O_DIRECT | libc::O_CLOEXEC)
+            .custom_flags(libc::O_EXCL | libc::O_CLOEXEC | flags)
             .open(self.node())?;
         let found = file.metadata()?;
         let number = format!(

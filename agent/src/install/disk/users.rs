@@ -67,7 +67,10 @@ fn swapped(root: &Root, member: &Member) -> Option<String> {
         .filter_map(|line| line.split_whitespace().next())
         .filter_map(|place| root.resolve(place).ok())
         .any(|place| place == format!("/dev/{}", member.name));
-    used.then(|| format!("{} is swap", member.name))
+    used.then(|| match member.kind {
+        Kind::Disk => "it is swap".to_owned(),
+        _ => format!("{} is swap", member.name),
+    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::buffer::Buffer;
 use super::error::ImageError;
-use super::gpt::{self, Table};
+use crate::gpt::{self, Table};
 
 /// Bytes that make a disk bootable: boot sector, partition table, the gap before the first partition.
 pub const HEAD: usize = 1 << 20;
@@ -36,7 +36,7 @@ impl Head {
         if bytes.bytes()[510..512] != [0x55, 0xaa] {
             return no_image("it has no boot sector; is it an ISO or a web page?".to_owned());
         }
-        let Some(table) = gpt::table(bytes.bytes()) else {
+        let Some(table) = gpt::at_beginning(bytes.bytes()) else {
             return no_image("it has no GUID partition table".to_owned());
         };
         if table.sector != sector {

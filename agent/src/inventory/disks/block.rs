@@ -1,6 +1,7 @@
 //! Reads a block device from sysfs, and lists those that count as disks.
 
 use super::transfer;
+use crate::gpt;
 use crate::root::sysfs::Device;
 use crate::root::{Reason, Root};
 
@@ -162,9 +163,16 @@ impl<'a> BlockDevice<'a> {
                 let block = block
                     .parse()
                     .map_err(|_| format!("logical_block_size {block:?} is no number"))?;
-                super::gpt::labels(block, |offset, length| {
+                let table = gpt::table(block, |offset, length| {
                     transfer::read_at(&self.name, offset, length)
-                })
+                })?;
+                let partitions = table.map(|table| table.partitions).unwrap_or_default();
+                let named = partitions
+                    .into_iter()
+                    .filter(|partition| !partition.name.is_empty());
+                Ok(named
+                    .map(|partition| (partition.number, partition.name))
+                    .collect())
             })
             .unwrap_or_default()
     }

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
-use muster_agent::install::image::gpt::EFI_SYSTEM;
+use muster_agent::gpt::EFI_SYSTEM;
 use muster_agent::install::loop_device::LoopDevice;
 
 pub const MIB: usize = 1 << 20;
@@ -37,6 +37,11 @@ impl Disk {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), vec![0xdd; size]).unwrap();
         Self::over(file)
+    }
+
+    /// One with room for the image of [`image`].
+    pub fn roomy() -> Self {
+        Self::new(IMAGE + 8 * MIB)
     }
 
     pub fn over(file: tempfile::NamedTempFile) -> Self {

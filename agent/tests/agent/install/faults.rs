@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_agent::session::steps::install::StopInstallation;
-use muster_agent::session::steps::{Running, StepHandler};
+use muster_agent::session::steps::{Running, StepHandler, StepOutput};
 use muster_api::steps::{ImageFormat, InstallRequest};
+use tokio::task::JoinHandle;
 
 use super::disk::{self, Disk, IMAGE, MIB};
 use super::service::{Delivery, Service};
 use super::straight::compressed;
-use super::{Agent, request};
+use super::{Agent, World, request, succeeded};
 
 /// Runs an installation that fails; gives the reason, which the service has, too.
 async fn failure(service: &Service, request: &InstallRequest) -> String {
@@ -47,7 +48,7 @@ async fn a_wrong_digest_leaves_a_disk_that_does_not_boot() {
             image.uncompressed_sha256 = Some("ab".repeat(32))
         }),
     ] {
-        let disk = Disk::new(IMAGE + 8 * MIB);
+        let disk = Disk::roomy();
         let mut request = request(&disk.node(), &file, ImageFormat::Zst);
         spoil(request.os_image.as_mut().unwrap());
         let reason = failure(&service, &request).await;
@@ -107,7 +108,7 @@ async fn without_an_ignition_nothing_is_written() {
     ] {
         let service = Service::start(image.clone(), Delivery::Whole).await;
         service.ignition(status, body);
-        let disk = Disk::new(IMAGE + 8 * MIB);
+        let disk = Disk::roomy();
         let reason = failure(&service, &request(&disk.node(), &image, ImageFormat::Raw)).await;
         assert!(
             reason.contains(word) && reason.contains("No disk was written to"),
@@ -139,7 +140,7 @@ async fn what_is_no_image_of_a_disk_is_not_written() {
         ),
     ] {
         let service = Service::start(content.clone(), Delivery::Whole).await;
-        let disk = Disk::new(IMAGE + 8 * MIB);
+        let disk = Disk::roomy();
         let reason = failure(&service, &request(&disk.node(), &content, format)).await;
         assert!(reason.contains(word), "{reason}");
         assert!(is_untouched(&disk));
@@ -148,29 +149,21 @@ async fn what_is_no_image_of_a_disk_is_not_written() {
 
 #[tokio::test]
 async fn a_file_that_changes_during_its_download_is_taken_from_the_start() {
-    if !disk::available() {
+    let Some(world) = World::new(Delivery::Changes).await else {
         return;
-    }
-    let image = disk::image();
-    let service = Service::start(image.clone(), Delivery::Changes).await;
-    let agent = Agent::of(&service);
-    let disk = Disk::new(IMAGE + 8 * MIB);
-    let output = agent.run(&request(&disk.node(), &image, ImageFormat::Raw)).await;
-    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
-    assert!(disk.boots());
+    };
+    world.install(&world.request()).await;
+    assert!(world.disk.boots());
 }
 
 #[tokio::test]
 async fn a_request_without_an_image_or_for_a_used_disk_is_refused() {
-    if !disk::available() {
+    let Some(world) = World::new(Delivery::Whole).await else {
         return;
-    }
-    let image = disk::image();
-    let service = Service::start(image.clone(), Delivery::Whole).await;
-    let disk = Disk::new(IMAGE + 8 * MIB);
-    let good = request(&disk.node(), &image, ImageFormat::Raw);
+    };
+    let (service, disk, good) = (&world.service, &world.disk, world.request());
     let reason = failure(
-        &service,
+        service,
         &InstallRequest {
             os_image: None,
             ..good.clone()
@@ -182,15 +175,21 @@ async fn a_request_without_an_image_or_for_a_used_disk_is_refused() {
         skip_formatting_disks: vec![disk.node()],
         ..good.clone()
     };
-    assert!(failure(&service, &skipped).await.contains("not to be formatted"));
+    assert!(failure(service, &skipped).await.contains("not to be formatted"));
     let gone = InstallRequest {
         boot_device: "/dev/disk/by-id/wwn-0xgone".into(),
         ..good.clone()
     };
-    assert!(failure(&service, &gone).await.contains("not there"));
-    let used = Mounted::new(&disk);
-    assert!(failure(&service, &good).await.contains("mounted at"));
+    assert!(failure(service, &gone).await.contains("not there"));
+    let used = Mounted::new(disk);
+    assert!(failure(service, &good).await.contains("mounted at"));
     drop(used);
+}
+
+#[track_caller]
+fn run(program: &str, args: &[&str]) {
+    let status = std::process::Command::new(program).args(args).status().unwrap();
+    assert!(status.success(), "{program} {args:?}: {status}");
 }
 
 /// An ext4 on the whole disk, mounted.
@@ -198,15 +197,6 @@ struct Mounted(tempfile::TempDir);
 
 impl Mounted {
     fn new(disk: &Disk) -> Self {
-        let run = |program: &str, args: &[&str]| {
-            assert!(
-                std::process::Command::new(program)
-                    .args(args)
-                    .status()
-                    .unwrap()
-                    .success()
-            );
-        };
         let folder = tempfile::tempdir().unwrap();
         run("mke2fs", &["-q", "-F", &disk.node()]);
         run("mount", &[&disk.node(), folder.path().to_str().unwrap()]);
@@ -220,28 +210,29 @@ impl Drop for Mounted {
     }
 }
 
+impl World {
+    /// Starts an installation whose image does not come whole, and waits until a part of it is written.
+    async fn begin_writing(&self) -> JoinHandle<StepOutput> {
+        let (agent, request) = (Arc::clone(&self.agent), self.request());
+        let installing = tokio::spawn(async move { agent.run(&request).await });
+        self.service
+            .until("progress", |service| {
+                service.reports().iter().any(|(_, info)| info.ends_with('%'))
+            })
+            .await;
+        installing
+    }
+}
+
 #[tokio::test]
 async fn while_it_is_written_the_disk_does_not_boot_and_stopping_leaves_it_so() {
-    if !disk::available() {
+    let Some(world) = World::new(Delivery::Hangs).await else {
         return;
-    }
-    let image = disk::image();
-    let service = Service::start(image.clone(), Delivery::Hangs).await;
-    let agent = Arc::new(Agent::of(&service));
-    let disk = Disk::new(IMAGE + 8 * MIB);
-    let request = request(&disk.node(), &image, ImageFormat::Raw);
-    let (again, stop) = (request.clone(), StopInstallation::new(Arc::clone(&agent.control)));
-    let installing = tokio::spawn({
-        let agent = Arc::clone(&agent);
-        async move { agent.run(&again).await }
-    });
-    service
-        .until("progress", |service| {
-            service.reports().iter().any(|(_, info)| info.ends_with('%'))
-        })
-        .await;
+    };
+    let stop = StopInstallation::new(Arc::clone(&world.agent.control));
+    let installing = world.begin_writing().await;
     // As after a power loss or the agent's death now.
-    assert!(!disk.boots());
+    assert!(!world.disk.boots());
     let stopped = stop.run(Vec::new(), Arc::new(Running)).await;
     assert_eq!(stopped.exit_code, 0, "{}", stopped.error);
     let output = tokio::time::timeout(Duration::from_secs(20), installing)
@@ -249,42 +240,23 @@ async fn while_it_is_written_the_disk_does_not_boot_and_stopping_leaves_it_so() 
         .unwrap()
         .unwrap();
     assert_eq!(output.exit_code, 143);
-    assert!(!disk.boots());
-    assert!(!service.stages().contains(&"Failed".to_owned()));
+    assert!(!world.disk.boots());
+    assert!(!world.service.stages().contains(&"Failed".to_owned()));
     let nothing = stop.run(Vec::new(), Arc::new(Running)).await;
     assert_eq!(nothing.exit_code, 0);
-    // The installation can be tried again.
-    drop(request);
 }
 
 #[tokio::test]
 async fn an_agent_that_dies_while_writing_leaves_a_disk_that_does_not_boot() {
-    if !disk::available() {
+    let Some(world) = World::new(Delivery::Hangs).await else {
         return;
-    }
-    let image = disk::image();
-    let service = Service::start(image.clone(), Delivery::Hangs).await;
-    let agent = Arc::new(Agent::of(&service));
-    let disk = Disk::new(IMAGE + 8 * MIB);
-    let request = request(&disk.node(), &image, ImageFormat::Raw);
-    let installing = tokio::spawn({
-        let agent = Arc::clone(&agent);
-        async move { agent.run(&request).await }
-    });
-    service
-        .until("progress", |service| {
-            service.reports().iter().any(|(_, info)| info.ends_with('%'))
-        })
-        .await;
-    installing.abort();
-    assert!(!disk.boots());
+    };
+    world.begin_writing().await.abort();
+    assert!(!world.disk.boots());
     // The threads end, too, and another installation finds the disk free.
-    let service = Service::start(image.clone(), Delivery::Whole).await;
-    let output = Agent::of(&service)
-        .run(&super::request(&disk.node(), &image, ImageFormat::Raw))
-        .await;
-    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
-    assert!(disk.boots());
+    let service = Service::start(world.image.clone(), Delivery::Whole).await;
+    succeeded(&Agent::of(&service).run(&world.request()).await);
+    assert!(world.disk.boots());
 }
 
 #[tokio::test]
@@ -297,15 +269,6 @@ async fn a_disk_that_fails_while_it_is_written_does_not_boot() {
     // A disk whose far half cannot take anything: its file is on a file system without room for it.
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_str().unwrap();
-    let run = |program: &str, args: &[&str]| {
-        assert!(
-            std::process::Command::new(program)
-                .args(args)
-                .status()
-                .unwrap()
-                .success()
-        );
-    };
     run("mount", &["-t", "tmpfs", "-o", "size=16m", "none", place]);
     let file = tempfile::NamedTempFile::new_in(folder.path()).unwrap();
     file.as_file().set_len((IMAGE + 8 * MIB) as u64).unwrap();
@@ -328,7 +291,7 @@ async fn a_disk_whose_name_begins_with_the_chosen_ones_is_not_touched() {
     }
     let image = disk::image();
     let service = Service::start(image.clone(), Delivery::Whole).await;
-    let disks: Vec<Disk> = (0..24).map(|_| Disk::new(IMAGE + 8 * MIB)).collect();
+    let disks: Vec<Disk> = (0..24).map(|_| Disk::roomy()).collect();
     let pair = disks.iter().enumerate().find_map(|(at, one)| {
         let (node, boundary) = (one.node(), |rest: &str| {
             rest.bytes().all(|byte| byte.is_ascii_digit())
@@ -344,10 +307,8 @@ async fn a_disk_whose_name_begins_with_the_chosen_ones_is_not_touched() {
     let (chosen, neighbour) = pair.expect("of 24 loop devices one has a longer name");
     let used = Mounted::new(&disks[neighbour]);
     let before = disks[neighbour].bytes();
-    let output = Agent::of(&service)
-        .run(&request(&disks[chosen].node(), &image, ImageFormat::Raw))
-        .await;
-    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
+    let request = request(&disks[chosen].node(), &image, ImageFormat::Raw);
+    succeeded(&Agent::of(&service).run(&request).await);
     assert!(disks[chosen].boots());
     assert!(before == disks[neighbour].bytes());
     for (at, disk) in disks.iter().enumerate() {

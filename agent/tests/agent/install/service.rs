@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use url::Url;
 
 pub const IGNITION: &str =
@@ -49,6 +50,8 @@ struct World {
 #[derive(Clone, Default)]
 pub struct Service {
     world: Arc<Mutex<World>>,
+    /// Changes with each request.
+    changes: watch::Sender<()>,
     port: u16,
 }
 
@@ -61,6 +64,7 @@ impl Service {
                 delivery,
                 ..World::default()
             })),
+            changes: watch::Sender::default(),
             port: listener.local_addr().unwrap().port(),
         };
         let routes = Router::new().fallback(answer).with_state(service.clone());
@@ -109,14 +113,15 @@ impl Service {
 
     /// Waits until the condition holds.
     pub async fn until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
-        let began = std::time::Instant::now();
-        while !condition(self) {
-            assert!(
-                began.elapsed() < Duration::from_secs(30),
-                "not within 30 s: {what}"
-            );
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let mut changes = self.changes.subscribe();
+        let waiting = async {
+            while !condition(self) {
+                changes.changed().await.unwrap();
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), waiting)
+            .await
+            .unwrap_or_else(|_| panic!("not within 30 s: {what}"));
     }
 }
 
@@ -125,6 +130,8 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
     let body = to_bytes(body, 64 << 20).await.unwrap();
     let path = parts.uri.path().to_owned();
     let mut world = service.world.lock().unwrap();
+    // Who looks now waits for the lock.
+    service.changes.send_replace(());
     world
         .requests
         .push((format!("{} {path}", parts.method), parts.headers.clone()));

@@ -1,7 +1,6 @@
 //! Installations that succeed.
 
 use std::io::Write;
-use std::time::Duration;
 
 use muster_api::steps::ImageFormat;
 use serde_json::Value;
@@ -9,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::disk::{self, BOOT, BOOT_AT, Disk, IMAGE, MIB};
 use super::service::{Delivery, IGNITION, Service};
-use super::{Agent, request};
+use super::{Agent, World, request, succeeded};
 
 pub fn compressed(format: ImageFormat, image: &[u8]) -> Vec<u8> {
     match format {
@@ -82,18 +81,8 @@ async fn every_format_ends_on_the_disk_as_it_is_and_only_the_boot_partition_has_
             4,
             "requested, collecting, upload, completed"
         );
-        until_restarted(&agent).await;
+        agent.until_restarted().await;
     }
-}
-
-async fn until_restarted(agent: &Agent) {
-    for _ in 0..300 {
-        if agent.restarts() == 1 {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("the machine was not restarted");
 }
 
 fn same_json(text: &str) -> String {
@@ -102,16 +91,12 @@ fn same_json(text: &str) -> String {
 
 #[tokio::test]
 async fn kernel_arguments_network_and_the_agents_program_are_put_on_the_boot_partition() {
-    if !disk::available() {
+    let Some(world) = World::new(Delivery::Whole).await else {
         return;
-    }
-    let image = disk::image();
-    let service = Service::start(image.clone(), Delivery::Whole).await;
-    let agent = Agent::of(&service);
-    let disk = Disk::new(IMAGE + 8 * MIB);
+    };
     let connections = tempfile::tempdir().unwrap();
     std::fs::write(connections.path().join("eth0.nmconnection"), "[ipv4]").unwrap();
-    let mut request = request(&disk.node(), &image, ImageFormat::Raw);
+    let mut request = world.request();
     request.installer_args = serde_json::to_string(&[
         "--append-karg",
         "rd.md=1",
@@ -122,35 +107,34 @@ async fn kernel_arguments_network_and_the_agents_program_are_put_on_the_boot_par
         connections.path().to_str().unwrap(),
     ])
     .unwrap();
-    let output = agent.run(&request).await;
-    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
-    let entry = disk.boot_file("/loader/entries/os.conf");
+    world.install(&request).await;
+    let entry = world.disk.boot_file("/loader/entries/os.conf");
     assert!(entry.contains("options root=LABEL=root rd.md=1\n"), "{entry}");
     assert_eq!(
-        disk.boot_file("/coreos-firstboot-network/eth0.nmconnection"),
+        world
+            .disk
+            .boot_file("/coreos-firstboot-network/eth0.nmconnection"),
         "[ipv4]"
     );
 }
 
 #[tokio::test]
 async fn a_connection_that_ends_at_the_half_is_taken_up_where_it_ended() {
-    if !disk::available() {
-        return;
-    }
-    let image = disk::image();
     for delivery in [
         Delivery::DropsOnce,
         Delivery::DropsOnceWithoutRanges,
         Delivery::DropsAfter(5 * MIB),
     ] {
-        let service = Service::start(image.clone(), delivery).await;
-        let agent = Agent::of(&service);
-        let disk = Disk::new(IMAGE + 8 * MIB);
-        let mut request = request(&disk.node(), &image, ImageFormat::Raw);
+        let Some(world) = World::new(delivery).await else {
+            return;
+        };
+        let World {
+            image, service, disk, ..
+        } = &world;
+        let mut request = world.request();
         let named = request.os_image.as_mut().unwrap();
-        named.uncompressed_sha256 = Some(hex::encode(Sha256::digest(&image)));
-        let output = agent.run(&request).await;
-        assert_eq!((output.exit_code, output.error.as_str()), (0, ""), "{delivery:?}");
+        named.uncompressed_sha256 = Some(hex::encode(Sha256::digest(image)));
+        world.install(&request).await;
         let requests = service.requests("os-image");
         assert!(requests.len() >= 2, "{delivery:?}");
         let (_, headers) = &requests[1];
@@ -169,19 +153,14 @@ async fn a_connection_that_ends_at_the_half_is_taken_up_where_it_ended() {
 
 #[tokio::test]
 async fn a_service_that_is_away_for_a_moment_gets_its_reports_later() {
-    if !disk::available() {
+    let Some(world) = World::new(Delivery::Whole).await else {
         return;
-    }
-    let image = disk::image();
-    let service = Service::start(image.clone(), Delivery::Whole).await;
-    service.sick_reports(8);
-    service.ignition(503, "");
-    service.ignition(200, IGNITION);
-    let agent = Agent::of(&service);
-    let disk = Disk::new(IMAGE + 8 * MIB);
-    let output = agent.run(&request(&disk.node(), &image, ImageFormat::Raw)).await;
-    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
-    assert_eq!(service.stages().last().unwrap(), "Rebooting");
+    };
+    world.service.sick_reports(8);
+    world.service.ignition(503, "");
+    world.service.ignition(200, IGNITION);
+    world.install(&world.request()).await;
+    assert_eq!(world.service.stages().last().unwrap(), "Rebooting");
 }
 
 /// The request as upstream's service writes it for a worker of a running cluster, with an image of the user's.
@@ -193,7 +172,7 @@ async fn the_step_of_another_service_installs_the_same() {
     let image = disk::image();
     let service = Service::start(compressed(ImageFormat::Gz, &image), Delivery::Whole).await;
     let agent = Agent::of(&service);
-    let disk = Disk::new(IMAGE + 8 * MIB);
+    let disk = Disk::roomy();
     let arguments = serde_json::json!([
         "--append-karg",
         "ip=52-54-00-12-34-56:dhcp",
@@ -215,8 +194,7 @@ async fn the_step_of_another_service_installs_the_same() {
         "role": "worker",
         "service_ips": null,
     });
-    let output = agent.run_text(text.to_string()).await;
-    assert_eq!((output.exit_code, output.error.as_str()), (0, ""));
+    succeeded(&agent.run_text(text.to_string()).await);
     assert!(disk.boots());
     assert!(
         disk.boot_file("/loader/entries/os.conf")

@@ -57,29 +57,28 @@ struct Table {
     doing: &'static str,
 }
 
-const INVENTORIES: Table = Table {
-    upsert: "INSERT INTO host_inventories (host_id, infra_env_id, document) VALUES ($1, $2, $3)
-             ON CONFLICT (host_id, infra_env_id) DO UPDATE SET document = excluded.document
-             WHERE host_inventories.document <> excluded.document",
-    delete: "DELETE FROM host_inventories WHERE host_id = $1 AND infra_env_id = $2",
-    doing: "storing an inventory",
-};
+/// The table of that name. `doing` is for errors.
+macro_rules! table {
+    ($name:literal, $doing:literal) => {
+        Table {
+            upsert: concat!(
+                "INSERT INTO ",
+                $name,
+                " (host_id, infra_env_id, document) VALUES ($1, $2, $3) ",
+                "ON CONFLICT (host_id, infra_env_id) DO UPDATE SET document = excluded.document ",
+                "WHERE ",
+                $name,
+                ".document <> excluded.document"
+            ),
+            delete: concat!("DELETE FROM ", $name, " WHERE host_id = $1 AND infra_env_id = $2"),
+            doing: $doing,
+        }
+    };
+}
 
-const REPORTS: Table = Table {
-    upsert: "INSERT INTO host_reports (host_id, infra_env_id, document) VALUES ($1, $2, $3)
-             ON CONFLICT (host_id, infra_env_id) DO UPDATE SET document = excluded.document
-             WHERE host_reports.document <> excluded.document",
-    delete: "DELETE FROM host_reports WHERE host_id = $1 AND infra_env_id = $2",
-    doing: "storing what a host reports of others",
-};
-
-const BOOTSTRAP_DATA: Table = Table {
-    upsert: "INSERT INTO host_bootstrap_data (host_id, infra_env_id, document) VALUES ($1, $2, $3)
-             ON CONFLICT (host_id, infra_env_id) DO UPDATE SET document = excluded.document
-             WHERE host_bootstrap_data.document <> excluded.document",
-    delete: "DELETE FROM host_bootstrap_data WHERE host_id = $1 AND infra_env_id = $2",
-    doing: "storing bootstrap data",
-};
+const INVENTORIES: Table = table!("host_inventories", "storing an inventory");
+const REPORTS: Table = table!("host_reports", "storing what a host reports of others");
+const BOOTSTRAP_DATA: Table = table!("host_bootstrap_data", "storing bootstrap data");
 
 impl Table {
     async fn write(

@@ -1,19 +1,22 @@
-//! Parses the GUID partition table in the first mebibyte of an image. Source: UEFI specification, §5.3.
+//! Parses GUID partition tables, of disks and of images. Source: UEFI specification, §5.3.
+
+use crate::root::Reason;
 
 const SIGNATURE: &[u8] = b"EFI PART";
+const HEADER: usize = 92;
 /// As many as Linux takes.
-const MOST_ENTRIES: usize = 1024;
-const SMALLEST_ENTRY: usize = 128;
-const LARGEST_ENTRY: usize = 4096;
+const MOST_ENTRIES: u32 = 1024;
+const SMALLEST_ENTRY: u32 = 128;
+const LARGEST_ENTRY: u32 = 4096;
 /// Logical sectors that disks have.
-const SECTORS: [usize; 2] = [512, 4096];
+const SECTORS: [u32; 2] = [512, 4096];
 
 /// C12A7328-F81F-11D2-BA4B-00A0C93EC93B, as stored.
 pub const EFI_SYSTEM: [u8; 16] = [
     0x28, 0x73, 0x2a, 0xc1, 0x1f, 0xf8, 0xd2, 0x11, 0xba, 0x4b, 0x00, 0xa0, 0xc9, 0x3e, 0xc9, 0x3b,
 ];
 
-/// The table of an image.
+/// A partition table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// Bytes of the logical sectors that it is made for.
@@ -35,33 +38,46 @@ pub struct Partition {
     pub size: u64,
 }
 
-/// The table at the beginning of a disk; none if it has none, or a broken one.
-pub fn table(head: &[u8]) -> Option<Table> {
-    SECTORS.into_iter().find_map(|sector| of_sector(head, sector))
+/// The table at the beginning of a disk, whatever its sectors; none if it has none, or a broken one.
+pub fn at_beginning(head: &[u8]) -> Option<Table> {
+    let read = |at: u64, length: usize| {
+        let start = usize::try_from(at).map_err(|error| error.to_string())?;
+        let bytes = start.checked_add(length).and_then(|end| head.get(start..end));
+        bytes
+            .map(<[u8]>::to_vec)
+            .ok_or_else(|| "the table is not at the beginning".to_owned())
+    };
+    SECTORS
+        .into_iter()
+        .find_map(|sector| table(sector, read).ok().flatten())
 }
 
-fn of_sector(head: &[u8], sector: usize) -> Option<Table> {
-    let header = head.get(sector..sector + 92)?;
+/// The table of a disk with sectors of so many bytes; none if it has none. `read` gives bytes at an offset.
+///
+/// # Errors
+/// The table is broken or cannot be read.
+pub fn table(
+    sector: u32,
+    read: impl Fn(u64, usize) -> Result<Vec<u8>, Reason>,
+) -> Result<Option<Table>, Reason> {
+    let header = read(u64::from(sector), HEADER)?;
     if !header.starts_with(SIGNATURE) {
-        return None;
+        return Ok(None);
     }
-    let first = usize::try_from(long(header, 72)).ok()?;
-    let count = (word(header, 80) as usize).min(MOST_ENTRIES);
-    let size = word(header, 84) as usize;
+    let (count, size) = (word(&header, 80).min(MOST_ENTRIES), word(&header, 84));
     if !(SMALLEST_ENTRY..=LARGEST_ENTRY).contains(&size) {
-        return None;
+        return Err(format!("partition entries of {size} bytes"));
     }
-    let start = first.checked_mul(sector)?;
-    let entries = head.get(start..start.checked_add(count.checked_mul(size)?)?)?;
+    let start = long(&header, 72)
+        .checked_mul(u64::from(sector))
+        .ok_or("partition entries beyond any disk")?;
+    let entries = read(start, (count * size) as usize)?;
     let partitions = entries
-        .chunks_exact(size)
+        .chunks_exact(size as usize)
         .zip(1..)
-        .filter_map(|(entry, number)| partition(entry, number, sector as u64))
+        .filter_map(|(entry, number)| partition(entry, number, u64::from(sector)))
         .collect();
-    Some(Table {
-        sector: sector as u32,
-        partitions,
-    })
+    Ok(Some(Table { sector, partitions }))
 }
 
 fn partition(entry: &[u8], number: u32, sector: u64) -> Option<Partition> {
@@ -128,7 +144,7 @@ pub(crate) mod tests {
     #[test]
     fn partitions_have_their_places_in_bytes() {
         for sector in [512, 4096] {
-            let found = table(&head(
+            let found = at_beginning(&head(
                 sector,
                 &[
                     ("EFI-SYSTEM", EFI_SYSTEM, 2048, 4095),
@@ -148,19 +164,39 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_broken_table_is_told_from_none() {
+        let of = |bytes: &[u8]| {
+            table(512, |at, length| {
+                let start = usize::try_from(at).map_err(|error| error.to_string())?;
+                let end = start.checked_add(length).ok_or("overflow")?;
+                bytes
+                    .get(start..end)
+                    .map(<[u8]>::to_vec)
+                    .ok_or_else(|| "short".to_owned())
+            })
+        };
+        assert_eq!(of(&[0; 4096]), Ok(None));
+        for (at, value) in [(84, u64::from(u32::MAX)), (72, u64::MAX)] {
+            let mut head = head(512, &[("x", [7; 16], 4096, 8191)]);
+            head[512 + at..512 + at + 8].copy_from_slice(&value.to_le_bytes());
+            assert!(of(&head).is_err(), "{at}");
+        }
+    }
+
+    #[test]
     fn broken_tables_are_none_and_never_a_panic() {
-        assert_eq!(table(&vec![0; 1 << 20]), None);
-        assert_eq!(table(b"short"), None);
+        assert_eq!(at_beginning(&vec![0; 1 << 20]), None);
+        assert_eq!(at_beginning(b"short"), None);
         for at in 0..92 {
             for value in [0, 1, 0x7f, 0xff] {
                 let mut head = head(512, &[("boot", [7; 16], 4096, 8191)]);
                 head[512 + at] = value;
-                let _ = table(&head);
+                let _ = at_beginning(&head);
             }
         }
         let mut head = head(512, &[("boot", [7; 16], u64::MAX - 5, u64::MAX - 1)]);
-        assert_eq!(table(&head).unwrap().partitions, []);
+        assert_eq!(at_beginning(&head).unwrap().partitions, []);
         head[512 + 72..512 + 80].copy_from_slice(&u64::MAX.to_le_bytes());
-        assert_eq!(table(&head), None);
+        assert_eq!(at_beginning(&head), None);
     }
 }
