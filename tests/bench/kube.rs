@@ -64,8 +64,7 @@ impl World {
             let plane = ControlPlane::start();
             let kinds = run(command(artifacts::muster_program()).args(["crds", "--all"]));
             plane.kubectl().run_with(&["apply", "-f", "-"], &kinds);
-            let established = ["--for=condition=Established", "crd", "--all", "--timeout=60s"];
-            plane.kubectl().run(&[&["wait"], &established[..]].concat());
+            plane.kubectl().await_kinds();
             plane
         });
         if let Some(plane) = &plane {

@@ -83,13 +83,7 @@ pub fn control_plane() -> ControlPlane {
     let crds = run(command(muster_program()).args(["crds", "--all"]));
     let kubectl = plane.kubectl();
     kubectl.run_with(&["apply", "-f", "-"], &crds);
-    kubectl.run(&[
-        "wait",
-        "--for=condition=Established",
-        "crd",
-        "--all",
-        "--timeout=60s",
-    ]);
+    kubectl.await_kinds();
     plane
 }
 

@@ -45,15 +45,6 @@ fn make_infra_env(world: &World) -> String {
     infra_env_path(world, INFRA_ENV)
 }
 
-fn await_state(world: &World, agent: &str, state: &str) {
-    world.kubectl.await_that(
-        &format!("{agent} to be {state}"),
-        &["agent", agent],
-        SOON,
-        |agent| (agent["status"]["debugInfo"]["state"] == state).then_some(()),
-    );
-}
-
 fn an_agent_costs_few_writes_and_none_when_nothing_changes(api: Api) {
     const HOSTS: u64 = 20;
     const MOST: u64 = HOSTS * 3;
@@ -154,7 +145,7 @@ fn a_machine_that_moves_to_another_infra_env_keeps_its_settings(api: Api) {
     let path = make_infra_env(&world);
     known_host(&world.client(), &path, 1);
     let agent = host_id(1);
-    await_state(&world, &agent, "known-unbound");
+    world.await_state(&agent, "known-unbound");
     let wanted =
         json!({"approved": true, "hostname": "keeper", "role": "worker", "installation_disk_id": "/dev/sda"});
     world.patch_agent(&agent, &wanted);
@@ -215,7 +206,7 @@ fn a_host_and_its_agent_go_together(api: Api) {
     ]);
     // The machine still runs, and comes back as an unknown one.
     known_host(&world.client(), &path, 2);
-    await_state(&world, &host_id(2), "known-unbound");
+    world.await_state(&host_id(2), "known-unbound");
 
     // One that was made by hand says so, and goes when it is deleted.
     let made = json!({
@@ -311,7 +302,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
     let path = make_infra_env(&world);
     register(&world.client(), &path, 1);
     let agent = host_id(1);
-    await_state(&world, &agent, "discovering-unbound");
+    world.await_state(&agent, "discovering-unbound");
     // Before the host has reported anything: the disk and the cluster wait, the name is bad, the rest is
     // taken.
     world.patch_agent(
@@ -362,7 +353,7 @@ fn one_bad_setting_holds_up_no_other(api: Api) {
         .post(&format!("{path}/hosts/{agent}/instructions"), &report)
         .expect(204);
     // Into the cluster as soon as both are there.
-    await_state(&world, &agent, "binding");
+    world.await_state(&agent, "binding");
     let host = rest(&world);
     assert_eq!(host["requested_hostname"], "good");
     assert!(

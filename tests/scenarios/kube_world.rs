@@ -112,6 +112,16 @@ impl World {
         });
     }
 
+    #[track_caller]
+    pub fn await_state(&self, agent: &str, state: &str) {
+        self.kubectl.await_that(
+            &format!("{agent} to be {state}"),
+            &["agent", agent],
+            SOON,
+            |agent| (agent["status"]["debugInfo"]["state"] == state).then_some(()),
+        );
+    }
+
     /// Waits until every host of the InfraEnv at `path` has an Agent that has the same content, and there are
     /// no other Agents; answers these.
     #[track_caller]

@@ -112,6 +112,15 @@ fn make_machine(kubectl: &Kubectl, cluster: &str, name: &str) {
     })]);
 }
 
+fn await_cluster(kubectl: &Kubectl, name: &str) {
+    kubectl.await_that(
+        "the AgentCluster to be ready",
+        &["agentcluster", name],
+        SOON,
+        |one| (one["status"]["ready"] == true).then_some(()),
+    );
+}
+
 /// The Agent that the AgentMachine has taken.
 fn await_agent(kubectl: &Kubectl, machine: &str) -> String {
     kubectl.await_that(
@@ -120,15 +129,6 @@ fn await_agent(kubectl: &Kubectl, machine: &str) -> String {
         SOON,
         |one| one["status"]["agentRef"]["name"].as_str().map(str::to_owned),
     )
-}
-
-fn await_state(world: &World, agent: &str, state: &str) {
-    world.kubectl.await_that(
-        &format!("{agent} to be {state}"),
-        &["agent", agent],
-        SOON,
-        |agent| (agent["status"]["debugInfo"]["state"] == state).then_some(()),
-    );
 }
 
 fn machines_take_hosts_wait_with_reasons_and_give_them_back(api: Api) {
@@ -149,12 +149,7 @@ fn machines_take_hosts_wait_with_reasons_and_give_them_back(api: Api) {
         make_machine(&kubectl, "one", &format!("m{n}"));
     }
     make_cluster(&kubectl, "one");
-    kubectl.await_that(
-        "the AgentCluster to be ready",
-        &["agentcluster", "one"],
-        SOON,
-        |one| (one["status"]["ready"] == true).then_some(()),
-    );
+    await_cluster(&kubectl, "one");
 
     // Two get one each, the third one says why it gets none.
     let reserved = kubectl.await_that("two to have Agents", &["agentmachines"], SOON, |list| {
@@ -192,7 +187,7 @@ fn machines_take_hosts_wait_with_reasons_and_give_them_back(api: Api) {
         format!("agent://{agent}")
     );
     let n = (1..=2).find(|n| host_id(*n) == agent).unwrap();
-    await_state(&world, &agent, "binding");
+    world.await_state(&agent, "binding");
     register(&world.client(), &path, n);
     let report = reply("inventory", &inventory(n));
     world
@@ -224,7 +219,7 @@ fn machines_take_hosts_wait_with_reasons_and_give_them_back(api: Api) {
         &drained,
     ]);
     kubectl.run(&["delete", "agentmachine", machine, "--wait=false"]);
-    await_state(&world, &agent, "unbinding");
+    world.await_state(&agent, "unbinding");
     let message = kubectl.await_that("what it waits for", &["agentmachine", machine], SOON, |one| {
         is(one, "Deleting", "True", "WaitingForAgent").then(|| message(one, "Deleting").to_owned())
     });
@@ -259,12 +254,7 @@ fn a_provider_waits_for_cluster_api_and_holds_up_nothing_else(api: Api) {
     make_cluster_api(&kubectl);
     let kubectl = kubectl.namespace(NAMESPACE);
     make_cluster(&kubectl, "late");
-    kubectl.await_that(
-        "the AgentCluster to be ready",
-        &["agentcluster", "late"],
-        SOON,
-        |one| (one["status"]["ready"] == true).then_some(()),
-    );
+    await_cluster(&kubectl, "late");
     kubectl.run(&["delete", "agentcluster", "late", "--timeout=60s"]);
     kubectl.run(&["wait", "--for=delete", "clusterdeployment/late", "--timeout=60s"]);
 }

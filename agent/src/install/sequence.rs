@@ -16,13 +16,13 @@ use super::disk::choose::{self, Chosen};
 use super::disk::wipe;
 use super::error::{InstallError, refuse};
 use super::ignition;
-use super::image::gpt::Table;
 use super::image::source::Source;
 use super::progress::Reporter;
 use super::request::{Image, Plan, Role};
 use super::tools::Tools;
 use super::waiting;
 use super::writing::Writing;
+use crate::gpt::Table;
 use crate::inventory;
 use crate::root::Root;
 use crate::session::machine::Failure;
@@ -37,7 +37,7 @@ const LAST_REPORT: Duration = Duration::from_secs(30 * 60);
 /// Longest upload of the logs.
 const LOGS: Duration = Duration::from_secs(10 * 60);
 
-/// Who restarts the machine.
+/// The one that restarts the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     Restart,

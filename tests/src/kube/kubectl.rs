@@ -185,6 +185,16 @@ impl Kubectl {
         })
     }
 
+    /// Waits until every kind that was applied is served.
+    ///
+    /// # Panics
+    /// If one is not within a minute.
+    #[track_caller]
+    pub fn await_kinds(&self) {
+        let all = ["--for=condition=Established", "crd", "--all", "--timeout=60s"];
+        self.run(&[&["wait"], &all[..]].concat());
+    }
+
     /// Edits an object as a person would: `script` is the editor, a shell command that gets the file's name as its last word.
     ///
     /// # Panics

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::control_plane::{ControlPlane, Settings};
 use super::kubectl::Kubectl;
 
-/// Where new machines' kubelets come from, as OpenShift has it: a service account whose token may ask for a kubelet's
-/// certificate and nothing else.
+/// Namespace and name of the service account of new machines' kubelets, as OpenShift has it: its token may ask for a
+/// kubelet's certificate and nothing else.
 const BOOTSTRAPPER: (&str, &str) = ("openshift-machine-config-operator", "node-bootstrapper");
 
 /// The label of a Node that says which config it was made from.

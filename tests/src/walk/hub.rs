@@ -291,7 +291,7 @@ pub fn is(object: &Value, condition: &str, status: &str) -> bool {
         .any(|one| one["type"] == condition && one["status"] == status)
 }
 
-/// What a failure shows of an Agent.
+/// The parts of an Agent that a failure shows.
 pub fn summary(agent: &Value) -> String {
     let status = &agent["status"];
     let conditions = status["conditions"].as_array().into_iter().flatten();

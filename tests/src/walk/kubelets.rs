@@ -20,7 +20,7 @@ use crate::kube::ControlPlane;
 
 const INTERVAL: Duration = Duration::from_millis(500);
 const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-/// Who may ask for a client certificate: docs/protocol/install-flow.md#10.
+/// The account, with its groups, that may ask for a client certificate: docs/protocol/install-flow.md#10.
 const BOOTSTRAPPER: (&str, &[&str]) = (
     "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper",
     &[
@@ -36,7 +36,7 @@ pub struct Kubelets {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How far a node has come.
+/// The way of a node into its cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     AsksForClient,

@@ -45,14 +45,7 @@ pub fn apply_our_crds(plane: &ControlPlane) {
         &ours.join("\n---"),
     );
     kubectl.apply(&[control_plane_crd()]);
-    let all = [
-        "wait",
-        "--for=condition=Established",
-        "crd",
-        "--all",
-        "--timeout=60s",
-    ];
-    kubectl.run(&all);
+    kubectl.await_kinds();
 }
 
 /// A kind for the control plane, which somebody else operates.

@@ -40,6 +40,7 @@ pub fn view(
 ) -> ClusterView {
     let data = &cluster.data;
     let traits = &data.traits;
+    let cluster_network = traits.cluster_networks.first();
     let full = shape != Shape::Imported;
     let proxy = |part: &Option<String>| part.clone().unwrap_or_default();
     let first = |list: &[String]| list.first().cloned().unwrap_or_default();
@@ -65,47 +66,14 @@ pub fn view(
         api_vip_dns_name: data.api_vip_dnsname.clone(),
         api_vips: list(full, vips(cluster, &data.api_vips)),
         ingress_vips: list(full, vips(cluster, &data.ingress_vips)),
-        machine_networks: list(
-            full,
-            data.machine_networks
-                .iter()
-                .map(|cidr| MachineNetwork {
-                    cluster_id: Some(cluster.id),
-                    cidr: Some(cidr.clone()),
-                })
-                .collect(),
-        ),
-        cluster_networks: list(
-            full,
-            traits
-                .cluster_networks
-                .iter()
-                .map(|one| ClusterNetwork {
-                    cluster_id: Some(cluster.id),
-                    ..one.clone()
-                })
-                .collect(),
-        ),
-        service_networks: list(
-            full,
-            traits
-                .service_networks
-                .iter()
-                .map(|cidr| ServiceNetwork {
-                    cluster_id: Some(cluster.id),
-                    cidr: Some(cidr.clone()),
-                })
-                .collect(),
-        ),
+        machine_networks: list(full, machine_networks(cluster)),
+        cluster_networks: list(full, cluster_networks(cluster)),
+        service_networks: list(full, service_networks(cluster)),
         machine_network_cidr: first(&data.machine_networks),
-        cluster_network_cidr: traits
-            .cluster_networks
-            .first()
+        cluster_network_cidr: cluster_network
             .and_then(|one| one.cidr.clone())
             .unwrap_or_default(),
-        cluster_network_host_prefix: traits
-            .cluster_networks
-            .first()
+        cluster_network_host_prefix: cluster_network
             .and_then(|one| one.host_prefix)
             .unwrap_or_default(),
         service_network_cidr: first(&traits.service_networks),
@@ -159,6 +127,36 @@ pub fn view(
         updated_at: micros(Some(cluster.updated_at)),
         deleted_at: deleted_at.map(|at| micros(Some(at))),
     }
+}
+
+fn machine_networks(cluster: &Cluster) -> Vec<MachineNetwork> {
+    let networks = cluster.data.machine_networks.iter();
+    networks
+        .map(|cidr| MachineNetwork {
+            cluster_id: Some(cluster.id),
+            cidr: Some(cidr.clone()),
+        })
+        .collect()
+}
+
+fn cluster_networks(cluster: &Cluster) -> Vec<ClusterNetwork> {
+    let networks = cluster.data.traits.cluster_networks.iter();
+    networks
+        .map(|one| ClusterNetwork {
+            cluster_id: Some(cluster.id),
+            ..one.clone()
+        })
+        .collect()
+}
+
+fn service_networks(cluster: &Cluster) -> Vec<ServiceNetwork> {
+    let networks = cluster.data.traits.service_networks.iter();
+    networks
+        .map(|cidr| ServiceNetwork {
+            cluster_id: Some(cluster.id),
+            cidr: Some(cidr.clone()),
+        })
+        .collect()
 }
 
 /// The networks that hosts are in, by their inventories.
