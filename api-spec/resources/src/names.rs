@@ -74,6 +74,8 @@ pub mod label {
 
 /// Keys of annotations.
 pub mod annotation {
+    /// On Agents: what is left in the cluster stays as it is when the Agent is deleted; also the node that its host is.
+    pub const SKIP_SPOKE_CLEANUP: &str = "agent.agent-install.openshift.io/skip-spoke-cleanup";
     /// On Agents: state of the host.
     pub const AGENT_STATE: &str = "agent.agent-install.openshift.io/state";
     /// On Agents: role of the host.

@@ -17,6 +17,7 @@
 //! | `wait` | what it waits for, for Events |
 //! | `patch` | what of it is written |
 //! | `gone`, `restore` | hosts without Agents, Agents without hosts |
+//! | `reclaim` | nodes whose Agent is deleted |
 //!
 //! Where this differs on purpose from what docs/protocol/kube-controllers.md describes:
 //!
@@ -33,6 +34,8 @@
 //! - `fencingCredentialsSecretRef` is an `InputError`: fencing is for clusters that are not installed here.
 //! - Installed nodes are not reclaimed by a pod on the cluster, but by our agent on the node; those without it wait for a user to boot
 //!   them.
+//! - An installed node whose Agent is deleted is reclaimed before it is forgotten, under the conditions under which another implementation
+//!   removes it from its cluster; what cannot be brought back is told in an Event of the InfraEnv. The Node itself is left to its cluster.
 //! - `holdInstallation` holds hosts that are added to a cluster, too, and a host whose spec is not followed completely is not installed.
 //! - A restored host is validated anew from its inventory; one that was in the middle of an installation is
 //!   restored as `error`.
@@ -53,6 +56,7 @@ mod links;
 pub mod membership;
 pub mod metadata;
 pub mod patch;
+mod reclaim;
 mod reconcile;
 pub mod restore;
 mod run;

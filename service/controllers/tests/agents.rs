@@ -2,98 +2,59 @@
 //! are published.
 #![allow(clippy::unwrap_used, reason = "a test stops where it goes wrong")]
 
+#[path = "support/backend.rs"]
+mod backend;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use backend::{Backend, eventually};
 use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::events::v1::Event;
-use kube::api::{ListParams, Patch, PatchParams, PostParams, WatchParams};
-use kube::{Api, Client, ResourceExt};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchParams};
+use kube::{Api, ResourceExt};
 use muster_api::ids::HostId;
+use muster_api::time::Timestamp;
 use muster_controllers::bridge::{self, Bridge};
-use muster_core::record::Host;
+use muster_core::lifecycle::host::HostEvent;
 use muster_core::record::InfraEnv as Stored;
-use muster_core::record::KubeRef;
-use muster_core::rules::requirements::Requirements;
-use muster_core::rules::stages::StageLimits;
-use muster_kube_api::{Database, KubeApi, SqlStorage};
-use muster_operations::auth::{Auth, Keys};
-use muster_operations::bridge::BridgeState;
-use muster_operations::hosts::HostSettings;
-use muster_operations::live_image::LiveImages;
-use muster_operations::urls::Urls;
-use muster_operations::{OperationSettings, Operations, now};
-use muster_resources::{Agent, InfraEnv, crds};
-use muster_store::Store;
+use muster_core::record::{Cluster, Host, HostState, KubeRef, NodeAgent};
+use muster_core::rules::facts::SILENCE_LIMIT;
+use muster_operations::now;
+use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 const NAMESPACE: &str = "default";
-const SOON: Duration = Duration::from_secs(60);
 
 /// A bridge that leads. Dropping it stops it.
 struct World {
-    client: Client,
-    operations: Arc<Operations>,
+    backend: Backend,
     _stop: DropGuard,
-    _folder: TempDir,
 }
 
 impl World {
     async fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}/muster.db", folder.path().display());
-        let store = Store::open(&url).await.unwrap();
-        let (readers, writers) = store.pools();
-        let definitions = crds::own().into_iter().chain(crds::foreign());
-        let definitions = definitions.map(|one| serde_json::to_value(one).unwrap());
-        let storage = SqlStorage::new(Database::Sqlite, readers, writers);
-        let api = KubeApi::open(storage, definitions.collect()).await.unwrap();
-        let client = Client::new(api.service(), NAMESPACE);
-        let keys = Keys::from_pem(&Keys::generate()).unwrap();
-        let settings = OperationSettings {
-            hosts: HostSettings {
-                requirements: Requirements::default(),
-                agent_version: "muster-0".into(),
-                agent_image: None,
-                listening_since: now(),
-                installer_image: None,
-                controller_image: None,
-                node_agent: true,
-                stages: StageLimits::default(),
-            },
-            urls: Urls {
-                public: "http://muster.example.test".into(),
-                boot: "http://muster.example.test:8091".into(),
-            },
-            service_ca: String::new(),
-            openshift_versions: vec!["4.20".into()],
-            os_images: Vec::new(),
-        };
-        let operations = Arc::new(Operations::new(
-            store,
-            Auth::new(false, keys, None),
-            LiveImages::new([]),
-            BridgeState::new(true, true),
-            settings,
-        ));
+        Self::start_since(now()).await
+    }
+
+    /// Hosts that have not polled since then are silent after their time.
+    async fn start_since(listening_since: Timestamp) -> Self {
+        let backend = Backend::open(listening_since).await;
         let stop = CancellationToken::new();
         let bridge = Bridge {
-            client: client.clone(),
+            client: backend.client.clone(),
             lease: None,
             capi_provider: false,
             node_pools: false,
         };
-        tokio::spawn(bridge::run(operations.clone(), bridge, stop.clone()));
+        tokio::spawn(bridge::run(backend.operations.clone(), bridge, stop.clone()));
         Self {
-            client,
-            operations,
+            backend,
             _stop: stop.drop_guard(),
-            _folder: folder,
         }
     }
 
@@ -101,7 +62,7 @@ impl World {
     where
         K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>,
     {
-        Api::namespaced(self.client.clone(), NAMESPACE)
+        Api::namespaced(self.backend.client.clone(), NAMESPACE)
     }
 
     async fn create<K>(&self, object: Value)
@@ -130,20 +91,105 @@ impl World {
         .await;
         let name = KubeRef::new(NAMESPACE, "hw");
         eventually("the InfraEnv to be stored", async || {
-            self.operations.infra_envs.find_by_kube(&name).await.unwrap()
+            self.backend
+                .operations
+                .infra_envs
+                .find_by_kube(&name)
+                .await
+                .unwrap()
         })
         .await
     }
 
     async fn register(&self, infra_env: &Stored) -> HostId {
         let id = HostId::random();
-        let hosts = &self.operations.hosts;
+        let hosts = &self.backend.operations.hosts;
         hosts.register(infra_env.id, id, "v", None).await.unwrap();
         id
     }
 
+    /// A cluster that hosts can be added to.
+    async fn cluster(&self, name: &str) -> Arc<Cluster> {
+        self.create::<ClusterDeployment>(json!({
+            "metadata": {"name": name},
+            "spec": {
+                "baseDomain": "example.test", "clusterName": name, "installed": true,
+                "clusterInstallRef": {
+                    "group": "extensions.hive.openshift.io", "kind": "AgentClusterInstall", "name": name, "version": "v1beta1",
+                },
+                "platform": {"agentBareMetal": {"agentSelector": {}}}, "pullSecretRef": {"name": "pull-secret"},
+            },
+        }))
+        .await;
+        self.create::<AgentClusterInstall>(json!({
+            "metadata": {"name": name},
+            "spec": {
+                "clusterDeploymentRef": {"name": name}, "networking": {"userManagedNetworking": true},
+                "provisionRequirements": {"controlPlaneAgents": 3},
+            },
+        }))
+        .await;
+        let name = KubeRef::new(NAMESPACE, name);
+        let found = eventually("the cluster to be stored", async || {
+            self.backend
+                .operations
+                .clusters
+                .find_by_kube(&name)
+                .await
+                .unwrap()
+        });
+        Arc::new(found.await)
+    }
+
+    /// A host as `change` makes it, with its Agent.
+    async fn host_as(&self, infra_env: &Stored, change: impl FnOnce(&mut Host)) -> HostId {
+        let template = self.register(infra_env).await;
+        let mut host = self.host(template).await.unwrap();
+        host.id = HostId::random();
+        change(&mut host);
+        let id = host.id;
+        self.backend
+            .operations
+            .hosts
+            .restore(host)
+            .await
+            .unwrap()
+            .unwrap();
+        eventually("its Agent", async || {
+            let agent = self.agent(id).await?;
+            agent.status.is_some().then_some(())
+        })
+        .await;
+        id
+    }
+
+    async fn delete_agent(&self, id: HostId) {
+        let api = self.api::<Agent>();
+        api.delete(&id.to_string(), &DeleteParams::default())
+            .await
+            .unwrap();
+    }
+
+    async fn state(&self, id: HostId) -> Option<String> {
+        self.agent(id).await?.status?.debug_info?.state
+    }
+
+    /// The Event with this reason about an object of this name; its note.
+    async fn event(&self, reason: &str, name: &str) -> String {
+        eventually(&format!("the Event {reason} of {name}"), async || {
+            let events = self.api::<Event>().list(&ListParams::default()).await.unwrap();
+            let found = events.items.into_iter().find(|event| {
+                let object = event.regarding.as_ref().and_then(|object| object.name.as_deref());
+                event.reason.as_deref() == Some(reason) && object == Some(name)
+            });
+            found.map(|event| event.note.unwrap_or_default())
+        })
+        .await
+    }
+
     async fn host(&self, id: HostId) -> Option<Host> {
-        self.operations
+        self.backend
+            .operations
             .store
             .find_host_by_kube(NAMESPACE, id)
             .await
@@ -161,20 +207,6 @@ impl World {
             .await
             .unwrap();
     }
-}
-
-async fn eventually<T>(what: &str, mut found: impl AsyncFnMut() -> Option<T>) -> T {
-    let search = async {
-        loop {
-            if let Some(found) = found().await {
-                return found;
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(SOON, search)
-        .await
-        .unwrap_or_else(|_| panic!("{what} is awaited"))
 }
 
 fn reason<'a>(agent: &'a Agent, type_: &str) -> Option<&'a str> {
@@ -234,23 +266,22 @@ async fn a_host_becomes_an_agent_whose_edits_reach_it_and_both_go_together() {
         (reason(&agent, "SpecSynced") == Some("InputError")).then_some(())
     })
     .await;
-    eventually("its Event", async || {
-        let events = world.api::<Event>().list(&ListParams::default()).await.unwrap();
-        let mut events = events.items.into_iter();
-        events.find(|event| {
-            let object = event.regarding.as_ref().and_then(|object| object.name.as_deref());
-            event.reason.as_deref() == Some("InputError") && object == Some(&id.to_string())
-        })
-    })
-    .await;
+    world.event("InputError", &id.to_string()).await;
 
-    world.operations.hosts.delete(infra_env.id, id).await.unwrap();
+    world
+        .backend
+        .operations
+        .hosts
+        .delete(infra_env.id, id)
+        .await
+        .unwrap();
     eventually("the Agent to go with its host", async || {
         world.agent(id).await.is_none().then_some(())
     })
     .await;
     assert!(
         world
+            .backend
             .operations
             .bridge
             .status()
@@ -281,4 +312,102 @@ async fn an_agent_that_is_removed_by_force_is_created_again() {
     });
     let second = second.await;
     assert_ne!(second.uid(), first.uid());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_is_off_on_its_way_into_a_cluster_can_be_taken_out_of_it() {
+    let world = World::start_since(now() - Duration::from_secs(3600)).await;
+    let infra_env = world.infra_env().await;
+    let cluster = world.cluster("one").await;
+    // It polled last nearly so long ago as counts as silent.
+    let id = world
+        .host_as(&infra_env, |host| {
+            host.state = HostState::Binding;
+            host.cluster_id = Some(cluster.id);
+            host.checked_in_at = now() - SILENCE_LIMIT + Duration::from_secs(5);
+            host.due_at = Some(host.checked_in_at + SILENCE_LIMIT);
+        })
+        .await;
+    assert_eq!(world.state(id).await.as_deref(), Some("binding"));
+    world.edit(id, json!({"clusterDeploymentName": null})).await;
+    let said = eventually("the Agent to say when it is free", async || {
+        let conditions = world.agent(id).await?.status?.conditions;
+        let synced = conditions.into_iter().find(|one| one.type_ == "SpecSynced")?;
+        synced.message.filter(|said| said.contains("binding"))
+    })
+    .await;
+    assert!(said.contains("has been silent for 3 minutes"), "{said}");
+    eventually("the host to be free", async || {
+        // What the job for deadlines does.
+        let event = HostEvent::DeadlinePassed;
+        let hosts = &world.backend.operations.hosts;
+        hosts.apply(infra_env.id, id, event).await.unwrap();
+        (world.state(id).await.as_deref() == Some("disconnected-unbound")).then_some(())
+    })
+    .await;
+    assert_eq!(world.host(id).await.unwrap().cluster_id, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_whose_node_returns_is_held_until_it_is_back() {
+    let world = World::start().await;
+    let infra_env = world.infra_env().await;
+    let id = world
+        .host_as(&infra_env, |host| {
+            host.state = HostState::Reclaiming;
+            host.data.node_agent = NodeAgent::Installed;
+            host.data.status_updated_at = now();
+            host.checked_in_at = now();
+        })
+        .await;
+    let first = world.agent(id).await.unwrap().uid();
+    world.delete_agent(id).await;
+    eventually("the Agent to say that it is held", async || {
+        let agent = world.agent(id).await.unwrap();
+        (reason(&agent, "Cleanup") == Some("Reclaiming")).then_some(())
+    })
+    .await;
+    assert_eq!(world.state(id).await.as_deref(), Some("reclaiming"));
+    // It boots the discovery image.
+    let hosts = &world.backend.operations.hosts;
+    hosts.register(infra_env.id, id, "v", None).await.unwrap();
+    eventually("the Agent to go", async || {
+        world.agent(id).await.is_none().then_some(())
+    })
+    .await;
+    assert!(world.host(id).await.is_none());
+    hosts.register(infra_env.id, id, "v", None).await.unwrap();
+    let second = eventually("another Agent", async || world.agent(id).await).await;
+    assert_ne!(second.uid(), first);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_whose_node_cannot_return_goes_with_a_word_about_its_machine() {
+    let world = World::start().await;
+    let infra_env = world.infra_env().await;
+    let cluster = world.cluster("one").await;
+    for node_agent in [NodeAgent::Installed, NodeAgent::Absent] {
+        let id = world
+            .host_as(&infra_env, |host| {
+                host.state = HostState::AddedToExistingCluster;
+                host.cluster_id = Some(cluster.id);
+                host.data.node_agent = node_agent;
+                host.data.requested_hostname = Some("worker-1".into());
+            })
+            .await;
+        world.delete_agent(id).await;
+        // The service of this test has no image that the node could boot.
+        eventually("the Agent to go", async || {
+            world.agent(id).await.is_none().then_some(())
+        })
+        .await;
+        let said = world.event("HostLeftBehind", &id.to_string()).await;
+        assert!(said.contains("boot it into the discovery image"), "{said}");
+        assert!(
+            said.contains("the cluster default/one") && said.contains("worker-1"),
+            "{said}"
+        );
+    }
+    let said = world.event("HostLeftBehind", "hw").await;
+    assert!(said.contains("worker-1"), "{said}");
 }

@@ -14,6 +14,7 @@ use kube::runtime::events::EventType;
 use kube::{Api, Client};
 use muster_controllers::events::{Events, event, publish};
 use muster_controllers::{Context, capi, nodepool};
+use muster_operations::now;
 use muster_resources::hypershift::NodePool;
 use muster_resources::{AgentCluster, AgentMachine, StandardCondition};
 use serde_json::{Value, json};
@@ -35,7 +36,7 @@ async fn events_of(client: &Client) -> Vec<(String, i32)> {
 
 #[tokio::test]
 async fn a_repeated_event_shows_its_present_note_and_one_that_says_the_same_is_counted() {
-    let backend = Backend::open().await;
+    let backend = Backend::open(now()).await;
     let (events, queued) = Events::new();
     tokio::spawn(publish(backend.client.clone(), queued));
     let object = ObjectReference {
@@ -80,7 +81,7 @@ fn message<'a>(list: impl IntoIterator<Item = &'a StandardCondition>, type_: &st
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn conditions_of_waits_that_take_too_long_say_so_and_what_to_do() {
-    let backend = Backend::open().await;
+    let backend = Backend::open(now()).await;
     let client = backend.client.clone();
     let namespaces = Api::<Namespace>::all(client.clone());
     let namespace = json!({"metadata": {"name": NAMESPACE}});

@@ -30,7 +30,7 @@ pub enum Type {
     Installed,
     /// The host is in a cluster.
     Bound,
-    /// Present only when a deletion failed.
+    /// Present only when a deletion failed, or waits for the host to come back.
     Cleanup,
 }
 
@@ -64,6 +64,7 @@ pub enum Reason {
     Unbound,
     UnbindingPendingUserAction,
     CleanupFailed,
+    Reclaiming,
 }
 
 impl ConditionReason for Reason {
@@ -76,6 +77,7 @@ impl ConditionReason for Reason {
             | Self::InstallationFailed
             | Self::UnbindingPendingUserAction
             | Self::CleanupFailed => Some(EventType::Warning),
+            Self::Reclaiming => Some(EventType::Normal),
             Self::SyncOk
             | Self::AgentIsConnected
             | Self::AgentIsReady
@@ -189,6 +191,16 @@ pub fn cleanup_failed(why: &str) -> DesiredCondition {
         ConditionStatus::False,
         Reason::CleanupFailed,
         format!("The host could not be forgotten, and this is tried again: {why}"),
+    )
+}
+
+/// That an Agent is deleted when its host is back.
+pub fn reclaiming(info: &str) -> DesiredCondition {
+    DesiredCondition::new(
+        Type::Cleanup,
+        ConditionStatus::False,
+        Reason::Reclaiming,
+        format!("The host is brought back before its Agent goes: {info}"),
     )
 }
 

@@ -36,7 +36,7 @@ impl Reconciler {
         Ok(Action::await_change())
     }
 
-    /// The Agent is being deleted: its host is deleted, then it is released.
+    /// The Agent is being deleted: its host is brought back if it is a node, and deleted; then the Agent is released.
     pub(super) async fn delete(&self, known: &CachedAgent, host: Option<Host>) -> Result<Action, Error> {
         if !finalizers::has(known, finalizer::AGENT) {
             return Ok(Action::await_change());
@@ -45,6 +45,10 @@ impl Reconciler {
         let mut host = host;
         // A machine that was booted into one InfraEnv after another has several records.
         while let Some(found) = host {
+            let found = match self.bring_back(known, found).await? {
+                Ok(host) => host,
+                Err(waiting) => return Ok(waiting),
+            };
             if let Err(error) = self.forget_host(&found).await {
                 let next = status::not_cleaned_up(&error.to_string(), &known.status(), now());
                 self.write_status(known, next).await?;

@@ -87,6 +87,20 @@ pub fn without_host(synced: &Synced, before: &AgentStatus, now: Timestamp) -> Ag
     }
 }
 
+/// The status of an Agent that is deleted, while its host is on its way back.
+pub fn coming_back(host: &Host, before: &AgentStatus, now: Timestamp) -> AgentStatus {
+    let info = &host.data.status_info;
+    AgentStatus {
+        conditions: merged(&before.conditions, vec![conditions::reclaiming(info)], now),
+        debug_info: Some(AgentDebugInfo {
+            state: Some(host.state.status().name().to_owned()),
+            state_info: Some(info.clone()),
+            ..before.debug_info.clone().unwrap_or_default()
+        }),
+        ..before.clone()
+    }
+}
+
 /// The status of an Agent whose host could not be forgotten.
 pub fn not_cleaned_up(why: &str, before: &AgentStatus, now: Timestamp) -> AgentStatus {
     AgentStatus {

@@ -5,6 +5,7 @@
 
 mod edits;
 mod membership;
+mod reclaim;
 mod recorded;
 mod restore;
 mod states;

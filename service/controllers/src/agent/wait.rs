@@ -14,6 +14,8 @@ use crate::waits::{Until, Wait};
 
 const FAILS: &str = "the installation counts as failed then";
 
+const DISCONNECTED: &str = "it counts as disconnected then, and can be taken out of any cluster";
+
 const BOOT_DISCOVERY: &str = "Boot the machine into the discovery image, unless it comes back by itself.";
 
 /// What the host waits for; `None`: it waits for nothing, or has ended. `awaited`: what its cluster keeps it waiting for.
@@ -66,7 +68,8 @@ fn of_state(
             "WaitingForAgent",
             "The host was given to its cluster, and its agent is awaited to register there",
         )
-        .map(|wait| with_todo(wait, "If it does not come, see whether the machine runs the discovery image and reaches the service.")),
+        .map(|wait| with_todo(wait, "If it does not come, see whether the machine runs the discovery image and reaches the service."))
+        .map(|wait| until(wait, Some(silent_at(host)), DISCONNECTED)),
         HostState::Discovering | HostState::DiscoveringUnbound if host.inventory.is_none() => {
             waits("WaitingForInventory", "The host has registered, and its inventory is awaited")
                 .map(|wait| with_todo(wait, "If it does not come, see the agent's log on the machine."))
@@ -114,10 +117,7 @@ fn of_state(
             "WaitingForAgent",
             "The host was taken out of its cluster, and its agent is awaited to register again",
         )
-        .map(|wait| {
-            let silent = host.checked_in_at.max(since) + SILENCE_LIMIT;
-            until(wait, Some(silent), "it counts as disconnected then")
-        }),
+        .map(|wait| until(wait, Some(silent_at(host)), DISCONNECTED)),
         HostState::Reclaiming | HostState::ReclaimingRebooting => Some(until(
             wait("WaitingForReclaim", since, info()),
             Some(since + RECLAIM_LIMIT),
@@ -133,6 +133,11 @@ fn of_state(
         | HostState::Error
         | HostState::Cancelled => None,
     }
+}
+
+/// Time at which a host on its way counts as disconnected if it is silent.
+fn silent_at(host: &Host) -> Timestamp {
+    host.checked_in_at.max(host.data.status_updated_at) + SILENCE_LIMIT
 }
 
 fn of_stage(progress: &Progress, awaited: Option<&Awaited>, limits: &StageLimits) -> Wait {

@@ -10,6 +10,7 @@ use kube::{Api, Resource, ResourceExt};
 use muster_controllers::capi;
 use muster_controllers::context::Context;
 use muster_controllers::events::{Events, publish};
+use muster_operations::now;
 use muster_resources::{Agent, AgentCluster, AgentMachine, ClusterDeployment, StandardCondition};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -79,7 +80,7 @@ fn of_hypershift(kind: &str, plural: &str) -> ApiResource {
 
 impl World {
     pub async fn start() -> Self {
-        let backend = Backend::open().await;
+        let backend = Backend::open(now()).await;
         let (events, queued) = Events::new();
         tokio::spawn(publish(backend.client.clone(), queued));
         let context = Arc::new(Context::new(&backend.client, backend.operations.clone(), events));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use muster_api::time::Timestamp;
 use muster_core::rules::requirements::Requirements;
 use muster_core::rules::stages::StageLimits;
 use muster_kube_api::{Conversion, Conversions, Database, KubeApi, SqlStorage};
@@ -12,7 +13,7 @@ use muster_operations::bridge::BridgeState;
 use muster_operations::hosts::HostSettings;
 use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
-use muster_operations::{OperationSettings, Operations, now};
+use muster_operations::{OperationSettings, Operations};
 use muster_resources::cluster_api::{conversion, names::GROUP};
 use muster_resources::crds;
 use muster_store::Store;
@@ -31,7 +32,8 @@ pub struct Backend {
 }
 
 impl Backend {
-    pub async fn open() -> Self {
+    /// With a service that has heard its hosts since this time.
+    pub async fn open(listening_since: Timestamp) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}/muster.db", folder.path().display());
         let store = Store::open(&url).await.unwrap();
@@ -52,7 +54,7 @@ impl Backend {
                 requirements: Requirements::default(),
                 agent_version: "muster-0".into(),
                 agent_image: None,
-                listening_since: now(),
+                listening_since,
                 installer_image: None,
                 controller_image: None,
                 node_agent: true,

@@ -78,6 +78,12 @@ fn states_between_two_reports_are_waits() {
     ] {
         let wait = wait(state.clone()).unwrap();
         assert_eq!((wait.since, wait.needs_user), (at(0), false), "{state:?}");
+        let moves = matches!(state, HostState::Binding | HostState::Unbinding);
+        let until = Until::GivenUp(
+            at(180),
+            "it counts as disconnected then, and can be taken out of any cluster",
+        );
+        assert!(!moves || wait.until == Some(until), "{wait:?}");
     }
     let mut without_inventory = host(HostState::DiscoveringUnbound);
     without_inventory.inventory = None;

@@ -6,7 +6,7 @@ use muster_api::time::Timestamp;
 
 use super::deadline;
 use crate::record::{Host, HostState, NotBooted};
-use crate::rules::facts::HostFacts;
+use crate::rules::facts::{HostFacts, SILENCE_LIMIT};
 use crate::rules::findings::WAITING;
 use crate::rules::stages;
 
@@ -84,9 +84,18 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             what_to_do,
         })
     };
+    // Polls move that on; the text does not follow them.
+    let silent = Some((
+        since + SILENCE_LIMIT,
+        "the host counts as disconnected if its agent is silent",
+    ));
     match &host.state {
-        HostState::Binding => of_state("the registration of the host in its cluster", None, SEE_CONSOLE),
-        HostState::Unbinding => of_state("the registration of the host in its InfraEnv", None, SEE_CONSOLE),
+        HostState::Binding => of_state("the registration of the host in its cluster", silent, SEE_CONSOLE),
+        HostState::Unbinding => of_state(
+            "the registration of the host in its InfraEnv",
+            silent,
+            SEE_CONSOLE,
+        ),
         HostState::Installing => {
             let until = deadline::start_limit(host).map(|at| (at, "the installation counts as failed"));
             of_state("the beginning of the installation", until, SEE_CONSOLE)

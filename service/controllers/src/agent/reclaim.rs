@@ -1,0 +1,151 @@
+//! Brings the host of a deleted Agent back before it is forgotten: an installed node would run on, and nobody would know of it.
+//! Source: docs/protocol/kube-controllers.md#4.6, whose conditions for a cleanup of the cluster are those of a reclaim here.
+
+use kube::runtime::controller::Action;
+use kube::{Api, Resource, ResourceExt};
+use muster_core::lifecycle::host::HostEvent;
+use muster_core::record::{Host, HostState, KubeRef, NodeAgent};
+use muster_core::rules::{hostname, stages};
+use muster_operations::now;
+use muster_resources::names::annotation;
+use muster_resources::{AgentClusterInstall, ClusterDeployment};
+
+use super::cached::CachedAgent;
+use super::reconcile::Reconciler;
+use super::{status, wait};
+use crate::conditions::Synced;
+use crate::error::Error;
+use crate::events::warning;
+use crate::retry::RETRY_INTERVAL;
+
+/// The end of a host whose Agent is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is taken out of its cluster, and its node agent brings it back.
+    Reclaimed,
+    /// It is on its way back, and is waited for.
+    Awaited,
+    /// It is forgotten while its machine runs something else than the discovery image, so that a user is told.
+    LeftBehind,
+    /// It is forgotten. Its machine runs the discovery image, or nothing, and registers again by itself.
+    Forgotten,
+}
+
+/// The fate of `host`. `may_reclaim`: cluster and InfraEnv stay, and no user wants the node to be left alone.
+pub fn fate(host: &Host, may_reclaim: bool) -> Fate {
+    let has_node_agent = host.data.node_agent == NodeAgent::Installed && host.cluster_id.is_some();
+    match host.state {
+        HostState::AddedToExistingCluster if may_reclaim && has_node_agent => Fate::Reclaimed,
+        HostState::Reclaiming | HostState::ReclaimingRebooting if may_reclaim => Fate::Awaited,
+        HostState::AddedToExistingCluster
+        | HostState::Reclaiming
+        | HostState::ReclaimingRebooting
+        | HostState::UnbindingPendingUserAction
+        | HostState::ResettingPendingUserAction => Fate::LeftBehind,
+        _ if !stages::has_agent(&host.data) => Fate::LeftBehind,
+        _ => Fate::Forgotten,
+    }
+}
+
+impl Reconciler {
+    /// Brings `host` back, or tells that its machine is left behind. Answers the host as it is then, to be forgotten; an `Err`
+    /// holds the action while it is waited for.
+    pub(super) async fn bring_back(
+        &self,
+        known: &CachedAgent,
+        host: Host,
+    ) -> Result<Result<Host, Action>, Error> {
+        let cluster = self.cluster_name(&host).await?;
+        let may_reclaim = self.may_reclaim(known, &host, cluster.as_ref()).await?;
+        let mut host = host;
+        if fate(&host, may_reclaim) == Fate::Reclaimed {
+            let (app, event) = (&self.context.app, HostEvent::Reclaimed);
+            let reclaimed = app.hosts.apply(host.infra_env_id, host.id, event).await;
+            match reclaimed.map_err(Error::from) {
+                Ok(changed) => host = changed,
+                // It cannot leave its cluster, or changed meanwhile.
+                Err(refused) if refused.is_input() => {
+                    tracing::info!(host.id = %host.id, why = %refused, "the host of a deleted Agent is not reclaimed");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match fate(&host, may_reclaim) {
+            Fate::Awaited => {
+                let limits = self.context.app.hosts.stage_limits();
+                let wait = wait::of_host(&host, true, &Synced::Ok(None), None, None, (None, limits));
+                self.context.waits.set(&known.object_ref(&()), wait);
+                let next = status::coming_back(&host, &known.status(), now());
+                self.write_status(known, next).await?;
+                Ok(Err(Action::requeue(RETRY_INTERVAL)))
+            }
+            Fate::LeftBehind | Fate::Reclaimed => {
+                self.tell_left_behind(known, &host, cluster.as_ref()).await?;
+                Ok(Ok(host))
+            }
+            Fate::Forgotten => Ok(Ok(host)),
+        }
+    }
+
+    async fn may_reclaim(
+        &self,
+        known: &CachedAgent,
+        host: &Host,
+        cluster: Option<&KubeRef>,
+    ) -> Result<bool, Error> {
+        if known.annotations().contains_key(annotation::SKIP_SPOKE_CLEANUP) {
+            return Ok(false);
+        }
+        let Some(record) = self.context.app.infra_envs.find(host.infra_env_id).await? else {
+            return Ok(false);
+        };
+        let resource = self.resource(&record).await?;
+        if resource.is_none_or(|resource| resource.metadata.deletion_timestamp.is_some()) {
+            return Ok(false);
+        }
+        // One that was made by REST has no resources.
+        let Some(cluster) = cluster else {
+            return Ok(true);
+        };
+        let client = &self.context.client;
+        let deployments = Api::<ClusterDeployment>::namespaced(client.clone(), &cluster.namespace);
+        let Some(deployment) = deployments.get_opt(&cluster.name).await? else {
+            return Ok(false);
+        };
+        let installs = Api::<AgentClusterInstall>::namespaced(client.clone(), &cluster.namespace);
+        let install = match &deployment.spec.cluster_install_ref {
+            Some(reference) => installs.get_opt(&reference.name).await?,
+            None => None,
+        };
+        Ok(deployment.metadata.deletion_timestamp.is_none()
+            && install.is_some_and(|install| install.metadata.deletion_timestamp.is_none()))
+    }
+
+    /// Says on the InfraEnv, which stays, and on the Agent that a machine is out of reach, and what a person does.
+    async fn tell_left_behind(
+        &self,
+        known: &CachedAgent,
+        host: &Host,
+        cluster: Option<&KubeRef>,
+    ) -> Result<(), Error> {
+        let name = hostname::display(host);
+        let cluster = cluster.map_or_else(
+            || "its cluster".to_owned(),
+            |cluster| format!("the cluster {cluster}"),
+        );
+        let note = format!(
+            "The Agent {} was deleted while its host {name} was {}, and the machine does not come back by itself: boot it into the discovery image of its InfraEnv to have it again. If it is a node of {cluster}, take it out there: kubectl delete node {name}",
+            known.name_any(),
+            host.state.status().name(),
+        );
+        tracing::warn!(host.id = %host.id, note, "a machine is left behind");
+        let event = || warning("Delete", "HostLeftBehind", &note);
+        self.context.events.publish(event(), known.object_ref(&()));
+        if let Some(record) = self.context.app.infra_envs.find(host.infra_env_id).await?
+            && let Some(resource) = self.resource(&record).await?
+        {
+            self.context.events.publish(event(), resource.object_ref(&()));
+        }
+        Ok(())
+    }
+}
