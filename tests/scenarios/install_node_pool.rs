@@ -14,7 +14,6 @@ const WRITING: Duration = Duration::from_secs(300);
 const OTHER_DISK: usize = 2;
 
 #[test]
-#[ignore = "the walk has not come to its end yet: run it with -- --ignored"]
 fn kubectl_scale_makes_nodes_of_hosts_and_hosts_of_nodes() {
     let slots = Slots::all();
     let folder = tempfile::tempdir().unwrap();
