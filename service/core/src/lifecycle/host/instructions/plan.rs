@@ -125,7 +125,7 @@ fn plan(host: &Host) -> Plan {
         ..usual(steps)
     };
     match &host.state {
-        HostState::KnownUnbound if is_own && host.data.approved => {
+        HostState::DiscoveringUnbound | HostState::KnownUnbound if is_own && host.data.approved => {
             every(APPROVED_SECS, &[Inventory, NtpSynchronizer])
         }
         HostState::DiscoveringUnbound | HostState::KnownUnbound | HostState::InsufficientUnbound { .. } => {
