@@ -28,8 +28,8 @@ impl Slots {
         }
     }
 
-    /// The right to run one more machine of a scenario that holds them all: machines that mostly wait can be
-    /// more than cores.
+    /// The right to run one more machine of a scenario that holds a slot or all: machines that mostly wait can be more than
+    /// cores.
     #[must_use]
     pub fn with(&self) -> Self {
         Self { _held: Vec::new() }
