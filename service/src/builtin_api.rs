@@ -54,6 +54,7 @@ impl BuiltinApi {
         let definitions = crds::own().into_iter().chain(crds::foreign());
         let mut definitions: Vec<Value> = definitions.map(serde_json::to_value).collect::<Result<_, _>>()?;
         definitions.extend(crds::builtin());
+        definitions.iter_mut().for_each(add_to_all);
         let storage = SqlStorage::new(database, readers, writers);
         let api = KubeApi::open_with(storage, definitions, conversions())
             .await
@@ -98,6 +99,17 @@ impl BuiltinApi {
                 .context("the listener of the built-in Kubernetes API failed")
         });
         api
+    }
+}
+
+/// Adds a kind with namespaces to what `kubectl get all` shows. Only here: in a cluster, `all` is for workloads.
+fn add_to_all(definition: &mut Value) {
+    if definition["spec"]["scope"] != "Namespaced" {
+        return;
+    }
+    match &mut definition["spec"]["names"]["categories"] {
+        Value::Array(categories) => categories.push("all".into()),
+        none => *none = serde_json::json!(["all"]),
     }
 }
 

@@ -14,12 +14,12 @@ RELEASE = "1.34.4"
 SPECS = MODULES / f"kubernetes@v{RELEASE}/api/openapi-spec/v3"
 PREFIX = "io.k8s.api."
 KINDS = {
-    "api__v1_openapi.json": ["core.v1." + k for k in "Namespace Secret ConfigMap Event Node".split()],
+    "api__v1_openapi.json": ["core.v1." + k for k in "Namespace Secret ConfigMap Event Node Service".split()],
     "apis__coordination.k8s.io__v1_openapi.json": ["coordination.v1.Lease"],
     "apis__events.k8s.io__v1_openapi.json": ["events.v1.Event"],
     "apis__certificates.k8s.io__v1_openapi.json": ["certificates.v1.CertificateSigningRequest"],
     "apis__authentication.k8s.io__v1_openapi.json": ["authentication.v1.SelfSubjectReview"],
-    "apis__authorization.k8s.io__v1_openapi.json": ["authorization.v1." + k for k in ["SelfSubjectAccessReview", "SubjectAccessReview"]],
+    "apis__authorization.k8s.io__v1_openapi.json": ["authorization.v1." + k for k in ["SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"]],
     "apis__apiextensions.k8s.io__v1_openapi.json": ["CRD"],
 }
 CRD = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"
@@ -77,6 +77,8 @@ PROTOS = {
     "k8s.io.api.core.v1": f"api@v0.{RELEASE[2:]}/core/v1/generated.proto",
     "k8s.io.api.coordination.v1": f"api@v0.{RELEASE[2:]}/coordination/v1/generated.proto",
     "k8s.io.api.events.v1": f"api@v0.{RELEASE[2:]}/events/v1/generated.proto",
+    "k8s.io.api.authentication.v1": f"api@v0.{RELEASE[2:]}/authentication/v1/generated.proto",
+    "k8s.io.api.authorization.v1": f"api@v0.{RELEASE[2:]}/authorization/v1/generated.proto",
     "k8s.io.api.certificates.v1": f"api@v0.{RELEASE[2:]}/certificates/v1/generated.proto",
     "k8s.io.apimachinery.pkg.apis.meta.v1": f"apimachinery@v0.{RELEASE[2:]}/pkg/apis/meta/v1/generated.proto",
     "k8s.io.apimachinery.pkg.runtime": f"apimachinery@v0.{RELEASE[2:]}/pkg/runtime/generated.proto",
@@ -106,6 +108,8 @@ def protobuf():
                 message = None
     roots = ["core.v1." + k for k in "Namespace Secret ConfigMap Event Node".split()]
     roots += ["coordination.v1.Lease", "events.v1.Event", "certificates.v1.CertificateSigningRequest"]
+    roots += ["authentication.v1.SelfSubjectReview"]
+    roots += ["authorization.v1." + k for k in ["SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"]]
     wanted = ["k8s.io.api." + r for r in roots] + ["k8s.io.apimachinery.pkg.apis.meta.v1.DeleteOptions"]
     kept = {}
     while wanted:

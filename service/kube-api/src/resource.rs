@@ -162,6 +162,9 @@ impl Resource {
         if !self.strategy.is_stored() {
             return &["create"];
         }
+        if self.strategy.is_read_only() {
+            return &["get", "list", "watch"];
+        }
         &[
             "delete",
             "deletecollection",

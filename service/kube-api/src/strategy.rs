@@ -27,6 +27,10 @@ pub enum Strategy {
     Identity,
     /// Access reviews: answered, not stored.
     Access,
+    /// `SelfSubjectRulesReview`: answered, not stored.
+    Rules,
+    /// Read only, and there are none: nothing runs on this API. Clients such as `kubectl cluster-info` list them.
+    Service,
 }
 
 impl Strategy {
@@ -67,7 +71,9 @@ impl Strategy {
             | Self::Lease
             | Self::Definition
             | Self::Identity
-            | Self::Access => &[],
+            | Self::Access
+            | Self::Rules
+            | Self::Service => &[],
         }
     }
 
@@ -93,7 +99,12 @@ impl Strategy {
 
     /// False for reviews, which are only answered.
     pub fn is_stored(self) -> bool {
-        !matches!(self, Self::Identity | Self::Access)
+        !matches!(self, Self::Identity | Self::Access | Self::Rules)
+    }
+
+    /// True when clients can only read: there is no object and none can be made.
+    pub fn is_read_only(self) -> bool {
+        self == Self::Service
     }
 
     /// True when an API server decodes it into a Go type, so that a value of a wrong JSON type is a 400

@@ -1,4 +1,6 @@
 //! The program and what is shipped with it. One program of tests: each more is linked anew after every change.
 
 mod ask_queries;
+mod by_kubectl;
 mod deploy;
+mod world;

@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	authentication "k8s.io/api/authentication/v1"
+	authorization "k8s.io/api/authorization/v1"
 	certificates "k8s.io/api/certificates/v1"
 	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
@@ -22,7 +24,8 @@ func pointer[T any](value T) *T { return &value }
 
 func main() {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{core.AddToScheme, coordination.AddToScheme, events.AddToScheme, certificates.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{core.AddToScheme, coordination.AddToScheme, events.AddToScheme, certificates.AddToScheme,
+		authentication.AddToScheme, authorization.AddToScheme} {
 		check(add(scheme))
 	}
 	at := meta.NewTime(time.Date(2026, 11, 21, 10, 20, 30, 0, time.UTC))
@@ -44,6 +47,9 @@ func main() {
 		"event":      &core.Event{ObjectMeta: named("e"), InvolvedObject: core.ObjectReference{Kind: "K", Name: "o", UID: "u", FieldPath: "spec"}, Reason: "R", Message: "m", Source: core.EventSource{Component: "c"}, FirstTimestamp: at, LastTimestamp: at, Count: 3, Type: "Normal", EventTime: micro, Series: &core.EventSeries{Count: 2, LastObservedTime: micro}},
 		"new-event":  &events.Event{ObjectMeta: named("e"), EventTime: micro, ReportingController: "c", ReportingInstance: "i", Action: "A", Reason: "R", Regarding: core.ObjectReference{Name: "o"}, Note: "n", Type: "Warning"},
 		"csr":        &certificates.CertificateSigningRequest{ObjectMeta: named("r"), Spec: certificates.CertificateSigningRequestSpec{Request: []byte("pem"), SignerName: "a.b/c", Usages: []certificates.KeyUsage{"client auth"}, ExpirationSeconds: pointer(int32(3600)), Groups: []string{"g"}, Extra: map[string]certificates.ExtraValue{"k": {"1", "2"}}}},
+		"identity-review": &authentication.SelfSubjectReview{Status: authentication.SelfSubjectReviewStatus{UserInfo: authentication.UserInfo{Username: "u", Groups: []string{"g"}, Extra: map[string]authentication.ExtraValue{"k": {"1"}}}}},
+		"access-review":   &authorization.SelfSubjectAccessReview{Spec: authorization.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorization.ResourceAttributes{Namespace: "n", Verb: "create", Group: "g", Resource: "r", Name: "o"}}},
+		"rules-review":    &authorization.SelfSubjectRulesReview{Spec: authorization.SelfSubjectRulesReviewSpec{Namespace: "n"}},
 		"node": &core.Node{ObjectMeta: named("w"), Spec: core.NodeSpec{ProviderID: "agent://x", PodCIDRs: []string{"10.0.0.0/24"}, Taints: []core.Taint{{Key: "k", Effect: core.TaintEffectNoSchedule, TimeAdded: &at}}, Unschedulable: true},
 			Status: core.NodeStatus{Capacity: core.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("16Gi")},
 				Conditions: []core.NodeCondition{{Type: "Ready", Status: "True", LastHeartbeatTime: at, LastTransitionTime: at, Reason: "R", Message: "m"}},

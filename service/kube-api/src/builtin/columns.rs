@@ -96,10 +96,12 @@ pub fn of(strategy: Strategy) -> BuiltInColumns {
                 ]
             },
         },
-        Strategy::Custom | Strategy::Identity | Strategy::Access => BuiltInColumns {
-            columns: &[("Name", 0), ("Age", 0)],
-            cells: |object| vec![text(object, &["metadata", "name"]), age(object)],
-        },
+        Strategy::Custom | Strategy::Identity | Strategy::Access | Strategy::Rules | Strategy::Service => {
+            BuiltInColumns {
+                columns: &[("Name", 0), ("Age", 0)],
+                cells: |object| vec![text(object, &["metadata", "name"]), age(object)],
+            }
+        }
     }
 }
 

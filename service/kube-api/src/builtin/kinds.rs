@@ -28,6 +28,7 @@ const KINDS: &[Kind] = &[
     Kind::cluster(Strategy::Node, "", "nodes", "Node")
         .short(&["no"])
         .with_status(),
+    Kind::namespaced(Strategy::Service, "", "services", "Service").short(&["svc"]),
     Kind::namespaced(Strategy::Lease, "coordination.k8s.io", "leases", "Lease"),
     Kind::namespaced(Strategy::GroupedEvent, "events.k8s.io", "events", "Event").short(&["ev"]),
     Kind::cluster(
@@ -57,6 +58,12 @@ const KINDS: &[Kind] = &[
         "authorization.k8s.io",
         "selfsubjectaccessreviews",
         "SelfSubjectAccessReview",
+    ),
+    Kind::cluster(
+        Strategy::Rules,
+        "authorization.k8s.io",
+        "selfsubjectrulesreviews",
+        "SelfSubjectRulesReview",
     ),
     Kind::cluster(
         Strategy::Access,

@@ -98,6 +98,7 @@ async fn dispatch(
         }
         _ if !is_stored => Err(ApiError::method_not_allowed()),
         Method::GET | Method::HEAD => read(server, request, form).await,
+        _ if request.resource.strategy.is_read_only() => Err(ApiError::method_not_allowed()),
         Method::POST if !has_name && request.resource.namespaced != request.namespace.is_empty() => {
             let object = read_object(headers, body).await?;
             finished(&request, form, server.create(&request, object).await?)

@@ -384,6 +384,9 @@ mod tests {
             "new-event",
             "node",
             "secret",
+            "identity-review",
+            "access-review",
+            "rules-review",
         ] {
             let read = |end: &str| std::fs::read(format!("{folder}/{name}.{end}")).unwrap();
             let expected: Value = serde_json::from_slice(&read("json")).unwrap();

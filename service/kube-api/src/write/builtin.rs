@@ -134,7 +134,9 @@ pub fn validate(strategy: Strategy, object: &Value, old: Option<&Value>) -> Vec<
         | Strategy::Lease
         | Strategy::Node
         | Strategy::Identity
-        | Strategy::Access => {}
+        | Strategy::Access
+        | Strategy::Rules
+        | Strategy::Service => {}
     }
     errors
 }

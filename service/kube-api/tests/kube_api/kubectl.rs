@@ -82,6 +82,7 @@ async fn kubectl_works_as_with_a_real_server(peer: Peer) {
     let folder = tempfile::tempdir().unwrap();
     let kubectl = Kubectl::with_config(&peer.kubeconfig_in(folder.path())).in_namespace(NAMESPACE);
     discovers(&kubectl).await;
+    asks_who_it_is(&kubectl).await;
     creates_and_gets(&kubectl).await;
     changes(&kubectl).await;
     waits_and_deletes(&kubectl).await;
@@ -103,6 +104,34 @@ async fn discovers(kubectl: &Kubectl) {
     let explained = kubectl.run(&["explain", "books.spec.title"]).await;
     assert!(explained.contains("What is on the cover."), "{explained}");
     assert!(kubectl.run(&["explain", "secret"]).await.contains("stringData"));
+}
+
+/// Reviews, whose bodies kubectl writes in protobuf, and what people type first.
+async fn asks_who_it_is(kubectl: &Kubectl) {
+    let groups = "jsonpath={.status.userInfo.groups}";
+    let groups = kubectl.run(&["auth", "whoami", "-o", groups]).await;
+    assert!(groups.contains("system:masters"), "{groups}");
+    for question in [
+        &["create", "books.library.example.com"][..],
+        &["list", "books", "-A"],
+        &["get", "/version"],
+    ] {
+        let command = [&["auth", "can-i"], question].concat();
+        assert_eq!(kubectl.run(&command).await.trim(), "yes", "{question:?}");
+    }
+    let rules = kubectl.run(&["auth", "can-i", "--list"]).await;
+    assert!(
+        rules
+            .lines()
+            .any(|line| words(line) == ["*.*", "[]", "[]", "[*]"]),
+        "{rules}"
+    );
+    assert!(kubectl.run(&["cluster-info"]).await.contains("is running at"));
+    let (_, services, said) = kubectl.try_run(&["get", "services"]).await;
+    assert!(
+        services.is_empty() && said.contains("No resources found in typed namespace."),
+        "{said}"
+    );
 }
 
 async fn creates_and_gets(kubectl: &Kubectl) {

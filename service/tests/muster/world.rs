@@ -1,0 +1,71 @@
+//! A service of one test, with the built-in Kubernetes API.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use muster_tests::condition::await_condition;
+use muster_tests::http::HttpClient;
+use muster_tests::kube::Kubectl;
+use muster_tests::process::{Program, command};
+use muster_tests::service::SERVE_ON_FREE_PORTS;
+use tempfile::TempDir;
+
+/// Time limit of a service's start, and of what takes milliseconds on an idle machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A running service.
+pub struct World {
+    _service: Program,
+    url: String,
+    folder: TempDir,
+}
+
+impl World {
+    /// Whose controllers work.
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// The same with more arguments of `muster serve`.
+    pub fn start_with(more: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("there is a temporary folder");
+        let mut serve = serve(&folder.path().join("data"));
+        serve.args(more);
+        let mut service = Program::start("muster serve", &mut serve, &folder.path().join("log"));
+        let url = service.await_output(r"listening on (https?://\S+)", LIMIT);
+        let world = Self {
+            _service: service,
+            url,
+            folder,
+        };
+        await_condition("the controllers to work", LIMIT, || {
+            let ready = HttpClient::new(&world.url).request("GET", "/ready", None);
+            let ready = ready.json();
+            match ready["kubernetes"].as_str() {
+                Some("ok, leading") => Ok(()),
+                _ => Err(ready.to_string()),
+            }
+        });
+        world
+    }
+
+    fn data_dir(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    pub fn kubectl(&self) -> Kubectl {
+        Kubectl::new(&self.data_dir().join("kubeconfig"))
+    }
+}
+
+/// `muster serve` with that data dir and no live image.
+fn serve(data_dir: &Path) -> Command {
+    let mut serve = command(env!("CARGO_BIN_EXE_muster"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_")) {
+        serve.env_remove(name);
+    }
+    serve.args(SERVE_ON_FREE_PORTS).arg("--data-dir").arg(data_dir);
+    serve.args(["--live-image", "/nonexistent/live.iso", "--kube-api", "builtin"]);
+    serve
+}
