@@ -299,6 +299,27 @@ fn ipxe_scripts_are_of_both_types(database: Database) {
         .get(&files(&path, "ipxe-script&mac=nonsense"))
         .expect(400)
         .error_message();
+
+    // The short forms, for DHCP.
+    let iso = client
+        .get(&format!("{path}/downloads/image-url"))
+        .expect(200)
+        .json();
+    let short = |file: &str| path_of(iso["url"].as_str().unwrap()).replace("discovery.iso", file);
+    assert_eq!(
+        boot.request("GET", &short("boot.ipxe"), None).expect(200).text(),
+        script
+    );
+    let control = boot
+        .request("GET", &short("boot-order-control.ipxe"), None)
+        .expect(200)
+        .text();
+    let [_, chain] = control.lines().collect::<Vec<_>>()[..] else {
+        panic!("{control}")
+    };
+    let followed = path_of(chain).replace("${net0/mac}", "52:54:00:00:00:01");
+    assert_eq!(followed, short("boot.ipxe?mac=52:54:00:00:00:01"));
+    assert_eq!(boot.request("GET", &followed, None).expect(200).text(), script);
 }
 
 fn without_a_live_image_everything_else_works_and_says_what_to_do(database: Database) {

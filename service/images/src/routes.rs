@@ -16,6 +16,7 @@ use muster_http::download::attachment;
 use muster_http::gate::{Target, admit, infra_env_of};
 use muster_http::{Allowed, Caller, Gate, Path, Problem, Query};
 use muster_operations::Operations;
+use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT};
 use serde::Deserialize;
 
 use crate::artifact::{Artifact, Images, serve, serve_kernel};
@@ -78,7 +79,7 @@ async fn by_boot_id(
         "discovery.iso" => Artifact::Iso,
         "vmlinuz" => Artifact::Kernel,
         "initrd.img" => Artifact::Initrd,
-        "boot.ipxe" => {
+        BOOT_SCRIPT => {
             let script = match query.mac.as_deref().filter(|mac| !mac.is_empty()) {
                 Some(mac) => {
                     images
@@ -88,11 +89,15 @@ async fn by_boot_id(
                 }
                 None => images.operations.boot_script(&infra_env).await?,
             };
-            return Ok(attachment("boot.ipxe", infra_env.updated_at, script));
+            return Ok(attachment(BOOT_SCRIPT, infra_env.updated_at, script));
+        }
+        BOOT_ORDER_SCRIPT => {
+            let script = images.operations.short_redirect_script(&infra_env)?;
+            return Ok(attachment(BOOT_ORDER_SCRIPT, infra_env.updated_at, script));
         }
         other => {
             return Err(Problem::not_found(format!(
-                "{other:?}: there are discovery.iso, vmlinuz, initrd.img and boot.ipxe; it"
+                "{other:?}: there are discovery.iso, vmlinuz, initrd.img, {BOOT_SCRIPT} and {BOOT_ORDER_SCRIPT}; it"
             )));
         }
     };

@@ -99,6 +99,11 @@ impl Operations {
         Ok(redirect_script(&url)?)
     }
 
+    /// The same below `/boot/ID`.
+    pub fn short_redirect_script(&self, infra_env: &InfraEnv) -> Result<String, NoScript> {
+        Ok(redirect_script(&self.urls.boot_script(infra_env, false))?)
+    }
+
     /// The discovery ignition, for a CoreOS image that is booted by other means.
     ///
     /// # Errors

@@ -3,6 +3,12 @@
 use muster_core::record::InfraEnv;
 use url::form_urlencoded::Serializer;
 
+/// File name of the iPXE script below `/boot/ID`.
+pub const BOOT_SCRIPT: &str = "boot.ipxe";
+
+/// File name of the iPXE script that sends a machine to [`BOOT_SCRIPT`] with its MAC.
+pub const BOOT_ORDER_SCRIPT: &str = "boot-order-control.ipxe";
+
 /// Base URLs, without trailing slash.
 #[derive(Debug, Clone)]
 pub struct Urls {
@@ -35,6 +41,17 @@ impl Urls {
             .append_pair("version", &infra_env.settings.openshift_version)
             .finish();
         format!("{}/boot-artifacts/rootfs?{query}", self.boot)
+    }
+
+    /// The iPXE script that boots the live image, short enough for firmware: the boot file field of BOOTP holds 127
+    /// characters, a DHCP option 255. With `boot_order_control` the one that comes back with the machine's MAC.
+    pub fn boot_script(&self, infra_env: &InfraEnv, boot_order_control: bool) -> String {
+        let file = if boot_order_control {
+            BOOT_ORDER_SCRIPT
+        } else {
+            BOOT_SCRIPT
+        };
+        self.artifact(infra_env, file)
     }
 
     /// Events about one thing: `filter` is `infra_env_id`, `cluster_id` or `host_id`.
@@ -85,5 +102,31 @@ impl Urls {
             infra_env.id,
             query.finish()
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_api::ids::InfraEnvId;
+    use muster_core::lifecycle::infra_env;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn scripts_fit_into_the_boot_file_field_of_bootp() {
+        let urls = Urls {
+            public: "https://muster.provisioning.example.com".into(),
+            boot: "http://muster.provisioning.example.com:8091".into(),
+        };
+        let params = json!({"name": "lab", "pull_secret": r#"{"auths":{"a":{"auth":"dTpw"}}}"#});
+        let params = serde_json::from_value(params).unwrap();
+        let at = "2026-11-22T12:00:00Z".parse().unwrap();
+        let made = infra_env::create(params, InfraEnvId::random(), crate::random::boot_id(), at).unwrap();
+        for boot_order_control in [false, true] {
+            let url = urls.boot_script(&made, boot_order_control);
+            assert!(url.len() <= 127, "{url}: {}", url.len());
+            assert!(!url.contains(['?', '&']), "{url}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Builds the addresses in an InfraEnv's status. They are those that REST answers.
+//! Builds the addresses in an InfraEnv's status. What firmware gets is short; the rest is as REST answers it.
 
 use muster_api::time::Timestamp;
 use muster_core::record::InfraEnv;
@@ -16,7 +16,7 @@ pub struct Links {
     pub initrd: String,
     /// Root file system, for images that need one beside these.
     pub rootfs: String,
-    /// iPXE script.
+    /// iPXE script, in the short form that DHCP can carry.
     pub ipxe_script: String,
     /// Discovery ignition.
     pub discovery_ignition: String,
@@ -38,15 +38,15 @@ pub fn links(
     let known = before.and_then(|status| status.debug_info.as_ref()?.events_url.as_deref());
     let token = app.auth.kept_url_token(infra_env, known, now);
     let token = token.as_deref();
-    let file = |name: &str, kind: Option<&str>| app.urls.signed_file(infra_env, name, kind, token);
+    let file = |name: &str| app.urls.signed_file(infra_env, name, None, token);
     Links {
         iso: app.urls.iso(infra_env),
         kernel: app.urls.kernel(infra_env),
         initrd: app.urls.initrd(infra_env),
         rootfs: app.urls.rootfs(infra_env),
-        ipxe_script: file("ipxe-script", boot_order_control.then_some("boot-order-control")),
-        discovery_ignition: file("discovery.ign", None),
+        ipxe_script: app.urls.boot_script(infra_env, boot_order_control),
+        discovery_ignition: file("discovery.ign"),
         events: app.urls.events("infra_env_id", infra_env.id, token),
-        static_network: file("static-network-config", None),
+        static_network: file("static-network-config"),
     }
 }
