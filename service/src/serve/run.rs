@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::banner::Banner;
+use super::data_lock::DataLock;
 use super::open::{Listeners, operations, prepare_data_dir};
 use super::signals::Signals;
 use crate::kubernetes::Kubernetes;
@@ -23,6 +24,9 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     logging::start(args.log_format, &args.log)?;
     listen::raise_file_limit();
     prepare_data_dir(&args.data_dir)?;
+    // Kept until the end. On PostgreSQL several services may run, and each takes a name of its own.
+    let is_sqlite = args.database_url().starts_with("sqlite:");
+    let _lock = is_sqlite.then(|| DataLock::take(&args.data_dir)).transpose()?;
     let kube_source = args.kube_source()?;
     let listeners = Listeners::bind(&args, &kube_source)?;
     let (api, boot) = (listeners.api.local_addr()?, listeners.boot.local_addr()?);

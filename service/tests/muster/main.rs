@@ -2,5 +2,6 @@
 
 mod ask_queries;
 mod by_kubectl;
+mod data_dir;
 mod deploy;
 mod world;

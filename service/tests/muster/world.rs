@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A running service.
 pub struct World {
-    _service: Program,
+    pub service: Program,
     url: String,
     folder: TempDir,
 }
@@ -29,19 +29,24 @@ impl World {
 
     /// The same with more arguments of `muster serve`.
     pub fn start_with(more: &[&str]) -> Self {
-        let folder = tempfile::tempdir().expect("there is a temporary folder");
+        Self::start_in(tempfile::tempdir().expect("there is a temporary folder"), more)
+    }
+
+    /// Another service with the data of this one.
+    pub fn start_again(self) -> Self {
+        let Self { service, folder, .. } = self;
+        drop(service);
+        Self::start_in(folder, &[])
+    }
+
+    fn start_in(folder: TempDir, more: &[&str]) -> Self {
         let mut serve = serve(&folder.path().join("data"));
         serve.args(more);
         let mut service = Program::start("muster serve", &mut serve, &folder.path().join("log"));
         let url = service.await_output(r"listening on (https?://\S+)", LIMIT);
-        let world = Self {
-            _service: service,
-            url,
-            folder,
-        };
+        let world = Self { service, url, folder };
         await_condition("the controllers to work", LIMIT, || {
-            let ready = HttpClient::new(&world.url).request("GET", "/ready", None);
-            let ready = ready.json();
+            let ready = world.rest().request("GET", "/ready", None).json();
             match ready["kubernetes"].as_str() {
                 Some("ok, leading") => Ok(()),
                 _ => Err(ready.to_string()),
@@ -50,7 +55,12 @@ impl World {
         world
     }
 
-    fn data_dir(&self) -> PathBuf {
+    /// A client of REST.
+    pub fn rest(&self) -> HttpClient {
+        HttpClient::new(&self.url)
+    }
+
+    pub fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
@@ -60,7 +70,7 @@ impl World {
 }
 
 /// `muster serve` with that data dir and no live image.
-fn serve(data_dir: &Path) -> Command {
+pub fn serve(data_dir: &Path) -> Command {
     let mut serve = command(env!("CARGO_BIN_EXE_muster"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_")) {
         serve.env_remove(name);

@@ -1,0 +1,52 @@
+//! Keeps a second service away from a data dir: SQLite has one writer, and the kubeconfig names one listener.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+/// Holds the process id of the service that has the data dir.
+const NAME: &str = "serve.lock";
+
+/// A data dir that this process has until this is dropped. The kernel gives it back when the process ends, however it ends.
+#[derive(Debug)]
+pub(super) struct DataLock {
+    _file: File,
+}
+
+impl DataLock {
+    /// # Errors
+    /// Another service has it, or the file cannot be written.
+    pub(super) fn take(data_dir: &Path) -> Result<Self> {
+        let path = data_dir.join(NAME);
+        let shown = || path.display().to_string();
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .with_context(shown)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                let mut pid = String::new();
+                file.read_to_string(&mut pid).with_context(shown)?;
+                bail!(
+                    "the service with pid {} has this data dir ({}): stop it, or choose another one with --data-dir; several \
+                     services share a PostgreSQL database (--database-url)",
+                    pid.trim(),
+                    data_dir.display()
+                );
+            }
+            Err(error) => return Err(error).with_context(shown),
+        }
+        file.set_len(0).with_context(shown)?;
+        file.rewind().with_context(shown)?;
+        writeln!(file, "{}", std::process::id()).with_context(shown)?;
+        Ok(Self { _file: file })
+    }
+}
