@@ -25,6 +25,8 @@ pub const NODE_POOL: &str = "hypershift.openshift.io/nodePool";
 pub const HOSTED_CLUSTER: &str = "hypershift.openshift.io/cluster";
 /// Annotation of Machines: the taints of their NodePool, JSON text.
 pub const NODE_POOL_TAINTS: &str = "hypershift.openshift.io/nodePoolTaints";
+/// Label of Nodes: the name of their NodePool.
+pub const NODE_POOL_LABEL: &str = NODE_POOL;
 /// Prefix of labels of Machines that their nodes get.
 pub const NODE_LABEL_PREFIX: &str = "managed.hypershift.openshift.io.";
 /// On HostedClusters and NodePools, until what was made for them is gone.

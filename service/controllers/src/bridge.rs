@@ -47,6 +47,7 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
         let context = Context::new(&client, app.clone(), events);
         let context = Arc::new(Context {
             sets_provider_ids: capi_provider,
+            has_node_pools: node_pools,
             ..context
         });
         run::run(

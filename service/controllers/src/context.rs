@@ -35,6 +35,8 @@ pub struct Context {
     pub joining: Told,
     /// True when this service sets the provider ids of Nodes: it is the provider of Cluster API.
     pub sets_provider_ids: bool,
+    /// True when this service makes the Machines of NodePools, so that their labels and taints go to Nodes.
+    pub has_node_pools: bool,
 }
 
 impl Context {
@@ -46,6 +48,7 @@ impl Context {
             waits: Waits::default(),
             joining: Told::default(),
             sets_provider_ids: true,
+            has_node_pools: true,
             client,
             app,
             changes,

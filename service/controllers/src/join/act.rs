@@ -155,8 +155,12 @@ impl Actor<'_> {
             patch["spec"] = json!({"providerID": id});
         }
         let api = Api::<Node>::all(self.client.clone());
-        api.patch(&change.node, &patch_params(), &Patch::Merge(patch))
+        let node = api
+            .patch(&change.node, &patch_params(), &Patch::Merge(patch))
             .await?;
+        if let Some(settings) = &change.settings {
+            settings.put(&api, node).await?;
+        }
         tracing::info!(
             node = change.node,
             provider_id = change.provider_id,

@@ -19,6 +19,7 @@ use super::times::timestamp;
 use super::told::{Awaited, Warning};
 use super::view::View;
 use super::words;
+use crate::node_settings::NodeSettings;
 
 /// Time after the Node's coming in which its kubelet asks for a serving certificate, if it is configured to: measured, seconds.
 const SERVING_WAIT: Duration = Duration::seconds(30);
@@ -33,6 +34,8 @@ pub struct Known {
     pub approved: Vec<ApprovedCsr>,
     /// True when Cluster API waits for the provider id, and it is this service that sets it.
     pub sets_provider_id: bool,
+    /// What its Node gets of its NodePool.
+    pub settings: Option<NodeSettings>,
 }
 
 /// A request that somebody else approved.
@@ -49,6 +52,7 @@ pub struct NodeChange {
     pub node: String,
     pub provider_id: Option<String>,
     pub labels: BTreeMap<String, String>,
+    pub settings: Option<NodeSettings>,
 }
 
 /// What is to be done.
@@ -279,19 +283,23 @@ impl<'a> Case<'a> {
         let foreign_id =
             self.known.sets_provider_id && !node.provider_id.is_empty() && node.provider_id != provider_id;
         let missing = self.known.sets_provider_id && node.provider_id.is_empty();
+        let settings = self.known.settings.as_ref();
+        let is_ours = |key: &str| !settings.is_some_and(|settings| settings.decide(key));
         let labels: BTreeMap<String, String> = self
             .host
             .data
             .node_labels
             .iter()
-            .filter(|(key, value)| node.labels.get(key) != Some(value))
+            .filter(|(key, value)| is_ours(key) && node.labels.get(key) != Some(value))
             .cloned()
             .collect();
-        if missing || !labels.is_empty() {
+        let settings = settings.filter(|settings| !settings.are_on(&node.labels, &node.taints));
+        if missing || !labels.is_empty() || settings.is_some() {
             next.node = Some(NodeChange {
                 node: node.name.clone(),
                 provider_id: missing.then_some(provider_id.clone()),
                 labels,
+                settings: settings.cloned(),
             });
         }
         if foreign_id {

@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{Api, Resource, ResourceExt};
 use muster_core::record::{Host, KubeRef};
 use muster_operations::now;
+use muster_resources::cluster_api::Machine;
 use muster_resources::{Agent, names};
 use tokio::time::Instant;
 
@@ -24,6 +25,7 @@ use super::words;
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::events;
+use crate::node_settings::NodeSettings;
 
 /// Hosts for which something is done at the same time.
 const CONCURRENCY: usize = 4;
@@ -107,6 +109,7 @@ impl Crew {
             return Ok(None);
         };
         let is_claimed = resource.labels().contains_key(names::label::AGENT_MACHINE_REF);
+        let settings = self.settings(&resource).await?;
         let reference = resource.object_ref(&());
         let recorded = resource.status.and_then(|status| status.csr_status);
         Ok(Some(Member {
@@ -116,8 +119,27 @@ impl Crew {
             known: Known {
                 approved: recorded.map(|status| status.approved_csrs).unwrap_or_default(),
                 sets_provider_id: is_claimed && self.context.sets_provider_ids,
+                settings,
             },
         }))
+    }
+
+    /// What the Node of an Agent's host gets of its NodePool.
+    async fn settings(&self, agent: &Agent) -> Result<Option<NodeSettings>, Error> {
+        if !self.context.has_node_pools {
+            return Ok(None);
+        }
+        let taken_for = agent.labels().get(names::label::AGENT_MACHINE_REF);
+        let namespace = agent
+            .annotations()
+            .get(names::annotation::AGENT_MACHINE_REF_NAMESPACE);
+        let (Some(name), Some(namespace)) = (taken_for, namespace) else {
+            return Ok(None);
+        };
+        // A Machine of a NodePool has the name of its AgentMachine.
+        let api = Api::<Machine>::namespaced(self.context.client.clone(), namespace);
+        let machine = unless_absent(api.get(name).await)?;
+        Ok(machine.as_ref().and_then(NodeSettings::of))
     }
 
     /// Says of all hosts that they wait for this.

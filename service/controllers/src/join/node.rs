@@ -7,8 +7,10 @@ use chrono::Duration;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use kube::ResourceExt;
 use muster_api::time::Timestamp;
+use muster_resources::hypershift::Taint;
 
 use super::times::timestamp;
+use crate::node_settings;
 
 /// Difference that the cluster's clock may have to ours.
 const CLOCK_DIFFERENCE: Duration = Duration::seconds(60);
@@ -32,6 +34,7 @@ pub struct NodeFacts {
     /// `spec.providerID`; empty: none.
     pub provider_id: String,
     pub labels: BTreeMap<String, String>,
+    pub taints: Vec<Taint>,
     pub dns_names: BTreeSet<String>,
     pub addresses: BTreeSet<IpAddr>,
     pub readiness: Readiness,
@@ -51,6 +54,8 @@ pub fn read(node: &Node) -> NodeFacts {
         .iter()
         .flatten()
         .find(|condition| condition.type_ == "Ready");
+    let spec = node.spec.as_ref();
+    let taints = spec.and_then(|spec| spec.taints.as_ref()).into_iter().flatten();
     let mut facts = NodeFacts {
         name: node.name_any(),
         uid: node.uid().unwrap_or_default(),
@@ -60,6 +65,7 @@ pub fn read(node: &Node) -> NodeFacts {
             .and_then(|spec| spec.provider_id.clone())
             .unwrap_or_default(),
         labels: node.labels().clone(),
+        taints: taints.map(node_settings::read).collect(),
         dns_names: BTreeSet::new(),
         addresses: BTreeSet::new(),
         readiness: ready.map_or(Readiness::NotReady, readiness),

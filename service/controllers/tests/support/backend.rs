@@ -28,6 +28,8 @@ pub const SOON: Duration = Duration::from_secs(60);
 pub struct Backend {
     pub client: Client,
     pub operations: Arc<Operations>,
+    /// Its background tasks end with it.
+    _api: KubeApi,
     _folder: TempDir,
 }
 
@@ -78,6 +80,7 @@ impl Backend {
         Self {
             client,
             operations,
+            _api: api,
             _folder: folder,
         }
     }

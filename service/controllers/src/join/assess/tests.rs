@@ -139,6 +139,7 @@ fn known(sorts: &[Sort]) -> Known {
     Known {
         approved: approved.collect(),
         sets_provider_id: true,
+        settings: None,
     }
 }
 
@@ -288,6 +289,39 @@ fn its_node_makes_it_joined_and_gets_provider_id_and_labels() {
         now(),
     );
     assert_eq!(next.node.unwrap().provider_id, None);
+}
+
+#[test]
+fn its_node_gets_the_labels_and_taints_of_its_pool_as_soon_as_it_is_there() {
+    let machine = json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "spec": {},
+        "metadata": {
+            "name": "m", "labels": {"managed.hypershift.openshift.io.rack": "of the pool"},
+            "annotations": {
+                "hypershift.openshift.io/nodePool": "clusters/np",
+                "hypershift.openshift.io/nodePoolTaints": r#"[{"key": "gpu", "effect": "NoSchedule"}]"#,
+            },
+        },
+    });
+    let settings = NodeSettings::of(&serde_json::from_value(machine).unwrap());
+    let known = Known {
+        settings: settings.clone(),
+        ..known(&[Sort::Client])
+    };
+    let mut fresh = node("worker-1", 340, "False", 340);
+    let next = assess(
+        &host(HostStage::Configuring),
+        &known,
+        &view(&[fresh.clone()], &[]),
+        now(),
+    );
+    let change = next.node.unwrap();
+    assert_eq!(change.settings, settings);
+    assert!(change.labels.is_empty(), "the pool decides: {change:?}");
+    fresh["metadata"]["labels"] = json!({"rack": "of the pool", "hypershift.openshift.io/nodePool": "np"});
+    fresh["spec"]["taints"] = json!([{"key": "gpu", "effect": "NoSchedule"}]);
+    let next = assess(&host(HostStage::Configuring), &known, &view(&[fresh], &[]), now());
+    assert_eq!(next.node, None);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::status::Node;
 use crate::error::words;
+use crate::node_settings::NodeSettings;
 use crate::workload::Workloads;
 
 /// Between two looks for a Node that is not there, or not healthy.
@@ -27,7 +28,7 @@ pub fn kubeconfig(namespace: &str, cluster: &str) -> KubeRef {
     KubeRef::new(namespace, format!("{cluster}-kubeconfig"))
 }
 
-/// The Node with the Machine's provider id. `names`: those that it may have; others are only looked at with `thorough`.
+/// The Node with the Machine's provider id, which gets the labels and taints of its pool. `names`: those that it may have; others are only looked at with `thorough`.
 pub async fn find(workloads: &Workloads, machine: &Machine, names: &[String], thorough: bool) -> Node {
     let Some(provider_id) = machine.spec.provider_id.as_deref() else {
         return Node::NotAwaited;
@@ -38,13 +39,20 @@ pub async fn find(workloads: &Workloads, machine: &Machine, names: &[String], th
         Ok(workload) => workload,
         Err(error) => return Node::Unreachable(error.to_string()),
     };
-    match look(&workload.client, provider_id, names, thorough).await {
+    let settings = NodeSettings::of(machine);
+    match look(&workload.client, provider_id, names, thorough, settings.as_ref()).await {
         Ok(found) => found,
         Err(error) => Node::Unreachable(format!("the API of the workload cluster: {}", words(&error))),
     }
 }
 
-async fn look(client: &Client, provider_id: &str, names: &[String], thorough: bool) -> kube::Result<Node> {
+async fn look(
+    client: &Client,
+    provider_id: &str,
+    names: &[String],
+    thorough: bool,
+    settings: Option<&NodeSettings>,
+) -> kube::Result<Node> {
     let api = Api::<KubeNode>::all(client.clone());
     let mut other = None;
     for name in names {
@@ -52,7 +60,7 @@ async fn look(client: &Client, provider_id: &str, names: &[String], thorough: bo
             continue;
         };
         match provider_id_of(&node) {
-            Some(id) if id == provider_id => return Ok(observed(node)),
+            Some(id) if id == provider_id => return Ok(settled(&api, node, settings).await),
             id => other = Some((name, id.map(str::to_owned))),
         }
     }
@@ -63,7 +71,7 @@ async fn look(client: &Client, provider_id: &str, names: &[String], thorough: bo
             let next = page.metadata.continue_.clone().filter(|token| !token.is_empty());
             let mut nodes = page.items.into_iter();
             if let Some(node) = nodes.find(|node| provider_id_of(node) == Some(provider_id)) {
-                return Ok(observed(node));
+                return Ok(settled(&api, node, settings).await);
             }
             let Some(token) = next else { break };
             params = params.continue_token(&token);
@@ -78,6 +86,29 @@ async fn look(client: &Client, provider_id: &str, names: &[String], thorough: bo
         }
         None => format!("no Node has the provider id {provider_id} yet: the host starts and joins"),
     }))
+}
+
+/// The Node with the labels and taints of its pool.
+async fn settled(api: &Api<KubeNode>, node: KubeNode, settings: Option<&NodeSettings>) -> Node {
+    let Some(settings) = settings else {
+        return observed(node);
+    };
+    match settings.put(api, node.clone()).await {
+        Ok(node) => observed(node),
+        // It is looked at again soon.
+        Err(error) => {
+            let why = format!(
+                "the labels and taints of the NodePool are not on the Node {} yet: {}",
+                node.name_any(),
+                words(&error)
+            );
+            let mut observed = observed(node);
+            if let Node::Found { problems, .. } = &mut observed {
+                problems.push(why);
+            }
+            observed
+        }
+    }
 }
 
 fn provider_id_of(node: &KubeNode) -> Option<&str> {

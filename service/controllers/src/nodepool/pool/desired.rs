@@ -9,13 +9,14 @@ use muster_resources::cluster_api::names::{
     CLONED_FROM_GROUP_KIND, CLONED_FROM_NAME, CLUSTER_NAME, DELETE_MACHINE, DEPLOYMENT_NAME, SECRET_TYPE,
 };
 use muster_resources::cluster_api::{Machine, MachineDeletion};
-use muster_resources::hypershift::{NODE_LABEL_PREFIX, NODE_POOL, NODE_POOL_TAINTS, NodePool};
+use muster_resources::hypershift::{NODE_POOL, NODE_POOL_TAINTS, NodePool};
 use muster_resources::names;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::plan::View;
+use crate::node_settings;
 use crate::nodepool::places;
 
 /// Letters of random endings: without vowels, so that they make no words.
@@ -112,11 +113,12 @@ pub fn machine(pool: &NodePool, place: &Place, target: &Target) -> (String, Valu
     let name = format!("{begin}-{}", ending.collect::<String>());
     let mut metadata = metadata(pool, place);
     metadata["name"] = name.clone().into();
-    for (label, value) in &pool.spec.node_labels {
-        metadata["labels"][format!("{NODE_LABEL_PREFIX}{label}")] = value.clone().into();
+    let (labels, taints) = node_settings::of_pool(pool);
+    for (label, value) in labels {
+        metadata["labels"][label] = value.into();
     }
-    if !pool.spec.taints.is_empty() {
-        metadata["annotations"][NODE_POOL_TAINTS] = json!(pool.spec.taints).to_string().into();
+    if let Some(taints) = taints {
+        metadata["annotations"][NODE_POOL_TAINTS] = taints.into();
     }
     set_origin(&mut metadata, &target.template);
     let mut spec = json!({

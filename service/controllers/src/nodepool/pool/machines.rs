@@ -17,6 +17,7 @@ use super::desired::{self, Place, Target};
 use crate::conditions::{self, ConditionStatus, DesiredCondition};
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
+use crate::node_settings;
 use crate::nodepool::machine::status::{Reason, Type};
 use crate::nodepool::places;
 use crate::references::kube_ref;
@@ -125,7 +126,7 @@ pub async fn complete(
         .await
 }
 
-/// Gives existing Machines the timeouts of the pool, and says of each whether it is up to date.
+/// Gives Machines the timeouts of the pool and what their Nodes get of it, and says of each whether it is up to date.
 pub async fn propagate(
     pool: &NodePool,
     target: &Target,
@@ -141,11 +142,18 @@ pub async fn propagate(
     };
     for machine in machines {
         let present = machine.spec.deletion.clone().unwrap_or_default();
+        let mut patch = json!({});
         if timeouts(&present) != timeouts(&wanted) {
             let (drain, detach) = timeouts(&wanted);
             let deletion =
                 json!({"nodeDrainTimeoutSeconds": drain, "nodeVolumeDetachTimeoutSeconds": detach});
-            let patch = Patch::Merge(json!({"spec": {"deletion": deletion}}));
+            patch["spec"] = json!({ "deletion": deletion });
+        }
+        if let Some(metadata) = node_settings::machine_metadata(machine, pool) {
+            patch["metadata"] = metadata;
+        }
+        if patch != json!({}) {
+            let patch = Patch::Merge(patch);
             let namespace = machine.namespace().unwrap_or_default();
             let api = Api::<Machine>::namespaced(context.client.clone(), &namespace);
             unless_absent(api.patch(&machine.name_any(), &patch_params(), &patch).await)?;
