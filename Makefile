@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build image test bench demo ci fmt lint generated deps clean try-programs try-image release-programs released-agent programs-under-test image-under-test
+.PHONY: help run build image check test bench demo ci fmt lint generated deps clean try-programs try-image release-programs released-agent programs-under-test image-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
 ifeq ($(shell cargo --version >/dev/null 2>&1 || echo absent),absent)
@@ -66,6 +66,11 @@ programs-under-test:
 image-under-test: released-agent
 	@.ci/deps image
 	$(DEBUG)/muster-image live build --compression-level 9 --output $(DEBUG)/$(LIVE_IMAGE) --agent dist/muster-agent
+
+# Unit tests, and those test programs that start nothing but themselves.
+check: lint ## Check a change in minutes: lint and the tests that need no root, QEMU, PostgreSQL or Kubernetes
+	cargo test --workspace --lib
+	cargo test -p muster-core -p muster-controllers -p muster-images --tests
 
 test: programs-under-test image-under-test ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
 	@.ci/deps test
