@@ -24,6 +24,17 @@ pub struct Table {
     pub partitions: Vec<Partition>,
 }
 
+impl Table {
+    /// Bytes from the beginning of the disk to the end of its last partition.
+    pub fn end(&self) -> u64 {
+        let ends = self
+            .partitions
+            .iter()
+            .map(|partition| partition.start.saturating_add(partition.size));
+        ends.max().unwrap_or(0)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
     pub number: u32,

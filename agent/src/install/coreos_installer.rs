@@ -97,7 +97,19 @@ impl Order<'_> {
             warn!(attempt, "coreos-installer: {reason}");
             attempt += 1;
             tokio::time::sleep(PAUSE).await;
+            self.is_still_free().await?;
         }
+    }
+
+    /// Waits until the program of the last attempt has let go of the disk, which must be the same one.
+    async fn is_still_free(&self) -> Result<(), InstallError> {
+        let claimed = self.on_disk(|order, root| teardown::claim(root, &order.disk, &order.twins).map(drop));
+        claimed.await.map_err(|error| {
+            InstallError::Failed(format!(
+                "{} was written to, and cannot be written again: {error}",
+                self.chosen.disk.id
+            ))
+        })
     }
 
     async fn attempt(&self, ignition: &Path, percent: &mut Percent) -> Result<(), String> {
@@ -134,8 +146,16 @@ impl Order<'_> {
         }
     }
 
-    /// Clears the boot sector: whatever the program left, the disk does not boot.
-    async fn unboot(&self) {
+    /// Clears the boot sector: whatever the program left, the disk does not boot. Not where partitions are to be kept, since
+    /// their table would go, too: the program writes what boots last, and leaves that table when it fails.
+    pub async fn unboot(&self) {
+        if self.keeps_content {
+            warn!(
+                disk = self.chosen.disk.name,
+                "partitions are to be kept: the disk stays as it is"
+            );
+            return;
+        }
         let cleared = self
             .on_disk(|order, root| {
                 let file = teardown::claim(root, &order.disk, &order.twins)?;

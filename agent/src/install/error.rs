@@ -13,17 +13,6 @@ pub enum InstallError {
     Stopped,
 }
 
-impl InstallError {
-    /// The same reason, for a disk that was written to before.
-    #[must_use]
-    pub fn after_writing(self) -> Self {
-        match self {
-            Self::Refused(reason) => Self::Failed(reason),
-            other => other,
-        }
-    }
-}
-
 /// Refuses with a reason.
 ///
 /// # Errors

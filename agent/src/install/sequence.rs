@@ -34,6 +34,10 @@ use crate::time::{clock, rtc};
 const SETTLING: Duration = Duration::from_secs(10);
 /// Longest wait for the service to take the last report. The disk is whole: the host joins without it, too.
 const LAST_REPORT: Duration = Duration::from_secs(30 * 60);
+/// Longest wait for another disk than the chosen one.
+const FORMATTING: Duration = Duration::from_secs(60);
+/// Longest wait for the firmware and the clock.
+const FIRMWARE: Duration = Duration::from_secs(2 * 60);
 /// Longest upload of the logs.
 const LOGS: Duration = Duration::from_secs(10 * 60);
 
@@ -79,7 +83,7 @@ impl Installation<'_> {
         let ignition = self.or_stop(self.ignition()).await??;
         self.format(&chosen).await;
         self.reporter.tell(HostStage::WritingImageToDisk, "");
-        let placed = match &way {
+        match &way {
             Way::Write(source) => {
                 let config = BootConfig {
                     ignition,
@@ -96,7 +100,9 @@ impl Installation<'_> {
                     stop: self.stop,
                     running: Arc::clone(&self.running),
                 };
-                Some(writing.run().await?)
+                let placed = writing.run().await?;
+                self.before_restart(&chosen, Some(placed.table().clone())).await?;
+                placed.seal(Arc::clone(&self.running)).await?;
             }
             Way::Program(program) => {
                 let order = coreos_installer::Order {
@@ -110,22 +116,25 @@ impl Installation<'_> {
                     running: Arc::clone(&self.running),
                 };
                 order.run().await?;
-                None
+                if let Err(error) = self.before_restart(&chosen, None).await {
+                    order.unboot().await;
+                    return Err(error);
+                }
             }
-        };
+        }
+        Ok(self.end().await)
+    }
+
+    /// The part between writing and the restart: the cluster, the firmware, the logs. `table`: of the image, where it is known.
+    async fn before_restart(&self, chosen: &Chosen, table: Option<Table>) -> Result<(), InstallError> {
         if self.plan.role == Role::Worker {
             self.reporter.tell(HostStage::WaitingForControlPlane, "");
             let waiting =
                 waiting::for_control_plane(&self.tools.client, self.plan.cluster, self.plan.joins_existing);
             self.or_stop(waiting).await??;
         }
-        let table = placed.as_ref().map(|placed| placed.table().clone());
         self.tell_firmware(chosen.disk.node(), table).await;
-        self.or_stop(self.send_logs()).await?;
-        if let Some(placed) = placed {
-            placed.seal(Arc::clone(&self.running)).await?;
-        }
-        Ok(self.end().await)
+        self.or_stop(self.send_logs()).await
     }
 
     async fn choose(&self) -> Result<Chosen, InstallError> {
@@ -146,7 +155,7 @@ impl Installation<'_> {
     }
 
     fn way(&self) -> Result<Way, InstallError> {
-        let program = coreos_installer::program();
+        let program = self.tools.coreos_installer.clone();
         let service = &self.tools.settings.service_url;
         let source = match (&self.plan.image, program) {
             (Image::OfLiveSystem, Some(program)) => return Ok(Way::Program(program)),
@@ -239,27 +248,25 @@ impl Installation<'_> {
 
     /// Clears the first sector of the other disks that are to be formatted. A failure does not end the installation.
     async fn format(&self, chosen: &Chosen) {
-        let (disks, running) = (chosen.to_format.clone(), Arc::clone(&self.running));
-        let formatting = tokio::task::spawn_blocking(move || {
-            let _running = running;
-            for disk in disks {
-                match wipe::format(&disk) {
+        for disk in chosen.to_format.clone() {
+            let formatting = format!("formatting {}", disk.id);
+            within(
+                FORMATTING,
+                &formatting,
+                &self.running,
+                move || match wipe::format(&disk) {
                     Ok(()) => info!(disk = disk.id, "formatted"),
                     Err(error) => warn!(disk = disk.id, "not formatted: {error}"),
-                }
-            }
-        });
-        if let Err(error) = formatting.await {
-            warn!("formatting broke: {error}");
+                },
+            )
+            .await;
         }
     }
 
     /// Makes the firmware start the disk first, and sets the clock. No failure ends the installation.
     async fn tell_firmware(&self, node: String, table: Option<Table>) {
         let (variables, sets_clock) = (self.tools.firmware.clone(), self.tools.sets_clock);
-        let running = Arc::clone(&self.running);
-        let telling = tokio::task::spawn_blocking(move || {
-            let _running = running;
+        within(FIRMWARE, "telling the firmware", &self.running, move || {
             if let Some(variables) = variables {
                 match firmware::boot_first(&variables, &node, table) {
                     Ok(line) => info!("{line}"),
@@ -272,10 +279,8 @@ impl Installation<'_> {
             {
                 warn!("the battery-backed clock was not set: {error}");
             }
-        });
-        if let Err(error) = telling.await {
-            warn!("the firmware was not told: {error}");
-        }
+        })
+        .await;
     }
 
     /// A failure does not end the installation.
@@ -323,6 +328,30 @@ impl Installation<'_> {
     }
 }
 
+/// Does work on a thread that the installation does not depend on, and gives it up after `limit`: a device that hangs does
+/// not hold up the rest. False when it has not ended.
+async fn within(
+    limit: Duration,
+    what: &str,
+    running: &Arc<Running>,
+    work: impl FnOnce() + Send + 'static,
+) -> bool {
+    let running = Arc::clone(running);
+    let done = tokio::task::spawn_blocking(move || {
+        let _running = running;
+        work();
+    });
+    match tokio::time::timeout(limit, done).await {
+        Ok(Ok(())) => return true,
+        Ok(Err(error)) => warn!("{what} broke: {error}"),
+        Err(_) => warn!(
+            "{what} has not ended within {} s, and is given up",
+            limit.as_secs()
+        ),
+    }
+    false
+}
+
 /// True where Ironic's agent runs beside this one. Source: docs/protocol/install-flow.md#2, line 13.
 fn is_ironics() -> bool {
     ["/etc", "/run", "/usr/lib"].iter().any(|place| {
@@ -330,4 +359,25 @@ fn is_ironics() -> bool {
             .join("systemd/system/ironic-agent.service")
             .exists()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_hangs_is_given_up_and_keeps_the_step_from_starting_again() {
+        let running = Arc::new(Running);
+        assert!(within(Duration::from_secs(20), "work", &running, || {}).await);
+        let (release, hanging) = mpsc::channel::<()>();
+        let limit = Duration::from_millis(50);
+        let hangs = move || {
+            let _ = hanging.recv();
+        };
+        assert!(!within(limit, "work", &running, hangs).await);
+        assert_eq!(Arc::strong_count(&running), 2);
+        drop(release);
+    }
 }

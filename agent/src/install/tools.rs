@@ -1,5 +1,6 @@
 //! Gathers the parts of the agent and of the machine that an installation uses.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ pub struct Tools {
     pub firmware: Option<Variables>,
     /// Set the battery-backed clock.
     pub sets_clock: bool,
+    /// The live system's program, where it has one.
+    pub coreos_installer: Option<PathBuf>,
 }
 
 impl Tools {

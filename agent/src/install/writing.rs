@@ -37,6 +37,8 @@ const TICK: Duration = Duration::from_millis(500);
 const SLOW: Duration = Duration::from_secs(10 * 60);
 /// Longest duration of one attempt.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
+/// Longest wait for the boot partition: two mounts and some small files.
+const PLACING: Duration = Duration::from_secs(10 * 60);
 
 /// An image on the disk that does not boot yet.
 #[derive(Debug)]
@@ -69,7 +71,13 @@ impl Writing<'_> {
             match self.attempt(&mut percent).await {
                 Ok(written) => break written,
                 Err(ImageError::Stopped) => return Err(InstallError::Stopped),
-                Err(ImageError::Prepare(error)) => return Err(error),
+                Err(ImageError::Prepare(error)) if attempt == 1 => return Err(error),
+                Err(ImageError::Prepare(error)) => {
+                    return Err(InstallError::Failed(format!(
+                        "{} was written to, does not boot, and cannot be written again: {error}",
+                        self.chosen.disk.id
+                    )));
+                }
                 Err(error) => {
                     let most = if matches!(error, ImageError::Digest { .. }) {
                         ATTEMPTS_AT_DIGEST
@@ -97,7 +105,7 @@ impl Writing<'_> {
             chosen: self.chosen.clone(),
         };
         let (config, running) = (self.config, self.running);
-        blocking(running, move || {
+        blocking(running, Some(PLACING), move || {
             let result = placed.place(&config);
             result.map(|()| placed)
         })
@@ -190,7 +198,7 @@ impl Placed {
             Ok(())
         } else {
             Err(failed(io::Error::other(
-                "the disk gives back another ignition than was written",
+                "the disk gives back another ignition or network configuration than was written",
             )))
         }
     }
@@ -205,7 +213,8 @@ impl Placed {
     /// # Errors
     /// [`InstallError::Failed`]; then the disk does not boot.
     pub async fn seal(self, running: Arc<Running>) -> Result<(), InstallError> {
-        blocking(running, move || {
+        // Without a limit: the disk may boot as soon as this has begun.
+        blocking(running, None, move || {
             let target = &self.written.target;
             let sealed = verify::seal(target, &self.written.head.bytes);
             sealed.map_err(|problem| {
@@ -221,18 +230,50 @@ impl Placed {
     }
 }
 
-/// Runs work on a thread, which keeps the step from being started again.
+/// Runs work on a thread, which keeps the step from being started again, also when it is given up after `limit`.
 async fn blocking<T: Send + 'static>(
     running: Arc<Running>,
+    limit: Option<Duration>,
     work: impl FnOnce() -> Result<T, InstallError> + Send + 'static,
 ) -> Result<T, InstallError> {
     let done = tokio::task::spawn_blocking(move || {
         let _running = running;
         work()
     });
-    done.await.unwrap_or_else(|error| {
+    let broke = |error| {
         Err(InstallError::Failed(format!(
             "a part of the installer broke: {error}"
         )))
-    })
+    };
+    let Some(limit) = limit else {
+        return done.await.unwrap_or_else(broke);
+    };
+    match tokio::time::timeout(limit, done).await {
+        Ok(done) => done.unwrap_or_else(broke),
+        Err(_) => Err(InstallError::Failed(format!(
+            "the disk does not boot: it has not answered for {} s",
+            limit.as_secs()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_disk_that_hangs_fails_the_installation_in_time() {
+        let running = Arc::new(Running);
+        let limit = Some(Duration::from_millis(50));
+        let (release, hanging) = std::sync::mpsc::channel::<()>();
+        let hangs = move || {
+            let _ = hanging.recv();
+            Ok(())
+        };
+        let failed = blocking(Arc::clone(&running), limit, hangs).await.unwrap_err();
+        assert!(failed.to_string().contains("has not answered"), "{failed}");
+        assert_eq!(Arc::strong_count(&running), 2);
+        drop(release);
+        assert_eq!(blocking(Arc::clone(&running), None, || Ok(7)).await, Ok(7));
+    }
 }

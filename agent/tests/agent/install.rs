@@ -1,10 +1,12 @@
 //! Installations to loop devices, from a service made for the test, over real HTTP.
 
+mod coreos;
 mod disk;
 mod faults;
 mod service;
 mod straight;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +37,11 @@ pub struct Agent {
 
 impl Agent {
     pub fn of(service: &Service) -> Self {
+        Self::with(service, None)
+    }
+
+    /// One whose live system has that program.
+    pub fn with(service: &Service, coreos_installer: Option<PathBuf>) -> Self {
         let settings = settings(service.url(), "the-token");
         let names = Names::configured_by("/nonexistent");
         let tools = Tools {
@@ -51,6 +58,7 @@ impl Agent {
             },
             firmware: None,
             sets_clock: false,
+            coreos_installer,
         };
         let (count, restarts) = watch::channel(0);
         let restart = move || {

@@ -56,13 +56,19 @@ impl BootConfig {
         }
     }
 
-    /// True when the ignition below `boot` is this one.
+    /// True when ignition and network below `boot` are these.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// They cannot be read.
     pub fn is_there(&self, boot: &Path) -> io::Result<bool> {
-        let path = boot.join(IGNITION);
-        Ok(std::fs::read(&path).map_err(at(&path))? == self.ignition)
+        let is = |path: PathBuf, content: &[u8]| -> io::Result<bool> {
+            Ok(std::fs::read(&path).map_err(at(&path))? == content)
+        };
+        let mut same = is(boot.join(IGNITION), &self.ignition)?;
+        for (name, content) in &self.network {
+            same &= is(boot.join(NETWORK).join(name), content)?;
+        }
+        Ok(same)
     }
 }
 
@@ -122,6 +128,8 @@ fn put(boot: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
         .create(true)
         .truncate(true)
         .mode(0o600)
+        // A link in the image would lead into this system.
+        .custom_flags(libc::O_NOFOLLOW)
         .open(&part)
         .map_err(at(&part))?;
     file.write_all(content)
@@ -175,6 +183,12 @@ mod tests {
         let network = std::fs::read(boot.path().join("coreos-firstboot-network/eth0.nmconnection")).unwrap();
         assert_eq!(network, b"[connection]");
         assert!(!boot.path().join("ignition/.muster.part").exists());
+        std::fs::write(
+            boot.path().join("coreos-firstboot-network/eth0.nmconnection"),
+            "x",
+        )
+        .unwrap();
+        assert!(!config.is_there(boot.path()).unwrap());
     }
 
     #[test]
@@ -192,6 +206,12 @@ mod tests {
         std::fs::create_dir(outside.path().join("entries")).unwrap();
         let error = config().write(boot.path()).unwrap_err().to_string();
         assert!(error.contains("out of the image"), "{error}");
+        let part = boot.path().join("ignition/.muster.part");
+        let victim = outside.path().join("victim");
+        std::fs::write(&victim, "as it was").unwrap();
+        std::os::unix::fs::symlink(&victim, &part).unwrap();
+        assert!(config().write(boot.path()).is_err());
+        assert_eq!(std::fs::read(&victim).unwrap(), b"as it was");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use tracing::warn;
 
@@ -89,14 +90,16 @@ impl Mounted {
         &self.place
     }
 
-    /// Unmounts, and waits until the disk has everything.
+    /// Unmounts, waits until the disk has everything, and forgets what the kernel keeps of it: the next mount reads the disk.
     ///
     /// # Errors
     /// Of the kernel.
     pub fn end(mut self) -> io::Result<()> {
         umount2(&self.place, MntFlags::empty())?;
         self.device = None;
-        self.disk.sync_all()
+        self.disk.sync_all()?;
+        posix_fadvise(&self.disk, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
+        Ok(())
     }
 }
 

@@ -30,20 +30,28 @@ pub struct Chosen {
     pub to_format: Vec<Disk>,
 }
 
+const SKIPPED: &str = "it is on the list of disks that are not to be formatted, under this or another name";
+const SKIPPED_TOO: &str = "is on the list of disks that are not to be formatted";
+
 /// Chooses among the disks that the inventory lists.
 ///
 /// # Errors
 /// [`InstallError::Refused`]
 pub fn choose(root: &Root, listed: &[Listed], wishes: &Wishes) -> Result<Chosen, InstallError> {
     let disk = Disk::find(root, &wishes.boot_device)?;
-    let twins = twins::of(listed, &disk.name);
+    // Of a multipath device the paths are what it is built upon.
+    let below = family::below(root, &disk.name);
+    let mut twins = twins::of(listed, &disk.name);
+    twins.retain(|name| !below.contains(name));
     let skipped = names_of(root, listed, &wishes.skipped);
     let paths = || std::iter::once(&disk.name).chain(&twins);
-    if wishes.skipped.contains(&disk.id) || paths().any(|name| skipped.contains(name)) {
-        return refuse_disk(
-            &disk,
-            "it is on the list of disks that are not to be formatted, under this or another name",
-        );
+    if wishes.skipped.contains(&disk.id) {
+        return refuse_disk(&disk, SKIPPED);
+    }
+    for name in paths() {
+        if let Some(reason) = reason_of_skipping(root, &skipped, name) {
+            return refuse_disk(&disk, &by_name(name, &disk.name, &reason));
+        }
     }
     for name in paths() {
         if let Some(reason) = reason_against(root, listed, name) {
@@ -64,11 +72,9 @@ pub fn choose(root: &Root, listed: &[Listed], wishes: &Wishes) -> Result<Chosen,
             continue;
         }
         let all = [vec![other.name.clone()], twins::of(listed, &other.name)].concat();
-        let against = if all.iter().any(|name| skipped.contains(name)) {
-            Some("it is on the list of disks that are not to be formatted".to_owned())
-        } else {
-            all.iter().find_map(|name| reason_against(root, listed, name))
-        };
+        let against = all.iter().find_map(|name| {
+            reason_of_skipping(root, &skipped, name).or_else(|| reason_against(root, listed, name))
+        });
         match against {
             Some(reason) => warn!(disk = id, "not formatted: {reason}"),
             None => to_format.push(other),
@@ -79,6 +85,20 @@ pub fn choose(root: &Root, listed: &[Listed], wishes: &Wishes) -> Result<Chosen,
         twins,
         to_format,
     })
+}
+
+/// The reason not to write to a disk when these are not to be written to; none when there is none. Writing reaches what the
+/// disk is built upon, and destroys what is built upon it.
+fn reason_of_skipping(root: &Root, skipped: &BTreeSet<String>, name: &str) -> Option<String> {
+    if skipped.contains(name) {
+        return Some(SKIPPED.to_owned());
+    }
+    if let Some(lower) = family::below(root, name).intersection(skipped).next() {
+        return Some(format!("it is built upon {lower}, and that {SKIPPED_TOO}"));
+    }
+    let members = family::of(root, name);
+    let upper = members.iter().find(|member| skipped.contains(&member.name))?;
+    Some(format!("{} is built upon it, and that {SKIPPED_TOO}", upper.name))
 }
 
 fn by_name(name: &str, chosen: &str, reason: &str) -> String {
@@ -125,14 +145,23 @@ fn reason_against(root: &Root, listed: &[Listed], name: &str) -> Option<String> 
     {
         return Some("it is built upon other disks by device-mapper".to_owned());
     }
+    if let Some(reason) = users::in_use(root, &family::of(root, name)) {
+        return Some(reason);
+    }
+    medium_or_reserved(root, listed, name).or_else(|| {
+        family::below(root, name).iter().find_map(|lower| {
+            let reason = medium_or_reserved(root, listed, lower)?;
+            Some(format!("it is built upon {lower}, and of that: {reason}"))
+        })
+    })
+}
+
+fn medium_or_reserved(root: &Root, listed: &[Listed], name: &str) -> Option<String> {
     let is_medium = listed
         .iter()
         .any(|disk| disk.name == name && disk.is_installation_media);
     if is_medium {
         return Some("it holds the medium that this system was booted from".to_owned());
-    }
-    if let Some(reason) = users::in_use(root, &family::of(root, name)) {
-        return Some(reason);
     }
     match reservation::held(root, name) {
         Ok(None) => None,
@@ -245,6 +274,91 @@ mod tests {
         let mut wishes = wishes("/dev/sda");
         wishes.skipped = vec!["/dev/sdaa".into()];
         assert!(choose(&machine().root(), &[], &wishes).is_ok());
+    }
+
+    /// `md127` lies over a partition of `sda` and one of `sdaa`.
+    #[test]
+    fn a_device_is_refused_when_what_it_is_built_upon_or_carries_is_to_be_left_alone() {
+        let machine = || {
+            machine()
+                .file("dev/md127", "")
+                .file("proc/self/mountinfo", "22 1 0:20 / /run rw - tmpfs tmpfs rw\n")
+        };
+        assert!(choose(&machine().root(), &[], &wishes("/dev/md127")).is_ok());
+        for (chosen, skipped, word) in [
+            ("/dev/md127", "/dev/sdaa", "built upon sdaa"),
+            ("/dev/sda", "/dev/md127", "md127 is built upon it"),
+        ] {
+            let mut wishes = wishes(chosen);
+            wishes.skipped = vec![skipped.into()];
+            let reason = refusal(&machine(), &[], &wishes);
+            assert!(
+                reason.contains(word) && reason.contains("not to be formatted"),
+                "{reason}"
+            );
+            let mut wishes = self::wishes("/dev/sdb");
+            wishes.disks_to_format = vec![chosen.into()];
+            wishes.skipped = vec![skipped.into()];
+            assert!(
+                choose(&machine().root(), &[], &wishes)
+                    .unwrap()
+                    .to_format
+                    .is_empty()
+            );
+        }
+        let held = machine().answer(
+            "disk.sdaa.reservation",
+            json!("a SCSI persistent reservation is held on it"),
+        );
+        let reason = refusal(&held, &[], &wishes("/dev/md127"));
+        assert!(
+            reason.contains("built upon sdaa") && reason.contains("sg_persist"),
+            "{reason}"
+        );
+    }
+
+    /// The paths of a multipath device are other names of it, by the inventory too, and are not in each other's way.
+    #[test]
+    fn a_multipath_device_is_chosen_and_its_paths_are_not() {
+        let machine = || {
+            let mut machine = machine().file("dev/dm-2", "");
+            for (file, text) in [
+                ("dev", "253:2"),
+                ("uevent", ""),
+                ("size", "2097152"),
+                ("dm/name", "mpatha"),
+                ("dm/uuid", "mpath-3600a"),
+                ("slaves/sdc", ""),
+                ("slaves/sdd", ""),
+            ] {
+                machine = machine.file(&format!("sys/devices/block/dm-2/{file}"), text);
+            }
+            for (name, number) in [("sdc", "8:32"), ("sdd", "8:48")] {
+                machine = machine
+                    .file(&format!("dev/{name}"), "")
+                    .file(&format!("sys/devices/block/{name}/dev"), number)
+                    .file(&format!("sys/devices/block/{name}/size"), "2097152")
+                    .file(&format!("sys/devices/block/{name}/holders/dm-2"), "")
+                    .link(
+                        &format!("sys/class/block/{name}"),
+                        &format!("/sys/devices/block/{name}"),
+                    )
+                    .answer(&format!("disk.{name}.reservation"), Value::Null);
+            }
+            machine.link("sys/class/block/dm-2", "/sys/devices/block/dm-2")
+        };
+        let disks = ["dm-2", "sdc", "sdd"].map(|name| listed(name, "0xcc"));
+        let chosen = choose(&machine().root(), &disks, &wishes("/dev/dm-2")).unwrap();
+        assert_eq!((chosen.disk.name.as_str(), chosen.twins.len()), ("dm-2", 0));
+        let reason = refusal(&machine(), &disks, &wishes("/dev/sdc"));
+        assert!(reason.contains("multipath device mpatha"), "{reason}");
+        let mut skipping = wishes("/dev/dm-2");
+        skipping.skipped = vec!["/dev/sdd".into()];
+        // The inventory may not know that they are one disk.
+        for disks in [&disks[..], &[]] {
+            let reason = refusal(&machine(), disks, &skipping);
+            assert!(reason.contains("not to be formatted"), "{reason}");
+        }
     }
 
     #[test]

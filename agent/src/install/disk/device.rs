@@ -9,6 +9,8 @@ use crate::root::Root;
 
 /// Unit of `size` in sysfs.
 const SECTOR: u64 = 512;
+/// Below `/sys/class/block/N`. Source: the kernel's `Documentation/ABI/stable/sysfs-block`.
+const SEQUENCE: &str = "diskseq";
 
 /// A whole disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,9 @@ pub struct Disk {
     pub size: u64,
     /// Bytes of a logical sector.
     pub sector: u32,
+    /// The kernel's count of this disk: another disk, or another medium, that gets the same name and number has another
+    /// one. None with kernels before 5.15.
+    pub sequence: Option<String>,
 }
 
 impl Disk {
@@ -65,6 +70,7 @@ impl Disk {
             number,
             size,
             sector,
+            sequence: text(SEQUENCE),
         })
     }
 
@@ -72,7 +78,7 @@ impl Disk {
     /// it, and the open fails if somebody has.
     ///
     /// # Errors
-    /// Of the open; or the node is another device than was checked.
+    /// Of the open; or the node is another device than was checked, or another disk has taken its place.
     pub fn claim(&self) -> io::Result<File> {
         self.claim_with(libc::O_DIRECT)
     }
@@ -102,6 +108,15 @@ impl Disk {
                 "{} is device {number}, and not {} as the kernel says",
                 self.node(),
                 self.number
+            )));
+        }
+        // The name is not given to another disk while the file is open.
+        let place = format!("/sys/class/block/{}/{SEQUENCE}", self.name);
+        let sequence = std::fs::read_to_string(place).ok();
+        if sequence.as_deref().map(str::trim) != self.sequence.as_deref() {
+            return Err(io::Error::other(format!(
+                "{} is not the disk any more that it was: another one has taken its name",
+                self.node()
             )));
         }
         Ok(file)

@@ -79,6 +79,28 @@ pub fn slaves(root: &Root, name: &str) -> Vec<String> {
         .unwrap_or_default()
 }
 
+/// The devices that this one is built upon, however deep; in place of a partition, its disk.
+pub fn below(root: &Root, name: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut next = slaves(root, name);
+    while let Some(lower) = next.pop() {
+        let lower = disk_of_partition(root, &lower).unwrap_or(lower);
+        if found.insert(lower.clone()) {
+            next.extend(slaves(root, &lower));
+        }
+    }
+    found
+}
+
+fn disk_of_partition(root: &Root, name: &str) -> Option<String> {
+    let folder = format!("/sys/class/block/{name}");
+    if !root.exists(&format!("{folder}/partition")) {
+        return None;
+    }
+    let place = root.resolve(&folder).ok()?;
+    Some(place.rsplit('/').nth(1)?.to_owned())
+}
+
 /// The partitions of a device, in order of name.
 pub fn partitions(root: &Root, name: &str) -> Vec<String> {
     let folder = format!("/sys/class/block/{name}");
@@ -156,6 +178,15 @@ pub(crate) mod tests {
         assert_eq!(names("sda"), ["sda1", "dm-0", "sda2", "md127", "sda3", "sda"]);
         assert_eq!(names("sdaa"), ["dm-1", "md127", "sdaa1", "sdaa"]);
         assert_eq!(names("sdb"), ["dm-0", "sdb"]);
+    }
+
+    #[test]
+    fn a_device_is_built_upon_disks_however_deep() {
+        let machine = machine();
+        let names = |name| below(&machine.root(), name).into_iter().collect::<Vec<_>>();
+        assert_eq!(names("md127"), ["sda", "sdaa"]);
+        assert_eq!(names("dm-1"), ["sdaa"]);
+        assert!(names("sda").is_empty());
     }
 
     #[test]

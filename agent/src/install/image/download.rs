@@ -175,10 +175,11 @@ impl Downloads {
             to.send(Piece::Bytes(piece)).await.map_err(|_| Ended::Unwanted)?;
             *at += length;
         }
-        match known.length {
+        match known.length.or(source.size) {
             Some(length) if *at < length => Err(Ended::Failure(Failure::Transport(format!(
                 "the connection ended after {at} of {length} bytes"
             )))),
+            Some(expected) if *at > expected => Err(Ended::Final(ImageError::Size { found: *at, expected })),
             _ => Ok(()),
         }
     }

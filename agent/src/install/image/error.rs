@@ -35,6 +35,9 @@ pub enum ImageError {
     },
     #[error("the image has {found} bytes, and {expected} are expected")]
     Size { found: u64, expected: u64 },
+    /// Its file ended early, or is no whole image.
+    #[error("the image ends after {found} bytes, and its partitions need {needed}")]
+    Short { found: u64, needed: u64 },
     #[error("the disk is too small: it has {disk} bytes, the image {image}")]
     TooSmall {
         disk: u64,
@@ -75,7 +78,11 @@ impl ImageError {
     /// True when another attempt from the start may succeed.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Changed { .. } | Self::Digest { .. } | Self::Decode { .. } | Self::Differs { .. } => true,
+            Self::Changed { .. }
+            | Self::Digest { .. }
+            | Self::Decode { .. }
+            | Self::Short { .. }
+            | Self::Differs { .. } => true,
             Self::Disk { disk_gone, .. } => !disk_gone,
             Self::Url(_)
             | Self::Download { .. }

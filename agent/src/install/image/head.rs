@@ -45,13 +45,7 @@ impl Head {
                 table.sector
             ));
         }
-        let end = table
-            .partitions
-            .iter()
-            .filter_map(|partition| partition.start.checked_add(partition.size))
-            .max()
-            .unwrap_or(0);
-        let needed = content_size.unwrap_or(0).max(end);
+        let needed = content_size.unwrap_or(0).max(table.end());
         if needed > disk {
             return Err(ImageError::TooSmall {
                 disk,
@@ -85,6 +79,8 @@ mod tests {
         assert!(text(check(&[0; HEAD], None, 512, 1 << 30)).contains("no boot sector"));
         assert!(text(check(&good, None, 4096, 1 << 30)).contains("sectors of 512 bytes"));
         assert!(text(check(&good, Some(2 << 30), 512, 1 << 30)).contains("too small"));
+        let beyond = gpt::tests::head(512, &[("boot", [7; 16], u64::MAX / 512 - 9, u64::MAX / 512 + 9)]);
+        assert!(text(check(&beyond, None, 512, 1 << 30)).contains("too small"));
         // Its partitions alone do not fit.
         assert!(text(check(&good, None, 512, 3 << 20)).contains("the image 4194304"));
     }

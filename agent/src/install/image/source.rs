@@ -32,7 +32,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// For messages: a query may hold a secret.
+    /// For messages: a query or a user's name may be a secret.
     pub fn shown(&self) -> String {
         match self {
             Self::Service(url) | Self::Elsewhere(url) => {
@@ -40,6 +40,7 @@ impl Place {
                 url.set_query(None);
                 url.set_fragment(None);
                 let _ = url.set_password(None);
+                let _ = url.set_username("");
                 url.to_string()
             }
             Self::File(path) => path.display().to_string(),
@@ -98,7 +99,7 @@ fn of_own_service(url: &str) -> &str {
 }
 
 fn place(text: &str, service: &Url) -> Result<Place, ImageError> {
-    let wrong = || ImageError::Url(text.split('?').next().unwrap_or_default().to_owned());
+    let wrong = || ImageError::Url(without_secrets(text));
     if text.starts_with('/') && !text.starts_with("//") {
         let base = service.path().trim_end_matches('/');
         let path = if text.starts_with(BASE_PATH) {
@@ -118,6 +119,15 @@ fn place(text: &str, service: &Url) -> Result<Place, ImageError> {
     } else {
         Place::Elsewhere(url)
     })
+}
+
+/// The part of a text that is no good URL which cannot hold a password or a token.
+fn without_secrets(text: &str) -> String {
+    let place = text.split(['?', '#']).next().unwrap_or_default();
+    match place.rsplit_once('@') {
+        Some((_, place)) => format!("...@{place}"),
+        None => place.to_owned(),
+    }
 }
 
 fn digest(text: Option<&str>) -> Result<Option<String>, ImageError> {
@@ -157,8 +167,19 @@ mod tests {
         for wrong in ["//other.example/a", "ftp://a/b", "a.raw", "", "http://"] {
             assert!(place(wrong, &service).is_err(), "{wrong}");
         }
-        let shown = of("https://u:secret@other.example/a?token=secret").shown();
-        assert!(!shown.contains("secret"), "{shown}");
+        for secret in [
+            "https://u:secret@other.example/a?token=secret",
+            "https://secret@other.example/a#secret",
+        ] {
+            assert_eq!(of(secret).shown(), "https://other.example/a");
+        }
+        for wrong in [
+            "ftp://u:secret@other.example/a?secret",
+            "https://u:secret@/a#secret",
+        ] {
+            let error = place(wrong, &service).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
     }
 
     #[test]

@@ -115,6 +115,10 @@ pub fn write<R: Read + Send>(
         writing.join().map_err(broken)??;
         Ok::<_, ImageError>((decoded?, sum, sha256))
     })?;
+    let needed = head.table.end();
+    if size < needed {
+        return Err(ImageError::Short { found: size, needed });
+    }
     let sync = target.file.sync_all();
     sync.map_err(|source| target.error("written", size, source))?;
     let written = Written {

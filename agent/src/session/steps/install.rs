@@ -13,6 +13,7 @@ use super::{Dependencies, Running, StepError, StepHandler, StepOutput, StepType,
 use crate::host::restart::Way;
 use crate::install::boot::efi::Variables;
 use crate::install::control::Control;
+use crate::install::coreos_installer;
 use crate::install::error::InstallError;
 use crate::install::progress::Reporter;
 use crate::install::request::Plan;
@@ -61,6 +62,7 @@ impl Install {
             patience: Patience::default(),
             firmware: Variables::of_machine(),
             sets_clock: true,
+            coreos_installer: coreos_installer::program(),
         };
         let restart = || Way::of_machine()?.go().map_err(|error| error.to_string());
         Self::new(tools, control, Arc::new(restart))

@@ -49,6 +49,14 @@ impl Disk {
         Self { device, file }
     }
 
+    /// One with another content that has taken the place of this one: the same node. None when the kernel gave it another node.
+    pub fn exchanged(self) -> Option<Self> {
+        let (node, size) = (self.node(), self.file.as_file().metadata().unwrap().len());
+        drop(self);
+        let other = Self::new(usize::try_from(size).unwrap());
+        (other.node() == node).then_some(other)
+    }
+
     pub fn node(&self) -> String {
         self.device.node().display().to_string()
     }

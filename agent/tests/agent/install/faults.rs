@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use muster_agent::install::disk::{device, teardown, wipe};
+use muster_agent::root::Root;
 use muster_agent::session::steps::install::StopInstallation;
 use muster_agent::session::steps::{Running, StepHandler, StepOutput};
 use muster_api::steps::{ImageFormat, InstallRequest};
@@ -257,6 +259,73 @@ async fn an_agent_that_dies_while_writing_leaves_a_disk_that_does_not_boot() {
     let service = Service::start(world.image.clone(), Delivery::Whole).await;
     succeeded(&Agent::of(&service).run(&world.request()).await);
     assert!(world.disk.boots());
+}
+
+#[tokio::test]
+async fn a_disk_that_took_the_place_of_the_chosen_one_is_not_written() {
+    if !disk::available() {
+        return;
+    }
+    let (chosen, other) = (0..50)
+        .find_map(|_| {
+            let first = Disk::roomy();
+            let chosen = device::Disk::find(&Root::live(), &first.node()).unwrap();
+            drop(chosen.claim().expect("it is the chosen one"));
+            Some((chosen, first.exchanged()?))
+        })
+        .expect("a loop device gets the number that is free");
+    let error = chosen.claim().unwrap_err().to_string();
+    assert!(error.contains("another one has taken its name"), "{error}");
+    let refused = wipe::format(&chosen).unwrap_err().to_string();
+    assert_eq!(refused, error);
+    let refused = teardown::claim(&Root::live(), &chosen, &[])
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("was not touched"), "{refused}");
+    assert!(is_untouched(&other));
+}
+
+#[tokio::test]
+async fn an_image_that_ends_early_is_noticed_without_length_and_digest() {
+    let Some(world) = World::new(Delivery::EndsAfter(20 * MIB)).await else {
+        return;
+    };
+    let mut request = world.request();
+    let image = request.os_image.as_mut().unwrap();
+    (image.sha256, image.size) = (None, None);
+    let reason = failure(&world.service, &request).await;
+    assert!(
+        reason.contains("ends after 20971520 bytes") && reason.contains("3 attempts"),
+        "{reason}"
+    );
+    assert!(!world.disk.boots());
+    // With its size the rest is asked for.
+    let mut request = world.request();
+    request.os_image.as_mut().unwrap().sha256 = None;
+    world.install(&request).await;
+    assert!(world.disk.boots());
+}
+
+#[tokio::test]
+async fn a_disk_that_is_used_before_the_second_attempt_is_said_to_have_been_written_to() {
+    let Some(world) = World::new(Delivery::HoldsSecond).await else {
+        return;
+    };
+    let mut request = world.request();
+    request.os_image.as_mut().unwrap().uncompressed_sha256 = Some("ab".repeat(32));
+    let agent = Arc::clone(&world.agent);
+    let installing = tokio::spawn(async move { agent.run(&request).await });
+    let is_second = |service: &Service| service.requests("os-image").len() == 2;
+    world.service.until("the second attempt", is_second).await;
+    let used = Mounted::new(&world.disk);
+    world.service.release();
+    let output = tokio::time::timeout(Duration::from_secs(60), installing).await;
+    let reason = output.unwrap().unwrap().error;
+    assert!(
+        reason.contains("was written to, does not boot") && reason.contains("mounted at"),
+        "{reason}"
+    );
+    drop(used);
 }
 
 #[tokio::test]

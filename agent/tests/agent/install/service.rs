@@ -32,6 +32,10 @@ pub enum Delivery {
     Changes,
     /// Nothing comes after the half.
     Hangs,
+    /// The second answer begins when [`Service::release`] is called.
+    HoldsSecond,
+    /// No answer tells its length, and each ends well after so many bytes.
+    EndsAfter(usize),
 }
 
 #[derive(Default)]
@@ -45,6 +49,8 @@ struct World {
     images_served: usize,
     /// Reports that are answered with 503 first.
     sick_reports: usize,
+    /// The cluster is made only now.
+    forms_cluster: bool,
 }
 
 #[derive(Clone, Default)]
@@ -52,6 +58,7 @@ pub struct Service {
     world: Arc<Mutex<World>>,
     /// Changes with each request.
     changes: watch::Sender<()>,
+    released: watch::Sender<bool>,
     port: u16,
 }
 
@@ -65,6 +72,7 @@ impl Service {
                 ..World::default()
             })),
             changes: watch::Sender::default(),
+            released: watch::Sender::default(),
             port: listener.local_addr().unwrap().port(),
         };
         let routes = Router::new().fallback(answer).with_state(service.clone());
@@ -87,6 +95,14 @@ impl Service {
 
     pub fn sick_reports(&self, count: usize) {
         self.world.lock().unwrap().sick_reports = count;
+    }
+
+    pub fn form_cluster(&self) {
+        self.world.lock().unwrap().forms_cluster = true;
+    }
+
+    pub fn release(&self) {
+        self.released.send_replace(true);
     }
 
     pub fn reports(&self) -> Vec<(String, String)> {
@@ -154,16 +170,21 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
             };
             (StatusCode::from_u16(status).unwrap(), body).into_response()
         }
-        "os-image" => image(&mut world, &parts.headers),
+        "os-image" => image(&mut world, &parts.headers, service.released.subscribe()),
         "logs-progress" | "logs" => StatusCode::NO_CONTENT.into_response(),
         _ if parts.method == Method::GET && path.contains("/clusters/") => {
-            json!({"kind": "AddHostsCluster"}).to_string().into_response()
+            let kind = if world.forms_cluster {
+                "Cluster"
+            } else {
+                "AddHostsCluster"
+            };
+            json!({ "kind": kind }).to_string().into_response()
         }
         _ => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
-fn image(world: &mut World, headers: &HeaderMap) -> Response {
+fn image(world: &mut World, headers: &HeaderMap, mut released: watch::Receiver<bool>) -> Response {
     world.images_served += 1;
     let (image, delivery, nth) = (world.image.clone(), world.delivery, world.images_served);
     let tag = if delivery == Delivery::Changes && nth > 1 {
@@ -182,7 +203,7 @@ fn image(world: &mut World, headers: &HeaderMap) -> Response {
     let sent = match delivery {
         Delivery::DropsOnce | Delivery::DropsOnceWithoutRanges | Delivery::Changes if nth == 1 => half,
         Delivery::Hangs => half,
-        Delivery::DropsAfter(bytes) => bytes.min(body.len()),
+        Delivery::DropsAfter(bytes) | Delivery::EndsAfter(bytes) => bytes.min(body.len()),
         _ => body.len(),
     };
     let whole = sent == body.len();
@@ -192,7 +213,13 @@ fn image(world: &mut World, headers: &HeaderMap) -> Response {
         .map(|piece| Ok(Bytes::copy_from_slice(piece)))
         .collect();
     let pieces = futures_util::stream::iter(pieces);
-    let stream = if whole {
+    let stream = if delivery == Delivery::HoldsSecond && nth == 2 {
+        let begun = async move {
+            released.wait_for(|released| *released).await.unwrap();
+            pieces
+        };
+        Body::from_stream(futures_util::stream::once(begun).flatten())
+    } else if whole || matches!(delivery, Delivery::EndsAfter(_)) {
         Body::from_stream(pieces)
     } else if delivery == Delivery::Hangs {
         Body::from_stream(pieces.chain(futures_util::stream::pending()))
@@ -200,9 +227,10 @@ fn image(world: &mut World, headers: &HeaderMap) -> Response {
         let broken = futures_util::stream::iter([Err(std::io::Error::other("dropped"))]);
         Body::from_stream(pieces.chain(broken))
     };
-    let response = Response::builder()
-        .header("etag", tag)
-        .header("content-length", body.len());
+    let mut response = Response::builder().header("etag", tag);
+    if !matches!(delivery, Delivery::EndsAfter(_)) {
+        response = response.header("content-length", body.len());
+    }
     let response = if start > 0 {
         response.status(206).header(
             "content-range",

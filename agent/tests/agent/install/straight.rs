@@ -1,8 +1,14 @@
 //! Installations that succeed.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{IoSliceMut, Write};
+use std::os::unix::fs::FileExt;
 
+use muster_agent::gpt;
+use muster_agent::install::boot::mounted::Mounted;
+use muster_agent::install::boot::partition;
 use muster_api::steps::ImageFormat;
+use rustix::io::ReadWriteFlags;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -204,4 +210,39 @@ async fn the_step_of_another_service_installs_the_same() {
     // The token is the service's alone, and this is another place of the same machine.
     let (_, headers) = &service.requests("/mirror/os-image")[0];
     assert!(!headers.contains_key("x-secret-key"));
+}
+
+/// True when the kernel has the beginning of the boot partition in memory.
+fn is_cached(disk: &Disk) -> bool {
+    let file = File::open(disk.node()).unwrap();
+    let mut bytes = [0; 4096];
+    let mut places = [IoSliceMut::new(&mut bytes)];
+    let read = rustix::io::preadv2(&file, &mut places, BOOT_AT as u64, ReadWriteFlags::NOWAIT);
+    match read {
+        Ok(count) => count == 4096,
+        Err(error) => {
+            assert_eq!(error, rustix::io::Errno::AGAIN);
+            false
+        }
+    }
+}
+
+#[test]
+fn the_second_mount_reads_the_disk_and_not_the_kernels_memory() {
+    if !disk::available() {
+        return;
+    }
+    let image = disk::image();
+    let disk = Disk::new(IMAGE + 8 * MIB);
+    // A user as the installer is: the kernel forgets by itself what nobody has open.
+    let file = File::options().read(true).write(true).open(disk.node()).unwrap();
+    file.write_all_at(&image, 0).unwrap();
+    let table = gpt::at_beginning(&image).unwrap();
+    let (boot, kind) = partition::find(&file, &table).unwrap();
+    let mounted = Mounted::new(&disk.node(), &boot, kind, false).unwrap();
+    std::fs::write(mounted.place().join("some"), "content").unwrap();
+    assert!(is_cached(&disk));
+    mounted.end().unwrap();
+    assert!(!is_cached(&disk));
+    drop(file);
 }
