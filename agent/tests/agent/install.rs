@@ -17,7 +17,7 @@ use muster_agent::install::tools::Tools;
 use muster_agent::net::names::Names;
 use muster_agent::session::client::Client;
 use muster_agent::session::devices::Devices;
-use muster_agent::session::steps::install::Install;
+use muster_agent::session::steps::install::{Install, Restart};
 use muster_agent::session::steps::{Running, StepHandler, StepOutput};
 use muster_api::steps::{ImageFormat, InstallRequest, OsImage};
 use service::{Delivery, Service};
@@ -42,6 +42,26 @@ impl Agent {
 
     /// One whose live system has that program.
     pub fn with(service: &Service, coreos_installer: Option<PathBuf>) -> Self {
+        let (count, restarts) = watch::channel(0);
+        let restart = move || {
+            count.send_modify(|count| *count += 1);
+            Ok(())
+        };
+        Self::made(service, coreos_installer, Arc::new(restart), restarts)
+    }
+
+    /// One on a machine that cannot be restarted, for this reason.
+    pub fn stuck(service: &Service, reason: &'static str) -> Self {
+        let restart = move || Err(reason.to_owned());
+        Self::made(service, None, Arc::new(restart), watch::channel(0).1)
+    }
+
+    fn made(
+        service: &Service,
+        coreos_installer: Option<PathBuf>,
+        restart: Restart,
+        restarts: watch::Receiver<usize>,
+    ) -> Self {
         let settings = settings(service.url(), "the-token");
         let names = Names::configured_by("/nonexistent");
         let tools = Tools {
@@ -60,14 +80,9 @@ impl Agent {
             sets_clock: false,
             coreos_installer,
         };
-        let (count, restarts) = watch::channel(0);
-        let restart = move || {
-            count.send_modify(|count| *count += 1);
-            Ok(())
-        };
         let control = Arc::<Control>::default();
         Self {
-            install: Install::new(tools, Arc::clone(&control), Arc::new(restart)),
+            install: Install::new(tools, Arc::clone(&control), restart),
             control,
             restarts,
         }

@@ -122,7 +122,12 @@ async fn install(
                 tokio::time::sleep(REPLY_FIRST).await;
                 match restart() {
                     Ok(()) => std::future::pending().await,
-                    Err(reason) => error!("installed, and the machine cannot be restarted: {reason}"),
+                    Err(reason) => {
+                        error!("installed, and the machine cannot be restarted: {reason}");
+                        let info = format!("restart this machine, which its agent cannot: {reason}");
+                        reporter.tell(HostStage::Rebooting, info);
+                        reporter.told(LAST_REPORT).await;
+                    }
                 }
             });
             StepOutput::good(String::new())

@@ -352,6 +352,24 @@ async fn a_disk_that_fails_while_it_is_written_does_not_boot() {
     run("umount", &["-l", place]);
 }
 
+#[tokio::test]
+async fn a_machine_that_cannot_be_restarted_says_so() {
+    let Some(world) = World::new(Delivery::Whole).await else {
+        return;
+    };
+    let agent = Agent::stuck(&world.service, "process 1 is `tini`");
+    succeeded(&agent.run(&world.request()).await);
+    world
+        .service
+        .until("the reason", |service| {
+            let reports = service.reports();
+            let (stage, info) = reports.last().unwrap();
+            stage == "Rebooting" && info.contains("restart this machine") && info.contains("`tini`")
+        })
+        .await;
+    assert!(world.disk.boots());
+}
+
 /// `/dev/loopN` and `/dev/loopN0`: the one's name begins with the other's.
 #[tokio::test]
 async fn a_disk_whose_name_begins_with_the_chosen_ones_is_not_touched() {
