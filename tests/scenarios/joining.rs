@@ -8,7 +8,7 @@ use muster_tests::kube::Kubectl;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::cluster_api::report;
+use crate::cluster_hosts::report;
 use crate::database::{host_id, known_host, register};
 use crate::kube::{Api, on_each_api};
 use crate::kube_world::{NAMESPACE, SOON, World, imported_cluster, infra_env, message};

@@ -5,7 +5,7 @@ use muster_tests::condition::{assert_throughout, await_condition};
 use muster_tests::service::Settings;
 use serde_json::{Value, json};
 
-use crate::cluster_api::report;
+use crate::cluster_hosts::report;
 use crate::database::{host_id, known_host, register, reply};
 use crate::kube::{Api, on_each_api};
 use crate::kube_world::{SOON, World, imported_cluster, is, message};

@@ -24,6 +24,7 @@ mod boot_from_cd;
 mod boot_from_usb_stick;
 mod clients;
 mod cluster_api;
+mod cluster_hosts;
 mod cluster_logs;
 mod command_line;
 mod description;

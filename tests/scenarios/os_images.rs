@@ -9,7 +9,8 @@ use muster_tests::http::HttpClient;
 use muster_tests::service::Settings;
 use serde_json::{Value, json};
 
-use crate::cluster_api::{import, known_in};
+use crate::cluster_api::import;
+use crate::cluster_hosts::known_in;
 use crate::database::{Database, Served, infra_env, on_each_database};
 
 on_each_database!(

@@ -1,0 +1,218 @@
+//! The list of operations, with those who may call each.
+
+use muster_tests::rest::PULL_SECRET;
+use serde_json::{Value, json};
+
+use crate::database::host_id;
+
+/// In which ways an InfraEnv's own token opens an operation. The operator's opens every one, in
+/// `Authorization`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpenTo {
+    /// `X-Secret-Key`.
+    pub agent: bool,
+    /// `?api_key=`, `?image_token=`, `Image-Token`.
+    pub url: bool,
+}
+
+const OPERATOR_ONLY: OpenTo = OpenTo {
+    agent: false,
+    url: false,
+};
+const AGENT: OpenTo = OpenTo {
+    agent: true,
+    url: false,
+};
+const URL: OpenTo = OpenTo {
+    agent: false,
+    url: true,
+};
+const BOTH: OpenTo = OpenTo {
+    agent: true,
+    url: true,
+};
+
+/// One operation: its id in the description, who else than the operator may call it, a query, a good body.
+pub struct Operation {
+    pub id: &'static str,
+    pub open_to: OpenTo,
+    pub query: &'static str,
+    pub body: Option<Value>,
+    /// Further statuses for an authorised caller.
+    pub refusal: Option<u16>,
+}
+
+/// Operations about new clusters, which are refused to every caller.
+const DAY1: [(&str, OpenTo, u16); 30] = [
+    ("v2RegisterCluster", OPERATOR_ONLY, 409),
+    ("v2RegisterDisconnectedCluster", OPERATOR_ONLY, 409),
+    ("v2InstallCluster", OPERATOR_ONLY, 409),
+    ("V2CancelInstallation", OPERATOR_ONLY, 409),
+    ("v2ResetCluster", OPERATOR_ONLY, 409),
+    ("TransformClusterToAddingHosts", OPERATOR_ONLY, 400),
+    ("TransformClusterToDay2", OPERATOR_ONLY, 400),
+    ("v2CompleteInstallation", AGENT, 409),
+    ("v2UpdateClusterFinalizingProgress", AGENT, 409),
+    ("v2UploadClusterIngressCert", AGENT, 409),
+    ("V2GetCredentials", OPERATOR_ONLY, 409),
+    ("V2DownloadClusterCredentials", AGENT, 409),
+    ("V2GetPresignedForClusterCredentials", OPERATOR_ONLY, 400),
+    ("V2DownloadClusterFiles", BOTH, 409),
+    ("V2GetPresignedForClusterFiles", OPERATOR_ONLY, 400),
+    ("v2GetClusterInstallConfig", OPERATOR_ONLY, 400),
+    ("v2UpdateClusterInstallConfig", OPERATOR_ONLY, 409),
+    ("V2ListClusterManifests", OPERATOR_ONLY, 409),
+    ("V2CreateClusterManifest", OPERATOR_ONLY, 409),
+    ("V2UpdateClusterManifest", OPERATOR_ONLY, 409),
+    ("V2DeleteClusterManifest", OPERATOR_ONLY, 409),
+    ("v2DownloadClusterManifest", OPERATOR_ONLY, 409),
+    ("v2GetPreflightRequirements", OPERATOR_ONLY, 409),
+    ("GetClusterSupportedPlatforms", OPERATOR_ONLY, 409),
+    ("V2ListOfClusterOperators", AGENT, 409),
+    ("V2ReportMonitoredOperatorStatus", AGENT, 409),
+    ("V2GetClusterUISettings", OPERATOR_ONLY, 409),
+    ("V2UpdateClusterUISettings", OPERATOR_ONLY, 409),
+    ("V2GetBundle", OPERATOR_ONLY, 404),
+    ("V2ListOperatorProperties", OPERATOR_ONLY, 404),
+];
+
+/// The checked-in list. An operation that is not in it fails the test: decide who may call it and write it
+/// down here.
+pub fn operations() -> Vec<Operation> {
+    let operation = |id, open_to, query, body| Operation {
+        id,
+        open_to,
+        query,
+        body,
+        refusal: None,
+    };
+    let refusable = |id, open_to, refusal, body| Operation {
+        refusal: Some(refusal),
+        ..operation(id, open_to, "", body)
+    };
+    let level = "openshift_version=4.20";
+    let mut list = vec![
+        operation("ListInfraEnvs", OPERATOR_ONLY, "", None),
+        operation(
+            "RegisterInfraEnv",
+            OPERATOR_ONLY,
+            "",
+            Some(json!({"name": "new", "pull_secret": PULL_SECRET})),
+        ),
+        operation("GetInfraEnv", BOTH, "", None),
+        operation("UpdateInfraEnv", OPERATOR_ONLY, "", Some(json!({}))),
+        operation("DeregisterInfraEnv", OPERATOR_ONLY, "", None),
+        operation("GetInfraEnvDownloadURL", OPERATOR_ONLY, "", None),
+        operation(
+            "GetInfraEnvPresignedFileURL",
+            OPERATOR_ONLY,
+            "file_name=discovery.ign",
+            None,
+        ),
+        operation("RegenerateInfraEnvSigningKey", OPERATOR_ONLY, "", None),
+        operation("v2DownloadInfraEnvFiles", BOTH, "file_name=discovery.ign", None),
+        operation("DownloadMinimalInitrd", URL, "", None),
+        operation(
+            "v2TriggerEvent",
+            AGENT,
+            "",
+            Some(
+                json!({"name": "greeting", "severity": "info", "message": "hello", "infra_env_id": "{ie}",
+                "event_time": "2026-11-21T18:00:00.000Z"}),
+            ),
+        ),
+        operation("v2ListEvents", URL, "infra_env_id={ie}", None),
+        operation("v2ListHosts", AGENT, "", None),
+        operation("v2RegisterHost", AGENT, "", Some(json!({"host_id": host_id(1)}))),
+        operation("v2GetHost", OPERATOR_ONLY, "", None),
+        operation(
+            "v2UpdateHost",
+            OPERATOR_ONLY,
+            "",
+            Some(json!({"host_role": "worker"})),
+        ),
+        operation("v2DeregisterHost", OPERATOR_ONLY, "", None),
+        operation("v2GetNextSteps", AGENT, "", None),
+        operation(
+            "v2PostStepReply",
+            AGENT,
+            "",
+            Some(json!({"step_type": "ntp-synchronizer", "output": "{\"ntp_sources\":[]}"})),
+        ),
+        operation("v2ListComponentVersions", OPERATOR_ONLY, "", None),
+        operation("V2ListSupportedOperators", OPERATOR_ONLY, "", None),
+        operation("v2ListSupportedOpenshiftVersions", OPERATOR_ONLY, "", None),
+        operation("GetSupportedFeatures", OPERATOR_ONLY, level, None),
+        operation("GetDetailedSupportedFeatures", OPERATOR_ONLY, level, None),
+        operation("GetSupportedArchitectures", OPERATOR_ONLY, level, None),
+        operation("v2ListReleaseSources", OPERATOR_ONLY, "", None),
+        operation("V2ListManagedDomains", OPERATOR_ONLY, "", None),
+        operation("V2ListBundles", OPERATOR_ONLY, "", None),
+        operation(
+            "v2ImportCluster",
+            OPERATOR_ONLY,
+            "",
+            Some(json!({"name": "day2", "api_vip_dnsname": "192.0.2.5", "openshift_cluster_id": host_id(9)})),
+        ),
+        operation("v2ListClusters", OPERATOR_ONLY, "with_hosts=true", None),
+        operation("v2GetCluster", AGENT, "", None),
+        operation("ListClusterHosts", AGENT, "", None),
+        operation("V2UpdateCluster", OPERATOR_ONLY, "", Some(json!({}))),
+        operation("V2DeregisterCluster", OPERATOR_ONLY, "", None),
+        operation("V2GetClusterDefaultConfig", OPERATOR_ONLY, "", None),
+        operation("v2GetIgnoredValidations", OPERATOR_ONLY, "", None),
+        operation("v2SetIgnoredValidations", OPERATOR_ONLY, "", Some(json!({}))),
+        operation("MusterSettleHostIdentity", OPERATOR_ONLY, "", Some(json!({}))),
+        refusable("V2DownloadClusterLogs", URL, 409, None),
+        // The right form of it stands in `cluster_logs.rs`.
+        Operation {
+            refusal: Some(400),
+            ..operation(
+                "V2UploadLogs",
+                AGENT,
+                "logs_type=host&infra_env_id={ie}&host_id={h2}",
+                Some(json!({})),
+            )
+        },
+        operation(
+            "v2UpdateClusterLogsProgress",
+            AGENT,
+            "",
+            Some(json!({"logs_state": "requested"})),
+        ),
+        operation(
+            "v2UpdateHostLogsProgress",
+            AGENT,
+            "",
+            Some(json!({"logs_state": "requested"})),
+        ),
+        refusable("v2DownloadHostIgnition", AGENT, 404, None),
+        refusable("v2GetHostIgnition", OPERATOR_ONLY, 404, None),
+        operation(
+            "v2UpdateHostIgnition",
+            OPERATOR_ONLY,
+            "",
+            Some(json!({"config": ""})),
+        ),
+        operation(
+            "v2UpdateHostInstallerArgs",
+            OPERATOR_ONLY,
+            "",
+            Some(json!({"args": []})),
+        ),
+        refusable("v2ResetHostValidation", OPERATOR_ONLY, 409, None),
+        // The host of the InfraEnv is bound by the first of them, and on its way for the others.
+        refusable("BindHost", OPERATOR_ONLY, 409, Some(json!({"cluster_id": "{c}"}))),
+        refusable("UnbindHost", OPERATOR_ONLY, 409, None),
+        refusable("v2InstallHost", OPERATOR_ONLY, 409, None),
+        refusable("v2ResetHost", OPERATOR_ONLY, 409, None),
+        refusable(
+            "v2UpdateHostInstallProgress",
+            AGENT,
+            409,
+            Some(json!({"current_stage": "Installing"})),
+        ),
+    ];
+    list.extend(DAY1.map(|(id, open_to, refusal)| refusable(id, open_to, refusal, None)));
+    list
+}
