@@ -24,6 +24,9 @@ const LABELS: &str = "cluster.x-k8s.io/labels-from-machine";
 /// On Nodes: taints that are their Machine's, a comma list of `KEY:EFFECT`.
 const TAINTS: &str = "cluster.x-k8s.io/taints-from-machine";
 
+/// Times that a Node is written that changes meanwhile.
+const TRIES: usize = 3;
+
 /// The labels and taints of a Node that its Machine decides.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeSettings {
@@ -156,11 +159,22 @@ impl NodeSettings {
         Some(patch)
     }
 
-    /// Puts them on `node`, and answers it as it is then.
+    /// Puts them on `node`, and answers it as it is then. A Node that changed meanwhile, as its kubelet reports, is read anew.
     ///
     /// # Errors
-    /// Those of the API; a conflict when the Node changed.
+    /// Those of the API; a conflict when the Node changes all the time.
     pub async fn put(&self, api: &Api<Node>, node: Node) -> kube::Result<Node> {
+        let (name, mut node) = (node.name_any(), node);
+        for _ in 1..TRIES {
+            match self.put_once(api, node).await {
+                Err(kube::Error::Api(status)) if status.code == 409 => node = api.get(&name).await?,
+                outcome => return outcome,
+            }
+        }
+        self.put_once(api, node).await
+    }
+
+    async fn put_once(&self, api: &Api<Node>, node: Node) -> kube::Result<Node> {
         let Some(patch) = self.patch(&node) else {
             return Ok(node);
         };
