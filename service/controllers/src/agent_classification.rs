@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent::cache::AgentCache;
 use super::agent_labels::{Labels, error_value, key, unusable};
-use super::conditions::{self, ConditionReason, ConditionStatus, DesiredCondition, Status};
+use super::conditions::{self, ConditionReason, ConditionStatus, DesiredCondition};
 use super::context::Context;
 use super::drive::{CONCURRENCY, drive};
 use super::error::Error;
@@ -70,14 +70,7 @@ impl ConditionReason for Reason {
     }
 }
 
-impl Status for AgentClassificationStatus {
-    type Condition = Condition;
-    type Reason = Reason;
-
-    fn conditions(&self) -> &[Condition] {
-        &self.conditions
-    }
-}
+crate::conditions::has_conditions!(AgentClassificationStatus, Condition, Reason);
 
 /// The status that follows `before`.
 pub fn status(

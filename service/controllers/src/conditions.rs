@@ -166,6 +166,21 @@ pub trait Status: Serialize + PartialEq {
     fn conditions(&self) -> &[Self::Condition];
 }
 
+/// Makes a status with a list `conditions` a [`Status`].
+macro_rules! has_conditions {
+    ($status:ty, $condition:ty, $reason:ty) => {
+        impl $crate::conditions::Status for $status {
+            type Condition = $condition;
+            type Reason = $reason;
+
+            fn conditions(&self) -> &[$condition] {
+                &self.conditions
+            }
+        }
+    };
+}
+pub(crate) use has_conditions;
+
 /// Puts `desired` where the condition of its type is, or at the end. One that says what it said before keeps
 /// its times; the time of the last transition changes with the status only.
 pub fn set<C, T, R>(list: &mut Vec<C>, desired: DesiredCondition<T, R>, now: Timestamp)

@@ -29,9 +29,9 @@ pub struct Context {
     pub events: Events,
     /// Clients of the clusters that hosts become nodes of.
     pub workloads: Workloads,
-    /// What objects wait for, for Events.
+    /// Waits of objects, for Events.
     pub waits: Waits,
-    /// What joining hosts wait for.
+    /// Waits of joining hosts.
     pub joining: Told,
     /// True when this service sets the provider ids of Nodes: it is the provider of Cluster API.
     pub sets_provider_ids: bool,

@@ -12,7 +12,7 @@
 //! | `machine` | Machines, as Cluster API's core does it: phase, Node, drain, deletion in order |
 //! | `objects` | objects of kinds without a type here, and how they are applied |
 //! | `gather` | triggers that come often, once |
-//! | `told` | Events for waits |
+//! | `waits` | Events for waits |
 //! | `places` | names of what is made |
 
 pub mod cluster;
@@ -22,7 +22,7 @@ pub mod machine;
 mod objects;
 mod places;
 pub mod pool;
-mod told;
+mod waits;
 
 use std::sync::Arc;
 

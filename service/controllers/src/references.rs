@@ -4,7 +4,20 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::runtime::reflector::ObjectRef;
 use kube::{Resource, ResourceExt};
 use muster_core::record::KubeRef;
+use muster_resources::names::group;
 use muster_resources::{AgentClusterInstall, ClusterDeployment, InfraEnv, names};
+
+use super::capi::kinds::VERSIONS;
+
+/// The owner of this kind of Cluster API.
+pub fn cluster_api_owner<'a>(object: &'a impl Resource, kind: &str) -> Option<&'a OwnerReference> {
+    let is_it = |one: &&OwnerReference| {
+        let version = one.api_version.strip_prefix(group::CAPI);
+        let version = version.and_then(|rest| rest.strip_prefix('/'));
+        one.kind == kind && version.is_some_and(|version| VERSIONS.contains(&version))
+    };
+    object.owner_references().iter().find(is_it)
+}
 
 /// Namespace and name of an object.
 pub fn kube_ref<K: Resource>(object: &K) -> KubeRef {
@@ -77,6 +90,9 @@ pub fn deployment_ref(install: &AgentClusterInstall) -> KubeRef {
 
 #[cfg(test)]
 mod tests {
+    use kube::core::DynamicObject;
+    use serde_json::json;
+
     use super::*;
     use muster_resources::{Agent, AgentSpec, InfraEnvSpec};
 
@@ -96,5 +112,25 @@ mod tests {
         let moved = with_owner(&agent, &two, |other| other.kind == "InfraEnv");
         let names: Vec<_> = moved.iter().flatten().map(|owner| owner.name.as_str()).collect();
         assert_eq!(names, ["two"]);
+    }
+    #[test]
+    fn owners_of_other_versions_are_none() {
+        let owned = |version: &str| {
+            let metadata = json!({"ownerReferences": [{"apiVersion": version, "kind": "Machine", "name": "m", "uid": "u"}]});
+            let object: DynamicObject = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
+            object
+        };
+        for (version, wanted) in [
+            ("cluster.x-k8s.io/v1beta1", true),
+            ("cluster.x-k8s.io/v1beta2", true),
+            ("cluster.x-k8s.io/v1alpha4", false),
+            ("machine.openshift.io/v1beta1", false),
+        ] {
+            assert_eq!(
+                cluster_api_owner(&owned(version), "Machine").is_some(),
+                wanted,
+                "{version}"
+            );
+        }
     }
 }

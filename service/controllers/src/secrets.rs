@@ -8,11 +8,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret as KubeSecret};
 use kube::api::Patch;
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource, ResourceExt};
-use muster_core::record::Secret;
+use muster_core::record::{KubeRef, Secret};
 use muster_resources::names;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -79,9 +80,7 @@ pub async fn read_secret(
 ) -> Result<Secret, ReferenceError> {
     let secret: KubeSecret = get(client, "Secret", namespace, name).await?;
     let data = secret.data.unwrap_or_default();
-    let text = value("Secret", namespace, name, key, &data, |bytes| {
-        String::from_utf8(bytes.0.clone()).ok()
-    })?;
+    let text = value("Secret", namespace, name, key, &data, text)?;
     Ok(Secret::new(text))
 }
 
@@ -97,12 +96,7 @@ pub async fn read_secret_keys<const N: usize>(
 ) -> Result<[Option<Secret>; N], ReferenceError> {
     let secret: KubeSecret = get(client, "Secret", namespace, name).await?;
     let data = secret.data.unwrap_or_default();
-    let text = |key: &str| {
-        value("Secret", namespace, name, key, &data, |bytes| {
-            String::from_utf8(bytes.0.clone()).ok()
-        })
-        .map(Secret::new)
-    };
+    let text = |key: &str| value("Secret", namespace, name, key, &data, text).map(Secret::new);
     let mut found = [const { None }; N];
     for (key, place) in keys.into_iter().zip(&mut found) {
         if data.contains_key(key) {
@@ -113,6 +107,25 @@ pub async fn read_secret_keys<const N: usize>(
         text(keys.first().copied().unwrap_or_default())?;
     }
     Ok(found)
+}
+
+/// The uid of a Secret, and the value of the first of `keys` that it has. It is not labelled.
+///
+/// # Errors
+/// Those of [`ReferenceError`]; `NoKey` names the first key.
+pub async fn read_first(
+    client: &Client,
+    secret: &KubeRef,
+    keys: &[&str],
+) -> Result<(String, Secret), ReferenceError> {
+    let (namespace, name) = (&secret.namespace, &secret.name);
+    let secret: KubeSecret = find(client, "Secret", namespace, name).await?;
+    let uid = secret.metadata.uid.unwrap_or_default();
+    let data = secret.data.unwrap_or_default();
+    let key = keys.iter().find(|key| data.contains_key(**key)).or(keys.first());
+    let key = key.copied().unwrap_or_default();
+    let text = value("Secret", namespace, name, key, &data, text)?;
+    Ok((uid, Secret::new(text)))
 }
 
 /// All texts in a ConfigMap. Labels it, so that its changes are noticed.
@@ -141,6 +154,10 @@ pub async fn has_secret(
     let secret: KubeSecret = find(client, "Secret", namespace, name).await?;
     let data = secret.data.unwrap_or_default();
     value("Secret", namespace, name, key, &data, |_| Some(())).map(drop)
+}
+
+fn text(bytes: &ByteString) -> Option<String> {
+    String::from_utf8(bytes.0.clone()).ok()
 }
 
 fn value<V, T>(

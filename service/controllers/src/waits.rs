@@ -36,7 +36,7 @@ pub const NODE_MINUTES: u64 = 20;
 /// image (30) and of its reboot (40), and time to join. Source: docs/protocol/host-lifecycle.md#5.
 pub const INSTALLATION_MINUTES: u64 = 120;
 
-/// What an object waits for.
+/// A wait of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {
     /// For programs: the Event's reason, in capitals and small letters. With `since` it tells one wait from the next.

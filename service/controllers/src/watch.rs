@@ -13,6 +13,7 @@ use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::runtime::{Controller, WatchStreamExt};
 use kube::{Api, Resource};
+use muster_core::record::KubeRef;
 use muster_operations::chain;
 use muster_operations::watch_health::WatchHealth;
 use serde::de::DeserializeOwned;
@@ -87,6 +88,21 @@ pub fn dynamic(
 ) -> impl Stream<Item = Event<DynamicObject>> + Send + use<> {
     let api = Api::<DynamicObject>::all_with(context.client.clone(), resource);
     healthy(context, resource.plural.clone(), watcher(api, config))
+}
+
+/// Those of a store that use another object, for a watch of that.
+pub fn users<K>(
+    store: &Store<K>,
+    uses: fn(&K, &KubeRef) -> bool,
+) -> impl Fn(KubeRef) -> Vec<ObjectRef<K>> + Send + use<K>
+where
+    K: Resource<DynamicType = ()> + Clone + Send + Sync + 'static,
+{
+    let store = store.clone();
+    move |used| {
+        let users = store.state_filter(|one| uses(one, &used));
+        users.iter().map(|one| ObjectRef::from_obj(&**one)).collect()
+    }
 }
 
 /// Reports errors to [`WatchHealth`] and goes on.

@@ -22,15 +22,20 @@ use world::{AGENTS, NAMESPACE, World, condition};
 const HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/agentmachine";
 const FINALIZER: &str = "agentmachine.agent-install.openshift.io/deprovision";
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_machine_takes_an_agent_becomes_ready_with_it_and_gives_it_back() {
+/// A Machine whose AgentMachine has taken the Agent `a`.
+async fn machine_with_agent() -> (World, AgentMachine) {
     let world = World::start().await;
     world.cluster("one").await;
     world.agent("a", &json!({})).await;
     world.bootstrap("user-data", &world::pointer()).await;
     world.machine("m", "user-data", &json!({})).await;
-
     let machine = world.await_taken("m").await;
+    (world, machine)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_takes_an_agent_and_becomes_ready_with_it() {
+    let (world, machine) = machine_with_agent().await;
     let status = machine.status.clone().unwrap();
     assert_eq!(machine.spec.provider_id.as_deref(), Some("agent://a"));
     assert!(machine.finalizers().contains(&FINALIZER.to_owned()));
@@ -67,18 +72,8 @@ async fn a_machine_takes_an_agent_becomes_ready_with_it_and_gives_it_back() {
     assert_eq!(secret.data.unwrap()["ignition-token"].0, b"ZmFrZQ==");
     assert_eq!(world.get_machine("m").await.annotations()[HOOK], "");
 
-    world
-        .agent_status(
-            "a",
-            &json!({"Bound": "True", "Installed": "True"}),
-            "added-to-existing-cluster",
-        )
-        .await;
-    let ready = eventually("the AgentMachine to be ready", async || {
-        let machine: AgentMachine = world.get("m").await;
-        machine.status.clone().filter(|status| status.ready)
-    })
-    .await;
+    world.installed("a").await;
+    let ready = world.await_ready("m").await;
     assert_eq!(ready.initialization.unwrap().provisioned, Some(true));
     assert_eq!(condition(&ready.conditions, "Ready"), ("True", "InfoReported"));
 
@@ -94,6 +89,13 @@ async fn a_machine_takes_an_agent_becomes_ready_with_it_and_gives_it_back() {
     sleep(Duration::from_millis(500)).await;
     let machine: AgentMachine = world.get("m").await;
     assert_eq!(machine.status.unwrap().conditions, ready.conditions);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_that_is_deleted_gives_its_agent_back() {
+    let (world, _) = machine_with_agent().await;
+    world.installed("a").await;
+    world.await_ready("m").await;
 
     // Deleting the AgentMachine alone does nothing.
     world.delete::<AgentMachine>("m").await;
@@ -116,14 +118,10 @@ async fn a_machine_takes_an_agent_becomes_ready_with_it_and_gives_it_back() {
     assert!(agent.spec.ignition_endpoint_token_reference.is_none());
     assert!(agent.spec.ignition_endpoint_http_headers.is_empty());
     // Until the host has left, the Machine stays.
-    world
-        .agent_status("a", &json!({"Bound": "False"}), "unbinding")
-        .await;
+    world.left("a", "unbinding").await;
     sleep(Duration::from_millis(300)).await;
     assert!(world.get_machine("m").await.annotations().contains_key(HOOK));
-    world
-        .agent_status("a", &json!({"Bound": "False"}), "discovering-unbound")
-        .await;
+    world.left("a", "discovering-unbound").await;
     eventually("the hook to be taken off", async || {
         (!world.get_machine("m").await.annotations().contains_key(HOOK)).then_some(())
     })
@@ -326,13 +324,7 @@ async fn an_agent_that_was_taken_before_is_found_again_and_that_of_a_namesake_is
     world
         .agent("b", &json!({"taken": ["m", NAMESPACE], "cluster": "one"}))
         .await;
-    world
-        .agent_status(
-            "b",
-            &json!({"Bound": "True", "Installed": "True"}),
-            "added-to-existing-cluster",
-        )
-        .await;
+    world.installed("b").await;
     world.agent("c", &json!({})).await;
     world.machine("m", "user-data", &json!({})).await;
     let machine = world.await_taken("m").await;
@@ -448,18 +440,8 @@ async fn bootstrap_data_is_awaited_and_a_whole_config_is_handed_over_as_it_is() 
 
     // The data is rolled while the host is being installed: its Agent keeps what it has.
     world.delete::<Secret>("data").await;
-    world
-        .agent_status(
-            "a",
-            &json!({"Bound": "True", "Installed": "True"}),
-            "added-to-existing-cluster",
-        )
-        .await;
-    eventually("the AgentMachine to be ready all the same", async || {
-        let machine: AgentMachine = world.get("m").await;
-        machine.status.filter(|status| status.ready)
-    })
-    .await;
+    world.installed("a").await;
+    world.await_ready("m").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

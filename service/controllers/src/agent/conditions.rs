@@ -12,7 +12,7 @@ use muster_core::rules::checks;
 use muster_resources::{AgentStatus, Condition};
 use strum::{EnumString, IntoStaticStr};
 
-use crate::conditions::{self, ConditionReason, ConditionStatus, Status, Synced};
+use crate::conditions::{self, ConditionReason, ConditionStatus, Synced};
 use crate::join::told::Awaited;
 
 /// Types of conditions, in the order of the list.
@@ -103,14 +103,7 @@ impl ConditionReason for Reason {
     }
 }
 
-impl Status for AgentStatus {
-    type Condition = Condition;
-    type Reason = Reason;
-
-    fn conditions(&self) -> &[Condition] {
-        &self.conditions
-    }
-}
+crate::conditions::has_conditions!(AgentStatus, Condition, Reason);
 
 pub type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
 
@@ -469,7 +462,7 @@ fn neither(host: &Host) -> String {
     )
 }
 
-/// What the host says of its stage, such as a percentage.
+/// The host's detail of its stage, such as a percentage.
 fn detail(host: &Host) -> String {
     let progress = host.data.progress.as_ref();
     progress

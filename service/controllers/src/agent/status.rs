@@ -32,7 +32,7 @@ pub struct Inputs<'a> {
     pub logs_url: Option<&'a str>,
     /// The cluster that it is just leaving.
     pub left: Option<&'a DeprovisionInfo>,
-    /// What its cluster keeps it waiting for, while its node is joining.
+    /// The wait for its cluster, while its node is joining.
     pub awaited: Option<&'a Awaited>,
 }
 

@@ -18,7 +18,7 @@ const DISCONNECTED: &str = "it counts as disconnected then, and can be taken out
 
 const BOOT_DISCOVERY: &str = "Boot the machine into the discovery image, unless it comes back by itself.";
 
-/// What the host waits for; `None`: it waits for nothing, or has ended. `awaited`: what its cluster keeps it waiting for.
+/// The wait of a host; `None`: it waits for nothing, or has ended. `awaited`: what its cluster keeps it waiting for.
 /// `unsynced_since`: since when its spec is not followed. `held`: the reason why a host that is ready is not installed.
 pub fn of_host(
     host: &Host,

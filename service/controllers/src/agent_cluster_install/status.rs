@@ -10,7 +10,7 @@ use muster_resources::{
 use strum::{EnumString, IntoStaticStr};
 
 use super::platform::platform;
-use crate::conditions::{self, ConditionReason, ConditionStatus, Status, Synced};
+use crate::conditions::{self, ConditionReason, ConditionStatus, Synced};
 
 /// Types of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -56,14 +56,7 @@ impl ConditionReason for Reason {
     }
 }
 
-impl Status for AgentClusterInstallStatus {
-    type Condition = HiveCondition;
-    type Reason = Reason;
-
-    fn conditions(&self) -> &[HiveCondition] {
-        &self.conditions
-    }
-}
+crate::conditions::has_conditions!(AgentClusterInstallStatus, HiveCondition, Reason);
 
 type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
 

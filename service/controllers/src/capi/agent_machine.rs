@@ -6,6 +6,7 @@ mod claim;
 mod delete;
 mod prerequisites;
 mod reconcile;
+mod reservation;
 mod status;
 mod triggers;
 mod waits;

@@ -39,7 +39,7 @@ impl Bootstrap {
     /// Reads the value of a bootstrap Secret.
     ///
     /// # Errors
-    /// What is wrong with it, and what to do; no part of it.
+    /// The mistake in it, and what to do; no part of it.
     pub fn read(value: &Secret) -> Result<Self, String> {
         let config: Map<String, Value> = serde_json::from_str(value.reveal()).map_err(|error| {
             // The error's own text may quote the value.

@@ -1,25 +1,44 @@
-//! Reads Machines and Clusters of Cluster API, in the forms of both versions. Source:
-//! docs/protocol/capi-agent-provider.md#2 and §4.
+//! Reads Machines and Clusters of Cluster API, in the forms of both versions, and marks objects that the
+//! provider looks after. Source: docs/protocol/capi-agent-provider.md#2 and §4.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::core::DynamicObject;
-use kube::runtime::reflector::{ObjectRef, Store};
-use kube::{Resource, ResourceExt};
-use muster_core::record::KubeRef;
-use muster_resources::names::{annotation, group, label};
-use serde_json::Value;
+use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::kinds::VERSIONS;
+use kube::core::DynamicObject;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::{Api, Resource, ResourceExt};
+use muster_core::record::KubeRef;
+use muster_resources::names::{annotation, label};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
-/// The owner of this kind of Cluster API.
-pub fn owner<'a>(object: &'a impl Resource, kind: &str) -> Option<&'a OwnerReference> {
-    let is_it = |one: &&OwnerReference| {
-        let version = one.api_version.strip_prefix(group::CAPI);
-        let version = version.and_then(|rest| rest.strip_prefix('/'));
-        one.kind == kind && version.is_some_and(|version| VERSIONS.contains(&version))
-    };
-    object.owner_references().iter().find(is_it)
+use crate::error::Error;
+use crate::finalizers;
+use crate::writes::patch_params;
+
+/// The object with this finalizer and the label for backups, in one write; `None`: it has them.
+///
+/// # Errors
+/// Those of the API; a conflict when the object changed.
+pub async fn adopted<K>(api: &Api<K>, object: &K, finalizer: &str) -> Result<Option<K>, Error>
+where
+    K: Resource + Clone + Debug + DeserializeOwned,
+{
+    let mut metadata = json!({});
+    if let Some(list) = finalizers::with(object, finalizer) {
+        metadata["finalizers"] = json!(list);
+    }
+    let label = object.labels().get(label::BACKUP);
+    if label.is_none_or(|value| value != "true") {
+        metadata["labels"] = json!({label::BACKUP: "true"});
+    }
+    if metadata == json!({}) {
+        return Ok(None);
+    }
+    let patch = finalizers::metadata_patch(object, metadata);
+    Ok(Some(
+        api.patch(&object.name_any(), &patch_params(), &patch).await?,
+    ))
 }
 
 /// The object of that name in a store of objects without a type.
@@ -172,8 +191,6 @@ pub struct ControlPlaneReference<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
     fn object(value: Value) -> DynamicObject {
         serde_json::from_value(value).unwrap()
     }
@@ -245,22 +262,5 @@ mod tests {
             (false, true)
         );
         assert!(!Cluster(&old).has_endpoint());
-    }
-
-    #[test]
-    fn owners_of_other_versions_are_none() {
-        let owned = |version: &str| {
-            object(json!({"metadata": {"ownerReferences": [
-                {"apiVersion": version, "kind": "Machine", "name": "m", "uid": "u"},
-            ]}}))
-        };
-        for (version, wanted) in [
-            ("cluster.x-k8s.io/v1beta1", true),
-            ("cluster.x-k8s.io/v1beta2", true),
-            ("cluster.x-k8s.io/v1alpha4", false),
-            ("machine.openshift.io/v1beta1", false),
-        ] {
-            assert_eq!(owner(&owned(version), "Machine").is_some(), wanted, "{version}");
-        }
     }
 }

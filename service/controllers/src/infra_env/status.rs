@@ -11,7 +11,7 @@ use strum::{EnumString, IntoStaticStr};
 
 use super::links::Links;
 use super::static_network::Networks;
-use crate::conditions::{self, ConditionReason, ConditionStatus, Status};
+use crate::conditions::{self, ConditionReason, ConditionStatus};
 
 /// Names in one message; of others their number.
 const NAMED: usize = 10;
@@ -54,14 +54,7 @@ impl ConditionReason for Reason {
     }
 }
 
-impl Status for InfraEnvStatus {
-    type Condition = Condition;
-    type Reason = Reason;
-
-    fn conditions(&self) -> &[Condition] {
-        &self.conditions
-    }
-}
+crate::conditions::has_conditions!(InfraEnvStatus, Condition, Reason);
 
 type DesiredCondition = conditions::DesiredCondition<Type, Reason>;
 

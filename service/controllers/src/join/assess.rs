@@ -34,7 +34,7 @@ pub struct Known {
     pub approved: Vec<ApprovedCsr>,
     /// True when Cluster API waits for the provider id, and it is this service that sets it.
     pub sets_provider_id: bool,
-    /// What its Node gets of its NodePool.
+    /// Labels and taints that its Node gets of its NodePool.
     pub settings: Option<NodeSettings>,
 }
 

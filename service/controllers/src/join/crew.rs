@@ -124,7 +124,7 @@ impl Crew {
         }))
     }
 
-    /// What the Node of an Agent's host gets of its NodePool.
+    /// Labels and taints that the Node of an Agent's host gets of its NodePool.
     async fn settings(&self, agent: &Agent) -> Result<Option<NodeSettings>, Error> {
         if !self.context.has_node_pools {
             return Ok(None);

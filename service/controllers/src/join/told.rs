@@ -8,7 +8,7 @@ use futures_util::stream::unfold;
 use muster_core::record::KubeRef;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// What is awaited.
+/// Something that is awaited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Awaited {
     /// A sentence without a full stop.
@@ -35,7 +35,7 @@ pub struct Warning {
     pub about: (&'static str, String),
 }
 
-/// What is awaited, by Agent.
+/// The awaited, by Agent.
 pub struct Told {
     known: Mutex<HashMap<KubeRef, Awaited>>,
     changed: UnboundedSender<KubeRef>,

@@ -12,7 +12,7 @@ use kube::runtime::watcher::Event;
 use super::csr::{self, Csr};
 use super::node::{self, NodeFacts};
 
-/// What is watched, by name.
+/// The watched objects, by name.
 #[derive(Debug, Default)]
 pub struct View {
     nodes: Listed<NodeFacts>,

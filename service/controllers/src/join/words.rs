@@ -129,19 +129,24 @@ pub fn failed(what: &str, why: &str) -> Awaited {
     )
 }
 
-pub fn refused(csr: &Csr, why: &str) -> Warning {
+fn about_request(csr: &Csr, reason: &'static str, note: String) -> Warning {
     Warning {
         key: format!("csr {}", csr.uid),
         about: ("CertificateSigningRequest", csr.name.clone()),
-        reason: "CertificateRequestNotApproved",
-        note: format!(
-            "The {} certificate request {} is not approved: {}. {}",
-            csr.sort.name(),
-            csr.name,
-            shortened(why),
-            approve_by_hand(&csr.name)
-        ),
+        reason,
+        note,
     }
+}
+
+pub fn refused(csr: &Csr, why: &str) -> Warning {
+    let note = format!(
+        "The {} certificate request {} is not approved: {}. {}",
+        csr.sort.name(),
+        csr.name,
+        shortened(why),
+        approve_by_hand(&csr.name)
+    );
+    about_request(csr, "CertificateRequestNotApproved", note)
 }
 
 pub fn foreign_provider_id(node: &NodeFacts, wanted: &str) -> Warning {
@@ -156,20 +161,16 @@ pub fn foreign_provider_id(node: &NodeFacts, wanted: &str) -> Warning {
 
 /// A request that is no joining host's; `hosts`: those that are joining.
 pub fn foreign(csr: &Csr, hosts: &[String]) -> Warning {
-    Warning {
-        key: format!("csr {}", csr.uid),
-        about: ("CertificateSigningRequest", csr.name.clone()),
-        reason: "ForeignCertificateRequest",
-        note: format!(
-            "The {} certificate request {} in the workload cluster, made by {:?}, is for the node {:?}, which is no host that is being installed into it: it is not approved here. {} Hosts that are being installed: {}",
-            csr.sort.name(),
-            csr.name,
-            shortened(&csr.user),
-            shortened(&csr.node),
-            approve_by_hand(&csr.name),
-            hosts.join(", ")
-        ),
-    }
+    let note = format!(
+        "The {} certificate request {} in the workload cluster, made by {:?}, is for the node {:?}, which is no host that is being installed into it: it is not approved here. {} Hosts that are being installed: {}",
+        csr.sort.name(),
+        csr.name,
+        shortened(&csr.user),
+        shortened(&csr.node),
+        approve_by_hand(&csr.name),
+        hosts.join(", ")
+    );
+    about_request(csr, "ForeignCertificateRequest", note)
 }
 
 fn approve_by_hand(name: &str) -> String {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
-use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
+use kube::{Resource, ResourceExt};
 use muster_core::record::KubeRef;
 use muster_resources::AgentCluster;
 use muster_resources::cluster_api::names::CLUSTER_NAME;
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::gather;
 use crate::context::Context;
 use crate::drive::{CONCURRENCY, drive};
-use crate::references::object_ref;
+use crate::references::{cluster_api_owner, object_ref};
 use crate::{secrets, watch};
 
 /// Runs the controller until `stop`.
@@ -53,14 +53,12 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     .await;
 }
 
-fn of_owner<K>(object: &PartialObjectMeta<K>) -> Option<ObjectRef<Cluster>> {
-    let owner = object
-        .metadata
-        .owner_references
-        .iter()
-        .flatten()
-        .find(|owner| owner.kind == "Cluster")?;
-    let namespace = object.metadata.namespace.clone().unwrap_or_default();
+fn of_owner<K>(object: &PartialObjectMeta<K>) -> Option<ObjectRef<Cluster>>
+where
+    PartialObjectMeta<K>: Resource,
+{
+    let owner = cluster_api_owner(object, "Cluster")?;
+    let namespace = object.namespace().unwrap_or_default();
     Some(object_ref(&KubeRef::new(namespace, &owner.name)))
 }
 

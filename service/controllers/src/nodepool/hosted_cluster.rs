@@ -14,7 +14,6 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
-use muster_core::record::KubeRef;
 use muster_resources::AgentCluster;
 use muster_resources::cluster_api::Cluster;
 use muster_resources::hypershift::{HOSTED_CLUSTER, HostedCluster, NodePool};
@@ -30,14 +29,7 @@ use crate::{secrets, watch};
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let controller = watch::controller::<HostedCluster>(&context);
     let store = controller.store();
-    let of = |uses: fn(&HostedCluster, &KubeRef) -> bool| {
-        let store = store.clone();
-        move |used: KubeRef| {
-            let users = store.state_filter(|hosted| uses(hosted, &used));
-            users.into_iter().map(|hosted| ObjectRef::from_obj(&*hosted))
-        }
-    };
-    let of_secret = of(|hosted, secret| {
+    let of_secret = watch::users(&store, |hosted, secret| {
         let is_here = hosted.namespace().as_deref() == Some(&secret.namespace);
         let pull_secret = hosted
             .spec
@@ -50,7 +42,9 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         is_pull_secret || is_user_data || places::kubeconfig(hosted) == *secret
     });
     // A pool that is there or gone changes what a deletion waits for.
-    let of_pool = of(|hosted, pool| hosted.namespace().as_deref() == Some(&pool.namespace));
+    let of_pool = watch::users(&store, |hosted, pool| {
+        hosted.namespace().as_deref() == Some(&pool.namespace)
+    });
     let all = watcher::Config::default;
     let clusters = gather::without_status(watch::metadata::<Cluster>(&context, all()));
     let pools = gather::without_status(watch::metadata::<NodePool>(&context, all()));

@@ -3,6 +3,7 @@
 
 pub mod delete;
 pub mod drain;
+mod limits;
 pub mod node;
 pub mod reconcile;
 pub mod status;
@@ -11,7 +12,6 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
-use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
 use muster_core::record::KubeRef;
 use muster_resources::AgentMachine;
@@ -21,25 +21,18 @@ use tokio_util::sync::CancellationToken;
 use super::gather;
 use crate::context::Context;
 use crate::drive::{CONCURRENCY, drive};
-use crate::references::{kube_ref, object_ref};
+use crate::references::{cluster_api_owner, kube_ref, object_ref};
 use crate::{secrets, watch};
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let controller = watch::controller::<Machine>(&context);
     let store = controller.store();
-    let of = |uses: fn(&Machine, &KubeRef) -> bool| {
-        let store = store.clone();
-        move |used: KubeRef| {
-            let users = store.state_filter(|machine| uses(machine, &used));
-            users.into_iter().map(|machine| ObjectRef::from_obj(&*machine))
-        }
-    };
-    let of_cluster = of(|machine, cluster| {
+    let of_cluster = watch::users(&store, |machine, cluster| {
         machine.namespace().as_deref() == Some(&cluster.namespace)
             && machine.spec.cluster_name == cluster.name
     });
-    let of_secret = of(|machine, secret| {
+    let of_secret = watch::users(&store, |machine, secret| {
         machine.namespace().as_deref() == Some(&secret.namespace)
             && machine.spec.bootstrap.data_secret_name.as_deref() == Some(&secret.name)
     });
@@ -51,10 +44,7 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
             watch::metadata::<AgentMachine>(&context, all()),
             |agent_machine| {
                 // It has the name of its Machine where this service makes it; elsewhere, the owner says it.
-                let owner = agent_machine
-                    .owner_references()
-                    .iter()
-                    .find(|owner| owner.kind == "Machine");
+                let owner = cluster_api_owner(&agent_machine, "Machine");
                 let name = owner.map_or_else(|| agent_machine.name_any(), |owner| owner.name.clone());
                 let namespace = agent_machine.namespace().unwrap_or_default();
                 Some(object_ref::<Machine>(&KubeRef::new(namespace, name)))

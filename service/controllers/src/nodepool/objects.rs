@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
+use crate::references::with_owner;
 use crate::writes::{FIELD_MANAGER, patch_params};
 
 /// The version of the kinds that Clusters and Machines refer to.
@@ -70,24 +71,22 @@ pub async fn adopt<O: Resource<DynamicType = ()>>(
     cluster: &str,
 ) -> Result<(), Error> {
     use muster_resources::cluster_api::names::CLUSTER_NAME;
-    let mut reference = crate::references::owner_reference(owner);
-    let mut owners = object.owner_references().to_vec();
     // One that names another version of the same owner is the same.
-    let is_owned = owners.iter().any(|one| one.uid == reference.uid);
+    let owners = with_owner(object, owner, |_| false);
     let is_labelled = object.labels().get(CLUSTER_NAME).map(String::as_str) == Some(cluster);
-    if (is_owned && is_labelled) || object.metadata.deletion_timestamp.is_some() {
+    if (owners.is_none() && is_labelled) || object.metadata.deletion_timestamp.is_some() {
         return Ok(());
     }
-    if !is_owned {
+    let mut metadata = json!({"labels": {CLUSTER_NAME: cluster}});
+    if let Some(mut owners) = owners {
         let has_controller = owners.iter().any(|one| one.controller == Some(true));
-        reference.controller = (!has_controller).then_some(true);
-        reference.block_owner_deletion = reference.controller;
-        owners.push(reference);
+        if let Some(added) = owners.last_mut().filter(|_| !has_controller) {
+            added.controller = Some(true);
+            added.block_owner_deletion = Some(true);
+        }
+        metadata["ownerReferences"] = json!(owners);
     }
-    let metadata = json!({
-        "labels": {CLUSTER_NAME: cluster}, "ownerReferences": owners, "resourceVersion": object.resource_version(),
-    });
-    let patch = Patch::Merge(json!({ "metadata": metadata }));
+    let patch = finalizers::metadata_patch(object, metadata);
     unless_absent(
         api.patch_metadata(&object.name_any(), &patch_params(), &patch)
             .await,

@@ -15,9 +15,7 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
-use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
-use muster_core::record::KubeRef;
 use muster_resources::cluster_api::Machine;
 use muster_resources::hypershift::{HostedCluster, NODE_POOL, NodePool};
 use tokio_util::sync::CancellationToken;
@@ -32,17 +30,10 @@ use crate::{secrets, watch};
 pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let controller = watch::controller::<NodePool>(&context);
     let store = controller.store();
-    let of = |uses: fn(&NodePool, &KubeRef) -> bool| {
-        let store = store.clone();
-        move |used: KubeRef| {
-            let users = store.state_filter(|pool| uses(pool, &used));
-            users.into_iter().map(|pool| ObjectRef::from_obj(&*pool))
-        }
-    };
-    let of_cluster = of(|pool, cluster| {
+    let of_cluster = watch::users(&store, |pool, cluster| {
         pool.namespace().as_deref() == Some(&cluster.namespace) && pool.spec.cluster_name == cluster.name
     });
-    let of_secret = of(|pool, secret| {
+    let of_secret = watch::users(&store, |pool, secret| {
         places::user_data(&pool.namespace().unwrap_or_default(), &pool.name_any()) == *secret
     });
     let all = watcher::Config::default;

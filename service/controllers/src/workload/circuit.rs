@@ -10,7 +10,7 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait: a cluster that is back is noticed within this time.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// What is known of a cluster's answers.
+/// The memory of a cluster's answers.
 #[derive(Debug, Clone, Default)]
 pub struct Circuit {
     failure: Option<Failure>,
@@ -60,7 +60,7 @@ impl Circuit {
         Ok(())
     }
 
-    /// What is known of a cluster that did not answer the last request.
+    /// The state of a cluster that did not answer the last request.
     pub fn silence(&self) -> Option<Open> {
         self.failure.as_ref().map(Failure::open)
     }

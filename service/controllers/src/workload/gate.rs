@@ -26,7 +26,7 @@ const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// What requests to one cluster pass through.
+/// The gate that requests to one cluster pass through.
 pub struct Gate {
     circuit: Mutex<Circuit>,
     permits: Semaphore,
@@ -56,7 +56,7 @@ impl Gate {
         self.circuit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known of a cluster that does not answer.
+    /// The state of a cluster that does not answer.
     pub fn silence(&self) -> Option<Open> {
         self.circuit().silence()
     }

@@ -1,16 +1,13 @@
 //! Finds the kubeconfig of a workload cluster: in the Secret that its ClusterDeployment names. Source:
 //! docs/protocol/kube-controllers.md#0.
 
-use k8s_openapi::api::core::v1::Secret as KubeSecret;
-use kube::{Api, Client, ResourceExt};
+use kube::Client;
 use muster_core::record::{KubeRef, Secret};
 use muster_resources::{ClusterDeployment, names};
 
 use crate::error::words;
 use crate::references::kube_ref;
-
-/// Key of the kubeconfig in Secrets of Cluster API.
-const CLUSTER_API_KEY: &str = "value";
+use crate::secrets::{self, ReferenceError};
 
 /// A cluster for which there is no client. The texts are for users.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,32 +44,22 @@ pub fn of_deployment(deployment: &ClusterDeployment) -> KubeRef {
 
 /// Reads a kubeconfig from its Secret.
 pub async fn read(hub: &Client, name: &KubeRef) -> Result<Found, Unreachable> {
-    let api = Api::<KubeSecret>::namespaced(hub.clone(), &name.namespace);
-    let secret = match api.get_opt(&name.name).await {
-        Ok(Some(secret)) => secret,
-        Ok(None) => {
-            return Err(Unreachable::Secret(format!(
-                "the Secret {name} with the cluster's kubeconfig does not exist; create it with the key {}",
-                names::key::KUBECONFIG
-            )));
-        }
-        Err(error) => return Err(Unreachable::Hub(name.clone(), words(&error))),
-    };
-    let data = secret.data.clone().unwrap_or_default();
-    let value = data
-        .get(names::key::KUBECONFIG)
-        .or_else(|| data.get(CLUSTER_API_KEY));
-    let text = value.and_then(|bytes| String::from_utf8(bytes.0.clone()).ok());
-    let Some(text) = text else {
-        return Err(Unreachable::Secret(format!(
-            "the Secret {name} has no text under the key {} (or Cluster API's {CLUSTER_API_KEY}); put the cluster's kubeconfig there",
+    let keys = [names::key::KUBECONFIG, names::key::CAPI_VALUE];
+    let (uid, text) = secrets::read_first(hub, name, &keys).await.map_err(|error| match error {
+        ReferenceError::Api { source, .. } => Unreachable::Hub(name.clone(), words(&source)),
+        ReferenceError::Missing { .. } => Unreachable::Secret(format!(
+            "the Secret {name} with the cluster's kubeconfig does not exist; create it with the key {}",
             names::key::KUBECONFIG
-        )));
-    };
-    Ok(Found {
-        uid: secret.uid().unwrap_or_default(),
-        text: Secret::new(text),
-    })
+        )),
+        ReferenceError::Nameless(_) | ReferenceError::NoKey { .. } | ReferenceError::NotText { .. } => {
+            Unreachable::Secret(format!(
+                "the Secret {name} has no text under the key {} (or Cluster API's {}); put the cluster's kubeconfig there",
+                names::key::KUBECONFIG,
+                names::key::CAPI_VALUE
+            ))
+        }
+    })?;
+    Ok(Found { uid, text })
 }
 
 #[cfg(test)]

@@ -11,7 +11,9 @@ use muster_controllers::capi;
 use muster_controllers::context::Context;
 use muster_controllers::events::{Events, publish};
 use muster_operations::now;
-use muster_resources::{Agent, AgentCluster, AgentMachine, ClusterDeployment, StandardCondition};
+use muster_resources::{
+    Agent, AgentCluster, AgentMachine, AgentMachineStatus, ClusterDeployment, StandardCondition,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -186,6 +188,27 @@ impl World {
     /// Conditions as those of a fit Agent, but for `changed`.
     pub async fn agent_status(&self, name: &str, changed: &Value, state: &str) {
         write_agent_status(&self.agents(), name, changed, state).await;
+    }
+
+    /// Its host is installed.
+    pub async fn installed(&self, name: &str) {
+        let conditions = json!({"Bound": "True", "Installed": "True"});
+        self.agent_status(name, &conditions, "added-to-existing-cluster")
+            .await;
+    }
+
+    /// Its host has left the cluster so far.
+    pub async fn left(&self, name: &str, state: &str) {
+        self.agent_status(name, &json!({"Bound": "False"}), state).await;
+    }
+
+    /// The status of the AgentMachine once it is ready.
+    pub async fn await_ready(&self, name: &str) -> AgentMachineStatus {
+        eventually(&format!("{name} to be ready"), async || {
+            let machine: AgentMachine = self.get(name).await;
+            machine.status.filter(|status| status.ready)
+        })
+        .await
     }
 
     pub async fn get_agent(&self, name: &str) -> Agent {

@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 use super::control_plane::{ControlPlane, control_plane};
 use super::desired;
 use super::status::{self, Found, Reason};
-use crate::capi::objects::{Cluster, find, is_paused, owner};
+use crate::capi::objects::{Cluster, adopted, find, is_paused};
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
-use crate::references::{kube_ref, with_owner};
+use crate::references::{cluster_api_owner, kube_ref, with_owner};
 use crate::retry::soonest;
 use crate::status::write;
 use crate::writes::{patch_params, post_params};
@@ -61,7 +61,7 @@ pub async fn reconcile(
         context.waits.set(&object.object_ref(&()), None);
         return Ok(Action::await_change());
     }
-    let cluster = match owner(&*object, "Cluster") {
+    let cluster = match cluster_api_owner(&*object, "Cluster") {
         Some(owner) => {
             clusters
                 .get(&context.client, &KubeRef::new(&namespace, &owner.name))
@@ -74,7 +74,9 @@ pub async fn reconcile(
         return settle(&object, context, paused("the AgentCluster")).await;
     }
     let Some(cluster) = cluster.as_deref().map(Cluster) else {
-        let object = adopted(&api, &object).await?.map_or(object, Arc::new);
+        let object = adopted(&api, &object, finalizer::AGENT_CLUSTER)
+            .await?
+            .map_or(object, Arc::new);
         let found = Found {
             deployment: None,
             reason: Reason::WaitingForCluster,
@@ -87,7 +89,9 @@ pub async fn reconcile(
     if cluster.is_paused() {
         return settle(&object, context, paused("its Cluster")).await;
     }
-    let object = adopted(&api, &object).await?.map_or(object, Arc::new);
+    let object = adopted(&api, &object, finalizer::AGENT_CLUSTER)
+        .await?
+        .map_or(object, Arc::new);
     let found = match converge(&object, cluster, context).await? {
         Ok(deployment) => {
             let is_ready = has_endpoint(&object) || cluster.has_endpoint();
@@ -144,28 +148,6 @@ fn has_endpoint(object: &AgentCluster) -> bool {
     endpoint.is_some_and(|it| {
         it.host.as_deref().is_some_and(|host| !host.is_empty()) && it.port.unwrap_or_default() > 0
     })
-}
-
-/// The AgentCluster with finalizer and label, in one write; `None`: it has them.
-async fn adopted(api: &Api<AgentCluster>, object: &AgentCluster) -> Result<Option<AgentCluster>, Error> {
-    let mut metadata = json!({});
-    if let Some(list) = finalizers::with(object, finalizer::AGENT_CLUSTER) {
-        metadata["finalizers"] = json!(list);
-    }
-    if object
-        .labels()
-        .get(label::BACKUP)
-        .is_none_or(|value| value != "true")
-    {
-        metadata["labels"] = json!({label::BACKUP: "true"});
-    }
-    if metadata == json!({}) {
-        return Ok(None);
-    }
-    let patch: Patch<Value> = finalizers::metadata_patch(object, metadata);
-    Ok(Some(
-        api.patch(&object.name_any(), &patch_params(), &patch).await?,
-    ))
 }
 
 /// The ClusterDeployment, made if it is not there; or what is waited for.

@@ -6,7 +6,7 @@ use muster_resources::{AgentClusterStatus, ClusterReference, Initialization, Sta
 use strum::{EnumString, IntoStaticStr};
 
 use crate::conditions::ConditionStatus::{False, True};
-use crate::conditions::{self, ConditionReason, DesiredCondition, Status};
+use crate::conditions::{self, ConditionReason, DesiredCondition};
 use crate::waits::{Limit, NODE_MINUTES, Wait};
 
 /// Types of conditions.
@@ -40,14 +40,7 @@ impl ConditionReason for Reason {
     }
 }
 
-impl Status for AgentClusterStatus {
-    type Condition = StandardCondition;
-    type Reason = Reason;
-
-    fn conditions(&self) -> &[StandardCondition] {
-        &self.conditions
-    }
-}
+crate::conditions::has_conditions!(AgentClusterStatus, StandardCondition, Reason);
 
 /// An AgentCluster's state.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use crate::capi::agents::AgentView;
 use crate::capi::prepared::Data;
 use crate::writes::patch_params;
 
-/// How an Agent is to be that was taken. Its name, role and disk are the user's.
+/// The state that an Agent is to have that was taken. Its name, role and disk are the user's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     machine: KubeRef,

@@ -12,15 +12,16 @@ use muster_resources::names::{annotation, finalizer};
 use serde_json::json;
 
 use super::binding::{self, give_back};
-use super::reconcile::{adopted, agent_ref, api, machines};
-use super::status::{self, Reason, Reserved, Type};
+use super::reconcile::{agent_ref, api, machines};
+use super::reservation::Reserved;
+use super::status::{self, Reason, Type};
 use super::waits;
 use crate::capi::agents::{self, AgentView};
-use crate::capi::objects::{Machine, owner};
+use crate::capi::objects::{Machine, adopted};
 use crate::capi::provider::Provider;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
-use crate::references::kube_ref;
+use crate::references::{cluster_api_owner, kube_ref};
 use crate::retry::soonest;
 use crate::status::write;
 use crate::writes::patch_params;
@@ -40,9 +41,9 @@ const UNBOUND: [&str; 7] = [
 pub async fn without_machine(object: &AgentMachine, provider: &Provider) -> Result<Action, Error> {
     if object.metadata.deletion_timestamp.is_none() {
         // With the finalizer it is told when it goes.
-        let newer = adopted(object, provider).await?;
+        let newer = adopted(&api(object, provider), object, finalizer::AGENT_MACHINE).await?;
         let object = newer.as_ref().unwrap_or(object);
-        let why = match owner(object, "Machine") {
+        let why = match cluster_api_owner(object, "Machine") {
             Some(owner) => format!("Waits for the Machine {} that owns it", owner.name),
             None => "Waits for the Machine that owns it to be named in its ownerReferences".into(),
         };

@@ -16,7 +16,7 @@ use crate::capi::provider::Provider;
 use crate::error::Error;
 use crate::references::object_ref;
 
-/// What an Agent is taken with.
+/// The things that an Agent is taken with.
 pub struct Prerequisites {
     /// The ClusterDeployment that it is bound to.
     pub deployment: KubeRef,

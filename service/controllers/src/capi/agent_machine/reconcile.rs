@@ -10,7 +10,7 @@ use kube::runtime::controller::Action;
 use kube::{Api, Client, ResourceExt};
 use muster_core::record::KubeRef;
 use muster_operations::now;
-use muster_resources::names::{annotation, finalizer, label};
+use muster_resources::names::{annotation, finalizer};
 use muster_resources::{AgentMachine, AgentMachineStatus};
 use serde_json::json;
 
@@ -18,14 +18,14 @@ use super::binding::{Binding, give_back};
 use super::claim;
 use super::delete;
 use super::prerequisites::{Prerequisites, missing_data, prerequisites};
-use super::status::{self, Found, Reason, Reserved, Type};
+use super::reservation::Reserved;
+use super::status::{self, Found, Reason, Type};
 use super::waits;
 use crate::capi::agents::{self, AgentView};
-use crate::capi::objects::{Cluster, Machine, find, is_paused, owner};
+use crate::capi::objects::{Cluster, Machine, adopted, find, is_paused};
 use crate::capi::provider::Provider;
 use crate::error::Error;
-use crate::finalizers;
-use crate::references::kube_ref;
+use crate::references::{cluster_api_owner, kube_ref};
 use crate::retry::{RETRY_INTERVAL, soonest};
 use crate::status::write;
 use crate::writes::patch_params;
@@ -70,7 +70,9 @@ pub async fn reconcile(object: Arc<AgentMachine>, provider: Arc<Provider>) -> Re
         // The hook is reached when Cluster API has drained the node.
         return Ok(Action::await_change());
     }
-    let object = adopted(&object, provider).await?.map_or(object, Arc::new);
+    let object = adopted(&api(&object, provider), &object, finalizer::AGENT_MACHINE)
+        .await?
+        .map_or(object, Arc::new);
     add_hook(machine, provider).await?;
     release_strays(&object, provider).await?;
     if let Some(before) = object.status.as_ref().filter(|status| status.ready) {
@@ -88,7 +90,7 @@ async fn owner_machine(
     object: &AgentMachine,
     provider: &Provider,
 ) -> Result<Option<Arc<DynamicObject>>, Error> {
-    let Some(owner) = owner(object, "Machine") else {
+    let Some(owner) = cluster_api_owner(object, "Machine") else {
         return Ok(None);
     };
     let name = KubeRef::new(object.namespace().unwrap_or_default(), &owner.name);
@@ -129,32 +131,6 @@ async fn pause(object: &AgentMachine, provider: &Provider, why: &str) -> Result<
     write(&provider.context, object, before, &next).await?;
     waits::end(object, provider);
     Ok(Action::await_change())
-}
-
-/// The AgentMachine with finalizer and label, in one write; `None`: it has them.
-pub(super) async fn adopted(
-    object: &AgentMachine,
-    provider: &Provider,
-) -> Result<Option<AgentMachine>, Error> {
-    let mut metadata = json!({});
-    if let Some(list) = finalizers::with(object, finalizer::AGENT_MACHINE) {
-        metadata["finalizers"] = json!(list);
-    }
-    if object
-        .labels()
-        .get(label::BACKUP)
-        .is_none_or(|value| value != "true")
-    {
-        metadata["labels"] = json!({label::BACKUP: "true"});
-    }
-    if metadata == json!({}) {
-        return Ok(None);
-    }
-    let patch = finalizers::metadata_patch(object, metadata);
-    let adopted = api(object, provider)
-        .patch(&object.name_any(), &patch_params(), &patch)
-        .await?;
-    Ok(Some(adopted))
 }
 
 /// Makes Cluster API wait with the end of the Machine until its Agent is given back.

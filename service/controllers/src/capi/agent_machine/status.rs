@@ -2,23 +2,14 @@
 
 use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
-use muster_core::record::KubeRef;
-use muster_core::rules::placement::NotTaken;
-use muster_resources::{
-    AgentMachineStatus, AgentReference, CandidateAgent, Condition, Initialization, StandardCondition,
-};
+use muster_resources::{AgentMachineStatus, AgentReference, Condition, Initialization, StandardCondition};
 use strum::{EnumString, IntoStaticStr};
 
+use super::reservation::{Reserved, is_said, reserved, set_candidates};
 use crate::capi::addresses::addresses;
 use crate::capi::agents::AgentView;
 use crate::conditions::ConditionStatus::{False, True};
-use crate::conditions::{self, ConditionReason, DesiredCondition, ListedCondition, Status};
-
-/// Most Agents in `status.candidates`.
-const MOST_CANDIDATES: usize = 20;
-
-/// Most Agents in the text of a condition.
-const MOST_NAMED: usize = 5;
+use crate::conditions::{self, ConditionReason, DesiredCondition, ListedCondition};
 
 /// Longest text of a condition that is somebody else's, characters: the limit of the CRD (32,768) and room for what is added.
 const LONGEST_MESSAGE: usize = 32_000;
@@ -77,32 +68,7 @@ impl ConditionReason for Reason {
     }
 }
 
-impl Status for AgentMachineStatus {
-    type Condition = StandardCondition;
-    type Reason = Reason;
-
-    fn conditions(&self) -> &[StandardCondition] {
-        &self.conditions
-    }
-}
-
-/// The state of the reservation.
-#[derive(Debug)]
-pub enum Reserved {
-    /// This Agent was taken. With all others, if it was just decided.
-    Taken {
-        agent: KubeRef,
-        others: Option<Vec<(KubeRef, NotTaken)>>,
-    },
-    /// None of these can be taken.
-    NoneFits {
-        others: Vec<(KubeRef, NotTaken)>,
-        /// The namespace that they are in, if only one is asked.
-        namespace: Option<String>,
-    },
-    /// Something else is waited for: what, and what to do.
-    NotYet(String),
-}
+crate::conditions::has_conditions!(AgentMachineStatus, StandardCondition, Reason);
 
 /// An AgentMachine's state.
 #[derive(Debug)]
@@ -201,98 +167,6 @@ pub fn is_true(list: &[StandardCondition], type_: Type) -> bool {
     list.iter().any(|one| one.type_ == type_ && one.status == "True")
 }
 
-fn set_candidates(status: &mut AgentMachineStatus, reserved: &Reserved) {
-    let (Reserved::Taken {
-        others: Some(others), ..
-    }
-    | Reserved::NoneFits { others, .. }) = reserved
-    else {
-        return;
-    };
-    let others = by_interest(others);
-    let listed = others
-        .iter()
-        .take(MOST_CANDIDATES)
-        .map(|(agent, why)| CandidateAgent {
-            name: agent.name.clone(),
-            namespace: agent.namespace.clone(),
-            reason: why.name().to_owned(),
-            message: why.to_string(),
-        });
-    status.candidates = listed.collect();
-    let omitted = others.len().saturating_sub(MOST_CANDIDATES);
-    status.candidates_omitted = i64::try_from(omitted).ok().filter(|omitted| *omitted > 0);
-}
-
-/// Agents that somebody can do something about come first.
-fn by_interest(others: &[(KubeRef, NotTaken)]) -> Vec<&(KubeRef, NotTaken)> {
-    let mut sorted: Vec<_> = others.iter().collect();
-    sorted.sort_by_key(|(_, why)| {
-        matches!(
-            why,
-            NotTaken::TakenBy(_) | NotTaken::NotSelected(_) | NotTaken::OfAnotherCluster(_)
-        )
-    });
-    sorted
-}
-
-fn named(others: &[(KubeRef, NotTaken)]) -> String {
-    let sorted = by_interest(others);
-    let mut text: Vec<String> = sorted
-        .iter()
-        .take(MOST_NAMED)
-        .map(|(agent, why)| format!("{agent}: {why}"))
-        .collect();
-    let more = sorted.len().saturating_sub(MOST_NAMED);
-    if more > 0 {
-        text.push(format!("and {more} more; status.candidates has some of them"));
-    }
-    text.join("; ")
-}
-
-/// True when it was decided before which Agent is taken: the text with the others' reasons stays.
-fn is_said(list: &[StandardCondition], reserved: &Reserved) -> bool {
-    let Reserved::Taken { agent, others: None } = reserved else {
-        return false;
-    };
-    let name: &str = Type::AgentReserved.into();
-    let said = list.iter().find(|one| one.type_ == name && one.status == "True");
-    said.is_some_and(|one| one.message.starts_with(&taken_text(agent)))
-}
-
-fn taken_text(agent: &KubeRef) -> String {
-    format!("The Agent {agent} was taken")
-}
-
-fn reserved(reserved: &Reserved) -> DesiredCondition<Type, Reason> {
-    let (truth, reason, message) = match reserved {
-        Reserved::Taken { agent, others } => {
-            let not_taken = match others.as_deref() {
-                None | Some([]) => String::new(),
-                Some(others) => format!(". Not taken: {}", named(others)),
-            };
-            (
-                True,
-                Reason::AgentReserved,
-                format!("{}{not_taken}", taken_text(agent)),
-            )
-        }
-        Reserved::NoneFits { others, namespace } => {
-            let place = namespace.as_ref().map(|it| format!(" in the namespace {it}"));
-            let place = place.unwrap_or_default();
-            let message = match others.len() {
-                0 => format!(
-                    "There is no Agent{place}; boot a machine with the image of an InfraEnv and approve its Agent"
-                ),
-                many => format!("None of {many} Agents{place} can be taken: {}", named(others)),
-            };
-            (False, Reason::NoSuitableAgents, message)
-        }
-        Reserved::NotYet(what) => (False, Reason::AgentNotYetFound, what.clone()),
-    };
-    DesiredCondition::new(Type::AgentReserved, truth, reason, message)
-}
-
 fn mirrored(of_agent: &str, type_: Type, agent: Option<&AgentView>, now: Timestamp) -> StandardCondition {
     let new = |status: &str, reason: &str, message: String| {
         StandardCondition::new(type_.into(), status, reason, message, now)
@@ -385,6 +259,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use muster_core::record::KubeRef;
+    use muster_core::rules::placement::NotTaken;
 
     fn now() -> Timestamp {
         Timestamp::from_timestamp(1_795_000_000, 0).unwrap()

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use kube::core::{DynamicObject, PartialObjectMeta};
@@ -24,6 +24,7 @@ use crate::capi::agents::{self, AgentView};
 use crate::capi::objects::Machine;
 use crate::capi::provider::Provider;
 use crate::references::{kube_ref, object_ref};
+use crate::watch::Watched;
 use crate::{secrets, watch};
 
 /// Least time between two times that all AgentMachines without an Agent look for one. Hosts report all the time.
@@ -43,6 +44,12 @@ pub struct Triggers {
 }
 
 impl Triggers {
+    /// Events of all objects of a kind.
+    fn all<K: Watched>(&self, writer: &Writer<K>) -> impl Stream<Item = Event<K>> + Send + use<K> {
+        let config = watcher::Config::default();
+        watch::watch(&self.provider.context, config, writer.as_reader())
+    }
+
     fn request(&self, machine: &KubeRef) {
         // It fails only when the controller has ended.
         let _ = self.requests.send(object_ref(machine));
@@ -59,12 +66,7 @@ impl Triggers {
 
     /// Agents: each concerns the AgentMachine that took it or waits for it to leave, and those without an Agent.
     pub async fn agents(self: Arc<Self>, mut writer: Writer<AgentView>) {
-        let stream = watch::watch(
-            &self.provider.context,
-            watcher::Config::default(),
-            writer.as_reader(),
-        );
-        let mut stream = pin!(stream);
+        let mut stream = pin!(self.all(&writer));
         while let Some(event) = stream.next().await {
             match &event {
                 Event::Apply(agent) | Event::InitApply(agent) => {
@@ -150,12 +152,7 @@ impl Triggers {
 
     /// AgentClusters: one that gets its ClusterDeployment is waited for.
     pub async fn agent_clusters(self: Arc<Self>, mut writer: Writer<AgentCluster>) {
-        let stream = watch::watch(
-            &self.provider.context,
-            watcher::Config::default(),
-            writer.as_reader(),
-        );
-        let mut stream = pin!(stream);
+        let mut stream = pin!(self.all(&writer));
         while let Some(event) = stream.next().await {
             writer.apply_watcher_event(&event);
             if let Event::Apply(agent_cluster) = &event {

@@ -138,6 +138,18 @@ fn refused(draft: &Draft, word: &str) {
     assert!(why.contains(word), "{why}");
 }
 
+/// A change that keeps a good draft from being approved, and a word of the reason.
+type Spoiling = (fn(&mut Draft), &'static str);
+
+#[track_caller]
+fn all_refused(draft: fn() -> Draft, changes: &[Spoiling]) {
+    for (change, word) in changes {
+        let mut draft = draft();
+        change(&mut draft);
+        refused(&draft, word);
+    }
+}
+
 #[test]
 fn what_kubelets_ask_for_is_approved() {
     for draft in [Draft::by_token(), Draft::by_bootstrapper(), Draft::serving()] {
@@ -162,104 +174,36 @@ fn what_kubelets_ask_for_is_approved() {
 
 #[test]
 fn a_client_certificate_needs_everything_right() {
-    let draft = Draft::by_token;
-    refused(
-        &Draft {
-            common_name: "system:node:worker-2".into(),
-            ..draft()
-        },
-        "worker-2",
-    );
-    refused(
-        &Draft {
-            common_name: "worker-1".into(),
-            ..draft()
-        },
-        "common name",
-    );
-    refused(
-        &Draft {
-            common_name: "system:node:".into(),
-            ..draft()
-        },
-        "for the node",
-    );
-    refused(
-        &Draft {
-            common_name: "system:node:worker-1.example.test".into(),
-            ..draft()
-        },
-        "called",
-    );
-    refused(
-        &Draft {
-            organisations: vec![],
-            ..draft()
-        },
-        "organisation",
-    );
-    refused(
-        &Draft {
-            organisations: vec!["system:masters"],
-            ..draft()
-        },
-        "system:masters",
-    );
-    refused(
-        &Draft {
-            organisations: vec![NODES, "system:masters"],
-            ..draft()
-        },
-        "system:masters",
-    );
-    refused(
-        &Draft {
-            dns_names: vec!["worker-1"],
-            ..draft()
-        },
-        "alternative names",
-    );
-    refused(
-        &Draft {
-            addresses: vec!["192.0.2.7"],
-            ..draft()
-        },
-        "alternative names",
-    );
-    refused(
-        &Draft {
-            usages: vec!["client auth"],
-            ..draft()
-        },
-        "usages",
-    );
-    refused(
-        &Draft {
-            usages: vec!["digital signature"],
-            ..draft()
-        },
-        "usages",
-    );
-    refused(
-        &Draft {
-            usages: vec!["digital signature", "client auth", "server auth"],
-            ..draft()
-        },
-        "usages",
-    );
-    refused(
-        &Draft {
-            usages: vec!["digital signature", "client auth", "any"],
-            ..draft()
-        },
-        "usages",
-    );
-    refused(
-        &Draft {
-            usages: vec![],
-            ..draft()
-        },
-        "usages",
+    all_refused(
+        Draft::by_token,
+        &[
+            (|it| it.common_name = "system:node:worker-2".into(), "worker-2"),
+            (|it| it.common_name = "worker-1".into(), "common name"),
+            (|it| it.common_name = "system:node:".into(), "for the node"),
+            (
+                |it| it.common_name = "system:node:worker-1.example.test".into(),
+                "called",
+            ),
+            (|it| it.organisations = vec![], "organisation"),
+            (|it| it.organisations = vec!["system:masters"], "system:masters"),
+            (
+                |it| it.organisations = vec![NODES, "system:masters"],
+                "system:masters",
+            ),
+            (|it| it.dns_names = vec!["worker-1"], "alternative names"),
+            (|it| it.addresses = vec!["192.0.2.7"], "alternative names"),
+            (|it| it.usages = vec!["client auth"], "usages"),
+            (|it| it.usages = vec!["digital signature"], "usages"),
+            (
+                |it| it.usages = vec!["digital signature", "client auth", "server auth"],
+                "usages",
+            ),
+            (
+                |it| it.usages = vec!["digital signature", "client auth", "any"],
+                "usages",
+            ),
+            (|it| it.usages = vec![], "usages"),
+        ],
     );
 }
 
@@ -323,131 +267,50 @@ fn only_who_makes_new_nodes_may_ask_for_a_client_certificate() {
 
 #[test]
 fn a_serving_certificate_needs_everything_right() {
-    let draft = Draft::serving;
-    refused(
-        &Draft {
-            user: "system:node:worker-2".into(),
-            ..draft()
-        },
-        "worker-2",
-    );
-    refused(
-        &Draft {
-            user: "system:bootstrap:abc123".into(),
-            ..draft()
-        },
-        "for the node",
-    );
-    refused(
-        &Draft {
-            common_name: "system:node:worker-2".into(),
-            ..draft()
-        },
-        "common name",
-    );
-    refused(
-        &Draft {
-            common_name: "worker-1".into(),
-            ..draft()
-        },
-        "common name",
-    );
-    refused(
-        &Draft {
-            organisations: vec![],
-            ..draft()
-        },
-        "organisation",
-    );
-    refused(
-        &Draft {
-            organisations: vec![NODES, "x"],
-            ..draft()
-        },
-        "organisation",
-    );
-    refused(
-        &Draft {
-            groups: vec![NODES],
-            ..draft()
-        },
-        "groups",
-    );
-    refused(
-        &Draft {
-            groups: vec![AUTHENTICATED],
-            ..draft()
-        },
-        "groups",
-    );
-    refused(
-        &Draft {
-            usages: vec!["digital signature", "client auth"],
-            ..draft()
-        },
-        "usages",
-    );
-    refused(
-        &Draft {
-            usages: vec!["digital signature", "server auth", "client auth"],
-            ..draft()
-        },
-        "usages",
-    );
-    refused(
-        &Draft {
-            dns_names: vec![],
-            addresses: vec![],
-            ..draft()
-        },
-        "neither",
-    );
-    refused(
-        &Draft {
-            dns_names: vec!["kubernetes.default.svc"],
-            ..draft()
-        },
-        "kubernetes",
-    );
-    refused(
-        &Draft {
-            dns_names: vec!["worker-1", "worker-2"],
-            ..draft()
-        },
-        "worker-2",
-    );
-    refused(
-        &Draft {
-            addresses: vec!["192.0.2.70"],
-            ..draft()
-        },
-        "not one of the node's",
-    );
-    refused(
-        &Draft {
-            addresses: vec!["198.51.100.7"],
-            ..draft()
-        },
-        "no network that the host reported",
-    );
-    refused(
-        &Draft {
-            addresses: vec!["192.0.2.9"],
-            ..draft()
-        },
-        "another node's",
-    );
-    refused(
-        &Draft {
-            addresses: vec!["192.0.2.7", "192.0.2.9"],
-            ..draft()
-        },
-        "another node's",
+    all_refused(
+        Draft::serving,
+        &[
+            (|it| it.user = "system:node:worker-2".into(), "worker-2"),
+            (|it| it.user = "system:bootstrap:abc123".into(), "for the node"),
+            (|it| it.common_name = "system:node:worker-2".into(), "common name"),
+            (|it| it.common_name = "worker-1".into(), "common name"),
+            (|it| it.organisations = vec![], "organisation"),
+            (|it| it.organisations = vec![NODES, "x"], "organisation"),
+            (|it| it.groups = vec![NODES], "groups"),
+            (|it| it.groups = vec![AUTHENTICATED], "groups"),
+            (
+                |it| it.usages = vec!["digital signature", "client auth"],
+                "usages",
+            ),
+            (
+                |it| it.usages = vec!["digital signature", "server auth", "client auth"],
+                "usages",
+            ),
+            (
+                |it| {
+                    it.dns_names = vec![];
+                    it.addresses = vec![];
+                },
+                "neither",
+            ),
+            (|it| it.dns_names = vec!["kubernetes.default.svc"], "kubernetes"),
+            (|it| it.dns_names = vec!["worker-1", "worker-2"], "worker-2"),
+            (|it| it.addresses = vec!["192.0.2.70"], "not one of the node's"),
+            (
+                |it| it.addresses = vec!["198.51.100.7"],
+                "no network that the host reported",
+            ),
+            (|it| it.addresses = vec!["192.0.2.9"], "another node's"),
+            (
+                |it| it.addresses = vec!["192.0.2.7", "192.0.2.9"],
+                "another node's",
+            ),
+        ],
     );
     let kept = Draft {
         dns_names: vec!["worker-1.rack.example.test"],
         addresses: vec!["192.0.2.8", "2001:db8:1::7"],
-        ..draft()
+        ..Draft::serving()
     };
     let why = check(&kept).unwrap_err();
     assert!(why.contains("2001:db8:1::7"), "another /64: {why}");

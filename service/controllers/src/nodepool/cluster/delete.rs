@@ -14,7 +14,7 @@ use super::status::{self, Reason};
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
-use crate::nodepool::{objects, told};
+use crate::nodepool::{objects, waits};
 
 /// Between two looks at what goes; changes of Machines and AgentClusters are noticed at once.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ pub async fn delete(cluster: &Cluster, context: &Context) -> Result<Action, Erro
     let Some((reason, message)) = next_step(cluster, context).await? else {
         let api = Api::<Cluster>::namespaced(context.client.clone(), &namespace(cluster));
         finalizers::remove(&api, cluster, CLUSTER_FINALIZER).await?;
-        told::forget(context, cluster);
+        waits::forget(context, cluster);
         return Ok(Action::await_change());
     };
     let before = cluster.status.as_ref();
@@ -39,7 +39,7 @@ pub async fn delete(cluster: &Cluster, context: &Context) -> Result<Action, Erro
     Ok(Action::requeue(INTERVAL))
 }
 
-/// What is waited for; `None`: nothing.
+/// The next wait; `None`: everything is gone.
 async fn next_step(cluster: &Cluster, context: &Context) -> Result<Option<(Reason, String)>, Error> {
     let namespace = namespace(cluster);
     let machines = machines(cluster, context).await?;

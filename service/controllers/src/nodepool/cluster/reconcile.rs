@@ -15,7 +15,7 @@ use super::status::{self, Facts, Reason};
 use crate::context::Context;
 use crate::error::Error;
 use crate::nodepool::machine::node::kubeconfig;
-use crate::nodepool::{objects, told};
+use crate::nodepool::{objects, waits};
 use crate::retry::{RETRY_INTERVAL, soonest};
 use crate::secrets::{self, ReferenceError};
 use crate::writes::patch_params;
@@ -72,7 +72,7 @@ pub(super) async fn write(
     context: &Context,
     mut next: ClusterStatus,
 ) -> Result<(), Error> {
-    told::tell::<Reason>(context, cluster, &mut next.conditions, &AWAITED);
+    waits::tell::<Reason>(context, cluster, &mut next.conditions, &AWAITED);
     statuses::write(context, cluster, cluster.status.as_ref(), &next).await
 }
 

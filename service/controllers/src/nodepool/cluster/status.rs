@@ -6,8 +6,8 @@ use muster_resources::StandardCondition;
 use muster_resources::cluster_api::{ClusterInitialization, ClusterStatus, WorkersStatus};
 use strum::{EnumString, IntoStaticStr};
 
-use crate::conditions::{self, ConditionReason, ConditionStatus, Status};
-use crate::nodepool::told::Limited;
+use crate::conditions::{self, ConditionReason, ConditionStatus};
+use crate::nodepool::waits::Limited;
 use crate::waits::{INSTALLATION_MINUTES, Limit, NODE_MINUTES};
 
 /// Types of conditions.
@@ -65,18 +65,11 @@ impl Limited for Reason {
     }
 }
 
-impl Status for ClusterStatus {
-    type Condition = StandardCondition;
-    type Reason = Reason;
-
-    fn conditions(&self) -> &[StandardCondition] {
-        &self.conditions
-    }
-}
+crate::conditions::has_conditions!(ClusterStatus, StandardCondition, Reason);
 
 type Desired = conditions::DesiredCondition<Type, Reason>;
 
-/// What is known of a Cluster.
+/// Facts about a Cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     /// `Err`: why not.

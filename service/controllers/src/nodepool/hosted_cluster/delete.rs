@@ -15,7 +15,7 @@ use super::status::Outcome;
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
-use crate::nodepool::{places, told};
+use crate::nodepool::{places, waits};
 use crate::references::kube_ref;
 
 /// Between two looks; changes of NodePools and Clusters are noticed at once.
@@ -33,11 +33,11 @@ pub async fn delete(hosted: &HostedCluster, context: &Context) -> Result<Action,
     let namespace = hosted.namespace().unwrap_or_default();
     let api = Api::<HostedCluster>::namespaced(context.client.clone(), &namespace);
     finalizers::remove(&api, hosted, FINALIZER).await?;
-    told::forget(context, hosted);
+    waits::forget(context, hosted);
     Ok(Action::await_change())
 }
 
-/// What is waited for; `None`: nothing.
+/// The next wait; `None`: everything is gone.
 async fn next_step(hosted: &HostedCluster, context: &Context) -> Result<Option<String>, Error> {
     let client = &context.client;
     let pools = Api::<NodePool>::namespaced(client.clone(), &hosted.namespace().unwrap_or_default());

@@ -14,7 +14,7 @@ use crate::references::kube_ref;
 /// Bootstrap data that only say where the real ones are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pointer {
-    /// Where the Ignition config is.
+    /// URL of the Ignition config.
     pub url: String,
     /// PEM certificate of the authority of that server.
     pub ca: Option<String>,
@@ -63,7 +63,7 @@ pub fn host_of(url: &str) -> Option<String> {
     })
 }
 
-/// Where the API of a server's URL is.
+/// The address in a server's URL.
 pub fn endpoint(server: &str) -> Option<Endpoint> {
     let url = url::Url::parse(server).ok()?;
     Some(Endpoint {

@@ -23,7 +23,7 @@ use super::status::{Facts, Outcome, Problem, Reason, status};
 use crate::context::Context;
 use crate::error::{Error, words};
 use crate::nodepool::machine::node::kubeconfig as cluster_api_kubeconfig;
-use crate::nodepool::{objects, places, told};
+use crate::nodepool::{objects, places, waits};
 use crate::references::owner_reference;
 use crate::retry::RETRY_INTERVAL;
 use crate::secrets::{self, ReferenceError};
@@ -75,7 +75,7 @@ pub(super) async fn write(
         ("Progressing", "False"),
     ];
     // It is looked at often enough to say when it is overdue.
-    told::tell::<Reason>(context, hosted, &mut next.conditions, &awaited);
+    waits::tell::<Reason>(context, hosted, &mut next.conditions, &awaited);
     statuses::write(context, hosted, hosted.status.as_ref(), &next).await
 }
 
@@ -123,7 +123,7 @@ fn in_place(hosted: &HostedCluster, name: &str) -> KubeRef {
     KubeRef::new(places::namespace(hosted), name)
 }
 
-/// What the AgentCluster waits for.
+/// The wait of the AgentCluster.
 fn waiting(agent_cluster: &AgentCluster) -> Option<String> {
     let status = agent_cluster.status.as_ref();
     if status.is_some_and(|status| status.ready) {

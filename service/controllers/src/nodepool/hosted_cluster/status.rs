@@ -7,9 +7,9 @@ use muster_resources::hypershift::{Endpoint, HostedCluster, HostedClusterStatus,
 use serde_json::json;
 use strum::{EnumString, IntoStaticStr};
 
-use crate::conditions::{self, ConditionReason, ConditionStatus, Status, time};
+use crate::conditions::{self, ConditionReason, ConditionStatus, time};
 use crate::nodepool::places;
-use crate::nodepool::told::Limited;
+use crate::nodepool::waits::Limited;
 use crate::waits::{INSTALLATION_MINUTES, Limit, NODE_MINUTES};
 
 /// Types of conditions.
@@ -70,34 +70,27 @@ impl Limited for Reason {
     }
 }
 
-impl Status for HostedClusterStatus {
-    type Condition = StandardCondition;
-    type Reason = Reason;
-
-    fn conditions(&self) -> &[StandardCondition] {
-        &self.conditions
-    }
-}
+crate::conditions::has_conditions!(HostedClusterStatus, StandardCondition, Reason);
 
 type Desired = conditions::DesiredCondition<Type, Reason>;
 
 /// Something that is not as it should be: why, and what to do.
 pub type Problem = (Reason, String);
 
-/// What is known of a HostedCluster.
+/// Facts about a HostedCluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Where the control plane is, when there is a kubeconfig.
+    /// Address of the control plane, when there is a kubeconfig.
     pub endpoint: Option<Endpoint>,
     /// Its version, when it answers.
     pub version: Option<String>,
     /// Host of the Ignition server.
     pub ignition_endpoint: Option<String>,
-    /// What keeps the control plane from being used.
+    /// The reason why the control plane cannot be used.
     pub unavailable: Option<Problem>,
-    /// What its AgentCluster waits for.
+    /// The wait of its AgentCluster.
     pub waiting: Option<String>,
-    /// What is wrong with the spec.
+    /// The mistake in the spec.
     pub invalid: Option<Problem>,
 }
 

@@ -27,7 +27,7 @@ use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::events;
 use crate::finalizers;
-use crate::nodepool::{objects, told};
+use crate::nodepool::{objects, waits};
 use crate::retry::{RETRY_INTERVAL, soonest};
 
 /// Between two looks at pods that leave.
@@ -59,7 +59,7 @@ pub async fn delete(
         Next::Done => {
             let api = Api::<Machine>::namespaced(context.client.clone(), &namespace(machine));
             finalizers::remove(&api, machine, MACHINE_FINALIZER).await?;
-            told::forget(context, machine);
+            waits::forget(context, machine);
             Ok(Action::await_change())
         }
     }
@@ -244,7 +244,7 @@ async fn node_deleted(machine: &Machine, node: &str, context: &Context) -> Resul
     Ok(wait(Reason::DeletingNode, message, Some(DRAIN_INTERVAL)))
 }
 
-/// When the deletion began, once deleting the Node was tried: it is tried twice at least.
+/// Time at which the deletion began, once deleting the Node was tried: it is tried twice at least.
 fn deleting_node_since(machine: &Machine) -> Option<Time> {
     let status = machine.status.as_ref()?;
     let deleting = status

@@ -17,7 +17,7 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 /// Pods that one message names.
 const NAMED: usize = 5;
 
-/// What is left to do.
+/// The rest that is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Drained {
     /// Nothing.

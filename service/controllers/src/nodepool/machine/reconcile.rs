@@ -19,7 +19,7 @@ use super::node::{self, HEALTH_INTERVAL, LOOK_INTERVAL};
 use super::status::{self, Facts, Infrastructure, Node, Reason};
 use crate::context::Context;
 use crate::error::Error;
-use crate::nodepool::{objects, told};
+use crate::nodepool::{objects, waits};
 use crate::references::owner_reference;
 use crate::retry::{RETRY_INTERVAL, soonest};
 use crate::secrets::{self, ReferenceError};
@@ -84,7 +84,7 @@ pub async fn reconcile(machine: Arc<Machine>, context: Arc<Context>) -> Result<A
     Ok(soonest([next_look(&facts, min_ready), overdue]))
 }
 
-/// When to look again at what no watch shows.
+/// Time after which to look again at what no watch shows.
 fn next_look(facts: &Facts, min_ready: TimeDelta) -> Option<Duration> {
     let node = match &facts.node {
         Node::NotAwaited => None,
@@ -121,7 +121,7 @@ pub(super) async fn write(
     context: &Context,
     mut next: MachineStatus,
 ) -> Result<Option<Duration>, Error> {
-    let mut wait = told::wait::<Reason>(&next.conditions, &AWAITED);
+    let mut wait = waits::wait::<Reason>(&next.conditions, &AWAITED);
     if let Some((wait, _)) = &mut wait
         && wait.reason == <&str>::from(Reason::DrainingNode)
         && let Some(end) = delete::drain_end(machine, &next)
@@ -131,7 +131,7 @@ pub(super) async fn write(
             "the pods that are left are not waited for any more then",
         ));
     }
-    let overdue = told::publish(context, machine, &mut next.conditions, wait);
+    let overdue = waits::publish(context, machine, &mut next.conditions, wait);
     statuses::write(context, machine, machine.status.as_ref(), &next).await?;
     Ok(overdue)
 }
@@ -169,7 +169,7 @@ async fn joined(machine: &Machine, cluster: &Cluster, context: &Context) -> Resu
     Ok(true)
 }
 
-/// What the infrastructure object says.
+/// An infrastructure object, as far as it concerns its Machine.
 struct Found {
     state: Infrastructure,
     provider_id: Option<String>,
@@ -214,7 +214,7 @@ fn read(what: &str, object: &DynamicObject) -> Found {
     }
 }
 
-/// What an infrastructure object waits for, in its own words: its conditions that are not True.
+/// The waits of an infrastructure object, in its own words: its conditions that are not True.
 fn waiting(what: &str, conditions: &Value) -> String {
     let open = conditions.as_array().into_iter().flatten();
     let open = open.filter(|condition| condition["status"] != "True" && condition["type"] != "Ready");

@@ -10,9 +10,7 @@ use muster_resources::cluster_api::{
 use serde_json::{Map, Value};
 use strum::{EnumString, IntoStaticStr};
 
-use crate::conditions::{self, ConditionReason, ConditionStatus, Status, time};
-use crate::nodepool::told::Limited;
-use crate::waits::{INSTALLATION_MINUTES, Limit, NODE_MINUTES};
+use crate::conditions::{self, ConditionReason, ConditionStatus, time};
 
 /// Types of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -85,58 +83,7 @@ impl ConditionReason for Reason {
     }
 }
 
-impl Limited for Reason {
-    fn limit(self) -> Limit {
-        match self {
-            Self::DataSecretMissing => Limit::minutes(
-                10,
-                "Give the NodePool its bootstrap data: the Secret user-data-NODEPOOL with the key value.",
-            ),
-            Self::DoesNotExist => Limit::minutes(
-                10,
-                "The condition Ready of its NodePool says why; or delete the Machine, so that another takes its place.",
-            ),
-            Self::NotReady => Limit::minutes(
-                INSTALLATION_MINUTES,
-                "The Events of the AgentMachine and its Agent say what the host waits for. To take another host, delete the Machine.",
-            ),
-            Self::NodeDoesNotExist | Self::NodeNotHealthy | Self::NodeHealthyUnknown => Limit::minutes(
-                NODE_MINUTES,
-                "Look at the Node in its cluster, and at the console of its host. To replace it, delete the Machine.",
-            ),
-            Self::ConnectionDown => Limit::minutes(
-                10,
-                "See that the cluster's API is up and that the kubeconfig of the HostedCluster is good.",
-            ),
-            Self::WaitingForPreDrainHook => Limit::minutes(
-                60,
-                "Who set the annotation takes it away; if nobody is left who does, take it away by hand.",
-            ),
-            Self::DrainingNode => Limit::minutes(
-                60,
-                "See what keeps the pods; set the NodePool's nodeDrainTimeout to end the wait for them.",
-            ),
-            // A node that returns by itself has an hour for each of two steps.
-            Self::WaitingForPreTerminateHook | Self::WaitingForInfrastructureDeletion => Limit::minutes(
-                120,
-                "The condition Deleting of the AgentMachine says what its host waits for. To give the host up, delete its Agent.",
-            ),
-            Self::DeletingNode => {
-                Limit::minutes(10, "See that the cluster's API is up, and delete the Node there.")
-            }
-            _ => Limit::minutes(10, ""),
-        }
-    }
-}
-
-impl Status for MachineStatus {
-    type Condition = StandardCondition;
-    type Reason = Reason;
-
-    fn conditions(&self) -> &[StandardCondition] {
-        &self.conditions
-    }
-}
+crate::conditions::has_conditions!(MachineStatus, StandardCondition, Reason);
 
 type Desired = conditions::DesiredCondition<Type, Reason>;
 
@@ -165,12 +112,12 @@ pub enum Node {
         info: Option<Map<String, Value>>,
         /// Its condition `Ready`; `None`: unknown.
         ready: Option<bool>,
-        /// What it complains of.
+        /// Its complaints.
         problems: Vec<String>,
     },
 }
 
-/// What is known of a Machine.
+/// Facts about a Machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     /// `Err`: what is missing and what to do.
@@ -272,7 +219,7 @@ fn not_paused() -> Desired {
     Desired::new(Type::Paused, ConditionStatus::False, Reason::NotPaused, "")
 }
 
-/// What was done once stays done.
+/// Keeps true what was true once.
 fn once(done: &mut Option<bool>, is_done: bool) {
     if is_done {
         *done = Some(true);

@@ -17,7 +17,7 @@ use super::status::Outcome;
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
-use crate::nodepool::{places, told};
+use crate::nodepool::{places, waits};
 use crate::references::kube_ref;
 
 /// Between two looks; changes of Machines are noticed at once.
@@ -45,7 +45,7 @@ pub async fn delete(pool: &NodePool, context: &Context) -> Result<Action, Error>
     let namespace = pool.namespace().unwrap_or_default();
     let api = Api::<NodePool>::namespaced(context.client.clone(), &namespace);
     finalizers::remove(&api, pool, FINALIZER).await?;
-    told::forget(context, pool);
+    waits::forget(context, pool);
     Ok(Action::await_change())
 }
 

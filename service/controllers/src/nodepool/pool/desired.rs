@@ -25,7 +25,7 @@ const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// Longest name of a Machine, which becomes the value of a label elsewhere.
 const LONGEST: usize = 63;
 
-/// Where the objects of a pool go, and what they belong to.
+/// The place of the objects of a pool, and their owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Namespace of the control plane.
@@ -37,7 +37,7 @@ pub struct Place {
     pub agent_namespace: String,
 }
 
-/// What Machines are made from now.
+/// The objects that Machines are made from now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The Secret with the bootstrap data; `None`: the user has given none.

@@ -23,7 +23,7 @@ pub struct View {
     pub created: Option<Time>,
 }
 
-/// How the pool may change Machines that are not up to date.
+/// The limits within which the pool may change Machines that are not up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rolling {
     /// Machines are added and deleted within these limits.
@@ -34,7 +34,7 @@ pub enum Rolling {
     InPlace,
 }
 
-/// What is to be done now. Nothing: it is waited for Machines, or all is as it should be.
+/// The steps to be done now. None: it is waited for Machines, or all is as it should be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Machines to be made.

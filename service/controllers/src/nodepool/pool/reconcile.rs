@@ -17,7 +17,7 @@ use super::status::{Outcome, Reason, status};
 use super::{delete, machines};
 use crate::context::Context;
 use crate::error::Error;
-use crate::nodepool::{objects, places, told};
+use crate::nodepool::{objects, places, waits};
 use crate::retry::{RETRY_INTERVAL, soonest};
 use crate::secrets::{self, ReferenceError};
 use crate::{finalizers, status as statuses};
@@ -65,7 +65,7 @@ pub async fn reconcile(pool: Arc<NodePool>, context: Arc<Context>) -> Result<Act
     converge(&pool, &context, &place, &target, &template_spec, data.err()).await
 }
 
-/// Where the pool's objects go; an `Err` says what is missing.
+/// The place of the pool's objects; an `Err` says what is missing.
 async fn place(pool: &NodePool, context: &Context) -> Result<Result<Place, (Reason, String)>, Error> {
     let namespace = pool.namespace().unwrap_or_default();
     let name = &pool.spec.cluster_name;
@@ -179,7 +179,7 @@ pub(super) async fn write(
     outcome: &Outcome<'_>,
 ) -> Result<Option<Duration>, Error> {
     let mut next = status(pool, outcome, now());
-    let overdue = told::tell::<Reason>(context, pool, &mut next.conditions, &[("Ready", "True")]);
+    let overdue = waits::tell::<Reason>(context, pool, &mut next.conditions, &[("Ready", "True")]);
     statuses::write(context, pool, pool.status.as_ref(), &next).await?;
     Ok(overdue)
 }

@@ -10,9 +10,9 @@ use strum::{EnumString, IntoStaticStr};
 
 use super::desired::{self, Target};
 use super::plan::View;
-use crate::conditions::{self, ConditionReason, ConditionStatus, Status};
+use crate::conditions::{self, ConditionReason, ConditionStatus};
 use crate::nodepool::places;
-use crate::nodepool::told::Limited;
+use crate::nodepool::waits::Limited;
 use crate::waits::{INSTALLATION_MINUTES, Limit};
 
 /// Machines that one message names.
@@ -81,14 +81,7 @@ impl Limited for Reason {
     }
 }
 
-impl Status for NodePoolStatus {
-    type Condition = StandardCondition;
-    type Reason = Reason;
-
-    fn conditions(&self) -> &[StandardCondition] {
-        &self.conditions
-    }
-}
+crate::conditions::has_conditions!(NodePoolStatus, StandardCondition, Reason);
 
 type Desired = conditions::DesiredCondition<Type, Reason>;
 
@@ -263,7 +256,7 @@ fn ready(machines: &[Machine], views: &[View], wanted: usize, missing: Option<&s
     }
 }
 
-/// What some Machines wait for, in their own words.
+/// The waits of some Machines, in their own words.
 fn waits(machines: &[Machine]) -> String {
     let mut named: Vec<String> = machines.iter().take(NAMED).map(one).collect();
     if machines.len() > NAMED {
