@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use muster::cli::failure::{self, EXIT_CODES};
 use muster::cli::output::print;
-use muster::cli::{crds, hosts, infra_env, token};
+use muster::cli::{cluster, completion, config, crds, events, host, infra_env, man, status, token};
 use muster::serve;
 use muster::settings::ServeArgs;
 use muster_controllers::agent_labels;
@@ -17,7 +17,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Discovers bare-metal hosts: serves discovery images, collects inventories, tells which hosts are fit.
 #[derive(Parser)]
-#[command(version, about, max_term_width = 110, after_help = EXIT_CODES)]
+#[command(version, max_term_width = 110, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -32,8 +32,25 @@ enum Command {
     /// List, create, show, change and delete InfraEnvs: sets of machines that boot the same image
     #[command(subcommand)]
     InfraEnv(infra_env::InfraEnvCommand),
-    /// Show the hosts of a running service
-    Hosts(hosts::HostsArgs),
+    /// List, show, change, bind, install and delete hosts
+    #[command(subcommand)]
+    Host(host::HostCommand),
+    /// Short for host list
+    Hosts(host::list::ListArgs),
+    /// Import, list, show and delete clusters that hosts are added to
+    #[command(subcommand)]
+    Cluster(cluster::ClusterCommand),
+    /// Show what happened
+    Events(events::EventsArgs),
+    /// Show how the service is, and how many hosts are in which state
+    Status(status::StatusArgs),
+    /// List, make, use and remove contexts: services with how to reach them
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    /// Print the script by which a shell completes commands
+    Completion(completion::CompletionArgs),
+    /// Write man pages
+    Man(man::ManArgs),
     /// Print the CustomResourceDefinitions
     Crds(crds::CrdsArgs),
     /// The service's own: queries of AgentClassifications are asked in a process of their own
@@ -62,7 +79,14 @@ fn run(cli: Cli) -> Result<()> {
             Command::Serve(args) => serve::run(*args).await,
             Command::Token(args) => token::run(args).await,
             Command::InfraEnv(command) => infra_env::run(command).await,
-            Command::Hosts(args) => hosts::run(args).await,
+            Command::Host(command) => host::run(command).await,
+            Command::Hosts(args) => host::list::run(args).await,
+            Command::Cluster(command) => cluster::run(command).await,
+            Command::Events(args) => events::run(args).await,
+            Command::Status(args) => status::run(args).await,
+            Command::Config(command) => config::run(command),
+            Command::Completion(args) => completion::run(&args, Cli::command()),
+            Command::Man(args) => man::run(&args, Cli::command()),
             Command::Crds(args) => crds::run(&args),
             Command::AskQueries => Ok(()),
             Command::Openapi => {

@@ -126,7 +126,10 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
     let empty = succeeds(&["hosts", "--url", &url], token);
     assert_eq!(
         empty.split_whitespace().collect::<Vec<_>>(),
-        ["NAME", "ID", "INFRAENV", "STATUS", "LAST", "SEEN", "WHY"]
+        [
+            "NAME", "INFRAENV", "STATE", "CPU", "MEMORY", "DISK", "SERIAL", "ADDRESS", "CLUSTER", "LAST", "SEEN",
+            "WHY"
+        ]
     );
 
     // A watching terminal sees the machine come.
@@ -150,7 +153,8 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
         "host-1 .* from the command line .* known-unbound",
         Duration::from_secs(20),
     );
-    let table = succeeds(&["hosts", "--url", &url, "--infra-env", &id], token);
+    let wide = ["hosts", "--url", &url, "--infra-env", &id, "-o", "wide"];
+    let table = succeeds(&wide, token);
     let row = table.lines().nth(1).unwrap();
     for cell in [
         "host-1",

@@ -76,6 +76,11 @@ impl Client {
         self.send(self.request(Method::DELETE, path)).await.map(drop)
     }
 
+    /// `GET path`, whose answer is no JSON.
+    pub async fn stream(&self, path: &str) -> Result<Response> {
+        self.send(self.request(Method::GET, path)).await
+    }
+
     /// `GET` of a whole URL that carries its own token, such as that of an image.
     pub async fn download(&self, url: &str) -> Result<Response> {
         let place = Url::parse(url).map(|url| url.origin().ascii_serialization());

@@ -76,6 +76,16 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// Words and ways out in one line.
+    pub fn with_hints(&self) -> String {
+        match self.hints.is_empty() {
+            true => self.words.clone(),
+            false => format!("{} ({})", self.words, self.hints.join("; ")),
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words)
@@ -85,8 +95,13 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// The failure inside of an error, if there is one.
-pub fn failure_in(error: &Error) -> Option<&Failure> {
+fn failure_in(error: &Error) -> Option<&Failure> {
     error.chain().find_map(|cause| cause.downcast_ref::<Failure>())
+}
+
+/// The kind of an error.
+pub fn kind_of(error: &Error) -> Kind {
+    failure_in(error).map_or(Kind::Failed, |failure| failure.kind)
 }
 
 /// What is printed about an error: the causes in one line, then the ways out, indented. Never a backtrace.
@@ -101,8 +116,7 @@ pub fn text(error: &Error) -> String {
 /// Prints an error and tells its exit code.
 pub fn report(error: &Error) -> ExitCode {
     eprint!("{}", text(error));
-    let kind = failure_in(error).map_or(Kind::Failed, |failure| failure.kind);
-    ExitCode::from(kind as u8)
+    ExitCode::from(kind_of(error) as u8)
 }
 
 #[cfg(test)]
@@ -119,9 +133,6 @@ mod tests {
             text(&error),
             "error: line 3: host \"x\" does not exist\n  muster host list\n"
         );
-        assert_eq!(
-            failure_in(&error).map(|failure| failure.kind),
-            Some(Kind::NotFound)
-        );
+        assert_eq!(kind_of(&error), Kind::NotFound);
     }
 }

@@ -1,13 +1,33 @@
-//! Reads all hosts of a service, each with its InfraEnv and its inventory.
+//! Reads all hosts of a service, each with its InfraEnv, its cluster and its inventory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 
 use anyhow::Result;
+use muster_api::cluster::Cluster;
 use muster_api::host::Host;
-use muster_api::ids::InfraEnvId;
+use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
-use muster_api::inventory::Inventory;
+use muster_api::inventory::{Disk, Interface, Inventory};
+use serde_json::Value;
 
 use super::client::Client;
-use super::failure::{Kind, failure_in};
+use super::failure::{Kind, kind_of};
+
+/// Fields of a host that hold JSON as text.
+const JSON_TEXTS: [&str; 11] = [
+    "inventory",
+    "validations_info",
+    "connectivity",
+    "api_vip_connectivity",
+    "tang_connectivity",
+    "free_addresses",
+    "ntp_sources",
+    "disks_info",
+    "images_status",
+    "domain_name_resolutions",
+    "node_labels",
+];
 
 /// A host and where it is.
 #[derive(Debug, Clone)]
@@ -17,33 +37,116 @@ pub struct Member {
     /// Itself.
     pub host: Host,
     /// What it reported, once it has.
-    pub inventory: Option<Inventory>,
+    pub inventory: Inventory,
+    /// The name of its cluster; empty: none.
+    pub cluster: String,
 }
 
 impl Member {
     /// Its name: as requested, or as it calls itself. Until it is known that is its id.
     pub fn name(&self) -> String {
-        let called = self
-            .inventory
-            .as_ref()
-            .map(|inventory| inventory.hostname.as_str());
-        let names = [Some(self.host.requested_hostname.as_str()), called];
         let id = self.host.id.to_string();
-        let known = names
-            .into_iter()
-            .flatten()
-            .find(|name| !name.is_empty() && *name != id);
-        known.map_or(id.clone(), str::to_owned)
+        let names = [&self.host.requested_hostname, &self.inventory.hostname];
+        let known = names.into_iter().find(|name| !name.is_empty() && **name != id);
+        known.cloned().unwrap_or(id)
     }
 
     /// The path of its operations.
     pub fn path(&self) -> String {
         format!("/infra-envs/{}/hosts/{}", self.pool.id, self.host.id)
     }
+
+    /// The name of its state.
+    pub fn state(&self) -> &'static str {
+        self.host.status.map_or("-", |status| status.name())
+    }
+
+    /// The serial number of the machine.
+    pub fn serial(&self) -> &str {
+        let vendor = self.inventory.system_vendor.as_ref();
+        vendor.map_or("", |vendor| &vendor.serial_number)
+    }
+
+    /// Manufacturer and model.
+    pub fn model(&self) -> String {
+        let vendor = self.inventory.system_vendor.as_ref();
+        vendor.map_or_else(String::new, |vendor| {
+            format!("{} {}", vendor.manufacturer, vendor.product_name)
+                .trim()
+                .to_owned()
+        })
+    }
+
+    /// The interface of the way out; else one with an address.
+    fn main_interface(&self) -> Option<&Interface> {
+        let interfaces = &self.inventory.interfaces;
+        let routes = self.inventory.routes.iter();
+        let default = routes
+            .filter(|route| matches!(route.destination.as_str(), "0.0.0.0" | "::"))
+            .min_by_key(|route| (route.family, route.metric));
+        let out = default.and_then(|route| interfaces.iter().find(|one| one.name == route.interface));
+        let has_address = |one: &&Interface| first_address(one).is_some_and(|address| !is_local(address));
+        out.or_else(|| interfaces.iter().find(has_address))
+    }
+
+    /// The address of the way out, without the length of its prefix; empty: none.
+    pub fn address(&self) -> &str {
+        self.main_interface().and_then(first_address).unwrap_or_default()
+    }
+
+    /// The MAC address of that interface; empty: none.
+    pub fn mac(&self) -> &str {
+        self.main_interface().map_or("", |one| &one.mac_address)
+    }
+
+    /// The disk that is installed to, else the largest one that can be, else the largest.
+    pub fn main_disk(&self) -> Option<&Disk> {
+        let disks = &self.inventory.disks;
+        let chosen = disks
+            .iter()
+            .find(|disk| !disk.id.is_empty() && disk.id == self.host.installation_disk_id);
+        chosen.or_else(|| {
+            disks
+                .iter()
+                .max_by_key(|disk| (disk.installation_eligibility.eligible, disk.size_bytes))
+        })
+    }
+
+    /// Labels of the node that it becomes.
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        serde_json::from_str(&self.host.node_labels).unwrap_or_default()
+    }
+
+    /// Everything that the service told, with JSON in place of texts that hold JSON.
+    pub fn json(&self) -> Result<Value> {
+        let mut value = serde_json::to_value(&self.host)?;
+        for name in JSON_TEXTS {
+            let Some(text) = value.get(name).and_then(Value::as_str) else {
+                continue;
+            };
+            if let Ok(inside) = serde_json::from_str::<Value>(text) {
+                value[name] = inside;
+            }
+        }
+        Ok(value)
+    }
 }
 
-/// The hosts of `only`, or all.
+fn first_address(interface: &Interface) -> Option<&str> {
+    let all = interface.ipv4_addresses.iter().chain(&interface.ipv6_addresses);
+    all.filter_map(|address| address.split('/').next()).next()
+}
+
+fn is_local(address: &str) -> bool {
+    address
+        .parse::<IpAddr>()
+        .is_ok_and(|address| address.is_loopback())
+}
+
+/// The hosts of `only`, or all, by name.
 pub async fn members(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<Member>> {
+    let clusters: Vec<Cluster> = client.get("/clusters").await?;
+    let clusters: HashMap<ClusterId, String> = clusters.into_iter().map(|one| (one.id, one.name)).collect();
     let mut all = Vec::new();
     for pool in client.get::<Vec<InfraEnv>>("/infra-envs").await? {
         if only.is_some_and(|id| id != pool.id) {
@@ -52,16 +155,52 @@ pub async fn members(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<Me
         let hosts: Result<Vec<Host>> = client.get(&format!("/infra-envs/{}/hosts", pool.id)).await;
         let hosts = match hosts {
             // It was deleted since.
-            Err(error) if failure_in(&error).is_some_and(|failure| failure.kind == Kind::NotFound) => {
-                continue;
-            }
+            Err(error) if kind_of(&error) == Kind::NotFound => continue,
             hosts => hosts?,
         };
         all.extend(hosts.into_iter().map(|host| Member {
             pool: pool.clone(),
-            inventory: serde_json::from_str(&host.inventory).ok(),
+            inventory: serde_json::from_str(&host.inventory).unwrap_or_default(),
+            cluster: cluster_name(&clusters, host.cluster_id),
             host,
         }));
     }
+    all.sort_by_cached_key(|member| (natural(&member.name()), member.pool.name.clone(), member.host.id));
     Ok(all)
+}
+
+/// A key that sorts `host-9` before `host-10`.
+fn natural(name: &str) -> String {
+    let mut key = String::new();
+    let mut digits = String::new();
+    for c in name.chars().chain(['\0']) {
+        if c.is_ascii_digit() {
+            digits.push(c);
+        } else {
+            if !digits.is_empty() {
+                key.push_str(&format!("{digits:0>20}"));
+                digits.clear();
+            }
+            key.push(c);
+        }
+    }
+    key
+}
+
+fn cluster_name(clusters: &HashMap<ClusterId, String>, id: Option<ClusterId>) -> String {
+    id.map_or_else(String::new, |id| {
+        clusters.get(&id).cloned().unwrap_or_else(|| id.to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::natural;
+
+    #[test]
+    fn numbers_in_names_are_counted() {
+        let mut names = ["host-10", "host-9", "host-9a", "a", "52-54-00"];
+        names.sort_by_key(|name| natural(name));
+        assert_eq!(names, ["52-54-00", "a", "host-9", "host-9a", "host-10"]);
+    }
 }

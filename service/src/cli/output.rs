@@ -89,6 +89,12 @@ pub fn width() -> Option<usize> {
     said.or_else(asked).filter(|columns| *columns > 0)
 }
 
+/// Lines of the terminal; `None` where output goes elsewhere.
+pub fn height() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_row)).filter(|rows| *rows > 0)
+}
+
 /// True when somebody looks.
 pub fn is_terminal() -> bool {
     std::io::stdout().is_terminal()

@@ -7,6 +7,7 @@ use clap::Args;
 use muster_api::BASE_PATH;
 use url::Url;
 
+use super::config::{Config, ContextEntry};
 use super::failure::Failure;
 
 /// The service where no option, variable or context names one.
@@ -16,7 +17,7 @@ pub const DEFAULT_URL: &str = "http://127.0.0.1:8090";
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Service")]
 pub struct ServiceArgs {
-    /// URL of the service [default: http://127.0.0.1:8090]
+    /// URL of the service [default: of the context, or http://127.0.0.1:8090]
     #[arg(long, env = "MUSTER_URL", value_name = "URL")]
     url: Option<String>,
 
@@ -31,6 +32,10 @@ pub struct ServiceArgs {
     /// Take any certificate. Whoever is on the way can read the token then
     #[arg(long)]
     insecure: bool,
+
+    /// Context of the configuration file (muster config list) [default: the one in use, unless --url is given]
+    #[arg(long, env = "MUSTER_CONTEXT", value_name = "NAME")]
+    context: Option<String>,
 }
 
 /// The service that the options name.
@@ -52,16 +57,45 @@ impl ServiceArgs {
     /// # Errors
     /// For a URL that is none, and files that cannot be read.
     pub fn target(&self) -> Result<Target> {
-        let url = given(self.url.as_deref()).unwrap_or(DEFAULT_URL);
-        let ca = self.ca.as_ref().map(|path| {
-            std::fs::read(path).with_context(|| format!("--ca {} cannot be read", path.display()))
-        });
+        let url = given(self.url.as_deref());
+        let context = self.context(url.is_some())?;
+        let read = |path: &PathBuf, what: &str| {
+            std::fs::read(path).with_context(|| format!("{what} {} cannot be read", path.display()))
+        };
+        let ca = match (&self.ca, &context.ca) {
+            (Some(path), _) => Some(read(path, "--ca")?),
+            (None, Some(path)) => Some(read(path, "the context's ca")?),
+            (None, None) => None,
+        };
+        let token = match (given(self.token.as_deref()), &context.token_file) {
+            (Some(token), _) => Some(token.to_owned()),
+            (None, Some(path)) => {
+                let text = String::from_utf8(read(path, "the context's token file")?);
+                let text = text.with_context(|| format!("{} holds no token", path.display()))?;
+                given(Some(&text)).map(str::to_owned)
+            }
+            (None, None) => None,
+        };
+        let known = given(Some(&context.url)).unwrap_or(DEFAULT_URL);
         Ok(Target {
-            base: base(url)?,
-            token: given(self.token.as_deref()).map(str::to_owned),
-            ca: ca.transpose()?,
-            insecure: self.insecure,
+            base: base(url.unwrap_or(known))?,
+            token,
+            ca,
+            insecure: self.insecure || context.insecure,
         })
+    }
+
+    /// The context to begin with. A URL that is given is not told the token of another service.
+    fn context(&self, url_is_given: bool) -> Result<ContextEntry> {
+        let asked = given(self.context.as_deref());
+        if asked.is_none() && url_is_given {
+            return Ok(ContextEntry::default());
+        }
+        let config = Config::read()?;
+        match asked.or(config.current.as_deref()) {
+            Some(name) => Ok(config.context(name)?.clone()),
+            None => Ok(ContextEntry::default()),
+        }
     }
 }
 
@@ -70,7 +104,10 @@ fn given(text: Option<&str>) -> Option<&str> {
 }
 
 /// The URL without slash and without the path of the API at its end.
-fn base(text: &str) -> Result<String, Failure> {
+///
+/// # Errors
+/// For what is no URL of a service, with one that may be meant.
+pub fn base(text: &str) -> Result<String, Failure> {
     let known = text.starts_with("http://") || text.starts_with("https://");
     if !known && !text.contains("://") && Url::parse(&format!("http://{text}")).is_ok() {
         return Err(

@@ -5,8 +5,8 @@ use textwrap::core::display_width;
 /// Width below which the last column is not wrapped beside the others, but stands below them.
 const LEAST_BESIDE: usize = 32;
 
-/// Widest cell of a table that is fitted to a terminal.
-const WIDEST_CELL: usize = 32;
+/// Widest cell of a table that is fitted to a terminal: an id.
+const WIDEST_CELL: usize = 36;
 
 /// Narrowest cell that is cut.
 const NARROWEST_CELL: usize = 8;
@@ -68,6 +68,11 @@ impl Table {
             heading,
             self.rows.iter().map(|row| layout.row(row, false)).collect(),
         )
+    }
+
+    /// The cells.
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
     }
 
     fn widest(&self, column: usize) -> usize {

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that gets no answer has failed")]
 
+mod commands;
 mod golden;
+mod help;
 mod mistakes;
 mod world;

@@ -127,7 +127,9 @@ impl World {
         let boot = Regex::new("/boot/[A-Za-z0-9_-]{20,}/").unwrap();
         let ago = Regex::new(r"\d+s ago").unwrap();
         let text = boot.replace_all(&text, "/boot/BOOT-ID/");
-        let text = ago.replace_all(&text, "0s ago").into_owned();
+        let text = ago.replace_all(&text, "0s ago");
+        let time = Regex::new(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?").unwrap();
+        let text = time.replace_all(&text, "TIME").into_owned();
         text.lines()
             .map(|line| format!("{}\n", line.trim_end()))
             .collect()
@@ -157,10 +159,9 @@ impl World {
 /// `muster` with nothing of our environment that it would read.
 pub fn program(home: &Path) -> Command {
     let mut muster = Command::new(env!("CARGO_BIN_EXE_muster"));
-    clear(&mut muster);
     muster
+        .env_clear()
         .env("HOME", home)
-        .env_remove("XDG_CONFIG_HOME")
         .env("COLUMNS", "80")
         .env("RUST_BACKTRACE", "1")
         .current_dir(home)

@@ -1,0 +1,62 @@
+//! `muster cluster import`.
+
+use anyhow::Result;
+use clap::Args;
+use muster_api::cluster::{Cluster, ClusterUpdateParams, ImportClusterParams};
+use uuid::Uuid;
+
+use crate::cli::client::Client;
+use crate::cli::output::print;
+use crate::cli::service::ServiceArgs;
+
+/// The cluster.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// Its name
+    #[arg(long)]
+    name: String,
+
+    /// Its base domain, such as example.com: nodes reach its API as api.NAME.DOMAIN
+    #[arg(long, required_unless_present = "api")]
+    domain: Option<String>,
+
+    /// Name or address of its API [default: api.NAME.DOMAIN]
+    #[arg(long, value_name = "NAME")]
+    api: Option<String>,
+
+    /// Its OpenShift version, such as 4.20
+    #[arg(long, value_name = "VERSION")]
+    openshift_version: Option<String>,
+
+    /// The id that it has itself (oc get clusterversion version -o jsonpath={.spec.clusterID}) [default: a new one]
+    #[arg(long, value_name = "UUID")]
+    id: Option<Uuid>,
+
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+/// Imports it.
+pub async fn run(args: ImportArgs) -> Result<()> {
+    let client = Client::new(&args.service)?;
+    let domain = args.domain.as_deref().unwrap_or_default();
+    let params = ImportClusterParams {
+        api_vip_dnsname: args.api.unwrap_or_else(|| format!("api.{}.{domain}", args.name)),
+        name: args.name,
+        openshift_version: args.openshift_version,
+        openshift_cluster_id: args.id.unwrap_or_else(Uuid::new_v4),
+    };
+    let mut made: Cluster = client.post("/clusters/import", &params).await?;
+    if !domain.is_empty() && made.base_dns_domain != domain {
+        let rest = ClusterUpdateParams {
+            base_dns_domain: Some(domain.to_owned()),
+            ..Default::default()
+        };
+        made = client.patch(&format!("/clusters/{}", made.id), &rest).await?;
+    }
+    print(&format!(
+        "cluster {} imported ({})\nnext: muster host bind HOST --cluster {}\n",
+        made.name, made.id, made.name
+    ));
+    Ok(())
+}

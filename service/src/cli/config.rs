@@ -1,0 +1,36 @@
+//! The configuration file: contexts, each a service with how to reach it; and `muster config`, which changes it.
+
+mod file;
+mod list;
+mod remove;
+mod set;
+mod switch;
+
+pub use file::{Config, ContextEntry, path};
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// Commands about contexts.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// List contexts; the one in use has a star
+    #[command(visible_alias = "ls")]
+    List(list::ListArgs),
+    /// Make or change a context. The first one is used from then on
+    Set(set::SetArgs),
+    /// Use a context wherever no other and no --url is given
+    Use(switch::UseArgs),
+    /// Remove a context
+    Remove(remove::RemoveArgs),
+}
+
+/// Runs one.
+pub fn run(command: ConfigCommand) -> Result<()> {
+    match command {
+        ConfigCommand::List(args) => list::run(&args),
+        ConfigCommand::Set(args) => set::run(args),
+        ConfigCommand::Use(args) => switch::run(&args),
+        ConfigCommand::Remove(args) => remove::run(&args),
+    }
+}

@@ -1,0 +1,51 @@
+//! `muster config list`.
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+
+use super::Config;
+use crate::cli::output::{OutputArgs, show};
+use crate::cli::table::{Column, Place, Table};
+
+/// How.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const COLUMNS: &[Column] = &[
+    Column("", Place::Always),
+    Column("NAME", Place::Always),
+    Column("URL", Place::Always),
+    Column("CA", Place::Room(0)),
+    Column("TOKEN FILE", Place::Room(1)),
+];
+
+/// Lists them.
+pub fn run(args: &ListArgs) -> Result<()> {
+    let config = Config::read()?;
+    let rows = config.contexts.iter().map(|(name, entry)| {
+        let star = if config.current.as_ref() == Some(name) {
+            "*"
+        } else {
+            ""
+        };
+        let file = |path: &Option<std::path::PathBuf>| {
+            path.as_ref()
+                .map_or_else(String::new, |path| path.display().to_string())
+        };
+        vec![
+            star.to_owned(),
+            name.clone(),
+            entry.url.clone(),
+            file(&entry.ca),
+            file(&entry.token_file),
+        ]
+    });
+    let table = Table::new(COLUMNS, rows.collect());
+    let names: Vec<String> = config.contexts.keys().cloned().collect();
+    let json = json!({"current": config.current, "contexts": config.contexts});
+    show(&args.output.output, || table, &json, &names)
+}

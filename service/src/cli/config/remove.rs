@@ -1,0 +1,27 @@
+//! `muster config remove`.
+
+use anyhow::Result;
+use clap::Args;
+
+use super::Config;
+use crate::cli::output::print;
+
+/// Which one.
+#[derive(Debug, Args)]
+pub struct RemoveArgs {
+    /// Its name
+    name: String,
+}
+
+/// Removes it.
+pub fn run(args: &RemoveArgs) -> Result<()> {
+    let mut config = Config::read()?;
+    config.context(&args.name)?;
+    config.contexts.remove(&args.name);
+    if config.current.as_ref() == Some(&args.name) {
+        config.current = None;
+    }
+    config.write()?;
+    print(&format!("context {} is removed\n", args.name));
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! `muster config use`.
+
+use anyhow::Result;
+use clap::Args;
+
+use super::Config;
+use crate::cli::output::print;
+
+/// Which one.
+#[derive(Debug, Args)]
+pub struct UseArgs {
+    /// Its name
+    name: String,
+}
+
+/// Uses it.
+pub fn run(args: &UseArgs) -> Result<()> {
+    let mut config = Config::read()?;
+    let url = config.context(&args.name)?.url.clone();
+    config.current = Some(args.name.clone());
+    config.write()?;
+    print(&format!("context {} is used: {url}\n", args.name));
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! `muster host`: one file a command.
+
+mod approve;
+mod bind;
+mod bulk;
+mod checks;
+mod chosen;
+mod delete;
+mod edit;
+mod filter;
+mod history;
+mod install;
+pub mod list;
+mod logs;
+mod rows;
+mod set;
+mod show;
+mod unbind;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// Commands about hosts.
+#[derive(Debug, Subcommand)]
+pub enum HostCommand {
+    /// List hosts: who is there, how they stand, and why
+    #[command(visible_alias = "ls")]
+    List(list::ListArgs),
+    /// Show a host: its state, what it waits for, its hardware, its disks and why not
+    Show(show::ShowArgs),
+    /// Change name, role, installation disk or labels: of one host, or of many as a table says
+    Set(Box<set::SetArgs>),
+    /// Approve hosts of an InfraEnv custom resource, so that they may join a cluster
+    Approve(approve::ApproveArgs),
+    /// Give known hosts to a cluster
+    Bind(bind::BindArgs),
+    /// Take hosts out of their clusters, back into the pools of their InfraEnvs
+    Unbind(unbind::UnbindArgs),
+    /// Install known hosts into their clusters
+    Install(install::InstallArgs),
+    /// Forget hosts. One that is still on registers again by itself
+    Delete(delete::DeleteArgs),
+    /// Download the logs of a host's installation
+    Logs(logs::LogsArgs),
+    /// Show what happened to a host
+    History(history::HistoryArgs),
+}
+
+/// Runs one.
+pub async fn run(command: HostCommand) -> Result<()> {
+    match command {
+        HostCommand::List(args) => list::run(args).await,
+        HostCommand::Show(args) => show::run(args).await,
+        HostCommand::Set(args) => set::run(*args).await,
+        HostCommand::Approve(args) => approve::run(args).await,
+        HostCommand::Bind(args) => bind::run(args).await,
+        HostCommand::Unbind(args) => unbind::run(args).await,
+        HostCommand::Install(args) => install::run(args).await,
+        HostCommand::Delete(args) => delete::run(args).await,
+        HostCommand::Logs(args) => logs::run(args).await,
+        HostCommand::History(args) => history::run(args).await,
+    }
+}

@@ -1,0 +1,44 @@
+//! `muster host bind`.
+
+use anyhow::Result;
+use clap::Args;
+use muster_api::cluster::BindHostParams;
+use muster_api::host::Host;
+
+use super::chosen::{ChosenArgs, each};
+use crate::cli::client::Client;
+use crate::cli::names;
+use crate::cli::service::ServiceArgs;
+
+/// Which ones, and to which cluster.
+#[derive(Debug, Args)]
+pub struct BindArgs {
+    #[command(flatten)]
+    chosen: ChosenArgs,
+
+    /// Name, id, or beginning of the id of the cluster
+    #[arg(long, value_name = "CLUSTER")]
+    cluster: String,
+
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+/// Binds them.
+pub async fn run(args: BindArgs) -> Result<()> {
+    let client = Client::new(&args.service)?;
+    let cluster = names::cluster(&client, &args.cluster).await?;
+    let body = BindHostParams {
+        cluster_id: cluster.id,
+    };
+    each(&args.chosen.find(&client).await?, async |member| {
+        let path = format!("{}/actions/bind", member.path());
+        let host: Host = client.post(&path, &body).await?;
+        let state = host.status.map_or("-", |status| status.name());
+        Ok(format!(
+            "goes to cluster {}: {state}. Until it has registered there, within minutes, it is called {}",
+            cluster.name, host.id
+        ))
+    })
+    .await
+}

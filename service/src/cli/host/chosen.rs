@@ -1,0 +1,63 @@
+//! Defines how commands name the hosts that they change, and changes each.
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::cli::client::Client;
+use crate::cli::failure::{self, Failure, Kind};
+use crate::cli::fleet::{self, Member};
+use crate::cli::names;
+use crate::cli::output::print;
+
+/// The hosts.
+#[derive(Debug, Args)]
+pub struct ChosenArgs {
+    /// Names, ids, or beginnings of ids
+    #[arg(required = true, value_name = "HOST")]
+    hosts: Vec<String>,
+
+    /// InfraEnv of the hosts, where two have the same name
+    #[arg(long, value_name = "INFRA_ENV")]
+    infra_env: Option<String>,
+}
+
+impl ChosenArgs {
+    /// All of them, or an error about the first that is not clear.
+    pub async fn find(&self, client: &Client) -> Result<Vec<Member>> {
+        let only = names::infra_env_id(client, self.infra_env.as_deref()).await?;
+        let all = fleet::members(client, only).await?;
+        let mut found: Vec<Member> = Vec::new();
+        for wanted in &self.hosts {
+            let place = names::host_in(&all, wanted)?;
+            if found.iter().all(|known| known.host.id != all[place].host.id) {
+                found.push(all[place].clone());
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Does `act` to each and prints what it answers. A refused one is told, and the others are done nevertheless.
+///
+/// # Errors
+/// When one was refused, with the exit code of the first.
+pub async fn each(members: &[Member], act: impl AsyncFn(&Member) -> Result<String>) -> Result<()> {
+    let mut refused: Vec<Kind> = Vec::new();
+    for member in members {
+        match act(member).await {
+            Ok(done) => print(&format!("host {} {done}\n", member.name())),
+            Err(error) if members.len() == 1 => return Err(error),
+            Err(error) => {
+                refused.push(failure::kind_of(&error));
+                eprint!("{}", failure::text(&error.context(member.name())));
+            }
+        }
+    }
+    match refused.first() {
+        None => Ok(()),
+        Some(kind) => {
+            let words = format!("{} of {} hosts were not changed", refused.len(), members.len());
+            Err(Failure::new(*kind, words).into())
+        }
+    }
+}

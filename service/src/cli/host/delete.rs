@@ -1,0 +1,40 @@
+//! `muster host delete`.
+
+use anyhow::Result;
+use chrono::{DateTime, Duration, Utc};
+use clap::Args;
+
+use super::chosen::{ChosenArgs, each};
+use crate::cli::client::Client;
+use crate::cli::fleet::Member;
+use crate::cli::service::ServiceArgs;
+
+/// Which ones.
+#[derive(Debug, Args)]
+pub struct DeleteArgs {
+    #[command(flatten)]
+    chosen: ChosenArgs,
+
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+/// Silence after which a machine is thought to be off: as long as the service waits before it calls a host disconnected.
+const SILENCE: Duration = Duration::minutes(3);
+
+/// Deletes them.
+pub async fn run(args: DeleteArgs) -> Result<()> {
+    let client = Client::new(&args.service)?;
+    each(&args.chosen.find(&client).await?, async |member| {
+        client.delete(&member.path()).await?;
+        Ok(match is_on(member, Utc::now()) {
+            true => "deleted. Its machine is on: it registers again within minutes, without its settings, unless it is switched off".into(),
+            false => "deleted".into(),
+        })
+    })
+    .await
+}
+
+fn is_on(member: &Member, now: DateTime<Utc>) -> bool {
+    DateTime::parse_from_rfc3339(&member.host.checked_in_at).is_ok_and(|at| now - at.to_utc() < SILENCE)
+}

@@ -1,0 +1,49 @@
+//! `muster host history`.
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::cli::client::Client;
+use crate::cli::events::{Query, print_events};
+use crate::cli::names;
+use crate::cli::output::OutputArgs;
+use crate::cli::service::ServiceArgs;
+
+/// Whose.
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// Its name, its id, or the beginning of its id
+    host: String,
+
+    /// InfraEnv of the host, where two have the same name
+    #[arg(long, value_name = "INFRA_ENV")]
+    infra_env: Option<String>,
+
+    /// Number of events, the newest
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+
+    /// Go on with new events, until interrupted
+    #[arg(long, short)]
+    follow: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+/// Shows it.
+pub async fn run(args: HistoryArgs) -> Result<()> {
+    let client = Client::new(&args.service)?;
+    let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
+    let member = names::host(&client, &args.host, only).await?;
+    let query = Query {
+        host: Some(member.host.id),
+        infra_env: Some(member.pool.id),
+        limit: args.limit,
+        ..Query::default()
+    };
+    print_events(&client, &query, args.follow, &args.output.output).await
+}

@@ -1,0 +1,128 @@
+//! `muster host list`, also called `muster hosts`.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use chrono::Utc;
+use clap::Args;
+use muster_api::ids::InfraEnvId;
+use serde_json::Value;
+
+use super::filter::FilterArgs;
+use super::rows::{COLUMNS, LAST_SEEN, row};
+use crate::cli::client::Client;
+use crate::cli::failure::Failure;
+use crate::cli::fleet::{self, Member};
+use crate::cli::names;
+use crate::cli::output::{Format, OutputArgs, show, width};
+use crate::cli::service::ServiceArgs;
+use crate::cli::table::Table;
+use crate::cli::watch::Watch;
+
+/// Which hosts, once or again and again.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Show the table again when a host comes, goes or changes, until interrupted. Without a terminal only changed lines
+    #[arg(long, short)]
+    watch: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    filter: FilterArgs,
+
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+/// How often a watch looks.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Lists them.
+pub async fn run(mut args: ListArgs) -> Result<()> {
+    let client = Client::new(&args.service)?;
+    args.filter.resolve(&client).await?;
+    let only = names::infra_env_id(&client, args.filter.infra_env.as_deref()).await?;
+    if !args.watch {
+        let found = find(&client, only, &args.filter).await?;
+        return print_once(&args.output.output, &found);
+    }
+    let wide = match args.output.output {
+        Format::Table => false,
+        Format::Wide => true,
+        _ => {
+            return Err(Failure::usage("--watch shows tables: leave -o out, or take -o wide").into());
+        }
+    };
+    watch(&client, only, &args.filter, wide).await
+}
+
+async fn find(client: &Client, only: Option<InfraEnvId>, filter: &FilterArgs) -> Result<Vec<Member>> {
+    let mut found = fleet::members(client, only).await?;
+    found.retain(|member| filter.takes(member));
+    Ok(found)
+}
+
+fn table(found: &[Member], wide: bool) -> Table {
+    let terse = !wide && width().is_some();
+    let rows = found.iter().map(|member| row(member, Utc::now(), terse));
+    Table::new(COLUMNS, rows.collect())
+}
+
+fn print_once(format: &Format, found: &[Member]) -> Result<()> {
+    let json: Vec<Value> = found.iter().map(Member::json).collect::<Result<_>>()?;
+    let names: Vec<String> = found.iter().map(|member| member.host.id.to_string()).collect();
+    show(
+        format,
+        || table(found, matches!(format, Format::Wide)),
+        &Value::from(json),
+        &names,
+    )
+}
+
+async fn watch(client: &Client, only: Option<InfraEnvId>, filter: &FilterArgs, wide: bool) -> Result<()> {
+    let mut watch = Watch::new(LAST_SEEN, wide);
+    let mut failed = false;
+    loop {
+        match find(client, only, filter).await {
+            Ok(found) => {
+                failed = false;
+                let keys = found.iter().map(|member| member.host.id.to_string()).collect();
+                watch.show(keys, &table(&found, wide));
+            }
+            Err(error) => {
+                if !failed {
+                    eprintln!("{error:#}; still trying");
+                }
+                failed = true;
+            }
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::tests::{member, now};
+    use super::*;
+
+    #[test]
+    fn twenty_hosts_fit_into_a_terminal() {
+        for (width, name) in [(80, "80"), (120, "120"), (200, "200")] {
+            let rows = (1..=20).map(|n| row(&member(n), now(), true)).collect();
+            let text = Table::new(COLUMNS, rows).render(Some(width), false);
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= width, "{widest} of {width}:\n{text}");
+            let file = format!(
+                "{}/tests/command_line/golden/twenty-hosts-{name}-columns.txt",
+                env!("CARGO_MANIFEST_DIR")
+            );
+            if std::env::var_os("MUSTER_BLESS").is_some() {
+                std::fs::write(&file, &text).unwrap();
+            }
+            let wanted = std::fs::read_to_string(&file).unwrap_or_default();
+            assert_eq!(text, wanted, "{file}; if that is meant: MUSTER_BLESS=1");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! `muster host set`.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use muster_api::host::Host;
+
+use super::bulk;
+use super::edit::{Wanted, change, parse_role};
+use crate::cli::client::Client;
+use crate::cli::failure::Failure;
+use crate::cli::names;
+use crate::cli::output::print;
+use crate::cli::service::ServiceArgs;
+
+/// Which one, and what changes.
+#[derive(Debug, Args)]
+pub struct SetArgs {
+    /// Its name, its id, or the beginning of its id
+    #[arg(required_unless_present = "from_csv")]
+    host: Option<String>,
+
+    /// Change many hosts as this file says (- is standard input). Its first line names columns: host (name, id or beginning
+    /// of the id), infra_env, name, role, disk, labels (KEY=VALUE and KEY- with blanks between), config_pool. Empty cells
+    /// leave things as they are
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["host", "infra_env", "name", "role", "disk", "label", "config_pool"]
+    )]
+    from_csv: Option<PathBuf>,
+
+    /// InfraEnv of the host, where two have the same name
+    #[arg(long, value_name = "INFRA_ENV")]
+    infra_env: Option<String>,
+
+    /// Its name from now on
+    #[arg(long)]
+    name: Option<String>,
+
+    /// worker, master, arbiter or auto-assign
+    #[arg(long, value_parser = role)]
+    role: Option<String>,
+
+    /// The disk that is installed to: id, name (sda, /dev/sda), by-path name or serial number
+    #[arg(long)]
+    disk: Option<String>,
+
+    /// Label of its node: KEY=VALUE, or KEY- to remove it; may be given more than once
+    #[arg(long, value_name = "LABEL", allow_hyphen_values = true)]
+    label: Vec<String>,
+
+    /// Machine config pool of its node
+    #[arg(long, value_name = "NAME")]
+    config_pool: Option<String>,
+
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+fn role(text: &str) -> Result<String, String> {
+    parse_role(text).map(|_| text.to_owned())
+}
+
+/// Changes it.
+pub async fn run(args: SetArgs) -> Result<()> {
+    let client = Client::new(&args.service)?;
+    if let Some(file) = &args.from_csv {
+        return bulk::run(&client, file, args.dry_run).await;
+    }
+    let wanted = Wanted {
+        name: args.name,
+        role: args.role,
+        disk: args.disk,
+        labels: args.label,
+        config_pool: args.config_pool,
+    };
+    if wanted == Wanted::default() {
+        return Err(Failure::usage("nothing is to be changed")
+            .hint("muster host set --help shows what can be")
+            .into());
+    }
+    let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
+    let member = names::host(&client, args.host.as_deref().unwrap_or_default(), only).await?;
+    let name = member.name();
+    let change = change(&member, &wanted).map_err(|problems| Failure::refused(problems.join("; ")))?;
+    if change.is_empty() {
+        print(&format!("host {name} is so already\n"));
+        return Ok(());
+    }
+    if !args.dry_run {
+        let _: Host = client.patch(&member.path(), &change.params).await?;
+    }
+    let would = if args.dry_run {
+        " (not done: --dry-run)"
+    } else {
+        ""
+    };
+    let lines: String = change.lines.iter().map(|line| format!("  {line}\n")).collect();
+    print(&format!("host {name}{would}\n{lines}"));
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! `muster host show`.
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use clap::Args;
+use muster_core::rules::disks::si_size;
+
+use super::checks::checks;
+use super::rows::{gib, last_seen, real_address};
+use crate::cli::client::Client;
+use crate::cli::details::Details;
+use crate::cli::fleet::Member;
+use crate::cli::names;
+use crate::cli::output::OutputArgs;
+use crate::cli::service::ServiceArgs;
+use crate::cli::table::{Column, Place};
+
+/// Which one.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Its name, its id, or the beginning of its id
+    host: String,
+
+    /// InfraEnv of the host, where two have the same name
+    #[arg(long, value_name = "INFRA_ENV")]
+    infra_env: Option<String>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+const DISKS: &[Column] = &[
+    Column("NAME", Place::Always),
+    Column("SIZE", Place::Always),
+    Column("TYPE", Place::Room(1)),
+    Column("MODEL", Place::Room(0)),
+    Column("SERIAL", Place::Room(2)),
+    Column("ID", Place::Room(3)),
+    Column("INSTALL", Place::Text),
+];
+
+const INTERFACES: &[Column] = &[
+    Column("NAME", Place::Always),
+    Column("MAC", Place::Always),
+    Column("LINK", Place::Room(1)),
+    Column("MTU", Place::Room(0)),
+    Column("ADDRESSES", Place::Text),
+];
+
+/// Shows it.
+pub async fn run(args: ShowArgs) -> Result<()> {
+    let client = Client::new(&args.service)?;
+    let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
+    let member = names::host(&client, &args.host, only).await?;
+    let id = member.host.id.to_string();
+    details(&member, Utc::now()).show(&args.output.output, &member.json()?, &id)
+}
+
+fn details(member: &Member, now: DateTime<Utc>) -> Details {
+    let mut details = Details::default();
+    state(&mut details, member, now);
+    hardware(&mut details, member);
+    details.table("Disks", DISKS, disks(member));
+    details.table("Interfaces", INTERFACES, interfaces(member));
+    let checks = checks(&member.host);
+    details
+        .sentences("Checks that fail", &checks.failed)
+        .sentences("Checks that wait", &checks.waiting);
+    let findings: Vec<String> = member
+        .host
+        .findings
+        .iter()
+        .map(|finding| format!("{} ({})", finding.message, finding.kind))
+        .collect();
+    details.sentences("Noteworthy", &findings);
+    details
+}
+
+fn state(details: &mut Details, member: &Member, now: DateTime<Utc>) {
+    let host = &member.host;
+    let labels: Vec<String> = member
+        .labels()
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    let progress = host
+        .progress
+        .as_ref()
+        .filter(|progress| !progress.current_stage.is_empty());
+    let progress = progress.map(|progress| {
+        let info = match progress.progress_info.as_str() {
+            "" => String::new(),
+            info => format!(" ({info})"),
+        };
+        format!(
+            "{}{info}, {} % of the installation, since {}",
+            progress.current_stage, progress.installation_percentage, progress.stage_updated_at
+        )
+    });
+    details
+        .line("name", &member.name())
+        .line("id", &host.id.to_string())
+        .line("infra-env", &format!("{} ({})", member.pool.name, member.pool.id))
+        .line("cluster", &member.cluster)
+        .line(
+            "state",
+            &format!("{} since {}", member.state(), host.status_updated_at),
+        )
+        .line("why", host.status_info.as_deref().unwrap_or_default())
+        .line("progress", &progress.unwrap_or_default())
+        .line("role", host.role.name())
+        .line("node labels", &labels.join(", "))
+        .line("config pool", &host.machine_config_pool_name)
+        .line("last seen", &last_seen(&host.checked_in_at, now))
+        .line("registered", &host.registered_at)
+        .line("agent", &host.discovery_agent_version)
+        .line("checks passed", &checks(host).passed.to_string());
+}
+
+fn hardware(details: &mut Details, member: &Member) {
+    let inventory = &member.inventory;
+    let cpu = inventory
+        .cpu
+        .as_ref()
+        .map(|cpu| format!("{} x {} ({})", cpu.count, cpu.model_name, cpu.architecture));
+    let memory = inventory.memory.as_ref().map(|memory| gib(memory.physical_bytes));
+    let boot = inventory.boot.as_ref().map(|boot| {
+        let secure = match boot.secure_boot_state.as_str() {
+            "" => String::new(),
+            state => format!(", secure boot {state}"),
+        };
+        format!("{}{secure}", boot.current_boot_mode)
+    });
+    let gpus: Vec<&str> = inventory.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
+    details
+        .line("model", &member.model())
+        .line("serial number", member.serial())
+        .line("processors", &cpu.unwrap_or_default())
+        .line("memory", &memory.unwrap_or_default())
+        .line("boot", &boot.unwrap_or_default())
+        .line("bmc", real_address(&inventory.bmc_address))
+        .line("tpm", &inventory.tpm_version)
+        .line("gpus", &gpus.join(", "));
+}
+
+fn disks(member: &Member) -> Vec<Vec<String>> {
+    let rows = member.inventory.disks.iter().map(|disk| {
+        let eligibility = &disk.installation_eligibility;
+        let chosen = !disk.id.is_empty() && disk.id == member.host.installation_disk_id;
+        let install = match (chosen, eligibility.eligible) {
+            (true, true) => "chosen".to_owned(),
+            (false, true) => "possible".to_owned(),
+            (_, false) => format!("no: {}", eligibility.not_eligible_reasons.join("; ")),
+        };
+        vec![
+            disk.name.clone(),
+            si_size(disk.size_bytes),
+            disk.drive_type.clone(),
+            disk.model.clone(),
+            disk.serial.clone(),
+            disk.id.clone(),
+            install,
+        ]
+    });
+    rows.collect()
+}
+
+fn interfaces(member: &Member) -> Vec<Vec<String>> {
+    let rows = member
+        .inventory
+        .interfaces
+        .iter()
+        .filter(|one| one.name != "lo")
+        .map(|one| {
+            let link = match (one.has_carrier, one.speed_mbps) {
+                (false, _) => "down".to_owned(),
+                (true, speed @ 1..) => format!("{speed} Mbit/s"),
+                (true, _) => "up".to_owned(),
+            };
+            let addresses: Vec<&str> = one
+                .ipv4_addresses
+                .iter()
+                .chain(&one.ipv6_addresses)
+                .map(String::as_str)
+                .collect();
+            vec![
+                one.name.clone(),
+                one.mac_address.clone(),
+                link,
+                one.mtu.to_string(),
+                addresses.join(" "),
+            ]
+        });
+    rows.collect()
+}

@@ -1,0 +1,68 @@
+//! `muster status`.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use clap::Args;
+use muster_api::cluster::Cluster;
+use muster_api::infra_env::InfraEnv;
+use serde_json::json;
+
+use super::client::Client;
+use super::details::Details;
+use super::failure::{Failure, Kind};
+use super::output::OutputArgs;
+use super::service::ServiceArgs;
+use super::{fleet, ready};
+
+/// Of which service.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    service: ServiceArgs,
+}
+
+/// Shows it; fails when the service is not ready.
+pub async fn run(args: StatusArgs) -> Result<()> {
+    let client = Client::new(&args.service)?;
+    let ready = ready::read(&client).await?;
+    let infra_envs: Vec<InfraEnv> = client.get("/infra-envs").await?;
+    let clusters: Vec<Cluster> = client.get("/clusters").await?;
+    let mut states: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for member in fleet::members(&client, None).await? {
+        *states.entry(member.state()).or_default() += 1;
+    }
+    let hosts: usize = states.values().sum();
+    let counted: Vec<String> = states
+        .iter()
+        .map(|(state, count)| format!("{count} {state}"))
+        .collect();
+    let mut details = Details::default();
+    details
+        .line("service", client.base())
+        .line("status", &ready.status)
+        .line("database", &ready.database)
+        .line("live image", &ready.live_image)
+        .line("kubernetes api", &ready.kubernetes)
+        .line("infra-envs", &infra_envs.len().to_string())
+        .line("clusters", &clusters.len().to_string())
+        .line(
+            "hosts",
+            &format!(
+                "{hosts} {}",
+                match counted.is_empty() {
+                    true => String::new(),
+                    false => format!("({})", counted.join(", ")),
+                }
+            ),
+        );
+    let json = json!({"service": client.base(), "ready": ready, "infra_envs": infra_envs.len(), "clusters": clusters.len(), "hosts": states});
+    details.show(&args.output.output, &json, client.base())?;
+    match ready.status.as_str() {
+        "ready" => Ok(()),
+        other => Err(Failure::new(Kind::Failed, format!("the service is {other}")).into()),
+    }
+}

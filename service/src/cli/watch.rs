@@ -1,0 +1,143 @@
+//! Shows a table again and again: drawn anew in a terminal, as changed lines elsewhere.
+
+use std::collections::HashMap;
+
+use super::output::{height, is_terminal, print, width};
+use super::table::Table;
+
+/// To the first line, without clearing: what is drawn over does not flicker.
+const HOME: &str = "\x1b[H";
+
+/// Clears the rest of a line.
+const REST_OF_LINE: &str = "\x1b[K";
+
+/// Clears what is below.
+const BELOW: &str = "\x1b[J";
+
+/// Clears the screen once.
+const CLEAR: &str = "\x1b[2J";
+
+/// What was shown.
+pub struct Watch {
+    /// The column that moves all the time: it alone is no news.
+    moving: usize,
+    wide: bool,
+    heading: Option<String>,
+    /// Row by key.
+    shown: HashMap<String, Vec<String>>,
+}
+
+impl Watch {
+    /// Nothing was shown yet.
+    pub fn new(moving: usize, wide: bool) -> Self {
+        Self {
+            moving,
+            wide,
+            heading: None,
+            shown: HashMap::new(),
+        }
+    }
+
+    /// Shows the table. `keys` tell which row is the same as before.
+    pub fn show(&mut self, keys: Vec<String>, table: &Table) {
+        if is_terminal() {
+            let begin = match self.heading.replace(String::new()) {
+                None => CLEAR,
+                Some(_) => "",
+            };
+            let text = table.render(width(), self.wide);
+            print(&format!("{begin}{}", screen(&text, height())));
+        } else {
+            print(&self.news(keys, table));
+        }
+    }
+
+    /// The heading where it is new, and the lines of rows that are.
+    fn news(&mut self, keys: Vec<String>, table: &Table) -> String {
+        let (heading, lines) = table.lines(width(), self.wide);
+        let mut news = String::new();
+        let mut shown = HashMap::new();
+        for ((key, cells), lines) in keys.into_iter().zip(table.rows()).zip(lines) {
+            let mut still = cells.clone();
+            still[self.moving].clear();
+            if self.shown.remove(&key).as_ref() != Some(&still) {
+                news.push_str(&lines);
+            }
+            shown.insert(key, still);
+        }
+        let mut gone: Vec<&Vec<String>> = self.shown.values().collect();
+        gone.sort();
+        for cells in gone {
+            news.push_str(&format!("{} is gone\n", cells[0]));
+        }
+        self.shown = shown;
+        let first = self.heading.is_none();
+        if first || !news.is_empty() && self.heading.as_ref() != Some(&heading) {
+            news.insert_str(0, &heading);
+            self.heading = Some(heading);
+        }
+        news
+    }
+}
+
+/// At most `height` lines: more would scroll, and the next screen would be drawn beside this one.
+fn screen(table: &str, height: Option<usize>) -> String {
+    let count = table.lines().count();
+    let room = height.map_or(count, |height| height.saturating_sub(2).max(1));
+    let line = |line: &str| format!("{line}{REST_OF_LINE}\n");
+    let lines: String = table.lines().take(room).map(line).collect();
+    let rest = match count.saturating_sub(room) {
+        0 => String::new(),
+        more => line(&format!("({more} more lines)")),
+    };
+    format!("{HOME}{lines}{rest}{BELOW}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::table::{Column, Place};
+
+    const COLUMNS: &[Column] = &[
+        Column("NAME", Place::Always),
+        Column("SEEN", Place::Always),
+        Column("STATE", Place::Always),
+    ];
+
+    fn table(rows: &[[&str; 3]]) -> (Vec<String>, Table) {
+        let cells = rows.iter().map(|row| row.map(str::to_owned).to_vec()).collect();
+        (
+            rows.iter().map(|row| row[0].to_owned()).collect(),
+            Table::new(COLUMNS, cells),
+        )
+    }
+
+    #[test]
+    fn only_changed_lines_are_told_and_hosts_that_go() {
+        let mut watch = Watch::new(1, true);
+        let mut news = |rows: &[[&str; 3]]| {
+            let (keys, table) = table(rows);
+            watch.news(keys, &table)
+        };
+        assert_eq!(news(&[]), "NAME  SEEN  STATE\n");
+        assert_eq!(
+            news(&[["a", "1s", "new"], ["b", "1s", "new"]]),
+            "a     1s    new\nb     1s    new\n"
+        );
+        assert_eq!(news(&[["a", "2s", "new"], ["b", "2s", "new"]]), "");
+        assert_eq!(
+            news(&[["a", "3s", "old"], ["b", "3s", "new"]]),
+            "a     3s    old\n"
+        );
+        assert_eq!(news(&[["a", "4s", "old"]]), "b is gone\n");
+    }
+
+    #[test]
+    fn a_screen_is_drawn_over() {
+        assert_eq!(screen("a\nb\n", None), "\x1b[Ha\x1b[K\nb\x1b[K\n\x1b[J");
+        assert_eq!(
+            screen("a\nb\n", Some(3)),
+            "\x1b[Ha\x1b[K\n(1 more lines)\x1b[K\n\x1b[J"
+        );
+    }
+}

@@ -1,0 +1,265 @@
+//! Commands that do what they say, in the order in which people use them.
+
+use crate::golden::{all_agree, differs};
+use crate::world::World;
+
+#[test]
+fn from_an_infra_env_to_a_host_in_a_cluster() {
+    let world = World::start(&[]);
+    let mut differences = Vec::new();
+    let mut golden = |name: &str, arguments: &[&str]| {
+        let text = world.transcript(world.muster(arguments));
+        assert!(text.ends_with("exit code 0\n"), "{text}");
+        differences.extend(differs(&format!("command-{name}"), &text));
+    };
+    golden("status-empty", &["status"]);
+    golden(
+        "infra-env-create",
+        &[
+            "infra-env",
+            "create",
+            "--name",
+            "lab",
+            "--ntp-sources",
+            "192.0.2.1",
+        ],
+    );
+    golden(
+        "infra-env-create-again",
+        &["infra-env", "create", "--name", "lab"],
+    );
+    let all: Vec<String> = world
+        .prints(&["infra-env", "list", "-o", "name"])
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    let first = world.prints(&[
+        "infra-env",
+        "list",
+        "-o",
+        "jsonpath={[?(@.additional_ntp_sources=='192.0.2.1')].id}",
+    ]);
+    let second = all.iter().find(|id| **id != first.trim()).unwrap();
+    golden("infra-env-delete", &["infra-env", "delete", second]);
+    golden(
+        "infra-env-update",
+        &[
+            "infra-env",
+            "update",
+            "lab",
+            "--proxy",
+            "http://proxy.test:3128",
+            "--no-proxy",
+            "lab.test",
+        ],
+    );
+    golden("infra-env-show", &["infra-env", "show", "lab"]);
+    golden("infra-env-iso", &["infra-env", "iso", "lab"]);
+    golden("infra-env-list", &["infra-env", "list"]);
+    golden("host-list-empty", &["host", "list"]);
+
+    let lab = format!("/infra-envs/{}", first.trim());
+    for n in 1..=3 {
+        world.host(&lab, n, &format!("worker-{n}"));
+    }
+    golden("host-list", &["host", "list"]);
+    golden("hosts", &["hosts", "--mac", "02-00-00-00-00-02", "-o", "wide"]);
+    golden("host-show", &["host", "show", "worker-1"]);
+    let yaml = world.prints(&["host", "show", "worker-1", "-o", "yaml"]);
+    assert!(yaml.contains("serial_number: SN-1"), "{yaml}");
+    let json = world.prints(&["host", "list", "-o", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["inventory"]["cpu"]["count"], 8);
+    golden(
+        "host-set-dry-run",
+        &["host", "set", "worker-1", "--name", "node-1", "--dry-run"],
+    );
+    golden(
+        "host-set",
+        &[
+            "host", "set", "worker-1", "--role", "worker", "--label", "rack=r1", "--name", "node-1",
+        ],
+    );
+    golden(
+        "host-set-same",
+        &["host", "set", "node-1", "--role", "worker", "--disk", "sda"],
+    );
+    golden("host-list-label", &["host", "list", "--label", "rack=r1"]);
+    golden(
+        "host-list-jsonpath",
+        &[
+            "host",
+            "list",
+            "-o",
+            "jsonpath={[*].inventory.system_vendor.serial_number}",
+        ],
+    );
+
+    golden(
+        "cluster-import",
+        &[
+            "cluster",
+            "import",
+            "--name",
+            "prod",
+            "--domain",
+            "example.com",
+            "--openshift-version",
+            "4.20",
+        ],
+    );
+    golden("cluster-list", &["cluster", "list"]);
+    golden(
+        "host-bind",
+        &["host", "bind", "worker-2", "worker-3", "--cluster", "prod"],
+    );
+    golden("cluster-show", &["cluster", "show", "prod"]);
+    // Its agent registers again by itself.
+    world.host(&lab, 3, "worker-3");
+    golden("host-unbind", &["host", "unbind", "worker-3"]);
+    golden("host-delete", &["host", "delete", "node-1"]);
+    golden("token-revoke", &["token", "revoke", "--infra-env", "lab"]);
+    golden("status", &["status"]);
+    golden(
+        "events",
+        &[
+            "events",
+            "--infra-env",
+            "lab",
+            "--severity",
+            "info",
+            "--limit",
+            "5",
+            "-o",
+            "wide",
+        ],
+    );
+    golden(
+        "host-history",
+        &[
+            "host",
+            "history",
+            "00000000-0000-4000-8000-000000000002",
+            "--limit",
+            "2",
+            "-o",
+            "wide",
+        ],
+    );
+    all_agree(differences);
+}
+
+#[test]
+fn many_hosts_are_changed_by_a_table_or_none() {
+    let world = World::start(&[]);
+    let lab = world.infra_env("lab");
+    for n in 1..=3 {
+        world.host(&lab, n, &format!("worker-{n}"));
+    }
+    world.file(
+        "good.csv",
+        "host,name,role,labels\nworker-1,node-1,,rack=r1\nworker-2,node-2,worker,\nworker-3,worker-3,,\n",
+    );
+    world.file(
+        "wrong.csv",
+        "host,name,disk\nworker-1,Node 1,\nworker-9,,\nworker-2,,sdb\n,x,\nworker-3,worker-2\nworker-3,,\n",
+    );
+    world.file("columns.csv", "hots,nmae\n");
+    // The service refuses a pool of so long a name, which nothing here knows before.
+    let long = "x".repeat(8193);
+    world.file(
+        "late.csv",
+        &format!("host,name,config_pool\nworker-3,late-3,\nnode-1,late-1,{long}\n"),
+    );
+    let names = || world.prints(&["host", "list", "-o", "jsonpath={[*].requested_hostname}"]);
+    let mut differences = Vec::new();
+    let mut golden = |name: &str, arguments: &[&str]| {
+        let text = world.transcript(world.muster(arguments)).replace(&long, "LONG");
+        differences.extend(differs(&format!("csv-{name}"), &text));
+    };
+    golden("wrong", &["host", "set", "--from-csv", "wrong.csv"]);
+    golden("columns", &["host", "set", "--from-csv", "columns.csv"]);
+    golden("missing", &["host", "set", "--from-csv", "no-such.csv"]);
+    golden("dry-run", &["host", "set", "--from-csv", "good.csv", "--dry-run"]);
+    assert_eq!(names(), "worker-1\nworker-2\nworker-3\n");
+    golden("good", &["host", "set", "--from-csv", "good.csv"]);
+    assert_eq!(names(), "node-1\nnode-2\nworker-3\n");
+    golden("refused-late", &["host", "set", "--from-csv", "late.csv"]);
+    assert_eq!(
+        names(),
+        "node-1\nnode-2\nworker-3\n",
+        "what was done before is taken back"
+    );
+    all_agree(differences);
+}
+
+#[test]
+fn contexts_name_services() {
+    let world = World::start(&["--auth", "local"]);
+    let token = world.prints(&["token", "create", "--operator", "--data-dir", "data"]);
+    world.file("token", &token);
+    let mut differences = Vec::new();
+    let mut golden = |name: &str, arguments: &[&str]| {
+        let mut muster = world.muster(arguments);
+        muster.env_remove("MUSTER_URL");
+        let text = world.transcript(muster);
+        differences.extend(differs(&format!("config-{name}"), &text));
+    };
+    golden("list-empty", &["config", "list"]);
+    golden(
+        "set",
+        &[
+            "config",
+            "set",
+            "lab",
+            "--url",
+            &world.url,
+            "--token-file",
+            "token",
+        ],
+    );
+    golden(
+        "set-other",
+        &["config", "set", "prod", "--url", "https://prod.example.test:8090"],
+    );
+    golden("list", &["config", "list"]);
+    golden("hosts-in-context", &["infra-env", "list"]);
+    golden("use-unknown", &["config", "use", "porduction"]);
+    golden("use", &["config", "use", "prod"]);
+    golden("context-option", &["infra-env", "list", "--context", "lab"]);
+    golden("context-unknown", &["infra-env", "list", "--context", "x"]);
+    // The token of a context goes to its service alone.
+    golden("url-without-context", &["infra-env", "list", "--url", &world.url]);
+    golden("set-without-url", &["config", "set", "new"]);
+    golden("remove", &["config", "remove", "prod"]);
+    world.file(".config/muster/config.toml", "contexts = 7");
+    golden("file-broken", &["hosts"]);
+    all_agree(differences);
+}
+
+#[test]
+fn shells_complete_and_pages_are_written() {
+    let world = World::start(&[]);
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(
+            world.prints(&["completion", shell]).contains("infra-env"),
+            "{shell}"
+        );
+    }
+    world.prints(&["man", "--dir", "man"]);
+    let page = std::fs::read_to_string(world.folder.path().join("man/muster-host-set.1")).unwrap();
+    assert!(page.contains("from\\-csv"), "{page}");
+}
+
+/// What is downloaded is whole or not there.
+#[test]
+fn an_image_that_is_not_there_leaves_no_file() {
+    let world = World::start(&[]);
+    world.infra_env("lab");
+    let text = world.transcript(world.muster(&["infra-env", "iso", "lab", "--file", "lab.iso"]));
+    assert!(
+        text.contains("there is no live image") && text.ends_with("exit code 1\n"),
+        "{text}"
+    );
+    assert!(!world.folder.path().join("lab.iso").exists());
+}
