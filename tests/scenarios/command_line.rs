@@ -127,8 +127,8 @@ fn infra_envs_and_hosts_are_shown_and_made_by_commands(database: Database) {
     assert_eq!(
         empty.split_whitespace().collect::<Vec<_>>(),
         [
-            "NAME", "INFRAENV", "STATE", "CPU", "MEMORY", "DISK", "SERIAL", "ADDRESS", "CLUSTER", "LAST", "SEEN",
-            "WHY"
+            "NAME", "INFRAENV", "STATE", "CPU", "MEMORY", "DISK", "SERIAL", "ADDRESS", "CLUSTER", "LAST",
+            "SEEN", "WHY"
         ]
     );
 
