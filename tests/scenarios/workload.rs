@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use muster_tests::condition::await_condition;
 use muster_tests::http::HttpClient;
-use muster_tests::kube::{ControlPlane, Kubectl};
-use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, SanType};
+use muster_tests::kube::{ControlPlane, Kubectl, KubeletCertificate};
+use rcgen::{KeyPair, SanType};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -63,14 +63,7 @@ impl Workload {
     #[track_caller]
     pub fn ask_by_token(&self, csr: &str, node: &str) -> KeyPair {
         let key = KeyPair::generate().unwrap();
-        let body = request(
-            csr,
-            "kube-apiserver-client-kubelet",
-            "client auth",
-            &key,
-            node,
-            &[],
-        );
+        let body = KubeletCertificate::Client.request(csr, node, &key, Vec::new());
         let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
         let body = body.to_string();
         // The authenticator of tokens and the binding are seen a moment after they were made.
@@ -189,33 +182,12 @@ impl Identity {
     #[track_caller]
     pub fn ask_serving(&self, csr: &str, addresses: &[&str]) {
         let key = KeyPair::generate().unwrap();
-        let body = request(csr, "kubelet-serving", "server auth", &key, &self.name, addresses);
+        let mut names: Vec<SanType> = addresses
+            .iter()
+            .map(|text| SanType::IpAddress(text.parse().unwrap()))
+            .collect();
+        names.insert(0, SanType::DnsName(self.name.as_str().try_into().unwrap()));
+        let body = KubeletCertificate::Serving.request(csr, &self.name, &key, names);
         self.kubectl.run_with(&["create", "-f", "-"], &body.to_string());
     }
-}
-
-fn request(csr: &str, signer: &str, usage: &str, key: &KeyPair, node: &str, addresses: &[&str]) -> Value {
-    let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
-    params.distinguished_name = DistinguishedName::new();
-    params
-        .distinguished_name
-        .push(DnType::OrganizationName, "system:nodes");
-    params
-        .distinguished_name
-        .push(DnType::CommonName, format!("system:node:{node}"));
-    if !addresses.is_empty() {
-        let addresses = addresses
-            .iter()
-            .map(|text| SanType::IpAddress(text.parse().unwrap()));
-        let name = SanType::DnsName(node.try_into().unwrap());
-        params.subject_alt_names = [name].into_iter().chain(addresses).collect();
-    }
-    let pem = params.serialize_request(key).unwrap().pem().unwrap();
-    json!({
-        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": csr},
-        "spec": {
-            "request": STANDARD.encode(pem), "signerName": format!("kubernetes.io/{signer}"),
-            "usages": ["digital signature", usage],
-        },
-    })
 }

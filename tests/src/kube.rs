@@ -6,10 +6,12 @@ mod cluster_api;
 mod control_plane;
 mod kubectl;
 mod programs;
+mod signing;
 mod workload;
 
 pub use cluster_api::ClusterApi;
 pub use control_plane::{ControlPlane, Settings};
 pub use kubectl::{Kubectl, Output};
 pub use programs::program;
+pub use signing::KubeletCertificate;
 pub use workload::{CONFIG_LABEL, Workload};

@@ -7,9 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use rcgen::{CertificateParams, DnType};
+use rcgen::SanType;
 use serde_json::{Value, json};
 
 use super::api::Api;
@@ -17,6 +15,7 @@ use super::hub::hostname;
 use crate::certificates::key_pair;
 use crate::http::HttpClient;
 use crate::kube::ControlPlane;
+use crate::kube::KubeletCertificate::{self, Client, Serving};
 
 const INTERVAL: Duration = Duration::from_millis(500);
 const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
@@ -87,26 +86,11 @@ fn advance(http: &HttpClient, name: &str, nodes: &mut BTreeMap<String, Stage>) {
     let node_groups: &[&str] = &["system:nodes", "system:authenticated"];
     let user = format!("system:node:{name}");
     let next = match nodes.get(name) {
-        None => {
-            let usages = ["digital signature", "client auth"];
-            let client = ("client", "kubernetes.io/kube-apiserver-client-kubelet");
-            ask(http, name, client, &usages, BOOTSTRAPPER, &[]).then_some(Stage::AsksForClient)
-        }
-        Some(Stage::AsksForClient) if has_certificate(http, name, "client") => {
-            let serving = ("serving", "kubernetes.io/kubelet-serving");
-            let usages = ["digital signature", "server auth"];
-            (write_node(http, name)
-                && ask(
-                    http,
-                    name,
-                    serving,
-                    &usages,
-                    (&user, node_groups),
-                    &[name.to_owned()],
-                ))
-            .then_some(Stage::AsksForServing)
-        }
-        Some(Stage::AsksForServing) if has_certificate(http, name, "serving") => {
+        None => ask(http, name, Client, BOOTSTRAPPER).then_some(Stage::AsksForClient),
+        Some(Stage::AsksForClient) if has_certificate(http, name, Client) => (write_node(http, name)
+            && ask(http, name, Serving, (&user, node_groups)))
+        .then_some(Stage::AsksForServing),
+        Some(Stage::AsksForServing) if has_certificate(http, name, Serving) => {
             set_ready(http, name).then_some(Stage::Ready)
         }
         Some(_) => None,
@@ -116,28 +100,12 @@ fn advance(http: &HttpClient, name: &str, nodes: &mut BTreeMap<String, Stage>) {
     }
 }
 
-fn ask(
-    http: &HttpClient,
-    name: &str,
-    (kind, signer): (&str, &str),
-    usages: &[&str],
-    (user, groups): (&str, &[&str]),
-    dns: &[String],
-) -> bool {
-    let mut parameters = CertificateParams::new(dns.to_vec()).expect("names of a certificate");
-    parameters
-        .distinguished_name
-        .push(DnType::OrganizationName, "system:nodes");
-    parameters
-        .distinguished_name
-        .push(DnType::CommonName, format!("system:node:{name}"));
-    let request = parameters.serialize_request(&key_pair());
-    let pem = request.and_then(|request| request.pem()).expect("a key can sign");
-    let object = json!({
-        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
-        "metadata": {"name": format!("{kind}-{name}")},
-        "spec": {"request": STANDARD.encode(pem), "signerName": signer, "usages": usages},
-    });
+fn ask(http: &HttpClient, name: &str, kind: KubeletCertificate, (user, groups): (&str, &[&str])) -> bool {
+    let names = match kind {
+        Client => Vec::new(),
+        Serving => vec![SanType::DnsName(name.try_into().expect("a name"))],
+    };
+    let object = kind.request(&request_of(kind, name), name, &key_pair(), names);
     let as_user = groups
         .iter()
         .fold(http.with("Impersonate-User", user), |http, group| {
@@ -146,8 +114,13 @@ fn ask(
     post(&as_user, REQUESTS, &object)
 }
 
-fn has_certificate(http: &HttpClient, name: &str, kind: &str) -> bool {
-    let answer = http.try_request("GET", &format!("{REQUESTS}/{kind}-{name}"), None);
+fn request_of(kind: KubeletCertificate, name: &str) -> String {
+    format!("{}-{name}", kind.name())
+}
+
+fn has_certificate(http: &HttpClient, name: &str, kind: KubeletCertificate) -> bool {
+    let path = format!("{REQUESTS}/{}", request_of(kind, name));
+    let answer = http.try_request("GET", &path, None);
     answer.is_ok_and(|answer| answer.status == 200 && answer.json()["status"]["certificate"].is_string())
 }
 
