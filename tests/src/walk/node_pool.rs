@@ -19,6 +19,8 @@ pub const POOL: &str = "vcluster2";
 const INSTALLATION: Duration = Duration::from_secs(900);
 /// From the scale to available again: a drain, a download, a boot.
 const RETURN: Duration = Duration::from_secs(600);
+/// From the Node to the Machine that has its providerID.
+const FOLLOWING: Duration = Duration::from_secs(60);
 
 /// A HostedCluster with a NodePool, and the cluster that its machines join.
 pub struct NodePoolWalk {
@@ -150,16 +152,25 @@ impl NodePoolWalk {
         self.assert_provider_ids(&nodes);
     }
 
+    /// The Node is there first; Machine and AgentMachine follow.
     #[track_caller]
     fn assert_provider_ids(&self, nodes: &[Value]) {
         let namespace = format!("{CLUSTERS}-{POOL}");
-        let list = |path: String| self.hub.api.list(&path).unwrap_or_default();
-        let machines = list(format!(
-            "/apis/cluster.x-k8s.io/v1beta1/namespaces/{namespace}/machines"
-        ));
+        let machines = format!("/apis/cluster.x-k8s.io/v1beta1/namespaces/{namespace}/machines");
         let provider = "/apis/capi-provider.agent-install.openshift.io/v1beta1";
-        let agent_machines = list(format!("{provider}/namespaces/{namespace}/agentmachines"));
-        objects::assert_provider_ids(nodes, &machines, &agent_machines);
+        let agent_machines = format!("{provider}/namespaces/{namespace}/agentmachines");
+        let whole = |path: &str| {
+            let what = format!("{} providerIDs at {path}", nodes.len());
+            self.hub.api.await_in(&what, path, FOLLOWING, |objects| {
+                let missing = |one: &&Value| !one["spec"]["providerID"].is_string();
+                match objects.iter().find(missing) {
+                    None if objects.len() == nodes.len() => Ok(objects.to_vec()),
+                    Some(one) => Err(one.to_string()),
+                    None => Err(format!("{} objects", objects.len())),
+                }
+            })
+        };
+        objects::assert_provider_ids(nodes, &whole(&machines), &whole(&agent_machines));
     }
 
     /// Waits until one node is there, made from that config, and the other hosts are available or not approved.
