@@ -4,6 +4,7 @@ pub mod allowed;
 pub mod circles;
 pub mod citations;
 pub mod comments;
+pub mod dependencies;
 pub mod modules;
 pub mod names;
 pub mod storeys;

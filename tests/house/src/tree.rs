@@ -49,9 +49,15 @@ pub struct Target {
 
 /// The members of the workspace with their targets.
 pub fn packages() -> Result<Vec<Package>> {
-    let arguments = ["metadata", "--offline", "--no-deps", "--format-version", "1"];
-    let workspace: Workspace = serde_json::from_str(&output(Command::new("cargo").args(arguments))?)?;
+    let workspace: Workspace = serde_json::from_str(&metadata(&["--no-deps"])?)?;
     Ok(workspace.packages)
+}
+
+/// The JSON of `cargo metadata` with these further arguments.
+pub fn metadata(arguments: &[&str]) -> Result<String> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["metadata", "--offline", "--format-version", "1"]);
+    output(cargo.args(arguments))
 }
 
 /// The names of all crates that a package is built from, itself included: normal dependencies, with the
