@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build image check test bench demo ci fmt lint generated deps clean try-programs try-image release-programs released-agent programs-under-test image-under-test
+.PHONY: help run build image check test bench demo release ci fmt lint generated deps clean try-programs try-image release-programs released-agent programs-under-test image-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
 ifeq ($(shell cargo --version >/dev/null 2>&1 || echo absent),absent)
@@ -78,6 +78,10 @@ test: programs-under-test image-under-test ## Run all tests: SQLite, PostgreSQL,
 	@.ci/target
 	cargo test --workspace --no-fail-fast
 
+release: image ## Pack what `make image` made: archive, Debian package, container image, SBOM, licences, checksums in dist/release/
+	@.ci/deps release
+	.ci/release
+
 bench: image ## Measure image downloads beside nginx, idle polls, fleets of 3,000 and 10,000 hosts, custom resources; prints tables
 	@.ci/deps bench
 	@.ci/kube etcd kubectl kube-apiserver kube-controller-manager cluster-api
@@ -109,7 +113,7 @@ generated: programs-under-test
 	  echo "api-spec/crds is stale: $(DEBUG)/muster crds --all --dir api-spec/crds" >&2; exit 1; }
 
 deps: ## Install what all targets need
-	@.ci/deps rust build image test bench
+	@.ci/deps rust build image test release bench
 	@.ci/kube
 	@.ci/target
 

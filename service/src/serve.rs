@@ -2,6 +2,7 @@
 
 mod banner;
 mod data_lock;
+mod notify;
 mod open;
 mod run;
 mod signals;

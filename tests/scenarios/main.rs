@@ -54,6 +54,7 @@ mod kube_walk;
 mod kube_wire;
 mod nodepool;
 mod os_images;
+mod packages;
 mod polling;
 mod power_on_to_inventory;
 mod provider;

@@ -40,7 +40,7 @@ impl Banner<'_> {
         let _ = std::io::stdout().flush();
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         let scheme = if self.args.tls_cert.is_some() {
             "https"
         } else {

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::banner::Banner;
 use super::data_lock::DataLock;
+use super::notify;
 use super::open::{Listeners, operations, prepare_data_dir};
 use super::signals::Signals;
 use crate::kubernetes::Kubernetes;
@@ -81,8 +82,10 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         kube: &kube,
     };
     banner.print().await;
+    notify::ready(&banner.url());
 
     let outcome = tasks.until_stopped(&mut signals).await;
+    notify::stopping();
     let drained = tasks.stop(&mut signals, drain).await;
     operations.store.close().await;
     tracing::info!("stopped");
