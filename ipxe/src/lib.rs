@@ -1,8 +1,9 @@
-//! Writes the iPXE scripts of machines that boot from the network.
+//! Writes the iPXE scripts of machines that boot from the network, and the configurations of DHCP servers that lead there.
 //!
 //! Forms and facts: docs/protocol/ipxe.md#2. Everything here is text in, text out.
 
 pub mod mac;
+pub mod recipe;
 pub mod script;
 
 pub use mac::{MacAddress, MacError};

@@ -14,6 +14,7 @@ pub mod infra_env;
 pub mod man;
 pub mod names;
 pub mod output;
+pub mod pxe_config;
 pub mod ready;
 pub mod save;
 pub mod service;

@@ -6,7 +6,9 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use muster::cli::failure::{self, EXIT_CODES};
 use muster::cli::output::print;
-use muster::cli::{cluster, completion, config, crds, events, host, infra_env, man, status, token};
+use muster::cli::{
+    cluster, completion, config, crds, events, host, infra_env, man, pxe_config, status, token,
+};
 use muster::serve;
 use muster::settings::ServeArgs;
 use muster_controllers::agent_labels;
@@ -51,6 +53,8 @@ enum Command {
     Completion(completion::CompletionArgs),
     /// Write man pages
     Man(man::ManArgs),
+    /// Print the configuration of a DHCP server that leads machines to an InfraEnv's boot script
+    PxeConfig(pxe_config::PxeConfigArgs),
     /// Print the CustomResourceDefinitions
     Crds(crds::CrdsArgs),
     /// The service's own: queries of AgentClassifications are asked in a process of their own
@@ -87,6 +91,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::Config(command) => config::run(command),
             Command::Completion(args) => completion::run(&args, Cli::command()),
             Command::Man(args) => man::run(&args, Cli::command()),
+            Command::PxeConfig(args) => pxe_config::run(args).await,
             Command::Crds(args) => crds::run(&args),
             Command::AskQueries => Ok(()),
             Command::Openapi => {

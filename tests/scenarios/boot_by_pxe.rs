@@ -6,15 +6,11 @@ use muster_tests::service::Settings;
 
 use crate::discovery::{Discovery, MACS, known_machine};
 
-fn boot_by_pxe(name: &str, offer: impl FnOnce(String) -> Offer + Send) {
+fn boot_by_pxe(name: &str, offer: impl FnOnce(&Discovery) -> Offer + Send) {
     in_segment(|segment| {
         let discovery = Discovery::on(Settings::on_address(ADDRESS));
-        let script = discovery
-            .client()
-            .ipxe_script_url(discovery.infra_env.id)
-            .unwrap();
         segment.name_host(MACS[0], name);
-        segment.serve(&offer(script));
+        segment.serve(&offer(&discovery));
         let nic = Nic::tap("virtio-net-pci", MACS[0], &segment.tap());
         let machine = known_machine(name)
             .firmware(Firmware::Ovmf)
@@ -24,12 +20,32 @@ fn boot_by_pxe(name: &str, offer: impl FnOnce(String) -> Offer + Send) {
     });
 }
 
+fn script(discovery: &Discovery) -> String {
+    let client = discovery.client();
+    client.ipxe_script_url(discovery.infra_env.id).unwrap()
+}
+
 #[test]
 fn an_ovmf_machine_boots_ipxe_and_the_script_from_their_dhcp_server_and_becomes_known() {
-    boot_by_pxe("pxe-ovmf", |script| Offer::Pxe { script });
+    boot_by_pxe("pxe-ovmf", |discovery| Offer::Pxe {
+        script: script(discovery),
+    });
+}
+
+#[test]
+fn an_ovmf_machine_boots_ipxe_and_the_script_from_kea_as_its_recipe_is_printed_and_becomes_known() {
+    boot_by_pxe("kea-ovmf", |discovery| {
+        let url = format!("http://{ADDRESS}:{}", discovery.service.port());
+        let arguments = ["pxe-config", "kea", "--infra-env", "rack-one", "--url", &url];
+        Offer::KeaPxe {
+            configuration: discovery.service.muster(&arguments),
+        }
+    });
 }
 
 #[test]
 fn an_ovmf_machine_boots_ipxe_and_the_script_by_proxydhcp_beside_their_dhcp_server_and_becomes_known() {
-    boot_by_pxe("proxy-pxe-ovmf", |script| Offer::ProxyPxe { script });
+    boot_by_pxe("proxy-pxe-ovmf", |discovery| Offer::ProxyPxe {
+        script: script(discovery),
+    });
 }

@@ -39,6 +39,11 @@ pub enum Offer {
         /// A script by plain HTTP.
         script: String,
     },
+    /// As [`Offer::Pxe`], but by Kea.
+    KeaPxe {
+        /// Printed by `muster pxe-config kea`.
+        configuration: String,
+    },
     /// As [`Offer::Pxe`], but by a proxyDHCP server beside a DHCP server that knows nothing of booting.
     ProxyPxe {
         /// A script by plain HTTP.
@@ -185,6 +190,10 @@ impl Segment {
                 let _ = writeln!(configuration, "dhcp-boot=tag:ipxe,{script}");
                 self.offer_tftp(&mut configuration);
             }
+            Offer::KeaPxe { configuration: kea } => {
+                self.offer_tftp(&mut configuration);
+                self.serve_by_kea(kea);
+            }
             Offer::ProxyPxe { script } => {
                 configuration += "dhcp-range=10.91.0.0,proxy\ndhcp-userclass=set:ipxe,iPXE\n";
                 configuration += "pxe-service=tag:!ipxe,x86PC,iPXE,undionly.kpxe\n";
@@ -205,6 +214,33 @@ impl Segment {
             .arg(format!("--conf-file={}", file.display()));
         let mut server = Program::start("dnsmasq", &mut dnsmasq, &self.folder.path().join("dnsmasq.log"));
         server.await_output("started, version", Duration::from_secs(10));
+        self.servers.push(server);
+    }
+
+    /// Kea, beside dnsmasq as TFTP server.
+    fn serve_by_kea(&mut self, configuration: &str) {
+        let mut reservations = String::new();
+        for (mac, hostname) in &self.names {
+            let comma = if reservations.is_empty() { "" } else { ", " };
+            let _ = write!(
+                reservations,
+                r#"{comma}{{"hw-address": "{mac}", "hostname": "{hostname}"}}"#
+            );
+        }
+        // The lab's own: names of hosts, and nothing kept in /var/lib.
+        let text = configuration.replacen(
+            r#""id": 1,"#,
+            &format!(r#""id": 1, "reservations": [{reservations}],"#),
+            1,
+        );
+        let text = text.replacen(r#""memfile""#, r#""memfile", "persist": false"#, 1);
+        let file = self.write("kea-dhcp4.conf", &text);
+        let mut kea = command("kea-dhcp4");
+        kea.env("KEA_PIDFILE_DIR", self.folder.path());
+        kea.env("KEA_LOCKFILE_DIR", self.folder.path());
+        kea.arg("-c").arg(file);
+        let mut server = Program::start("kea-dhcp4", &mut kea, &self.folder.path().join("kea.log"));
+        server.await_output("DHCP4_STARTED", Duration::from_secs(20));
         self.servers.push(server);
     }
 

@@ -8,6 +8,8 @@ mod settings;
 mod show;
 mod update;
 
+pub(super) use settings::{ipxe_script, warn_about_image};
+
 use anyhow::Result;
 use clap::Subcommand;
 
