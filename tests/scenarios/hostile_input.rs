@@ -196,7 +196,7 @@ fn bodies_without_measure_are_refused(database: Database) {
     ] {
         for with_length in [true, false] {
             let answer = post_large(&world.service, path, length, with_length);
-            assert_eq!(status_of(&answer), 400, "{length} bytes to {path}: {answer}");
+            assert_eq!(status_of(&answer), 413, "{length} bytes to {path}: {answer}");
             assert!(answer.contains("larger"), "{length} bytes to {path}: {answer}");
             world.is_well();
         }

@@ -184,7 +184,6 @@ fn unknown_paths_and_methods_are_refused_with_what_there_is(database: Database) 
     let client = service.http();
     let infra_env = infra_env(&client);
     for path in [
-        "/",
         "/nothing",
         "/api/assisted-install/v1/infra-envs",
         &format!("{BASE_PATH}/nothing"),

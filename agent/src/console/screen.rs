@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use url::{Host, Url};
+
 use crate::net::view::NetworkView;
 use crate::session::view::{Phase, SessionView};
 
@@ -87,6 +89,13 @@ impl Screen {
         if !self.network.has_address() {
             return "No DHCP server or router answers yet. Check VLAN and DHCP of this network.".to_owned();
         }
+        if self.session.problem.is_some()
+            && let Some(host) = loopback(&self.service_url)
+        {
+            return format!(
+                "{host} is this machine itself. Start the service with --public-url http://ADDRESS:8090, as machines reach it, and boot an image from there."
+            );
+        }
         self.session.advice.to_owned()
     }
 
@@ -115,6 +124,17 @@ impl Screen {
         }
         text
     }
+}
+
+/// The host of a URL that leads back to the machine itself.
+fn loopback(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    let is_loopback = match url.host()? {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(ip) => ip.is_loopback(),
+        Host::Ipv6(ip) => ip.is_loopback(),
+    };
+    is_loopback.then(|| url.host_str().unwrap_or_default().to_owned())
 }
 
 fn interface_text(interface: &crate::net::view::InterfaceView) -> String {
@@ -241,6 +261,31 @@ mod tests {
             "",
             "a machine that has just begun is not in trouble"
         );
+    }
+
+    #[test]
+    fn a_service_on_the_loopback_address_is_told_as_the_machine_itself() {
+        let mut screen = screen();
+        screen.session.problem = Some("cannot reach the service: Connection refused".into());
+        screen.session.advice = "Check cable.";
+        for (url, host) in [
+            ("http://127.0.0.1:8090/", "127.0.0.1"),
+            ("http://localhost:8090", "localhost"),
+            ("http://[::1]:8090/", "[::1]"),
+        ] {
+            screen.service_url = url.into();
+            let advice = screen.advice();
+            assert!(
+                advice.starts_with(&format!("{host} is this machine itself.")),
+                "{advice}"
+            );
+            assert!(advice.contains("--public-url"), "{advice}");
+        }
+        screen.service_url = "http://10.0.2.2:8090/".into();
+        assert_eq!(screen.advice(), "Check cable.");
+        screen.service_url = "http://127.0.0.1:8090/".into();
+        (screen.session.problem, screen.session.advice) = (None, "");
+        assert_eq!(screen.advice(), "", "it reaches a service there");
     }
 
     #[test]

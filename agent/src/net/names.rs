@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{LookupIpStrategy, ResolverConfig, ResolverOpts};
-use hickory_resolver::net::NetError;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::net::{DnsError, NetError};
+use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::RData;
 use hickory_resolver::system_conf::parse_resolv_conf;
 
@@ -26,7 +27,7 @@ pub enum NameError {
     #[error("no address for `{name}`: {reason}")]
     NotFound {
         name: String,
-        /// The resolver's text.
+        /// For people.
         reason: String,
     },
 }
@@ -80,7 +81,7 @@ impl Names {
             Ok(found) => Ok(found.iter().collect()),
             Err(error) => Err(NameError::NotFound {
                 name: name.to_owned(),
-                reason: error.to_string(),
+                reason: reason(&error),
             }),
         }
     }
@@ -93,7 +94,7 @@ impl Names {
         let found = self.resolver()?.lookup_ip(name).await;
         let found = found.map_err(|error| NameError::NotFound {
             name: name.to_owned(),
-            reason: error.to_string(),
+            reason: reason(&error),
         })?;
         let owner = found.as_lookup().answers().iter().rev();
         let mut owner = owner.filter(|record| matches!(record.data, RData::A(_) | RData::AAAA(_)));
@@ -142,6 +143,20 @@ impl Names {
     }
 }
 
+/// Why the servers gave no address. The resolver's own text shows its query as a Rust value.
+fn reason(error: &NetError) -> String {
+    match error {
+        NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
+            ResponseCode::NXDomain => "the name servers know no such name".into(),
+            ResponseCode::NoError => "the name servers know the name, and no address of it".into(),
+            code => format!("the name servers answer: {code}"),
+        },
+        NetError::Dns(DnsError::ResponseCode(code)) => format!("the name servers answer: {code}"),
+        NetError::Timeout => "the name servers do not answer".into(),
+        other => other.to_string(),
+    }
+}
+
 /// One bad search domain makes the whole file unreadable: then it is parsed without its search domains.
 fn parse(text: &[u8]) -> Result<(ResolverConfig, ResolverOpts), NetError> {
     parse_resolv_conf(text).or_else(|error| {
@@ -181,6 +196,27 @@ mod tests {
             names.addresses("[fd00::1]").await.unwrap(),
             ["fd00::1".parse::<IpAddr>().unwrap()]
         );
+    }
+
+    #[test]
+    fn reasons_are_for_people() {
+        use hickory_resolver::net::NoRecords;
+        use hickory_resolver::proto::op::Query;
+        let none = |code| NetError::from(NoRecords::new(Query::default(), code));
+        for (error, expected) in [
+            (none(ResponseCode::NXDomain), "the name servers know no such name"),
+            (
+                none(ResponseCode::NoError),
+                "the name servers know the name, and no address of it",
+            ),
+            (NetError::Timeout, "the name servers do not answer"),
+        ] {
+            assert_eq!(reason(&error), expected);
+        }
+        for code in [ResponseCode::ServFail, ResponseCode::Refused] {
+            let said = reason(&NetError::from(DnsError::ResponseCode(code)));
+            assert!(!said.contains(['{', '"']) && said.len() > 30, "{said}");
+        }
     }
 
     #[test]

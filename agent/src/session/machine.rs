@@ -92,15 +92,20 @@ impl Failure {
         }
     }
 
-    /// Advice to the administrator; empty when waiting is enough.
-    pub fn advice(&self) -> &'static str {
+    /// Advice to the administrator after this answer to `request`; empty when waiting is enough.
+    pub fn advice(&self, request: Request) -> &'static str {
         match self {
             Self::Status(401 | 403, _) => {
                 "The token of this image is not accepted. Boot an image downloaded for this InfraEnv."
             }
-            Self::Status(404, _) => {
-                "The InfraEnv or this host is not known to the service. Boot an image of an InfraEnv that exists."
-            }
+            Self::Status(404, _) => match request {
+                Request::Register => {
+                    "The InfraEnv of this image is not known to the service. Boot an image of an InfraEnv that exists."
+                }
+                Request::Poll => {
+                    "This host was deleted in the service. Switch the machine off, or it registers again by itself, as a new host."
+                }
+            },
             Self::Status(409, _) => {
                 "The service takes no such host now. Look at the host and its cluster in the service."
             }

@@ -255,3 +255,10 @@ fn an_address_that_comes_late_is_reported_before_the_next_poll_is_due() {
     assert_eq!(action.wait, Duration::from_secs(60));
     assert_eq!(action.change_may_help, Some(CHANGE_WAIT));
 }
+
+#[test]
+fn a_deleted_host_is_told_that_it_comes_back_unless_it_is_switched_off() {
+    let deleted = status(404);
+    assert!(deleted.advice(Request::Poll).contains("Switch the machine off"));
+    assert!(deleted.advice(Request::Register).contains("InfraEnv"));
+}

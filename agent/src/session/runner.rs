@@ -107,7 +107,8 @@ impl Session {
                 Request::Poll => self.poll(request_id).await,
             };
             let failure = match &outcome {
-                Outcome::Registration(Err(failure)) | Outcome::Poll(Err(failure)) => Some(failure.clone()),
+                Outcome::Registration(Err(failure)) => Some((failure.clone(), Request::Register)),
+                Outcome::Poll(Err(failure)) => Some((failure.clone(), Request::Poll)),
                 Outcome::Registration(Ok(())) | Outcome::Poll(Ok(_)) => None,
             };
             let context = Context {
@@ -162,12 +163,19 @@ impl Session {
         )
     }
 
-    async fn act(&mut self, state: &State, action: Action, failure: Option<Failure>, request_id: Uuid) {
+    /// `failure`: with the request that met it.
+    async fn act(
+        &mut self,
+        state: &State,
+        action: Action,
+        failure: Option<(Failure, Request)>,
+        request_id: Uuid,
+    ) {
         if action.forget_replies {
             self.sent.lock().unwrap_or_else(PoisonError::into_inner).forget();
         }
         match &failure {
-            Some(failure) => warn!(next_try_s = action.wait.as_secs_f32(), "{}", failure.text()),
+            Some((failure, _)) => warn!(next_try_s = action.wait.as_secs_f32(), "{}", failure.text()),
             None => debug!(
                 steps = action.start.len(),
                 wait_s = action.wait.as_secs_f32(),
@@ -185,8 +193,10 @@ impl Session {
             } else {
                 Phase::Registering
             };
-            view.advice = failure.as_ref().map_or("", Failure::advice);
-            view.problem = failure.as_ref().map(Failure::text);
+            view.advice = failure
+                .as_ref()
+                .map_or("", |(failure, request)| failure.advice(*request));
+            view.problem = failure.as_ref().map(|(failure, _)| failure.text());
             view.next_request = Some(due);
         });
         let changes = &mut self.environment.changes;

@@ -9,6 +9,7 @@ pub mod desired;
 pub mod reconcile;
 #[cfg(test)]
 mod tests;
+pub mod untaken;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

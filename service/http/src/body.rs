@@ -1,9 +1,9 @@
-//! Reads bodies and parameters; every fault is a 400 that names the field.
+//! Reads bodies and parameters; every fault is a 400 that names the field, and a body without measure a 413.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::request::Parts;
-use http::{HeaderMap, header};
+use http::{HeaderMap, StatusCode, header};
 use muster_ipxe::{MacAddress, MacError};
 use serde::de::DeserializeOwned;
 
@@ -26,9 +26,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         check_content_type(request.headers())?;
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
-            if rejection.status() == http::StatusCode::PAYLOAD_TOO_LARGE {
-                Problem::bad_request(
-                    "the body is larger than this operation accepts (1 MiB; step replies 8 MiB)",
+            if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+                Problem::Framework(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    "the body is larger than this operation accepts (1 MiB; step replies 8 MiB)".into(),
                 )
             } else {
                 Problem::bad_request(format!("the body could not be read: {rejection}"))

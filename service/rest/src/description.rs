@@ -5,6 +5,7 @@ use http::StatusCode;
 use muster_api::AGENT_TOKEN_HEADER;
 use muster_http::Allowed;
 use utoipa::openapi::path::Operation;
+use utoipa::openapi::request_body::RequestBody;
 use utoipa::openapi::schema::{OneOf, OneOfBuilder};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder, Schema};
@@ -62,6 +63,10 @@ pub fn complete(api: &mut OpenApi) {
             may_refuse(operation, StatusCode::BAD_REQUEST, Shape::ApiError);
             may_refuse(operation, StatusCode::BAD_REQUEST, Shape::InfraError);
         }
+        let is_json = |body: &RequestBody| body.content.contains_key(JSON);
+        if operation.request_body.as_ref().is_some_and(is_json) {
+            may_refuse(operation, StatusCode::PAYLOAD_TOO_LARGE, Shape::InfraError);
+        }
         may_refuse(operation, StatusCode::INTERNAL_SERVER_ERROR, Shape::ApiError);
         may_refuse(operation, StatusCode::SERVICE_UNAVAILABLE, Shape::ApiError);
         for (code, answer) in &mut operation.responses.responses {
@@ -117,6 +122,7 @@ fn words(code: &str) -> String {
         Some(StatusCode::UNAUTHORIZED) => "No token, or none that opens this operation",
         Some(StatusCode::FORBIDDEN) => "The token belongs to another InfraEnv",
         Some(StatusCode::NOT_FOUND) => "What the path names does not exist",
+        Some(StatusCode::PAYLOAD_TOO_LARGE) => "The body is larger than this operation accepts",
         Some(StatusCode::CONFLICT) => "Not in the present state; the text names it",
         Some(StatusCode::INTERNAL_SERVER_ERROR) => {
             "The service failed; its log says why, under this answer's X-Request-ID"

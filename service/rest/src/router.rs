@@ -90,7 +90,9 @@ pub fn api(rest: Rest) -> Router {
     };
     operations
         .route("/api/assisted-install/openapi", get(described.clone()))
-        .route("/api/assisted-install/v2/openapi", get(described))
+        .route("/api/assisted-install/v2/openapi", get(described.clone()))
+        .route("/openapi.json", get(described))
+        .route("/", get(status::front_page))
         .route("/ready", get(status::ready))
         .route("/metrics", get(status::metrics))
         .layer(DefaultBodyLimit::max(ORDINARY_LIMIT))

@@ -1,4 +1,4 @@
-//! Answers `/health`, `/ready` and `/metrics`. None of them waits behind downloads.
+//! Answers `/`, `/health`, `/ready` and `/metrics`. None of them waits behind downloads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use http::{StatusCode, header};
 use metrics_exporter_prometheus::PrometheusHandle;
 use muster_api::host::HostStatus;
 use muster_operations::Operations;
+use muster_operations::urls::Urls;
 use muster_store::Store;
 use serde::Serialize;
 use strum::VariantArray;
@@ -22,6 +23,24 @@ const DATABASE_PATIENCE: Duration = Duration::from_secs(3);
 /// Alive: the process answers.
 pub async fn health() -> StatusCode {
     StatusCode::OK
+}
+
+/// For somebody who opens the address in a browser: what is here, and the way on.
+pub async fn front_page(State(urls): State<Arc<Urls>>) -> String {
+    let Urls { public, boot } = &*urls;
+    format!(
+        "Muster {version}: discovers bare-metal machines and adds them to clusters
+
+  /api/assisted-install/v2   REST: the assisted-installer protocol; /openapi.json describes it
+  /ready                     how database, live image and Kubernetes API are
+  /metrics                   for Prometheus
+
+Machines, by the command line:
+  muster hosts --url {public}
+Machines boot from {boot}: their addresses are those that `muster infra-env list` prints.
+",
+        version = env!("CARGO_PKG_VERSION"),
+    )
 }
 
 /// The state of each part, as text.

@@ -12,7 +12,7 @@ use muster_tests::service::SERVE_ON_FREE_PORTS;
 use tempfile::TempDir;
 
 /// Time limit of a service's start, and of what takes milliseconds on an idle machine.
-const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// A running service.
 pub struct World {

@@ -3,17 +3,17 @@
 
 use std::time::Duration;
 
-use kube::Api;
 use muster_api::host::HostUpdateParams;
 use muster_core::lifecycle::host::HostEvent;
 use muster_core::record::{Host, HostState, InfraEnv, KubeRef};
 use muster_operations::chain;
-use muster_resources::{AgentSpec, ClusterDeployment, DeprovisionInfo};
+use muster_resources::{AgentSpec, DeprovisionInfo};
 
 use super::edits::{Token, edits, is_open};
 use super::hold;
 use super::membership::{self, Clusters, Move};
 use super::reconcile::Reconciler;
+use crate::cluster_deployment::untaken::why_untaken;
 use crate::conditions::Synced;
 use crate::error::Error;
 use crate::retry::RETRY_INTERVAL;
@@ -243,6 +243,7 @@ impl Reconciler {
         infra_env: &InfraEnv,
         present: Option<&KubeRef>,
     ) -> Result<Move, Error> {
+        let untaken: String;
         let mut clusters = Clusters {
             infra_env: infra_env.cluster_id,
             present,
@@ -255,15 +256,11 @@ impl Reconciler {
                 None => self.cluster_of(&wanted).await?,
             };
             if clusters.wanted.is_none() {
-                clusters.exists = Some(self.deployment_exists(&wanted).await?);
+                untaken = why_untaken(&self.context.client, &wanted).await?;
+                clusters.untaken = Some(&untaken);
             }
         }
         Ok(membership::next(spec, host, &clusters))
-    }
-
-    async fn deployment_exists(&self, wanted: &KubeRef) -> Result<bool, Error> {
-        let api = Api::<ClusterDeployment>::namespaced(self.context.client.clone(), &wanted.namespace);
-        Ok(api.get_metadata_opt(&wanted.name).await?.is_some())
     }
 
     async fn edit(&self, key: &KubeRef, spec: &AgentSpec, host: &mut Host, problems: &mut Problems) {

@@ -34,8 +34,8 @@ pub struct Clusters<'a> {
     pub wanted: Option<ClusterId>,
     /// The cluster that all hosts of the InfraEnv belong to.
     pub infra_env: Option<ClusterId>,
-    /// True when the ClusterDeployment that the spec names exists; read only when its cluster is not known.
-    pub exists: Option<bool>,
+    /// Why the ClusterDeployment that the spec names is no cluster here; read only when it is none.
+    pub untaken: Option<&'a str>,
     /// Name of the ClusterDeployment of the host's present cluster.
     pub present: Option<&'a KubeRef>,
 }
@@ -58,22 +58,17 @@ pub fn next(spec: &AgentSpec, host: &Host, clusters: &Clusters<'_>) -> Move {
         (Some(present), Some(cluster)) if present == cluster => Move::Stay,
         // Its record goes before its name does.
         (Some(_), None) if clusters.present == Some(&wanted) => Move::Stay,
-        (Some(_) | None, None) => Move::Unknown(unknown(&wanted, clusters.exists)),
+        (Some(_) | None, None) => Move::Unknown(unknown(clusters.untaken)),
         (Some(present), Some(_)) => leave(host, present, clusters),
         (None, Some(cluster)) => enter(host, cluster, &wanted),
     }
 }
 
-fn unknown(wanted: &KubeRef, exists: Option<bool>) -> String {
-    if exists == Some(false) {
-        format!(
-            "clusterDeploymentName: there is no ClusterDeployment {wanted}; create it, or correct the name"
-        )
-    } else {
-        format!(
-            "clusterDeploymentName: the ClusterDeployment {wanted} has not become a cluster of this service yet; see the conditions of its AgentClusterInstall"
-        )
-    }
+fn unknown(untaken: Option<&str>) -> String {
+    format!(
+        "clusterDeploymentName: {}",
+        untaken.unwrap_or("its cluster is not known")
+    )
 }
 
 fn enter(host: &Host, cluster: ClusterId, wanted: &KubeRef) -> Move {

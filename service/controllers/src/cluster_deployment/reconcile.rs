@@ -17,10 +17,12 @@ use serde_json::{Value, json};
 
 use super::delete;
 use super::desired::{Wanted, changed, imported, is_installed, resource_field, version_of};
+use super::untaken::missing_install;
 use crate::agent_cluster_install::{self, write_status};
 use crate::conditions::Synced;
 use crate::context::Context;
 use crate::error::{Error, Refusal};
+use crate::events::warning;
 use crate::finalizers;
 use crate::references::{install_ref, kube_ref, with_owner};
 use crate::retry::RETRY_INTERVAL;
@@ -42,7 +44,7 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
         return delete::deployment(&deployment, install.as_ref(), &context).await;
     }
     let Some(install) = install else {
-        return Ok(Action::await_change());
+        return Ok(without_install(&deployment, &context));
     };
     if install.metadata.deletion_timestamp.is_some() {
         return delete::install(Some(&deployment), &install, &context).await;
@@ -75,6 +77,27 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
             Err(error)
         }
     }
+}
+
+/// Tells users that the AgentClusterInstall is missing, which has the conditions. Both are often made in one go, the
+/// ClusterDeployment first.
+fn without_install(deployment: &ClusterDeployment, context: &Context) -> Action {
+    let Some(install) = install_ref(deployment).filter(|name| !name.is_empty()) else {
+        return Action::await_change();
+    };
+    let made = deployment
+        .metadata
+        .creation_timestamp
+        .as_ref()
+        .map(|time| time.0.as_second());
+    let age = made.map_or(0, |made| now().timestamp().saturating_sub(made));
+    if age < RETRY_INTERVAL.as_secs().cast_signed() {
+        return Action::requeue(RETRY_INTERVAL);
+    }
+    let note = missing_install(deployment, install);
+    let event = warning("Import", "MissingAgentClusterInstall", &note);
+    context.events.publish_by_note(event, deployment.object_ref(&()));
+    Action::await_change()
 }
 
 fn refused(invalid: Invalid) -> Refusal {

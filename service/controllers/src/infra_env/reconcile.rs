@@ -25,6 +25,7 @@ use super::desired::{World, check_unchangeable, desired, spec_field};
 use super::links::{Links, links};
 use super::static_network::{Networks, sorted_out};
 use super::status::{Available, Outcome, status};
+use crate::cluster_deployment::untaken::why_untaken;
 use crate::context::Context;
 use crate::error::{Error, Refusal};
 use crate::finalizers;
@@ -156,13 +157,14 @@ async fn referred_cluster(
         return Ok(Ok(None));
     };
     let deployments = Api::<ClusterDeployment>::namespaced(context.client.clone(), &kube.namespace);
-    if deployments.get_metadata_opt(&kube.name).await?.is_none() {
-        return Ok(Err(format!("there is no ClusterDeployment {kube}")));
-    }
-    let found = context.app.clusters.find_by_kube(&kube).await?;
-    Ok(found.map(Some).ok_or_else(|| {
-        format!("the ClusterDeployment {kube} has not been taken over yet; its AgentClusterInstall says why")
-    }))
+    let found = match deployments.get_metadata_opt(&kube.name).await? {
+        Some(_) => context.app.clusters.find_by_kube(&kube).await?,
+        None => None,
+    };
+    Ok(match found {
+        Some(cluster) => Ok(Some(cluster)),
+        None => Err(why_untaken(&context.client, &kube).await?),
+    })
 }
 
 /// The NMStateConfigs of the InfraEnv's own namespace that its selector matches; an empty selector matches

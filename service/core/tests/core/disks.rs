@@ -247,3 +247,32 @@ fn a_disk_without_an_id_gets_one() {
     let host = with_disks(vec![nameless]);
     assert_eq!(host.data.installation_disk_id, "/dev/sda");
 }
+
+#[test]
+fn each_disk_that_cannot_be_installed_to_is_named_with_its_reason_and_cd_drives_are_no_disks() {
+    let drive = Disk {
+        drive_type: "ODD".into(),
+        ..disk("sr0", 1)
+    };
+    let host = with_disks(vec![drive.clone(), disk("vda", 8)]);
+    let said = &host.data.status_info;
+    assert!(
+        said.contains("The only disk cannot be installed to: vda: Too small: the disk has 8 GB"),
+        "{said}"
+    );
+    let mut disks: Vec<Disk> = (0..6).map(|number| disk(&format!("sd{number}"), 8)).collect();
+    disks.push(drive.clone());
+    let host = with_disks(disks);
+    let said = &host.data.status_info;
+    for words in [
+        "None of the 6 disks can be installed to: sd0: Too small",
+        "sd3: Too small",
+        "and 2 more",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!said.contains("sr0"), "{said}");
+    let host = with_disks(vec![drive]);
+    let said = &host.data.status_info;
+    assert!(said.contains("lists no disks at all"), "{said}");
+}

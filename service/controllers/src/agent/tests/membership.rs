@@ -38,20 +38,15 @@ fn a_host_is_given_to_its_cluster_as_soon_as_it_is_fit_and_the_cluster_is_there(
         matches!(&early, Move::Later(why) if why.contains("known-unbound")),
         "{early:?}"
     );
-    for (exists, word) in [
-        (false, "there is no ClusterDeployment lab/a"),
-        (true, "has not become a cluster"),
-    ] {
-        let clusters = Clusters {
-            exists: Some(exists),
-            ..Clusters::default()
-        };
-        let waits = next(&spec, &host(HostState::KnownUnbound), &clusters);
-        assert!(
-            matches!(&waits, Move::Unknown(why) if why.contains(word)),
-            "{waits:?}"
-        );
-    }
+    let untaken = Clusters {
+        untaken: Some("there is no ClusterDeployment lab/a"),
+        ..Clusters::default()
+    };
+    let waits = next(&spec, &host(HostState::KnownUnbound), &untaken);
+    assert!(
+        matches!(&waits, Move::Unknown(why) if why.contains("there is no ClusterDeployment lab/a")),
+        "{waits:?}"
+    );
 }
 
 #[test]

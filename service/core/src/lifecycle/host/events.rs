@@ -45,7 +45,9 @@ pub fn host_deregistered(host: &Host, now: Timestamp) -> NewEvent {
         _ if host.state == HostState::AddedToExistingCluster || host.state.phase() == Phase::Installing => {
             "; the machine goes on as a node until somebody boots it into the discovery image"
         }
-        _ => "",
+        _ => {
+            "; a machine that is still on registers again by itself within minutes, as a new host without its name and disk"
+        }
     };
     let message = format!("Host {} was deleted{left}", hostname::display(host));
     about(host, "host_deregistered", Severity::Info, &message, now)

@@ -1,32 +1,54 @@
 //! Checks disks.
 
+use muster_api::inventory::Disk;
+
 use super::context::CheckContext;
 use super::verdict::{Verdict, no_inventory};
 use crate::rules::disks::missing;
+
+/// Disks that a message names; the inventory has them all.
+const NAMED: usize = 4;
 
 /// `has-min-valid-disks`: at least one can be installed to.
 pub(super) fn min_valid_disks(context: &CheckContext<'_>) -> Verdict {
     let Some(inventory) = context.inventory() else {
         return no_inventory();
     };
-    if inventory.disks.is_empty() {
+    // A CD drive is listed, but nobody thinks of it as a disk.
+    let disks: Vec<&Disk> = inventory
+        .disks
+        .iter()
+        .filter(|disk| disk.drive_type != "ODD")
+        .collect();
+    if disks.is_empty() {
         return Verdict::Error(
             "The host lists no disks at all; check controllers, cabling and that the discovery image has their driver".into(),
         );
     }
-    let eligible = inventory
-        .disks
-        .iter()
-        .filter(|disk| disk.installation_eligibility.eligible)
-        .count();
-    if eligible > 0 {
-        Verdict::Success("A disk can be installed to".into())
-    } else {
-        Verdict::Failure(format!(
-            "None of the {} disks can be installed to; each one's not_eligible_reasons in the inventory say why",
-            inventory.disks.len()
-        ))
+    if disks.iter().any(|disk| disk.installation_eligibility.eligible) {
+        return Verdict::Success("A disk can be installed to".into());
     }
+    let mut named: Vec<String> = disks.iter().take(NAMED).map(|disk| why_not(disk)).collect();
+    if disks.len() > NAMED {
+        named.push(format!("and {} more", disks.len() - NAMED));
+    }
+    let subject = match disks.len() {
+        1 => "The only disk cannot be installed to".to_owned(),
+        number => format!("None of the {number} disks can be installed to"),
+    };
+    Verdict::Failure(format!("{subject}: {}", named.join("; ")))
+}
+
+/// Name of a disk and the first reason against it.
+fn why_not(disk: &Disk) -> String {
+    let reasons = &disk.installation_eligibility.not_eligible_reasons;
+    let reason = reasons.first().map_or("no reason is given", String::as_str);
+    let name = if disk.name.is_empty() {
+        &disk.path
+    } else {
+        &disk.name
+    };
+    format!("{name}: {reason}")
 }
 
 /// `sufficient-installation-disk-speed`: not known to be too slow.

@@ -27,40 +27,40 @@ fn resolved(context: &CheckContext<'_>, asked: &str, shown: &str) -> Verdict {
     if context.host.data.has_bootstrap_ignition {
         return Verdict::success("The host has bootstrap data of its own, which names the cluster's API");
     }
+    let domain = domain(&bound);
+    let shown = domain
+        .as_ref()
+        .map_or_else(|| shown.to_owned(), |domain| format!("{shown}.{domain}"));
     let Some(ignition) = context.worker_ignition() else {
-        return Verdict::Pending(
-            "Waits for the cluster's ignition, which tells whether the cluster answers for its names itself"
-                .into(),
-        );
+        return Verdict::Pending(format!(
+            "{shown} waits for the cluster's ignition, which tells whether the cluster answers for its names itself"
+        ));
     };
     if ignition.managed_networking {
         return Verdict::success("The cluster answers for its names itself");
     }
-    let domain = match domain(&bound) {
-        Ok(domain) => domain,
-        Err(verdict) => return verdict,
+    let Some(domain) = domain else {
+        return Verdict::Error(format!(
+            "{shown} of the cluster is not known, for it has no base domain; set base_dns_domain"
+        ));
     };
     let Some(answer) = &context.host.data.domain_name_resolutions else {
-        return Verdict::Error("The host has not told yet what the cluster's names mean".into());
+        return Verdict::Error(format!("The host has not told yet what {shown} means"));
     };
     let name = format!("{asked}.{domain}");
     if find(answer, &name).is_some_and(means_something) {
-        Verdict::Success(format!("{shown}.{domain} is known on the host"))
+        Verdict::Success(format!("{shown} is known on the host"))
     } else {
         Verdict::Failure(format!(
-            "{shown}.{domain} is not known on the host; add it to the DNS that the host asks"
+            "{shown} is not known on the host; add it to the DNS that the host asks"
         ))
     }
 }
 
-fn domain(bound: &Bound<'_>) -> Result<String, Verdict> {
+/// `None` for a cluster without base domain.
+fn domain(bound: &Bound<'_>) -> Option<String> {
     let data = bound.data();
-    if data.base_dns_domain.is_empty() {
-        return Err(Verdict::Error(
-            "The cluster has no base domain, so its names are not known; set base_dns_domain".into(),
-        ));
-    }
-    Ok(format!("{}.{}", data.name, data.base_dns_domain))
+    (!data.base_dns_domain.is_empty()).then(|| format!("{}.{}", data.name, data.base_dns_domain))
 }
 
 fn find<'a>(answer: &'a DomainResolutionResponse, name: &str) -> Option<&'a DomainResolution> {
