@@ -111,6 +111,8 @@ pub mod annotation {
     /// On InfraEnvs: keys of labels that new Agents get as node labels, with commas between.
     pub const INFRA_ENV_PROPAGATE_NODE_LABELS: &str =
         "infraenv.agent-install.openshift.io/propagate-node-labels";
+    /// On InfraEnvs: id of an InfraEnv that REST made, which the resource takes over with its hosts. Our own.
+    pub const INFRA_ENV_ADOPT: &str = "infraenv.agent-install.openshift.io/adopt";
     /// On AgentClusterInstalls: ids of cluster checks that may fail, with commas between.
     pub const IGNORED_CLUSTER_VALIDATIONS: &str = "agent-install.openshift.io/ignored-cluster-validations";
     /// On AgentClusterInstalls: ids of host checks that may fail, with commas between.

@@ -4,6 +4,7 @@
 //! The resource is the truth: what REST changes in the database is changed back by the next reconcile.
 //! Removing a field of the spec unsets it.
 
+pub mod adopt;
 pub mod delete;
 pub mod desired;
 pub mod links;

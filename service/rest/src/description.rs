@@ -5,7 +5,6 @@ use http::StatusCode;
 use muster_api::AGENT_TOKEN_HEADER;
 use muster_http::Allowed;
 use utoipa::openapi::path::Operation;
-use utoipa::openapi::request_body::RequestBody;
 use utoipa::openapi::schema::{OneOf, OneOfBuilder};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder, Schema};
@@ -63,8 +62,9 @@ pub fn complete(api: &mut OpenApi) {
             may_refuse(operation, StatusCode::BAD_REQUEST, Shape::ApiError);
             may_refuse(operation, StatusCode::BAD_REQUEST, Shape::InfraError);
         }
-        let is_json = |body: &RequestBody| body.content.contains_key(JSON);
-        if operation.request_body.as_ref().is_some_and(is_json) {
+        if let Some(RefOr::T(body)) = &operation.request_body
+            && body.content.contains_key(JSON)
+        {
             may_refuse(operation, StatusCode::PAYLOAD_TOO_LARGE, Shape::InfraError);
         }
         may_refuse(operation, StatusCode::INTERNAL_SERVER_ERROR, Shape::ApiError);

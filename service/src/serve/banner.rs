@@ -93,7 +93,9 @@ impl Banner<'_> {
         );
         println!("  {muster} hosts --watch{flags}");
         if let Running::Builtin { kubeconfig, .. } = self.kube {
-            println!("or the same by custom resources:");
+            println!(
+                "or by custom resources (kubectl shows what they made; docs/custom-resources.md takes over what REST made):"
+            );
             println!("  export KUBECONFIG={}", kubeconfig.display());
             println!(
                 "  kubectl explain infraenv.spec   # write one; then: kubectl apply -f FILE; kubectl get infraenv,agents"

@@ -40,7 +40,7 @@ row! {
 }
 
 /// Columns that an update of an InfraEnv does not write.
-const NOT_UPDATED: [&str; 3] = ["created_at", "kube_namespace", "kube_name"];
+const NOT_UPDATED: [&str; 1] = ["created_at"];
 
 impl<'a> InfraEnvRow<'a> {
     fn of(infra_env: &'a InfraEnv, version: i64) -> Self {
@@ -151,10 +151,10 @@ impl Store {
         rows.iter().map(infra_env_from).collect()
     }
 
-    /// Writes an InfraEnv that was read as `infra_env.version`; returns its new version. `created_at` and `kube` stay.
+    /// Writes an InfraEnv that was read as `infra_env.version`; returns its new version. `created_at` stays.
     ///
     /// # Errors
-    /// `Conflict` when another write came first, it is deleted, or its new boot id is taken.
+    /// `Conflict` when another write came first, it is deleted, or its new boot id or custom resource is taken.
     pub async fn update_infra_env(&self, infra_env: &InfraEnv, events: &[NewEvent]) -> Result<i64> {
         let version = infra_env.version + 1;
         let values = InfraEnvRow::of(infra_env, version)

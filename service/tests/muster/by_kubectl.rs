@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use muster_api::BASE_PATH;
+use muster_tests::condition::await_condition;
+use muster_tests::rest::PULL_SECRET;
 use serde_json::json;
 
 use crate::world::{LIMIT, World};
@@ -78,4 +81,85 @@ fn a_person_who_opens_the_address_is_told_where_things_are() {
     }
     let described = rest.request("GET", "/openapi.json", None).expect(200);
     assert_eq!(described.json()["info"]["title"], "Muster");
+}
+
+/// What REST made is a custom resource when somebody says so, and then both show the same.
+#[test]
+fn a_resource_takes_over_what_rest_made_with_its_hosts() {
+    let world = World::start();
+    let (rest, kubectl) = (world.rest(), world.kubectl());
+    let body = json!({"name": "lab", "pull_secret": PULL_SECRET});
+    let made = rest.post("/infra-envs", &body).expect(201).json();
+    let (id, host) = (
+        made["id"].as_str().unwrap(),
+        "00000000-0000-4000-8000-000000000001",
+    );
+    let path = format!("/infra-envs/{id}/hosts");
+    let registration = json!({"host_id": host, "discovery_agent_version": "muster-agent/0.1.0"});
+    rest.post(&path, &registration).expect(201);
+
+    let infra_env = |name: &str, id: &str| {
+        json!({
+            "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "InfraEnv",
+            "metadata": {"name": name, "annotations": {"infraenv.agent-install.openshift.io/adopt": id}},
+            "spec": {"pullSecretRef": {"name": "pull"}, "additionalNTPSources": ["198.51.100.1"]},
+        })
+    };
+    kubectl.apply(&[json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull"},
+        "stringData": {".dockerconfigjson": PULL_SECRET},
+    })]);
+    kubectl.apply(&[infra_env("lab", id)]);
+    kubectl.await_that("the Agent", &["agents"], LIMIT, |agents| {
+        let agent = &agents["items"][0];
+        let is_of_host =
+            agent["metadata"]["name"] == host && agent["metadata"]["ownerReferences"][0]["name"] == "lab";
+        (is_of_host && agent["spec"]["approved"] == false).then_some(())
+    });
+    let seen = rest.get(&format!("/infra-envs/{id}")).expect(200).json();
+    assert_eq!(
+        seen["additional_ntp_sources"], "198.51.100.1",
+        "the resource says it"
+    );
+    assert_eq!(
+        seen["download_url"], made["download_url"],
+        "machines boot from where they did"
+    );
+    let all = rest.get("/infra-envs").expect(200).json();
+    assert_eq!(all.as_array().unwrap().len(), 1, "{all}");
+
+    let patch = r#"{"spec":{"approved":true,"hostname":"worker-0"}}"#;
+    kubectl.run(&["patch", "agent", host, "--type", "merge", "-p", patch]);
+    let of_host = format!("{path}/{host}");
+    await_condition("the name to be seen by REST", LIMIT, || {
+        let seen = rest.get(&of_host).expect(200).json();
+        match seen["requested_hostname"].as_str() {
+            Some("worker-0") => Ok(()),
+            _ => Err(seen.to_string()),
+        }
+    });
+    // Deleting either deletes both.
+    rest.request("DELETE", &format!("{BASE_PATH}{of_host}"), None)
+        .expect(204);
+    kubectl.run(&["wait", "--for=delete", &format!("agent/{host}"), "--timeout=60s"]);
+
+    for (name, id, why) in [
+        ("again", id, "belongs to the custom resource default/lab"),
+        (
+            "none",
+            "00000000-0000-4000-8000-00000000000f",
+            "there is no InfraEnv",
+        ),
+        ("word", "lab", "is no id of an InfraEnv"),
+    ] {
+        kubectl.apply(&[infra_env(name, id)]);
+        kubectl.await_that(why, &["infraenv", name], LIMIT, |seen| {
+            let mut conditions = seen["status"]["conditions"].as_array()?.iter();
+            conditions
+                .any(|one| one["message"].as_str().is_some_and(|text| text.contains(why)))
+                .then_some(())
+        });
+    }
+    kubectl.run(&["delete", "infraenv", "lab", "--timeout=60s"]);
+    rest.get(&format!("/infra-envs/{id}")).expect(404);
 }

@@ -20,6 +20,7 @@ use muster_operations::random;
 use muster_operations::{OperationError, now};
 use muster_resources::{ClusterDeployment, InfraEnv, IpxeScriptType, NMStateConfig, names};
 
+use super::adopt::adopted;
 use super::delete;
 use super::desired::{World, check_unchangeable, desired, spec_field};
 use super::links::{Links, links};
@@ -100,7 +101,11 @@ async fn converge(
         newest_version: app.newest_version(),
     };
     let wanted = desired(&kube.name, spec, &world).map_err(refused)?;
-    let stored = match app.infra_envs.find_by_kube(&kube).await? {
+    let found = match app.infra_envs.find_by_kube(&kube).await? {
+        None => adopted(infra_env, &kube, &wanted, context).await?,
+        found => found,
+    };
+    let stored = match found {
         None => {
             let mut made =
                 infra_env::create(wanted, InfraEnvId::random(), random::boot_id(), now()).map_err(refused)?;

@@ -79,6 +79,15 @@ mod cases {
         store.update_infra_env(&changed, &[]).await.unwrap();
         let found = store.find_infra_env_by_kube(&kube).await.unwrap().unwrap();
         assert_eq!((found.name.as_str(), &found.kube), ("renamed", &made.kube));
+        let of_nobody = stored(&world, None).await;
+        let given = InfraEnv {
+            kube: of("hw", "adopted"),
+            ..of_nobody.clone()
+        };
+        store.update_infra_env(&given, &[]).await.unwrap();
+        let adopter = KubeRef::new("hw", "adopted");
+        let adopted = store.find_infra_env_by_kube(&adopter).await.unwrap();
+        assert_eq!(adopted.unwrap().id, of_nobody.id);
         assert_eq!(
             store.delete_infra_env(made.id, at(9), &[]).await.unwrap(),
             Deletion::Deleted

@@ -1,0 +1,86 @@
+//! Gives an InfraEnv that REST or the command line made to the resource that asks for it by annotation, with its hosts.
+//!
+//! From then on there is one truth, the resource: a record has either none or the one that it was given to.
+
+use std::sync::Arc;
+
+use kube::ResourceExt;
+use muster_api::ids::InfraEnvId;
+use muster_api::infra_env::InfraEnvCreateParams;
+use muster_core::record::{self, KubeRef};
+use muster_resources::InfraEnv;
+use muster_resources::names::annotation::INFRA_ENV_ADOPT;
+use muster_store::Subject;
+
+use super::desired::{check_unchangeable, spec_field};
+use crate::context::Context;
+use crate::error::Refusal;
+use crate::retry::RETRY_INTERVAL;
+
+/// The record that the resource `kube` takes over; `None` when it asks for none.
+///
+/// # Errors
+/// There is no such InfraEnv, it belongs to another resource, it cannot be what `wanted` says, or a host of it is in a cluster that
+/// no resource names.
+pub async fn adopted(
+    infra_env: &InfraEnv,
+    kube: &KubeRef,
+    wanted: &InfraEnvCreateParams,
+    context: &Context,
+) -> Result<Option<Arc<record::InfraEnv>>, Refusal> {
+    let Some(asked) = infra_env.annotations().get(INFRA_ENV_ADOPT) else {
+        return Ok(None);
+    };
+    let Ok(id) = asked.parse::<InfraEnvId>() else {
+        return Err(refused(format!(
+            "{asked} is no id of an InfraEnv; `muster infra-env list` shows them"
+        )));
+    };
+    let app = &context.app;
+    let Some(found) = app.infra_envs.refresh(id).await? else {
+        return Err(refused(format!(
+            "there is no InfraEnv {id}; without the annotation a new one is made"
+        )));
+    };
+    if let Some(other) = &found.kube {
+        return Err(refused(format!(
+            "the InfraEnv {id} belongs to the custom resource {other}"
+        )));
+    }
+    check_unchangeable(&found, wanted, false).map_err(|invalid| Refusal::invalid(&invalid, spec_field))?;
+    let hosts = app.store.list_host_briefs(Some(id)).await?;
+    if let Some(bound) = hosts.iter().find(|host| host.cluster_id.is_some()) {
+        return Err(refused(format!(
+            "its host {} belongs to a cluster that no ClusterDeployment names, which its Agent could not say; unbind it first",
+            bound.id
+        )));
+    }
+    let adopted = app
+        .infra_envs
+        .change(id, |newest| {
+            let with_resource = || record::InfraEnv {
+                kube: Some(kube.clone()),
+                ..newest.clone()
+            };
+            Ok(newest.kube.is_none().then(|| (with_resource(), Vec::new())))
+        })
+        .await?;
+    tracing::info!(infra_env.id = %id, resource = %kube, hosts = hosts.len(), "an InfraEnv made by REST belongs to a custom resource now");
+    // Hosts at rest change by themselves seldom; their Agents are made now.
+    for host in hosts {
+        let subject = Subject::Host {
+            infra_env_id: id,
+            id: host.id,
+        };
+        context.changes.publish(subject, 0);
+    }
+    Ok(Some(adopted))
+}
+
+/// Checked again, for what is in the way goes without a change of the resource.
+fn refused(why: String) -> Refusal {
+    Refusal::Input {
+        why: format!("the annotation {INFRA_ENV_ADOPT}: {why}"),
+        retry: Some(RETRY_INTERVAL),
+    }
+}
