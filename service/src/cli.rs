@@ -1,10 +1,12 @@
 //! Commands that talk to a running service, or to its database.
 
+pub mod backup;
 pub mod client;
 pub mod cluster;
 pub mod completion;
 pub mod config;
 pub mod crds;
+pub mod data;
 pub mod details;
 pub mod events;
 pub mod failure;
@@ -16,6 +18,7 @@ pub mod names;
 pub mod output;
 pub mod pxe_config;
 pub mod ready;
+pub mod restore;
 pub mod save;
 pub mod service;
 pub mod status;

@@ -7,7 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use muster::cli::failure::{self, EXIT_CODES};
 use muster::cli::output::print;
 use muster::cli::{
-    cluster, completion, config, crds, events, host, infra_env, man, pxe_config, status, token,
+    backup, cluster, completion, config, crds, events, host, infra_env, man, pxe_config, restore, status,
+    token,
 };
 use muster::serve;
 use muster::settings::ServeArgs;
@@ -49,6 +50,10 @@ enum Command {
     /// List, make, use and remove contexts: services with how to reach them
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    /// Copy the database and the keys into a file, while the service runs
+    Backup(backup::BackupArgs),
+    /// Make a data dir from such a file
+    Restore(restore::RestoreArgs),
     /// Print the script by which a shell completes commands
     Completion(completion::CompletionArgs),
     /// Write man pages
@@ -89,6 +94,8 @@ fn run(cli: Cli) -> Result<()> {
             Command::Events(args) => events::run(args).await,
             Command::Status(args) => status::run(args).await,
             Command::Config(command) => config::run(command),
+            Command::Backup(args) => backup::run(args).await,
+            Command::Restore(args) => restore::run(args).await,
             Command::Completion(args) => completion::run(&args, Cli::command()),
             Command::Man(args) => man::run(&args, Cli::command()),
             Command::PxeConfig(args) => pxe_config::run(args).await,

@@ -1,7 +1,7 @@
 //! Runs the service: opens everything, prints where it listens, runs until it is told to stop.
 
 mod banner;
-mod data_lock;
+pub mod data_lock;
 mod notify;
 mod open;
 mod run;

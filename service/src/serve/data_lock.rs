@@ -13,14 +13,14 @@ const NAME: &str = "serve.lock";
 
 /// A data dir that this process has until this is dropped. The kernel gives it back when the process ends, however it ends.
 #[derive(Debug)]
-pub(super) struct DataLock {
+pub struct DataLock {
     _file: File,
 }
 
 impl DataLock {
     /// # Errors
     /// Another service has it, or the file cannot be written.
-    pub(super) fn take(data_dir: &Path) -> Result<Self> {
+    pub fn take(data_dir: &Path) -> Result<Self> {
         let path = data_dir.join(NAME);
         let shown = || path.display().to_string();
         let mut file = OpenOptions::new()

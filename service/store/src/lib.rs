@@ -14,6 +14,7 @@
 mod change;
 pub mod check_in;
 pub mod cluster;
+mod copy;
 pub mod deadline;
 mod deletion;
 pub mod error;

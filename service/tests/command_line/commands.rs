@@ -194,6 +194,70 @@ fn many_hosts_are_changed_by_a_table_or_none() {
 }
 
 #[test]
+fn a_backup_of_a_running_service_is_restored_elsewhere() {
+    let world = World::start(&["--auth", "local"]);
+    let token = world.prints(&["token", "--operator", "--data-dir", "data"]);
+    let with_token = |arguments: &[&str]| world.prints(&[arguments, &["--token", token.trim()]].concat());
+    with_token(&["infra-env", "create", "--name", "before"]);
+    world.prints(&["backup", "b.tar", "--data-dir", "data"]);
+    with_token(&["infra-env", "create", "--name", "after"]);
+    world.prints(&["restore", "b.tar", "--data-dir", "again"]);
+
+    // The service of the restored data knows the same keys, and what there was at that time.
+    let folder = world.folder.path().join("again").display().to_string();
+    let again = World::start(&["--auth", "local", "--data-dir", &folder]);
+    let listed = again.prints(&[
+        "infra-env",
+        "list",
+        "-o",
+        "jsonpath={[*].name}",
+        "--token",
+        token.trim(),
+    ]);
+    assert_eq!(listed, "before\n");
+    let ca = |folder: &str| std::fs::read(world.folder.path().join(folder).join("kube-ca.crt")).unwrap();
+    assert_eq!(ca("again"), ca("data"));
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(world.folder.path().join("b.tar"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    world.file("no.tar", "no archive");
+    let mut differences = Vec::new();
+    let mut golden = |name: &str, arguments: &[&str]| {
+        let text = world.transcript(world.muster(arguments));
+        assert!(!text.ends_with("exit code 0\n"), "{text}");
+        differences.extend(differs(&format!("mistake-{name}"), &text));
+    };
+    golden("backup-file-exists", &["backup", "b.tar", "--data-dir", "data"]);
+    golden("backup-no-data", &["backup", "c.tar", "--data-dir", "nowhere"]);
+    golden(
+        "backup-postgres",
+        &["backup", "c.dump", "--database-url", "postgres://a:secret@b/c"],
+    );
+    golden("restore-no-backup", &["restore", "no.tar", "--data-dir", "new"]);
+    golden(
+        "restore-missing",
+        &["restore", "no-such.tar", "--data-dir", "new"],
+    );
+    golden(
+        "restore-postgres",
+        &["restore", "c.dump", "--database-url", "postgres://a:secret@b/c"],
+    );
+    let busy = world.transcript(world.muster(&["restore", "b.tar", "--data-dir", "data"]));
+    assert!(
+        busy.contains("has this data dir") && busy.ends_with("exit code 1\n"),
+        "{busy}"
+    );
+    world.prints(&["restore", "b.tar", "--data-dir", "third"]);
+    golden("restore-over-data", &["restore", "b.tar", "--data-dir", "third"]);
+    assert!(!world.folder.path().join("new/muster.db").exists());
+    all_agree(differences);
+}
+
+#[test]
 fn contexts_name_services() {
     let world = World::start(&["--auth", "local"]);
     let token = world.prints(&["token", "create", "--operator", "--data-dir", "data"]);

@@ -38,7 +38,9 @@ impl World {
         let mut serve = command(env!("CARGO_BIN_EXE_muster"));
         clear(&mut serve);
         serve.args(SERVE_ON_FREE_PORTS);
-        serve.arg("--data-dir").arg(folder.path().join("data"));
+        if !more.contains(&"--data-dir") {
+            serve.arg("--data-dir").arg(folder.path().join("data"));
+        }
         serve.args(["--live-image", "/nonexistent/live.iso"]).args(more);
         let mut service = Program::start("muster serve", &mut serve, &folder.path().join("log"));
         let url = service.await_output(r"listening on (https?://\S+)", START_LIMIT);

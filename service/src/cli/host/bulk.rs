@@ -170,10 +170,19 @@ fn plan(text: &str, all: &[Member]) -> Result<Vec<Planned>, Vec<String>> {
         }
     }
     wrong.extend(names_taken_twice(&planned, all));
+    wrong.sort_by_key(|problem| number_of(problem));
     match wrong.is_empty() {
         true => Ok(planned),
         false => Err(wrong),
     }
+}
+
+/// The number in `line 7: ...`; the last of all where there is none.
+fn number_of(problem: &str) -> u64 {
+    let number = problem
+        .strip_prefix("line ")
+        .and_then(|rest| rest.split(':').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(u64::MAX)
 }
 
 /// Column by name.

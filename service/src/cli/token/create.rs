@@ -7,11 +7,10 @@ use clap::Args;
 use muster_operations::auth::Claims;
 use muster_store::Store;
 
-use crate::cli::failure::Failure;
+use crate::cli::data::DataArgs;
 use crate::cli::names::{Named, pick};
 use crate::cli::output::print;
 use crate::serve::open_keys;
-use crate::settings::default_database_url;
 
 /// Whose token, and where the key is.
 #[derive(Debug, Args)]
@@ -24,18 +23,8 @@ pub struct CreateArgs {
     #[arg(long, value_name = "INFRA_ENV", conflicts_with = "operator")]
     infra_env: Option<String>,
 
-    /// The service's data dir
-    #[arg(
-        long,
-        env = "MUSTER_DATA_DIR",
-        default_value = "muster-data",
-        value_name = "DIR"
-    )]
-    data_dir: PathBuf,
-
-    /// The service's database, if it is not in the data dir
-    #[arg(long, env = "MUSTER_DATABASE_URL", hide_env_values = true, value_name = "URL")]
-    database_url: Option<String>,
+    #[command(flatten)]
+    data: DataArgs,
 
     /// The service's --auth-key
     #[arg(long, env = "MUSTER_AUTH_KEY", value_name = "FILE")]
@@ -44,16 +33,7 @@ pub struct CreateArgs {
 
 /// Prints the token, and nothing else.
 pub async fn run(args: CreateArgs) -> Result<()> {
-    if args.database_url.is_none() && !args.data_dir.join("muster.db").exists() {
-        return Err(Failure::not_found(format!(
-            "{} holds no database: give the service's --data-dir, or start the service once",
-            args.data_dir.display()
-        ))
-        .into());
-    }
-    let url = args
-        .database_url
-        .unwrap_or_else(|| default_database_url(&args.data_dir));
+    let url = args.data.existing_url()?;
     let store = Store::open(&url).await?;
     let keys = open_keys(&store, args.auth_key.as_deref()).await?;
     let claims = match args.infra_env {

@@ -1,0 +1,62 @@
+//! Defines the options of commands that work on a service's data itself.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::failure::Failure;
+use crate::settings::default_database_url;
+
+/// The database in the data dir.
+pub const DATABASE: &str = "muster.db";
+
+/// The keys of the built-in Kubernetes API there. All others are in the database.
+pub const KEYS: [&str; 2] = ["kube-ca.crt", "kube-ca.key"];
+
+/// Where the data is.
+#[derive(Debug, Args)]
+pub struct DataArgs {
+    /// The service's data dir
+    #[arg(
+        long,
+        env = "MUSTER_DATA_DIR",
+        default_value = "muster-data",
+        value_name = "DIR"
+    )]
+    pub data_dir: PathBuf,
+
+    /// The service's database, if it is not in the data dir
+    #[arg(long, env = "MUSTER_DATABASE_URL", hide_env_values = true, value_name = "URL")]
+    pub database_url: Option<String>,
+}
+
+impl DataArgs {
+    /// The URL of a database that exists.
+    ///
+    /// # Errors
+    /// When there is none in the data dir: a command makes none.
+    pub fn existing_url(&self) -> Result<String, Failure> {
+        match &self.database_url {
+            Some(url) => Ok(url.clone()),
+            None if self.data_dir.join(DATABASE).exists() => Ok(default_database_url(&self.data_dir)),
+            None => Err(Failure::not_found(format!(
+                "{} holds no database: give the service's --data-dir, or start the service once",
+                self.data_dir.display()
+            ))),
+        }
+    }
+
+    /// PostgreSQL has programs of its own for this.
+    ///
+    /// # Errors
+    /// For such a database, with the `command` to type.
+    pub fn refuse_postgres(&self, command: &str) -> Result<(), Failure> {
+        match &self.database_url {
+            Some(url) if url.starts_with("postgres") => Err(Failure::refused(
+                "the database is PostgreSQL, whose own programs do this (all keys are in the database)",
+            )
+            .hint(command)),
+            _ => Ok(()),
+        }
+    }
+}
