@@ -20,7 +20,14 @@ exec > /run/walk.log 2>&1
 set -ex
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive
 say() { echo "walk: $*" > /dev/console; }
-trap 'code=$?; [ $code = 0 ] || { systemctl status muster --no-pager; journalctl -u muster --no-pager -n 30; tail -n 60 /run/walk.log > /dev/console; say "FAILED"; }' EXIT
+fail() {
+  set +e
+  systemctl status muster --no-pager
+  journalctl -u muster --no-pager -n 30
+  grep -v 'files list file for package' /run/walk.log | tail -n 60 > /dev/console
+  say FAILED
+}
+trap '[ $? = 0 ] || fail' EXIT
 mkfs.ext4 -q /dev/disk/by-id/virtio-room
 mkdir /run/room
 mount /dev/disk/by-id/virtio-room /run/room
@@ -28,6 +35,8 @@ mkdir /run/room/usr /run/room/work
 mount -t overlay -o lowerdir=/usr,upperdir=/run/room/usr,workdir=/run/room/work overlay /usr
 tar -xf /dev/disk/by-id/virtio-packages -C /run/room
 mkdir -p /var/lib/dpkg/info
+# Debian enables what is installed; the target image's preset is that of a node.
+echo 'enable muster.service' > /etc/systemd/system-preset/00-muster.preset
 not() { if "$@"; then return 1; fi; }
 ready() { busybox wget -q -O - http://127.0.0.1:8090/ready; }
 
