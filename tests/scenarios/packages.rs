@@ -118,12 +118,12 @@ fn the_package_is_installed_upgraded_and_purged_under_systemd_and_the_data_survi
         .disk_first()
         .time_limit(LIMIT)
         .start();
-    let runs = machine.await_serial(r"walk: (runs with [^\r\n]*|FAILED)\s");
+    let runs = machine.await_serial(r"walk: (runs with [^\r\n]*|FAILED)[\r\n]");
     assert!(
         runs.starts_with("runs with 0000000000000000 of 0000000000000000, data 700"),
         "{runs}"
     );
-    let upgraded = machine.await_serial(r"walk: (upgraded [^\r\n]*|FAILED)\s");
+    let upgraded = machine.await_serial(r"walk: (upgraded [^\r\n]*|FAILED)[\r\n]");
     assert!(upgraded.starts_with("upgraded to 1.0.1, data kept"), "{upgraded}");
     let end = machine.await_serial(r"walk: (purged|FAILED)");
     assert_eq!(end, "purged", "{}", machine.console().tail());
