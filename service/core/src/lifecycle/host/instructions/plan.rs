@@ -44,8 +44,8 @@ pub fn instructions(
         return upgrade_to(image);
     }
     let mut plan = plan(host);
-    if enters_cluster(host, facts) {
-        plan.next_secs = plan.next_secs.min(ENTERING_SECS);
+    if let Some(awaited_secs) = awaited_secs(host, facts) {
+        plan.next_secs = plan.next_secs.min(awaited_secs);
     }
     let instructions: Vec<Step> = plan
         .steps
@@ -125,9 +125,6 @@ fn plan(host: &Host) -> Plan {
         ..usual(steps)
     };
     match &host.state {
-        HostState::DiscoveringUnbound | HostState::KnownUnbound if is_own && host.data.approved => {
-            every(APPROVED_SECS, &[Inventory, NtpSynchronizer])
-        }
         HostState::DiscoveringUnbound | HostState::KnownUnbound | HostState::InsufficientUnbound { .. } => {
             usual(&[Inventory, NtpSynchronizer])
         }
@@ -173,12 +170,21 @@ fn plan(host: &Host) -> Plan {
     }
 }
 
-/// True when our own agent polls from a host that came into its present state on the way to an installation just now. One that
-/// stays there, for it is unfit or nobody starts it, polls as others do.
-fn enters_cluster(host: &Host, facts: &HostFacts<'_>) -> bool {
-    host.state.phase() == Phase::PreInstall
-        && agent_version::is_own(&host.data.discovery_agent_version)
-        && facts.seen(host) - host.data.status_updated_at < ENTERING_FOR
+/// Seconds after which somebody waits for the next poll of our own agent: a free host that is approved may have got a Machine,
+/// and one that came into its present state on the way to an installation just now may go on. One that stays there, for it is
+/// unfit or nobody starts it, polls as others do.
+fn awaited_secs(host: &Host, facts: &HostFacts<'_>) -> Option<i64> {
+    if !agent_version::is_own(&host.data.discovery_agent_version) {
+        return None;
+    }
+    let is_recent = || facts.seen(host) - host.data.status_updated_at < ENTERING_FOR;
+    match &host.state {
+        HostState::DiscoveringUnbound | HostState::KnownUnbound => {
+            host.data.approved.then_some(APPROVED_SECS)
+        }
+        state if state.phase() == Phase::PreInstall && is_recent() => Some(ENTERING_SECS),
+        _ => None,
+    }
 }
 
 /// True where a host that polls has been installed.
