@@ -1,15 +1,13 @@
 //! The trust in TLS servers: the system's authorities, the configured ones, and a certificate that is itself
-//! configured. The last is the result of `openssl req -x509`: it declares itself an authority and serves with
-//! the same certificate, which the usual verifier refuses although it was configured as trusted.
+//! configured.
 
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{VerifierBuilderError, WebPkiServerVerifier, verify_server_name};
+use muster_trust::Trust;
+use rustls::client::{VerifierBuilderError, WebPkiServerVerifier};
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, Error, RootCertStore};
 
 /// Certificates that give no TLS client.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +45,7 @@ pub fn client_config(system: &[u8], configured: &[u8]) -> Result<ClientConfig, T
         .with_safe_default_protocol_versions()
         .map_err(TrustError::Protocol)?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Trust { chain, own }))
+        .with_custom_certificate_verifier(Arc::new(Trust::new(chain, own)))
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
@@ -57,64 +55,11 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, pem::Error> 
     CertificateDer::pem_slice_iter(pem).collect()
 }
 
-#[derive(Debug)]
-struct Trust {
-    chain: Arc<WebPkiServerVerifier>,
-    own: Vec<CertificateDer<'static>>,
-}
-
-impl ServerCertVerifier for Trust {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        let usual = self
-            .chain
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        match usual {
-            // Its dates were checked before this error was found, its name was not.
-            Err(error) if is_authority_that_serves(&error) && self.own.contains(end_entity) => {
-                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
-                Ok(ServerCertVerified::assertion())
-            }
-            usual => usual,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.chain.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.chain.verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.chain.supported_verify_schemes()
-    }
-}
-
-fn is_authority_that_serves(error: &Error) -> bool {
-    matches!(error, Error::InvalidCertificate(CertificateError::Other(other))
-        if format!("{other:?}").contains("CaUsedAsEndEntity"))
-}
-
 #[cfg(test)]
 mod tests {
+    use rustls::client::danger::{ServerCertVerified, ServerCertVerifier};
+    use rustls::pki_types::{ServerName, UnixTime};
+
     use super::*;
 
     /// `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=lab
@@ -129,10 +74,7 @@ mod tests {
         let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
             .build()
             .unwrap();
-        let trust = Trust {
-            chain,
-            own: certificates(configured).unwrap(),
-        };
+        let trust = Trust::new(chain, certificates(configured).unwrap());
         let name = ServerName::try_from(name.to_owned()).unwrap();
         trust.verify_server_cert(&own[0], &[], &name, &[], UnixTime::now())
     }

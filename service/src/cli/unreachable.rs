@@ -3,11 +3,11 @@
 use std::error::Error as StdError;
 use std::io;
 
+use muster_trust::is_authority_that_serves;
 use reqwest::StatusCode;
 use rustls::{CertificateError, InvalidMessage};
 
 use super::failure::{Failure, Kind};
-use super::tls::is_authority_that_serves;
 
 /// The failure of a request that got no answer.
 pub fn no_answer(base: &str, error: reqwest::Error) -> Failure {

@@ -23,8 +23,13 @@ pub const STOREYS: &[Storey] = &[
         never: &["tokio", "sqlx", "kube", "axum", "reqwest"],
     },
     Storey {
+        package: "muster-trust",
+        sees: Some(&[]),
+        never: &["sqlx", "kube", "axum"],
+    },
+    Storey {
         package: "muster-agent",
-        sees: Some(&["muster-api"]),
+        sees: Some(&["muster-api", "muster-trust"]),
         never: &["sqlx", "kube", "axum"],
     },
     Storey {
