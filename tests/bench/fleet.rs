@@ -21,34 +21,42 @@ const POLLING: &str = "20s";
 const REST: Duration = Duration::from_secs(60);
 
 /// A service, its database, and what both use.
-struct World {
-    service: Service,
+pub(crate) struct World {
+    pub(crate) service: Service,
     database: Option<Arc<Postgres>>,
 }
 
 /// CPU seconds over a stretch of time.
 #[derive(Clone, Copy)]
-struct Cost {
-    service: f64,
-    database: f64,
+pub(crate) struct Cost {
+    pub(crate) service: f64,
+    pub(crate) database: f64,
 }
 
 impl World {
     fn sqlite() -> Self {
+        Self::on_sqlite(|settings| settings)
+    }
+
+    fn postgres() -> Self {
+        Self::on_postgres(|settings| settings)
+    }
+
+    pub(crate) fn on_sqlite(with: impl FnOnce(Settings) -> Settings) -> Self {
         Self {
-            service: Settings::on_address("127.0.0.1").without_live_image().start(),
+            service: with(Settings::on_address("127.0.0.1").without_live_image()).start(),
             database: None,
         }
     }
 
-    fn postgres() -> Self {
+    pub(crate) fn on_postgres(with: impl FnOnce(Settings) -> Settings) -> Self {
         let cluster = Postgres::shared();
         let url = cluster.create_database();
         let settings = Settings::on_address("127.0.0.1")
             .without_live_image()
             .database(&url);
         Self {
-            service: settings.start(),
+            service: with(settings).start(),
             database: Some(cluster),
         }
     }
@@ -63,7 +71,7 @@ impl World {
         }
     }
 
-    fn cost<T>(&self, work: impl FnOnce() -> T) -> (T, Cost) {
+    pub(crate) fn cost<T>(&self, work: impl FnOnce() -> T) -> (T, Cost) {
         let before = self.used();
         let result = work();
         let after = self.used();
@@ -75,7 +83,7 @@ impl World {
     }
 
     /// `1.23`, or with a database `1.23 + 0.45 database`.
-    fn with_database(&self, ours: f64, databases: f64, digits: usize) -> String {
+    pub(crate) fn with_database(&self, ours: f64, databases: f64, digits: usize) -> String {
         match self.database {
             None => format!("{ours:.digits$}"),
             Some(_) => format!("{ours:.digits$} + {databases:.digits$}"),
@@ -128,6 +136,11 @@ fn transpose(columns: [Vec<String>; 2]) -> impl Iterator<Item = [String; 2]> {
 
 /// Registers so many hosts as fast as the service allows, until all of them have an inventory.
 fn register_all(world: &World, hosts: u32) -> Result<Run> {
+    register_with(world, hosts, &[])
+}
+
+/// The same with more arguments.
+pub(crate) fn register_with(world: &World, hosts: u32, more: &[&str]) -> Result<Run> {
     let count = hosts.to_string();
     let arguments = [
         "--hosts",
@@ -137,7 +150,7 @@ fn register_all(world: &World, hosts: u32) -> Result<Run> {
         "--until-inventory",
         "--skip-states",
     ];
-    let run = fleet(&world.service, &arguments);
+    let run = fleet(&world.service, &[&arguments[..], more].concat());
     ensure!(
         run.count("/inventories/taken") == u64::from(hosts),
         "not all hosts are known: {}",

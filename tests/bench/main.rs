@@ -3,6 +3,7 @@
 //!
 //! Numbers of different computers say little; ratios do.
 
+mod bound;
 mod fleet;
 mod images;
 mod install;
@@ -32,6 +33,8 @@ enum Subject {
     Polls,
     /// Fleets of 3,000 hosts on both databases, and of 10,000 at rest; some six minutes.
     Fleet,
+    /// Clusters of 3,000 and 10,000 hosts with tokens, on both databases; some twenty minutes.
+    Bound,
     /// Custom resources on the built-in Kubernetes API and on a real one; some five minutes.
     Kube,
     /// Installations at once: 20 on a real Kubernetes API, 1,000 on the built-in one; some five minutes.
@@ -51,6 +54,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted(Subject::Fleet) {
         fleet::measure()?;
+    }
+    if wanted(Subject::Bound) {
+        bound::measure()?;
     }
     if wanted(Subject::Kube) {
         kube::measure()?;

@@ -21,6 +21,9 @@ pub fn fleet(service: &Service, arguments: &[&str]) -> Run {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_")) {
         program.env_remove(name);
     }
+    if let Some(token) = service.client().token() {
+        program.env("MUSTER_TOKEN", token);
+    }
     program.args(["--json", "--url", service.client().base()]);
     let report = run(program.args(arguments));
     Run(serde_json::from_str(&report)

@@ -53,6 +53,7 @@ pub type Answer<T> = Result<T, RestError>;
 #[derive(Debug, Clone)]
 pub struct Client {
     http: HttpClient,
+    token: Option<String>,
 }
 
 impl Client {
@@ -60,6 +61,7 @@ impl Client {
     pub fn new(base: &str) -> Self {
         Self {
             http: HttpClient::new(base).timeout(Duration::from_secs(120)),
+            token: None,
         }
     }
 
@@ -67,7 +69,13 @@ impl Client {
     #[must_use]
     pub fn with_token(mut self, token: &str) -> Self {
         self.http = self.http.with_token(token);
+        self.token = Some(token.to_owned());
         self
+    }
+
+    /// The operator's token, where one is asked for.
+    pub fn token(&self) -> Option<&str> {
+        self.token.as_deref()
     }
 
     /// The service's URL.

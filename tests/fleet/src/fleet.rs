@@ -30,7 +30,7 @@ pub async fn run(options: Options) -> Result<Report> {
     let operator = Operator::new(&options, &wires)?;
     let infra_env = match options.infra_env_id {
         Some(id) => id,
-        None => operator.create_infra_env(options.seed).await?,
+        None => operator.create_infra_env(options.seed, options.cluster).await?,
     };
     let credential = operator.agent_credential(&options, infra_env).await?;
     eprintln!(

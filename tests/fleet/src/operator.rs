@@ -11,6 +11,7 @@ use muster_api::AGENT_TOKEN_HEADER;
 use muster_api::ids::InfraEnvId;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::measure::{Ending, Measure, Operation};
 use crate::options::Options;
@@ -44,19 +45,33 @@ impl Operator {
         })
     }
 
-    /// A new InfraEnv.
+    /// A new InfraEnv; of a cluster that is imported for it, its hosts are bound from the start.
     ///
     /// # Errors
     /// The service refuses, or does not answer.
-    pub async fn create_infra_env(&self, seed: u64) -> Result<InfraEnvId> {
+    pub async fn create_infra_env(&self, seed: u64, of_cluster: bool) -> Result<InfraEnvId> {
+        let name = format!("fleet-{seed}");
+        let mut body = json!({"name": name, "pull_secret": PULL_SECRET});
+        if of_cluster {
+            let imported = json!({
+                "name": name, "api_vip_dnsname": format!("api.{name}.example.test"),
+                "openshift_cluster_id": Uuid::from_u128(seed.into()),
+            });
+            body["cluster_id"] = self.create("/clusters/import", &imported).await?.to_string().into();
+        }
+        Ok(InfraEnvId(self.create("/infra-envs", &body).await?))
+    }
+
+    /// Makes something; its id.
+    async fn create(&self, path: &str, body: &Value) -> Result<Uuid> {
         #[derive(Deserialize)]
         struct Created {
-            id: InfraEnvId,
+            id: Uuid,
         }
-        let body = json!({"name": format!("fleet-{seed}"), "pull_secret": PULL_SECRET});
-        let ask = Ask::new(Operation::Download, Method::POST, "/infra-envs").json(body.to_string().into());
-        let body = self.answer(ask, "an InfraEnv cannot be created").await?;
-        let created: Created = serde_json::from_slice(&body).context("the new InfraEnv has no id")?;
+        let ask = Ask::new(Operation::Download, Method::POST, path).json(body.to_string().into());
+        let answer = self.answer(ask, &format!("POST {path} failed")).await?;
+        let created: Created =
+            serde_json::from_slice(&answer).with_context(|| format!("the answer to POST {path} has no id"))?;
         Ok(created.id)
     }
 

@@ -15,6 +15,7 @@ Examples:
   muster-fleet --hosts 300 --duration 5m                    register 300 hosts and poll as the service says
   muster-fleet --hosts 3000 --register-rate 0 --until-inventory --json
   muster-fleet --hosts 3000 --resume --infra-env-id ID --poll-interval 1500ms --duration 30s     2,000 polls/s
+  muster-fleet --hosts 3000 --cluster --until-inventory     the hosts of one cluster, which check whom they reach
   muster-fleet --hosts 50 --poll-interval 1s --duration 1m --fault silent=5% --fault hostile-inventory=3
 
 Faults (KIND=SHARE, a share such as 5% or a number of hosts; each host has at most one):
@@ -45,6 +46,10 @@ pub struct Options {
     /// The InfraEnv that the hosts join [default: one is created]
     #[arg(long, value_name = "ID")]
     pub infra_env_id: Option<InfraEnvId>,
+
+    /// Import a cluster, and have all hosts belong to it
+    #[arg(long, conflicts_with = "infra_env_id")]
+    pub cluster: bool,
 
     /// The operator's token, for creating an InfraEnv, learning the agents' token, and the states at the end
     #[arg(long, env = "MUSTER_TOKEN", hide_env_values = true, value_name = "TOKEN")]

@@ -1,0 +1,93 @@
+//! Hosts of one cluster, with tokens asked for: what unbound hosts without tokens cost is in `fleet`.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use muster_tests::fleet::fleet;
+use muster_tests::service::Settings;
+
+use crate::fleet::{Cost, World, register_with};
+use crate::table::{self, row};
+use crate::usage::resident_mb;
+
+/// Time in which the cluster comes to rest: each of its hosts has seen all others, and has told whom it reaches.
+const SETTLING: Duration = Duration::from_secs(120);
+
+/// Time that is measured. Nobody is disconnected before three minutes of silence.
+const MEASURED: Duration = Duration::from_secs(60);
+
+const ROWS: [(&str, &str); 7] = [
+    ("registrations per second, all at once", ""),
+    ("until all have an inventory, s", ""),
+    ("each polls once a minute: % of a core", "twice that of unbound hosts"),
+    ("  p99 of a poll, ms", "5"),
+    ("  database writes in that minute", "those of check-ins"),
+    ("no requests: % of a core", "2"),
+    ("memory, MB", "300 for 10,000 hosts"),
+];
+
+/// Measures clusters of 3,000 and of 10,000 hosts on both databases.
+pub fn measure() -> Result<()> {
+    for hosts in [3_000, 10_000] {
+        let columns = [
+            column(&World::on_sqlite(Settings::auth_local), hosts)?,
+            column(&World::on_postgres(Settings::auth_local), hosts)?,
+        ];
+        let mut rows = vec![row(["", "SQLite", "PostgreSQL (+ the database's)", "aim"])];
+        for (index, (name, aim)) in ROWS.iter().enumerate() {
+            rows.push(row([name, &columns[0][index], &columns[1][index], aim]));
+        }
+        table::print(&format!("{hosts} hosts of one cluster, --auth local"), &rows);
+    }
+    Ok(())
+}
+
+fn column(world: &World, hosts: u32) -> Result<[String; 7]> {
+    let begun = register_with(world, hosts, &["--cluster"])?;
+    let count = hosts.to_string();
+    let seconds = format!("{}s", (SETTLING + MEASURED).as_secs() + 2);
+    let once_a_minute = [
+        "--hosts",
+        &count,
+        "--resume",
+        "--skip-states",
+        "--infra-env-id",
+        begun.infra_env_id(),
+        "--poll-interval",
+        "60s",
+        "--duration",
+        &seconds,
+    ];
+    let (polled, (writes, polling)) = std::thread::scope(|scope| {
+        let polling = scope.spawn(|| fleet(&world.service, &once_a_minute));
+        std::thread::sleep(SETTLING);
+        let before = writes(world);
+        let ((), cost) = world.cost(|| std::thread::sleep(MEASURED));
+        let measured = (writes(world) - before, cost);
+        (polling.join().expect("the fleet runs to its end"), measured)
+    });
+    let ((), rest) = world.cost(|| std::thread::sleep(MEASURED));
+    let percent = |cost: Cost| {
+        let of_minute = |seconds: f64| 100.0 * seconds / MEASURED.as_secs_f64();
+        world.with_database(of_minute(cost.service), of_minute(cost.database), 2)
+    };
+    Ok([
+        format!("{:.0}", begun.number("/registrations/per_second")),
+        format!("{:.1}", begun.number("/inventories/seconds_until_all")),
+        percent(polling),
+        format!("{:.2}", polled.latency("poll", "p99_ms")),
+        format!("{writes:.0}"),
+        percent(rest),
+        format!("{:.0}", resident_mb(world.service.id())),
+    ])
+}
+
+/// Write transactions since the service began.
+fn writes(world: &World) -> f64 {
+    let answer = world.service.client().request("GET", "/metrics", None);
+    let text = answer.map(|(_, text)| text).unwrap_or_default();
+    text.lines()
+        .find_map(|line| line.strip_prefix("muster_database_writes_total "))
+        .and_then(|number| number.trim().parse().ok())
+        .unwrap_or(f64::NAN)
+}
