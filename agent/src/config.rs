@@ -111,3 +111,15 @@ pub fn service_url(text: &str) -> Result<Url, ServiceUrlError> {
     }
     Ok(url)
 }
+
+#[cfg(test)]
+mod version_tests {
+    use muster_api::agent::{PROTOCOL, protocol};
+
+    use super::OWN_VERSION;
+
+    #[test]
+    fn the_version_that_services_are_told_tells_the_protocol_that_this_agent_speaks() {
+        assert_eq!(protocol(OWN_VERSION), Some(PROTOCOL));
+    }
+}

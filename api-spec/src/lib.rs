@@ -4,6 +4,7 @@
 //! They follow the assisted-installer v2 protocol, with the JSON habits of its Go authors: scalars that are zero are left out,
 //! absent lists may be `null`. A deployed agent may be older or newer than the service, so these types change by addition.
 
+pub mod agent;
 pub mod cluster;
 pub mod error;
 pub mod event;

@@ -1,28 +1,48 @@
-//! Tells our agents from upstream ones by their version.
+//! Tells our agents from upstream ones by their version, and compatible ones from others.
 
-/// Prefix of our agents' version: `muster-agent/<version>`.
-pub const OWN_PREFIX: &str = "muster-agent/";
+use muster_api::agent::{OLDEST_PROTOCOL, PROTOCOL, protocol};
 
-pub fn is_own(reported: &str) -> bool {
-    reported.starts_with(OWN_PREFIX)
+pub use muster_api::agent::{OWN_PREFIX, is_own};
+
+/// Our agents are compatible when they speak a protocol that this service speaks, whatever their version. Agents of another make
+/// always are: they upgrade themselves from an image that this service does not have.
+pub fn is_compatible(reported: &str) -> bool {
+    protocol(reported).is_none_or(|told| (OLDEST_PROTOCOL..=PROTOCOL).contains(&told))
 }
 
-/// Our agents are compatible when they are of the service's version, agents of another make always: they upgrade
-/// themselves from an image that this service does not have.
-pub fn is_compatible(reported: &str, wanted: &str) -> bool {
-    !is_own(reported) || reported == wanted
-}
-
-/// The version in the answer to a registration: the service's for our own agents. Other agents take the answer for the name
-/// of a container image to run, so they get `agent_image`, and where none is set the version that they reported.
+/// The version in the answer to a registration. Our own agents tell the answer in their polls from then on, so they get their own.
+/// Other agents take it for the name of a container image to run, so they get `agent_image`, and where none is set the version
+/// that they reported. Who reports none gets the service's.
 pub fn answered_agent_version<'a>(
     reported: &'a str,
-    wanted: &'a str,
+    of_service: &'a str,
     agent_image: Option<&'a str>,
 ) -> &'a str {
-    if reported.is_empty() || is_own(reported) {
-        wanted
+    if reported.is_empty() {
+        of_service
+    } else if is_own(reported) {
+        reported
     } else {
         agent_image.unwrap_or(reported)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_of_every_version_that_speak_the_protocol_are_compatible() {
+        for compatible in [
+            "muster-agent/0.0.1",
+            "muster-agent/0.1.0",
+            "muster-agent/99.0.0",
+            "quay.io/other/agent:1",
+            "",
+        ] {
+            assert!(is_compatible(compatible), "{compatible}");
+        }
+        assert!(!is_compatible("muster-agent/9.0.0+protocol.4000000"));
+        assert!(!is_compatible("muster-agent/9.0.0+protocol.x"));
     }
 }

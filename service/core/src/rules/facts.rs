@@ -25,7 +25,7 @@ pub struct HostFacts<'a> {
     pub host_clock: Option<i64>,
     /// Time since which this service receives polls. Silence before that does not count, so a restart disconnects no host.
     pub listening_since: Option<Timestamp>,
-    /// Version of the agent that the service wants on hosts that run ours.
+    /// Version of the agent in the service's live image.
     pub agent_version: &'a str,
     /// Image to which upstream agents are upgraded; `None`: their own version is answered.
     pub agent_image: Option<&'a str>,

@@ -79,6 +79,11 @@ impl Hosts {
         &self.settings.agent_version
     }
 
+    /// Image that agents of other vendors are told to upgrade to.
+    pub fn agent_image(&self) -> Option<&str> {
+        self.settings.agent_image.as_deref()
+    }
+
     /// The longest times of stages.
     pub fn stage_limits(&self) -> &StageLimits {
         &self.settings.stages

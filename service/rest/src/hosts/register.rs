@@ -41,7 +41,7 @@ pub async fn register_host(
         .discovery_agent_version
         .or_else(|| agent_version(&headers))
         .unwrap_or_default();
-    let told = answered_agent_version(&reported, hosts.agent_version(), None);
+    let told = answered_agent_version(&reported, hosts.agent_version(), hosts.agent_image());
     let shown = Shown {
         user: USER,
         ..Shown::default()

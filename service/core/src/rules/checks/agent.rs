@@ -4,14 +4,14 @@ use super::context::CheckContext;
 use super::verdict::Verdict;
 use crate::rules::agent_version;
 
-/// `compatible-agent`: an agent of ours must be of the service's version; an agent of another make always passes.
+/// `compatible-agent`: an agent of ours must speak a protocol that the service speaks; an agent of another make always passes.
 pub(super) fn compatible(context: &CheckContext<'_>) -> Verdict {
     let reported = &context.host.data.discovery_agent_version;
-    if agent_version::is_compatible(reported, context.facts.agent_version) {
+    if agent_version::is_compatible(reported) {
         Verdict::Success("The agent speaks this service's protocol".into())
     } else {
         Verdict::Failure(format!(
-            "The agent is {reported} and the service wants {}; boot the host from the present image",
+            "The agent is {reported} and speaks another protocol than the service ({}); boot the host from the present image",
             context.facts.agent_version
         ))
     }

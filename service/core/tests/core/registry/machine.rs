@@ -291,7 +291,7 @@ fn of_presence() -> Vec<Case> {
             s.host.data.discovery_agent_version = "quay.io/other/agent:1".into()
         }),
         (C::CompatibleAgent, Anywhere, Failure, |s| {
-            s.host.data.discovery_agent_version = format!("{AGENT}-old")
+            s.host.data.discovery_agent_version = format!("{AGENT}+protocol.0")
         }),
         (C::CompatibleAgent, Bound, Hidden, |s| {
             s.stage(HostStage::StartingInstallation)

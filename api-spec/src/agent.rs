@@ -1,0 +1,39 @@
+//! Names the versions of Muster's own agents and the protocol that they speak.
+
+/// Before the version of our agents: `muster-agent/0.1.0`.
+pub const OWN_PREFIX: &str = "muster-agent/";
+
+/// Between version and protocol, from protocol 2 on: `muster-agent/0.4.0+protocol.2`.
+const PROTOCOL_MARK: &str = "+protocol.";
+
+/// Number of the protocol that our agents and service speak. It rises only when one side no longer understands the other; what is
+/// added so that the other side may pass it over does not raise it. A service takes a new number one release before agents tell it.
+pub const PROTOCOL: u32 = 1;
+
+/// The oldest protocol that the service still speaks. It rises no sooner than a year after the last agent that told it.
+pub const OLDEST_PROTOCOL: u32 = 1;
+
+/// True for the version of an agent of ours.
+pub fn is_own(version: &str) -> bool {
+    version.starts_with(OWN_PREFIX)
+}
+
+/// The protocol of an agent of ours by its version; 0 when it tells one that is no number. `None`: another make.
+pub fn protocol(version: &str) -> Option<u32> {
+    let version = version.strip_prefix(OWN_PREFIX)?;
+    let told = version.split_once(PROTOCOL_MARK);
+    Some(told.map_or(1, |(_, number)| number.parse().unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_without_a_protocol_speaks_the_first() {
+        assert_eq!(protocol("muster-agent/0.1.0"), Some(1));
+        assert_eq!(protocol("muster-agent/0.4.0+protocol.2"), Some(2));
+        assert_eq!(protocol("muster-agent/0.4.0+protocol.x"), Some(0));
+        assert_eq!(protocol("quay.io/other/agent:1"), None);
+    }
+}
