@@ -2,6 +2,7 @@
 
 mod banner;
 pub mod data_lock;
+mod front;
 mod notify;
 mod open;
 mod run;

@@ -112,6 +112,12 @@ impl From<StoreError> for Problem {
         match &error {
             StoreError::Conflict { .. } => Self::conflict(error.to_string()),
             StoreError::Missing { .. } => Self::Handler(StatusCode::NOT_FOUND, error.to_string()),
+            // Its text names the column and never a value, and nobody else can say what is wrong with the record.
+            StoreError::Corrupt { .. } => {
+                tracing::error!(error = %chain(&error), "a record cannot be read");
+                let words = format!("{error}; a newer version wrote it, or it is damaged");
+                Self::Handler(StatusCode::INTERNAL_SERVER_ERROR, words)
+            }
             _ if error.is_temporary() => {
                 tracing::warn!(error = %chain(&error), "the database is not available");
                 Self::unavailable(error.to_string())
@@ -159,7 +165,9 @@ impl From<DiscoveryError> for Problem {
 }
 
 impl IntoResponse for Problem {
+    /// The problem stays in the answer's extensions, for layers that answer it in another way.
     fn into_response(self) -> Response {
+        let problem = self.clone();
         let mut response = match self {
             Self::Handler(status, reason) => {
                 (status, Json(ApiError::new(status.as_u16(), reason))).into_response()
@@ -178,6 +186,7 @@ impl IntoResponse for Problem {
                 .headers_mut()
                 .insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
+        response.extensions_mut().insert(problem);
         response
     }
 }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::banner::Banner;
 use super::data_lock::DataLock;
+use super::front::front;
 use super::notify;
 use super::open::{Listeners, operations, prepare_data_dir};
 use super::signals::Signals;
@@ -36,7 +37,17 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         (Some(cert), Some(key)) => Some(listen::tls(cert, key).await?),
         _ => None,
     };
-    let operations = operations(&args, &kube_source, urls).await?;
+    // Before a client can connect: from here on a signal means "finish what was begun".
+    let mut signals = Signals::new()?;
+    let mut tasks = Tasks::default();
+    let (requests, stop, drain) = (&mut tasks.requests, &tasks.stop, args.drain_timeout);
+    let (opened, front) = front();
+    listen::spawn(requests, listeners.api, front, tls, stop.clone(), drain)?;
+    // The database may be waited for, and brought up to date: `/health` answers meanwhile.
+    let operations = tokio::select! {
+        operations = operations(&args, &kube_source, urls) => operations?,
+        () = signals.next() => return Ok(()),
+    };
     let metrics = PrometheusBuilder::new()
         .install_recorder()
         .context("metrics cannot be recorded")?;
@@ -56,12 +67,8 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let boot_routes = whole(images.merge(muster_rest::boot_script(rest)));
     let kube = Kubernetes::open(&args, kube_source, &operations.store, listeners.kube).await?;
 
-    // Before a client can connect: from here on a signal means "finish what was begun".
-    let mut signals = Signals::new()?;
-    let mut tasks = Tasks::default();
-    let (requests, stop, drain) = (&mut tasks.requests, &tasks.stop, args.drain_timeout);
-    listen::spawn(requests, listeners.api, api_routes, tls, stop.clone(), drain)?;
     listen::spawn(requests, listeners.boot, boot_routes, None, stop.clone(), drain)?;
+    opened.send_replace(Some(api_routes));
     jobs::start(&operations, &mut tasks.background, &tasks.stop_background);
     tasks
         .background

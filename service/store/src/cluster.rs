@@ -12,6 +12,7 @@ use crate::Result;
 use crate::change::{Change, commit_change};
 use crate::deletion;
 use crate::error::{StoreError, failed};
+use crate::lenient::readable;
 use crate::host::{HOST_KEY, host_from, select_hosts};
 use crate::row::{Json, Reading, kube_columns, kube_ref, row, storable};
 use crate::store::Store;
@@ -160,8 +161,10 @@ impl Store {
 
     /// All clusters, oldest first; with `deleted` those that are deleted, too.
     ///
+    /// A row that cannot be read is left out, logged and counted.
+    ///
     /// # Errors
-    /// `Corrupt` when a row cannot be read.
+    /// Those of the database.
     pub async fn list_clusters(&self, deleted: bool) -> Result<Vec<StoredCluster>> {
         let mut connection = self.reader().await?;
         let sql = select_clusters(if deleted {
@@ -173,7 +176,7 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("listing clusters"))?;
-        rows.iter().map(cluster_from).collect()
+        Ok(readable(&rows, cluster_from))
     }
 
     /// The versions of a cluster, alive or deleted. The cheapest read that shows that nothing changed.
@@ -199,8 +202,10 @@ impl Store {
 
     /// The part of a cluster's hosts that they need to know of each other, sorted by id, with their clocks as last stored.
     ///
+    /// A row that cannot be read is left out, logged and counted.
+    ///
     /// # Errors
-    /// `Corrupt` when a row cannot be read.
+    /// Those of the database.
     pub async fn list_cluster_peers(&self, id: ClusterId) -> Result<Vec<Peer>> {
         let mut connection = self.reader().await?;
         let rows = sqlx::query(
@@ -213,23 +218,23 @@ impl Store {
         .fetch_all(&mut *connection)
         .await
         .map_err(failed("listing what hosts of a cluster know of each other"))?;
-        rows.iter()
-            .map(|row| {
-                let reading = Reading::new(row, "cluster_members", &["infra_env_id", "host_id"]);
-                let clock: i64 = reading.get("host_clock")?;
-                let clock_at: Option<Timestamp> = reading.get("host_clock_at")?;
-                Ok(Peer {
-                    clock_offset_secs: clock_at.map(|at| clock.saturating_sub(at.timestamp())),
-                    ..reading.get::<Json<Peer>>("peer")?.0
-                })
+        Ok(readable(&rows, |row| {
+            let reading = Reading::new(row, "cluster_members", &["infra_env_id", "host_id"]);
+            let clock: i64 = reading.get("host_clock")?;
+            let clock_at: Option<Timestamp> = reading.get("host_clock_at")?;
+            Ok(Peer {
+                clock_offset_secs: clock_at.map(|at| clock.saturating_sub(at.timestamp())),
+                ..reading.get::<Json<Peer>>("peer")?.0
             })
-            .collect()
+        }))
     }
 
     /// The hosts of a cluster, oldest first.
     ///
+    /// A row that cannot be read is left out, logged and counted.
+    ///
     /// # Errors
-    /// `Corrupt` when a row cannot be read.
+    /// Those of the database.
     pub async fn list_cluster_hosts(&self, id: ClusterId) -> Result<Vec<Host>> {
         let mut connection = self.reader().await?;
         let sql = select_hosts("WHERE cluster_id = $1 AND deleted_at IS NULL ORDER BY created_at, id");
@@ -238,7 +243,7 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("listing the hosts of a cluster"))?;
-        rows.iter().map(host_from).collect()
+        Ok(readable(&rows, host_from))
     }
 
     /// The keys of the hosts of a cluster, oldest first.

@@ -11,6 +11,7 @@ use crate::Result;
 use crate::change::{Change, commit_change};
 use crate::deletion;
 use crate::error::{StoreError, failed};
+use crate::lenient::readable;
 use crate::row::{Json, Reading, kube_columns, kube_ref, row, storable};
 use crate::store::Store;
 use crate::subject::Subject;
@@ -132,8 +133,10 @@ impl Store {
 
     /// All InfraEnvs, oldest first; those of one cluster when named.
     ///
+    /// A row that cannot be read is left out, logged and counted.
+    ///
     /// # Errors
-    /// `Corrupt` when a row cannot be read.
+    /// Those of the database.
     pub async fn list_infra_envs(&self, cluster_id: Option<ClusterId>) -> Result<Vec<InfraEnv>> {
         let mut connection = self.reader().await?;
         let sql = select_infra_envs(match cluster_id {
@@ -148,7 +151,7 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("listing InfraEnvs"))?;
-        rows.iter().map(infra_env_from).collect()
+        Ok(readable(&rows, infra_env_from))
     }
 
     /// Writes an InfraEnv that was read as `infra_env.version`; returns its new version. `created_at` stays.

@@ -22,6 +22,7 @@ pub mod event;
 pub mod host;
 pub mod infra_env;
 mod kind;
+mod lenient;
 mod listen;
 pub mod logs;
 mod migrations;

@@ -11,6 +11,15 @@ use sqlx::migrate::{Migration, MigrationType, Migrator};
 /// Version, description and SQL of each file; `build.rs` lists them.
 const FILES: &[(i64, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
 
+/// First word of the description of a migration that takes away what older versions use. All others only add, so that an older
+/// version works on with the tables of a newer one.
+const CONTRACT: &str = "contract";
+
+/// True for the description of a migration after which older versions cannot use the tables.
+pub(crate) fn is_contract(description: &str) -> bool {
+    description.split(' ').next() == Some(CONTRACT)
+}
+
 pub(crate) fn migrator() -> Migrator {
     let migrations = FILES.iter().map(|&(version, description, sql)| {
         let (description, sql) = (Cow::Borrowed(description), SqlStr::from_static(sql));
@@ -23,6 +32,36 @@ pub(crate) fn migrator() -> Migrator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Statements, upper case, after which what older versions do fails.
+    const TAKES_AWAY: [&str; 8] = [
+        "DROP TABLE",
+        "DROP COLUMN",
+        "DROP CONSTRAINT",
+        "RENAME",
+        "ALTER COLUMN",
+        "SET NOT NULL",
+        "DELETE FROM",
+        "ADD CONSTRAINT",
+    ];
+
+    #[test]
+    fn what_takes_away_from_older_versions_says_so_in_its_name() {
+        for (version, description, sql) in FILES {
+            let lines = sql.lines().filter(|line| !line.trim_start().starts_with("--"));
+            let sql = lines.collect::<Vec<_>>().join(" ").to_uppercase();
+            let words = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+            for statement in words.split(';') {
+                let required = statement.contains("ADD COLUMN")
+                    && statement.contains("NOT NULL")
+                    && !statement.contains("DEFAULT");
+                assert!(
+                    is_contract(description) || !required && !TAKES_AWAY.iter().any(|gone| statement.contains(gone)),
+                    "migration {version}: name it {version}_contract_..., or leave what older versions use: {statement}"
+                );
+            }
+        }
+    }
 
     /// As `sqlx::migrate!` wrote them into databases: a changed one would refuse to open.
     #[test]

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{AnyConnection, Connection};
 use tokio::time::Instant;
 
 use crate::Result;
 use crate::error::StoreError;
 use crate::kind::Kind;
-use crate::migrations::migrator;
+use crate::migrations::{is_contract, migrator};
 use crate::store::Store;
 
 /// Time for a server to come up before opening fails: it is often started together with Muster.
@@ -212,7 +213,53 @@ async fn bring_up_to_date(address: &Address, patience: Duration) -> Result<()> {
     }
 }
 
-async fn migrate(address: &Address) -> Result<(), sqlx::migrate::MigrateError> {
+async fn migrate(address: &Address) -> Result<(), NotUpToDate> {
+    let mut migrator = migrator();
+    match apply(address, &migrator).await {
+        Err(MigrateError::VersionMissing(version)) => {
+            let ahead = ahead_of(address, &migrator).await?;
+            if let Some((version, description)) = ahead.iter().find(|(_, words)| is_contract(words)) {
+                return Err(NotUpToDate::Contracted {
+                    version: *version,
+                    description: description.clone(),
+                });
+            }
+            tracing::warn!(
+                version,
+                migrations = ahead.len(),
+                "a newer version has used this database and added to it only, so this one goes on; what it does not know it passes over"
+            );
+            migrator.set_ignore_missing(true);
+            Ok(apply(address, &migrator).await?)
+        }
+        applied => Ok(applied?),
+    }
+}
+
+/// The reason why the tables are not as this version needs them.
+#[derive(Debug, thiserror::Error)]
+enum NotUpToDate {
+    #[error(transparent)]
+    Migrate(#[from] MigrateError),
+    #[error(
+        "a newer version of Muster has taken away what this one uses (migration {version}, {description}): start the newer version, or restore the backup that was made before it"
+    )]
+    Contracted { version: i64, description: String },
+}
+
+/// The migrations that a newer version has applied, oldest first: version and description.
+async fn ahead_of(address: &Address, migrator: &Migrator) -> Result<Vec<(i64, String)>, MigrateError> {
+    let mut connection = AnyConnection::connect_with(&address.options).await?;
+    let applied: Vec<(i64, String)> =
+        sqlx::query_as("SELECT version, description FROM _sqlx_migrations ORDER BY version")
+            .fetch_all(&mut connection)
+            .await?;
+    connection.close().await?;
+    let known = |version: i64| migrator.iter().any(|migration| migration.version == version);
+    Ok(applied.into_iter().filter(|(version, _)| !known(*version)).collect())
+}
+
+async fn apply(address: &Address, migrator: &Migrator) -> Result<(), MigrateError> {
     let mut connection = AnyConnection::connect_with(&address.options).await?;
     if address.kind == Kind::Sqlite {
         sqlx::raw_sql(SQLITE_SETTINGS).execute(&mut connection).await?;
@@ -221,16 +268,16 @@ async fn migrate(address: &Address) -> Result<(), sqlx::migrate::MigrateError> {
             .execute(&mut connection)
             .await?;
     }
-    migrator().run_direct(None, &mut connection, false).await?;
+    migrator.run_direct(None, &mut connection, false).await?;
     connection.close().await?;
     Ok(())
 }
 
 /// True when trying again can help: the server is starting, or another process is applying the same migrations to the file.
-fn worth_waiting(kind: Kind, error: &sqlx::migrate::MigrateError) -> bool {
+fn worth_waiting(kind: Kind, error: &NotUpToDate) -> bool {
     use sqlx::Error;
-    use sqlx::migrate::MigrateError;
-    let (MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _)) = error else {
+    let NotUpToDate::Migrate(MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _)) = error
+    else {
         return false;
     };
     match source {

@@ -14,6 +14,7 @@ use sqlx::query::Query;
 use sqlx::{Any, Row};
 
 use crate::error::StoreError;
+use crate::lenient::without_unknown_fields;
 
 /// A type whose values are kept in columns.
 pub(crate) trait Column: Sized {
@@ -106,14 +107,18 @@ impl<T: Serialize + DeserializeOwned> Column for Json<T> {
     }
 
     fn from_stored(stored: String) -> Result<Self, Cow<'static, str>> {
-        serde_json::from_str(&stored).map(Json).map_err(|error| {
-            // serde's text may quote the value.
-            let what = match error.classify() {
-                serde_json::error::Category::Data => "JSON of another shape",
-                _ => "not JSON",
-            };
-            format!("{what}, near character {}", error.column()).into()
-        })
+        let error = match serde_json::from_str(&stored) {
+            Ok(document) => return Ok(Json(document)),
+            Err(error) => error,
+        };
+        // serde's text may quote the value.
+        let what = match error.classify() {
+            serde_json::error::Category::Data => "JSON of another shape",
+            _ => "not JSON",
+        };
+        without_unknown_fields(&stored)
+            .map(Json)
+            .ok_or_else(|| format!("{what}, near character {}", error.column()).into())
     }
 }
 

@@ -9,6 +9,7 @@ use strum::VariantArray;
 use super::row::{EventRow, StoredEvent, event_from};
 use crate::Result;
 use crate::error::{StoreError, failed};
+use crate::lenient::{or_pass_over, readable};
 use crate::row::Reading;
 use crate::store::Store;
 
@@ -85,8 +86,10 @@ pub struct EventPage {
 impl Store {
     /// The events asked for, and how many there are. Unknown ids give an empty page.
     ///
+    /// A row that cannot be read is left out, logged and counted.
+    ///
     /// # Errors
-    /// `Corrupt` when a row cannot be read.
+    /// Those of the database.
     pub async fn list_events(&self, query: &EventQuery) -> Result<EventPage> {
         let mut connection = self.reader().await?;
         let counted = Filter::of(query, false)?;
@@ -101,8 +104,9 @@ impl Store {
         let mut by_severity = [0; 4];
         for row in &rows {
             let reading = Reading::new(row, "events", &["severity"]);
-            let severity: Severity = reading.get("severity")?;
-            by_severity[severity as usize] = reading.get("events")?;
+            if let Some(severity) = or_pass_over(reading.get::<Severity>("severity")) {
+                by_severity[severity as usize] = reading.get("events")?;
+            }
         }
         let wanted = |severity: Severity| query.severities.is_empty() || query.severities.contains(&severity);
         let total = Severity::VARIANTS
@@ -137,7 +141,7 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("listing events"))?;
-        let events = rows.iter().map(event_from).collect::<Result<_>>()?;
+        let events = readable(&rows, event_from);
         Ok(EventPage {
             events,
             total,

@@ -8,6 +8,7 @@ use super::brief::HostBrief;
 use super::row::{HOST_KEY, brief_from, host_from, select_briefs, select_hosts};
 use crate::Result;
 use crate::error::failed;
+use crate::lenient::readable;
 use crate::row::Reading;
 use crate::store::Store;
 
@@ -46,8 +47,10 @@ impl Store {
 
     /// The hosts of an InfraEnv, oldest first.
     ///
+    /// A row that cannot be read is left out, logged and counted.
+    ///
     /// # Errors
-    /// `Corrupt` when a row cannot be read.
+    /// Those of the database.
     pub async fn list_hosts(&self, infra_env_id: InfraEnvId) -> Result<Vec<Host>> {
         let mut connection = self.reader().await?;
         let sql = select_hosts("WHERE infra_env_id = $1 AND deleted_at IS NULL ORDER BY created_at, id");
@@ -56,13 +59,15 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("listing hosts"))?;
-        rows.iter().map(host_from).collect()
+        Ok(readable(&rows, host_from))
     }
 
     /// All hosts without their inventories, oldest first; of one InfraEnv when named.
     ///
+    /// A row that cannot be read is left out, logged and counted.
+    ///
     /// # Errors
-    /// `Corrupt` when a row cannot be read.
+    /// Those of the database.
     pub async fn list_host_briefs(&self, infra_env_id: Option<InfraEnvId>) -> Result<Vec<HostBrief>> {
         let mut connection = self.reader().await?;
         let sql = select_briefs(match infra_env_id {
@@ -77,7 +82,7 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("listing hosts"))?;
-        rows.iter().map(brief_from).collect()
+        Ok(readable(&rows, brief_from))
     }
 
     /// The keys of all hosts with one of these statuses.
@@ -109,8 +114,10 @@ impl Store {
     /// The hosts of an InfraEnv whose inventory has an interface with this MAC address (any case), oldest first. Mostly one;
     /// several when an address was seen in two machines.
     ///
+    /// A row that cannot be read is left out, logged and counted.
+    ///
     /// # Errors
-    /// `Corrupt` when a row cannot be read.
+    /// Those of the database.
     pub async fn find_hosts_by_mac(&self, infra_env_id: InfraEnvId, mac: &str) -> Result<Vec<HostBrief>> {
         // Only what a MAC address consists of may reach LIKE.
         if mac.is_empty() || !mac.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b':') {
@@ -126,13 +133,13 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("looking for a MAC address"))?;
-        rows.iter().map(brief_from).collect()
+        Ok(readable(&rows, brief_from))
     }
 
     /// Number of hosts in each status, over all InfraEnvs; statuses without a host are left out.
     ///
     /// # Errors
-    /// `Corrupt` when a status is unknown.
+    /// Those of the database.
     pub async fn count_hosts_by_status(&self) -> Result<Vec<(HostStatus, i64)>> {
         let mut connection = self.reader().await?;
         let rows = sqlx::query(
@@ -141,11 +148,9 @@ impl Store {
         .fetch_all(&mut *connection)
         .await
         .map_err(failed("counting hosts"))?;
-        rows.iter()
-            .map(|row| {
-                let reading = Reading::new(row, "hosts", &["status"]);
-                Ok((reading.get("status")?, reading.get("hosts")?))
-            })
-            .collect()
+        Ok(readable(&rows, |row| {
+            let reading = Reading::new(row, "hosts", &["status"]);
+            Ok((reading.get("status")?, reading.get("hosts")?))
+        }))
     }
 }

@@ -36,6 +36,7 @@ mod logs;
 mod opening;
 mod outbox;
 mod polled;
+mod releases;
 mod settings;
 mod space;
 mod together;

@@ -3,6 +3,8 @@
 on_both! {
     what_was_stored_is_there_after_opening_again,
     many_may_open_the_same_empty_database_at_once,
+    an_older_version_goes_on_with_tables_that_a_newer_one_added_to,
+    an_older_version_refuses_tables_that_lack_what_it_uses,
     a_closed_store_says_that_it_is_not_available,
     reads_and_writes_are_counted,
 }
@@ -38,6 +40,33 @@ mod cases {
             });
         }
         opening.join_all().await;
+    }
+
+    /// Notes a migration that this version does not have, as a newer one would.
+    async fn newer_migration(world: &World, description: &str) {
+        world
+            .sql(&format!(
+                "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+                 SELECT 29990101000000, '{description}', success, checksum, execution_time FROM _sqlx_migrations
+                 WHERE version = 20261121145500"
+            ))
+            .await;
+    }
+
+    pub async fn an_older_version_goes_on_with_tables_that_a_newer_one_added_to(world: World) {
+        let infra_env = world.infra_env().await;
+        world.sql("ALTER TABLE infra_envs ADD COLUMN newer TEXT").await;
+        newer_migration(&world, "adds a column").await;
+        let older = world.another_store().await;
+        assert_eq!(older.find_infra_env(infra_env.id).await.unwrap(), Some(infra_env));
+        world.infra_env().await;
+    }
+
+    pub async fn an_older_version_refuses_tables_that_lack_what_it_uses(world: World) {
+        newer_migration(&world, "contract drops a column").await;
+        let error = Store::open(&world.url).await.expect_err("it refuses");
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert!(cause.contains("contract drops a column"), "{cause}");
     }
 
     pub async fn a_closed_store_says_that_it_is_not_available(world: World) {
