@@ -155,7 +155,7 @@ fn refused_actions_name_the_state_and_are_reported(database: Database) {
     let host = register(&client, &infra_env, 1);
     let bind = json!({"cluster_id": cluster});
     let act = |action: &str, body: &Value| client.post(&format!("{host}/actions/{action}"), body);
-    let message = act("bind", &bind).expect(409).error_message();
+    let message = act("bind", &bind).expect(400).error_message();
     assert!(message.contains("discovering-unbound"), "{message}");
     for action in ["unbind", "install", "reset"] {
         let message = act(action, &json!({})).expect(409).error_message();
@@ -173,7 +173,7 @@ fn refused_actions_name_the_state_and_are_reported(database: Database) {
     client.post(&format!("{known}/actions/bind"), &bind).expect(200);
     let message = client
         .post(&format!("{known}/actions/bind"), &bind)
-        .expect(409)
+        .expect(400)
         .error_message();
     assert!(message.contains("binding"), "{message}");
     client

@@ -10,6 +10,7 @@ on_each_database!(
     an_infra_env_is_created_listed_read_changed_and_deleted,
     every_bad_setting_is_refused_by_name_and_changes_nothing,
     settings_left_out_stay_and_empty_ones_clear,
+    what_no_image_does_is_refused_with_the_reason,
     an_infra_env_with_hosts_stays,
 );
 
@@ -25,8 +26,6 @@ fn everything() -> Value {
                   "no_proxy": "example.test,.lab.test,198.51.100.0/24"},
         "kernel_arguments": [{"operation": "append", "value": "p1"}, {"operation": "append", "value": "p2=\"a b\""}],
         "ignition_config_override": r#"{"ignition":{"version":"3.1.0"}}"#,
-        "static_network_config": [{"network_yaml": "interfaces:\n- name: eth0\n  type: ethernet\n",
-            "mac_interface_map": [{"mac_address": "02:00:00:00:00:01", "logical_nic_name": "eth0"}]}],
         "network_discovery_delay_seconds": 5,
     })
 }
@@ -432,17 +431,47 @@ fn settings_left_out_stay_and_empty_ones_clear(database: Database) {
         made["ignition_config_override"]
     );
 
-    let to_disconnected = json!({"image_type": "disconnected-iso", "rendezvous_ip": "192.0.2.1"});
-    let disconnected = client.patch(&path, &to_disconnected).expect(201).json();
-    assert_eq!(disconnected["rendezvous_ip"], "192.0.2.1");
-    let back = client
-        .patch(&path, &json!({"image_type": "full-iso"}))
-        .expect(201)
-        .json();
-    assert!(
-        back.get("rendezvous_ip").is_none(),
-        "dropped when the type changes: {back}"
-    );
+}
+
+fn what_no_image_does_is_refused_with_the_reason(database: Database) {
+    let service = database.serve();
+    let client = service.http();
+    let minimal = json!({"name": "minimal", "pull_secret": PULL_SECRET});
+    let with = |field: &str, value: Value| {
+        let mut body = minimal.clone();
+        body[field] = value;
+        body
+    };
+    for architecture in ["arm64", "aarch64", "ppc64le", "s390x"] {
+        let message = client
+            .post("/infra-envs", &with("cpu_architecture", json!(architecture)))
+            .expect(400)
+            .error_message();
+        assert!(message.contains("no discovery image"), "{message}");
+    }
+    let disconnected = with("image_type", json!("disconnected-iso"));
+    let message = client.post("/infra-envs", &disconnected).expect(400).error_message();
+    assert!(message.contains("image_type"), "{message}");
+    let network = json!([{"network_yaml": "interfaces:\n- name: eth0\n  type: ethernet\n",
+        "mac_interface_map": [{"mac_address": "02:00:00:00:00:01", "logical_nic_name": "eth0"}]}]);
+    let static_network = with("static_network_config", network.clone());
+    let message = client.post("/infra-envs", &static_network).expect(409).error_message();
+    assert!(message.contains("static_network_config would not be applied"), "{message}");
+    assert_eq!(client.get("/infra-envs").expect(200).json(), json!([]));
+
+    let path = infra_env(&client);
+    let before = client.get(&path).expect(200).json();
+    client
+        .patch(&path, &json!({"static_network_config": network}))
+        .expect(409)
+        .error_message();
+    client
+        .patch(&path, &json!({"image_type": "disconnected-iso"}))
+        .expect(400)
+        .error_message();
+    assert_eq!(client.get(&path).expect(200).json(), before);
+    let file = client.get(&format!("{path}/downloads/files?file_name=static-network-config"));
+    assert!(file.expect(200).body.is_empty());
 }
 
 fn an_infra_env_with_hosts_stays(database: Database) {

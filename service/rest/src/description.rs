@@ -1,6 +1,8 @@
 //! Adds to the API's description what holds for every operation: its callers, and the refusals of the gate, of the readers of
 //! parameters and bodies, and of the database.
 
+use std::collections::HashSet;
+
 use http::StatusCode;
 use muster_api::AGENT_TOKEN_HEADER;
 use muster_http::Allowed;
@@ -8,6 +10,8 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{OneOf, OneOfBuilder};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Response, ResponseBuilder, Schema};
+
+use crate::declared::declared;
 
 /// The media type of every refusal.
 const JSON: &str = "application/json";
@@ -53,13 +57,50 @@ pub fn behind_gate(api: &mut OpenApi, allowed: Allowed) {
     }
 }
 
+/// Describes the refusals of handlers with the statuses that they are answered with ([`declared`]). The ids of the operations
+/// whose handlers may answer 400.
+fn declare(api: &mut OpenApi) -> HashSet<String> {
+    let mut takes_400 = HashSet::new();
+    for (path, item) in &mut api.paths.paths {
+        let Some(path) = path.strip_prefix("/api/assisted-install") else {
+            continue;
+        };
+        let operations = [
+            ("GET", &mut item.get),
+            ("PUT", &mut item.put),
+            ("POST", &mut item.post),
+            ("DELETE", &mut item.delete),
+            ("PATCH", &mut item.patch),
+        ];
+        for (method, operation) in operations {
+            let Some(operation) = operation else { continue };
+            for status in [StatusCode::BAD_REQUEST, StatusCode::CONFLICT] {
+                let told = declared(method, path, status);
+                if told == status {
+                    takes_400.extend(operation.operation_id.clone().filter(|_| status == StatusCode::BAD_REQUEST));
+                    continue;
+                }
+                let answers = &mut operation.responses.responses;
+                if let Some(answer) = answers.remove(status.as_str()) {
+                    answers.entry(told.as_str().to_owned()).or_insert(answer);
+                    may_refuse(operation, told, Shape::ApiError);
+                }
+            }
+        }
+    }
+    takes_400
+}
+
 /// Adds what is the same for all operations, and the credentials' places.
 pub fn complete(api: &mut OpenApi) {
+    let takes_400 = declare(api);
     for operation in operations(api) {
         let has_parameters = operation.parameters.as_ref().is_some_and(|list| !list.is_empty());
         if has_parameters || operation.request_body.is_some() {
             // The shape tells where it was found out: when the request was read, or by the handler.
-            may_refuse(operation, StatusCode::BAD_REQUEST, Shape::ApiError);
+            if takes_400.contains(operation.operation_id.as_deref().unwrap_or_default()) {
+                may_refuse(operation, StatusCode::BAD_REQUEST, Shape::ApiError);
+            }
             may_refuse(operation, StatusCode::BAD_REQUEST, Shape::InfraError);
         }
         if let Some(RefOr::T(body)) = &operation.request_body
@@ -122,6 +163,7 @@ fn words(code: &str) -> String {
         Some(StatusCode::UNAUTHORIZED) => "No token, or none that opens this operation",
         Some(StatusCode::FORBIDDEN) => "The token belongs to another InfraEnv",
         Some(StatusCode::NOT_FOUND) => "What the path names does not exist",
+        Some(StatusCode::METHOD_NOT_ALLOWED) => "Not in the present state; the text names it",
         Some(StatusCode::PAYLOAD_TOO_LARGE) => "The body is larger than this operation accepts",
         Some(StatusCode::CONFLICT) => "Not in the present state; the text names it",
         Some(StatusCode::INTERNAL_SERVER_ERROR) => {

@@ -21,6 +21,7 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 use utoipa::openapi::{InfoBuilder, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 
+use crate::declared::declared_only;
 use crate::state::Rest;
 use crate::{clusters, description, events, hosts, infra_envs, logs, operators, status, support, versions};
 
@@ -36,9 +37,9 @@ fn operations(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
         let mut routes = group(allowed);
         description::behind_gate(routes.get_openapi_mut(), allowed);
         match gate {
-            Some(gate) => {
-                routes.route_layer(middleware::from_fn_with_state((gate.clone(), allowed), require))
-            }
+            Some(gate) => routes
+                .route_layer(middleware::from_fn_with_state((gate.clone(), allowed), require))
+                .route_layer(middleware::from_fn(declared_only)),
             None => routes,
         }
     });

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
+use muster_api::cluster::PlatformType;
 use muster_api::versions::{DetailedFeatures, Feature, SupportedArchitectures, SupportedFeatures};
 use muster_http::body::Query;
 use serde::Deserialize;
@@ -12,6 +13,28 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::state::Rest;
+
+/// Features that belong to one kind of platform; others have to do with all.
+fn belongs_to(feature: &str) -> Option<&'static [PlatformType]> {
+    use PlatformType::{Baremetal, External, None, Nutanix, Vsphere};
+
+    Some(match feature {
+        "BAREMETAL_PLATFORM" | "CLUSTER_MANAGED_NETWORKING" | "PLATFORM_MANAGED_NETWORKING" => &[Baremetal],
+        "NONE_PLATFORM" => &[None],
+        "NUTANIX_INTEGRATION" => &[Nutanix],
+        "VSPHERE_INTEGRATION" => &[Vsphere],
+        "EXTERNAL_PLATFORM" | "EXTERNAL_PLATFORM_OCI" => &[External],
+        _ => return Option::None,
+    })
+}
+
+/// The features with what is to be had of them on a platform; `None`: on any.
+fn features(platform: Option<PlatformType>) -> impl Iterator<Item = (&'static str, bool)> {
+    FEATURES.iter().map(move |(name, supported)| {
+        let fits = platform.is_none_or(|asked| belongs_to(name).is_none_or(|list| list.contains(&asked)));
+        (*name, *supported && fits)
+    })
+}
 
 /// Features by their names in the protocol, and whether this service has them. It discovers hosts and adds them to clusters; what
 /// only concerns the installation of a new cluster is not to be had.
@@ -59,9 +82,9 @@ fn level(supported: bool) -> String {
     if supported { "supported" } else { "unavailable" }.into()
 }
 
-fn levels(list: &[(&str, bool)]) -> BTreeMap<String, String> {
-    list.iter()
-        .map(|(name, supported)| ((*name).to_owned(), level(*supported)))
+fn levels(list: impl IntoIterator<Item = (&'static str, bool)>) -> BTreeMap<String, String> {
+    list.into_iter()
+        .map(|(name, supported)| (name.to_owned(), level(supported)))
         .collect()
 }
 
@@ -76,16 +99,18 @@ pub fn routes() -> OpenApiRouter<Rest> {
         .routes(routes!(list_bundles))
 }
 
-/// What to look at. What is supported here does not depend on it.
+/// What to look at. Only the platform makes a difference here.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "read so that a bad value is told")]
 pub struct FeaturesQuery {
+    #[expect(dead_code, reason = "read so that its absence is told")]
     openshift_version: String,
     #[param(inline)]
+    #[expect(dead_code, reason = "read so that a bad value is told")]
     cpu_architecture: Option<Architecture>,
     #[param(inline)]
-    platform_type: Option<muster_api::cluster::PlatformType>,
+    platform_type: Option<PlatformType>,
+    #[expect(dead_code, reason = "read so that it is no unknown parameter")]
     external_platform_name: Option<String>,
 }
 
@@ -112,9 +137,9 @@ pub enum Architecture {
     get, path = "/support-levels/features", operation_id = "GetSupportedFeatures", tag = "installer", params(FeaturesQuery),
     responses((status = 200, body = SupportedFeatures))
 )]
-pub async fn get_supported_features(Query(_): Query<FeaturesQuery>) -> Json<SupportedFeatures> {
+pub async fn get_supported_features(Query(query): Query<FeaturesQuery>) -> Json<SupportedFeatures> {
     Json(SupportedFeatures {
-        features: levels(&FEATURES),
+        features: levels(features(query.platform_type)),
     })
 }
 
@@ -123,10 +148,10 @@ pub async fn get_supported_features(Query(_): Query<FeaturesQuery>) -> Json<Supp
     get, path = "/support-levels/features/detailed", operation_id = "GetDetailedSupportedFeatures", tag = "installer",
     params(FeaturesQuery), responses((status = 200, body = DetailedFeatures))
 )]
-pub async fn get_detailed_features(Query(_): Query<FeaturesQuery>) -> Json<DetailedFeatures> {
-    let features = FEATURES.iter().map(|(name, supported)| Feature {
-        feature_support_level_id: (*name).to_owned(),
-        support_level: level(*supported),
+pub async fn get_detailed_features(Query(query): Query<FeaturesQuery>) -> Json<DetailedFeatures> {
+    let features = features(query.platform_type).map(|(name, supported)| Feature {
+        feature_support_level_id: name.to_owned(),
+        support_level: level(supported),
     });
     Json(DetailedFeatures {
         features: features.collect(),
@@ -151,7 +176,7 @@ pub async fn get_supported_architectures(
     Query(_): Query<ArchitecturesQuery>,
 ) -> Json<SupportedArchitectures> {
     Json(SupportedArchitectures {
-        architectures: levels(&ARCHITECTURES),
+        architectures: levels(ARCHITECTURES),
     })
 }
 
@@ -180,4 +205,24 @@ pub async fn list_managed_domains() -> Json<Vec<Value>> {
 )]
 pub async fn list_bundles() -> Json<Vec<Value>> {
     Json(Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_of_another_platform_are_not_to_be_had() {
+        let on = |platform| levels(features(platform));
+        assert_eq!(on(None)["BAREMETAL_PLATFORM"], "supported");
+        assert_eq!(on(Some(PlatformType::Baremetal)), {
+            let mut all = on(None);
+            all.insert("NONE_PLATFORM".into(), "unavailable".into());
+            all
+        });
+        let vsphere = on(Some(PlatformType::Vsphere));
+        assert_eq!(vsphere["BAREMETAL_PLATFORM"], "unavailable");
+        assert_eq!(vsphere["FULL_ISO"], "supported");
+        assert_eq!(vsphere.len(), FEATURES.len());
+    }
 }

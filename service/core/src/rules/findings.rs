@@ -19,7 +19,6 @@ mod quality;
 mod reach;
 mod sees;
 
-pub(crate) use cluster_context::find_peer;
 pub use evaluate::{changed, evaluate};
 pub use kinds::*;
 pub use sees::{matters_to_others, peers_matter, sees};

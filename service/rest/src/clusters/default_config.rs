@@ -2,6 +2,9 @@ use axum::Json;
 use muster_api::cluster::{ClusterDefaultConfig, ClusterNetwork, ServiceNetwork};
 use muster_core::rules::hostname::FORBIDDEN;
 
+/// Clusters are not deleted because nothing happens to them; consoles make a date of this, so 0 would be today. A hundred years.
+const NEVER_HOURS: i64 = 100 * 365 * 24;
+
 /// What a new cluster would have by default (docs/protocol/rest-behaviour.md#6). Forms of clients are filled with it.
 #[utoipa::path(
     get, path = "/clusters/default-config", operation_id = "V2GetClusterDefaultConfig", tag = "installer",
@@ -26,7 +29,7 @@ pub async fn get_default_config() -> Json<ClusterDefaultConfig> {
         cluster_networks_dualstack: vec![network(pods, 23), network("fd01::/48", 64)],
         service_networks_ipv4: vec![service(services)],
         service_networks_dualstack: vec![service(services), service("fd02::/112")],
-        inactive_deletion_hours: 0,
+        inactive_deletion_hours: NEVER_HOURS,
         ntp_source: String::new(),
         forbidden_hostnames: FORBIDDEN.map(str::to_owned).to_vec(),
     })

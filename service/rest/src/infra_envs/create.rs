@@ -25,6 +25,7 @@ use crate::views::Views;
         (status = 201, body = InfraEnv),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
         (status = 404, body = ApiError, description = "The cluster does not exist"),
+        (status = 409, body = ApiError, description = "No image applies a static network"),
     )
 )]
 pub async fn create_infra_env(
@@ -47,10 +48,15 @@ pub async fn create_infra_env(
             )));
         }
     }
+    infra_env::check_image(params.cpu_architecture, params.image_type)?;
+    let unapplied = infra_env::unapplied_network(params.static_network_config.as_deref())?;
     if params.openshift_version.as_deref().unwrap_or_default().is_empty() {
         params.openshift_version = operations.newest_version().map(str::to_owned);
     }
     let made = infra_env::create(params, InfraEnvId::random(), random::boot_id(), now())?;
+    if let Some(why) = unapplied {
+        return Err(Problem::conflict(why));
+    }
     let stored = infra_envs.create(made).await?;
     Ok((StatusCode::CREATED, Json(views.infra_env(&stored))))
 }

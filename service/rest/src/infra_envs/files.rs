@@ -6,6 +6,7 @@ use http::HeaderMap;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::ImageType;
+use muster_core::lifecycle::infra_env;
 use muster_core::record::InfraEnv;
 use muster_http::Problem;
 use muster_http::body::{Path, Query, parse_mac};
@@ -74,7 +75,7 @@ pub struct FilesQuery {
         (status = 200, body = String, content_type = "application/octet-stream"),
         (status = 400, body = InfraError),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "The stored ignition override cannot be merged"),
+        (status = 409, body = ApiError, description = "The stored ignition override cannot be merged, or no image applies the static network"),
         (status = 503, body = ApiError, description = "There is no live image yet; the reason says what to do"),
     )
 )]
@@ -104,8 +105,14 @@ pub async fn download_file(
                 script,
             ))
         }
-        // No image of ours applies it (the InfraEnv's events say so), hence there are no files made of it.
-        FileName::StaticNetworkConfig => Ok(attachment("", found.updated_at, String::new())),
+        FileName::StaticNetworkConfig => {
+            let configured = found.settings.static_network_config.as_slice();
+            match infra_env::unapplied_network(Some(configured))? {
+                Some(why) => Err(Problem::conflict(why)),
+                // An empty file without a name says that none is set.
+                None => Ok(attachment("", found.updated_at, String::new())),
+            }
+        }
     }
 }
 

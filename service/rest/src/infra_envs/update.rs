@@ -6,6 +6,7 @@ use http::StatusCode;
 use muster_api::error::ApiError;
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::{InfraEnv, InfraEnvUpdateParams};
+use muster_core::lifecycle::infra_env;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_operations::infra_envs::InfraEnvs;
@@ -21,7 +22,7 @@ use crate::views::Views;
         (status = 201, body = InfraEnv),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "It was changed by somebody else again and again"),
+        (status = 409, body = ApiError, description = "No image applies a static network, or somebody else changed it again and again"),
     )
 )]
 pub async fn update_infra_env(
@@ -30,6 +31,11 @@ pub async fn update_infra_env(
     Path(infra_env_id): Path<InfraEnvId>,
     Body(params): Body<InfraEnvUpdateParams>,
 ) -> Result<(StatusCode, Json<InfraEnv>), Problem> {
+    infra_env::check_image(None, params.image_type)?;
+    if let Some(why) = infra_env::unapplied_network(params.static_network_config.as_deref())? {
+        infra_envs.get(infra_env_id).await?;
+        return Err(Problem::conflict(why));
+    }
     let updated = infra_envs.update(infra_env_id, &params).await?;
     Ok((StatusCode::CREATED, Json(views.infra_env(&updated))))
 }

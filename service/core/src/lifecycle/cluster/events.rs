@@ -1,4 +1,5 @@
-//! Events about clusters. Names and severities follow docs/protocol/events.tsv; the wording is ours.
+//! Events about clusters. Names and severities follow docs/protocol/events.tsv; the wording is ours, but for fixed texts that scripts
+//! match.
 
 use muster_api::event::{Category, Severity};
 use muster_api::time::Timestamp;
@@ -29,15 +30,11 @@ fn about(
 
 /// A cluster that exists is known from now on.
 pub fn registered(cluster: &Cluster, now: Timestamp) -> NewEvent {
-    let message = format!(
-        "Cluster {} was imported: hosts can be added to it",
-        cluster.data.name
-    );
     let mut event = about(
         cluster,
         "cluster_registration_succeeded",
         Severity::Info,
-        &message,
+        "Successfully registered cluster",
         now,
     );
     event

@@ -54,7 +54,8 @@ pub fn view(
         user_name: user.to_owned(),
         email_domain: "Unknown".into(),
         status: ClusterStatus::AddingHosts,
-        status_info: "The cluster exists; hosts can be added to it".into(),
+        // Scripts match the field's words.
+        status_info: "cluster is adding hosts to existing OCP cluster".into(),
         status_updated_at: millis(Some(cluster.created_at)),
         openshift_version: data.openshift_version.clone(),
         openshift_cluster_id: data.openshift_cluster_id.clone(),

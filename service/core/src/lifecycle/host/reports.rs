@@ -76,16 +76,14 @@ fn inventory(host: &mut Host, inventory: &Inventory) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Takes a connectivity report; hosts that are not of its cluster are left out.
+/// Takes a connectivity report as it is, hosts of other clusters included; what others are told of it is about its cluster only.
 fn connectivity(host: &mut Host, report: &ConnectivityReport, facts: &HostFacts<'_>) {
-    let peers = facts.cluster.map_or(&[][..], |cluster| cluster.peers);
-    let known = |id: &str| findings::find_peer(peers, id).is_some();
-    let mut report = report.clone();
-    report.remote_hosts.retain(|remote| known(&remote.host_id));
-    if host.cluster_id.is_some() {
-        host.reports.connectivity = Some(report);
-        host.data.sees = findings::sees(&host.reports);
+    if host.cluster_id.is_none() {
+        return;
     }
+    let peers = facts.cluster.map_or(&[][..], |cluster| cluster.peers);
+    host.data.sees = findings::sees(report, peers);
+    host.reports.connectivity = Some(report.clone());
 }
 
 fn free_addresses(host: &mut Host, networks: &[FreeNetworkAddresses]) -> Result<(), Rejection> {

@@ -1,30 +1,29 @@
 //! Extracts the part of a host's report that concerns others, and compares it.
 
+use muster_api::steps::ConnectivityReport;
+
 use super::address::foreign_answers;
-use super::cluster_context::is_awake;
+use super::cluster_context::{find_peer, is_awake};
 use super::reach::is_unreached;
-use crate::record::{HostReports, Peer, Sees};
+use crate::record::{Peer, Sees};
 
 /// Clocks that report whole seconds jitter; less than this is no change, seconds.
 const CLOCK_NEWS_SECS: u64 = 10;
 
-/// The part of a host's reports that concerns others.
-pub fn sees(reports: &HostReports) -> Sees {
-    let Some(report) = &reports.connectivity else {
-        return Sees::default();
+/// The part of a host's report that concerns its `peers`.
+pub fn sees(report: &ConnectivityReport, peers: &[Peer]) -> Sees {
+    let of_peers = || {
+        let remotes = report.remote_hosts.iter();
+        remotes.filter_map(|remote| Some((find_peer(peers, &remote.host_id)?, remote)))
     };
-    let mut unreached: Vec<_> = report
-        .remote_hosts
-        .iter()
-        .filter(|remote| is_unreached(remote))
-        .filter_map(|remote| remote.host_id.parse().ok())
+    let mut unreached: Vec<_> = of_peers()
+        .filter(|(_, remote)| is_unreached(remote))
+        .map(|(peer, _)| peer.id)
         .collect();
     unreached.sort_unstable();
     unreached.dedup();
-    let mut answered_twice: Vec<String> = report
-        .remote_hosts
-        .iter()
-        .flat_map(foreign_answers)
+    let mut answered_twice: Vec<String> = of_peers()
+        .flat_map(|(_, remote)| foreign_answers(remote))
         .map(|(address, _)| address.to_string())
         .collect();
     answered_twice.sort_unstable();
