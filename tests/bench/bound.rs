@@ -19,7 +19,10 @@ const MEASURED: Duration = Duration::from_secs(60);
 const ROWS: [(&str, &str); 7] = [
     ("registrations per second, all at once", ""),
     ("until all have an inventory, s", ""),
-    ("each polls once a minute: % of a core", "twice that of unbound hosts"),
+    (
+        "each polls once a minute: % of a core",
+        "twice that of unbound hosts",
+    ),
     ("  p99 of a poll, ms", "5"),
     ("  database writes in that minute", "those of check-ins"),
     ("no requests: % of a core", "2"),

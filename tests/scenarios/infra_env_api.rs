@@ -430,7 +430,6 @@ fn settings_left_out_stay_and_empty_ones_clear(database: Database) {
         after["ignition_config_override"],
         made["ignition_config_override"]
     );
-
 }
 
 fn what_no_image_does_is_refused_with_the_reason(database: Database) {
@@ -450,13 +449,22 @@ fn what_no_image_does_is_refused_with_the_reason(database: Database) {
         assert!(message.contains("no discovery image"), "{message}");
     }
     let disconnected = with("image_type", json!("disconnected-iso"));
-    let message = client.post("/infra-envs", &disconnected).expect(400).error_message();
+    let message = client
+        .post("/infra-envs", &disconnected)
+        .expect(400)
+        .error_message();
     assert!(message.contains("image_type"), "{message}");
     let network = json!([{"network_yaml": "interfaces:\n- name: eth0\n  type: ethernet\n",
         "mac_interface_map": [{"mac_address": "02:00:00:00:00:01", "logical_nic_name": "eth0"}]}]);
     let static_network = with("static_network_config", network.clone());
-    let message = client.post("/infra-envs", &static_network).expect(409).error_message();
-    assert!(message.contains("static_network_config would not be applied"), "{message}");
+    let message = client
+        .post("/infra-envs", &static_network)
+        .expect(409)
+        .error_message();
+    assert!(
+        message.contains("static_network_config would not be applied"),
+        "{message}"
+    );
     assert_eq!(client.get("/infra-envs").expect(200).json(), json!([]));
 
     let path = infra_env(&client);

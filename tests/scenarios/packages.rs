@@ -188,10 +188,7 @@ fn checksums_bill_of_materials_and_container_image_agree_and_the_image_runs_by_i
     if !Uid::effective().is_root() {
         muster.arg("--map-root-user");
     }
-    muster
-        .arg("--root")
-        .arg(&root)
-        .args([entrypoint, "--version"]);
+    muster.arg("--root").arg(&root).args([entrypoint, "--version"]);
     assert!(run(&mut muster).starts_with("muster "));
 }
 

@@ -85,7 +85,13 @@ pub fn declared(method: &str, path: &str, status: StatusCode) -> StatusCode {
 
 /// The methods of a path, for `Allow`.
 fn methods(path: &str) -> String {
-    let known = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+    let known = [
+        Method::GET,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+    ];
     let named = known.iter().map(Method::as_str);
     let of_path: Vec<&str> = named
         .filter(|method| TABLE.keys().any(|(m, p)| m == method && *p == path))
@@ -100,8 +106,7 @@ pub async fn declared_only(path: Option<MatchedPath>, request: Request, next: Ne
         ref other => other.clone(),
     };
     let response = next.run(request).await;
-    let (Some(Problem::Handler(status, reason)), Some(path)) =
-        (response.extensions().get::<Problem>(), path)
+    let (Some(Problem::Handler(status, reason)), Some(path)) = (response.extensions().get::<Problem>(), path)
     else {
         return response;
     };
@@ -131,7 +136,9 @@ mod tests {
         let document = serde_json::to_value(openapi()).unwrap();
         let mut seen = 0;
         for (path, item) in document["paths"].as_object().unwrap() {
-            let Some(path) = path.strip_prefix(BEFORE) else { continue };
+            let Some(path) = path.strip_prefix(BEFORE) else {
+                continue;
+            };
             for (method, operation) in item.as_object().unwrap() {
                 let method = method.to_uppercase();
                 let Some((_, known)) = TABLE.iter().find(|((m, p), _)| *m == method && *p == path) else {
@@ -142,7 +149,11 @@ mod tests {
                     continue;
                 };
                 let id = operation["operationId"].as_str().unwrap();
-                assert!(id.eq_ignore_ascii_case(known.id), "{id} is {} in the field", known.id);
+                assert!(
+                    id.eq_ignore_ascii_case(known.id),
+                    "{id} is {} in the field",
+                    known.id
+                );
                 seen += 1;
                 for (code, answer) in operation["responses"].as_object().unwrap() {
                     if !of_handler(answer) {
@@ -165,7 +176,11 @@ mod tests {
                 }
             }
         }
-        assert_eq!(seen, TABLE.len(), "every operation of the field is in the description");
+        assert_eq!(
+            seen,
+            TABLE.len(),
+            "every operation of the field is in the description"
+        );
     }
 
     /// True when a handler answers it, by the shape of its body.
@@ -177,9 +192,21 @@ mod tests {
     fn a_refusal_without_a_declared_conflict_says_its_reason_with_another_status() {
         let conflict = |method, path| declared(method, path, StatusCode::CONFLICT).as_u16();
         assert_eq!(conflict("POST", "/v2/clusters"), 400);
-        assert_eq!(conflict("POST", "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/actions/bind"), 400);
-        assert_eq!(conflict("PUT", "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/progress"), 405);
-        assert_eq!(conflict("GET", "/v2/clusters/{cluster_id}/supported-platforms"), 404);
+        assert_eq!(
+            conflict(
+                "POST",
+                "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/actions/bind"
+            ),
+            400
+        );
+        assert_eq!(
+            conflict("PUT", "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/progress"),
+            405
+        );
+        assert_eq!(
+            conflict("GET", "/v2/clusters/{cluster_id}/supported-platforms"),
+            404
+        );
         assert_eq!(conflict("DELETE", "/v2/clusters/{cluster_id}"), 409);
         assert_eq!(methods("/v2/clusters/{cluster_id}"), "GET,PATCH,DELETE");
     }

@@ -77,7 +77,12 @@ fn declare(api: &mut OpenApi) -> HashSet<String> {
             for status in [StatusCode::BAD_REQUEST, StatusCode::CONFLICT] {
                 let told = declared(method, path, status);
                 if told == status {
-                    takes_400.extend(operation.operation_id.clone().filter(|_| status == StatusCode::BAD_REQUEST));
+                    takes_400.extend(
+                        operation
+                            .operation_id
+                            .clone()
+                            .filter(|_| status == StatusCode::BAD_REQUEST),
+                    );
                     continue;
                 }
                 let answers = &mut operation.responses.responses;

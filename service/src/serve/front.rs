@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::response::{IntoResponse, Response};
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use muster_http::Problem;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -72,6 +72,10 @@ mod tests {
         opened.send_replace(Some(Router::new().route("/x", get(|| async { "there" }))));
         assert_eq!(waiting.await.unwrap().unwrap().status(), StatusCode::OK);
         let after = router.oneshot(request("/health")).await.unwrap();
-        assert_eq!(after.status(), StatusCode::NOT_FOUND, "the service's own routes answer now");
+        assert_eq!(
+            after.status(),
+            StatusCode::NOT_FOUND,
+            "the service's own routes answer now"
+        );
     }
 }

@@ -92,7 +92,10 @@ mod tests {
     fn fields_of_a_newer_version_are_passed_over_on_every_level() {
         let settings = r#"{"newer": 1, "pull_secret": "p", "proxy": {"http_proxy": "http://p", "socks": "s", "more": {}},
             "kernel_arguments": [{"operation": "append", "value": "a", "when": "always"}]}"#;
-        assert!(serde_json::from_str::<Settings>(settings).is_err(), "the API's types refuse them");
+        assert!(
+            serde_json::from_str::<Settings>(settings).is_err(),
+            "the API's types refuse them"
+        );
         let read: Settings = without_unknown_fields(settings).unwrap();
         assert_eq!(read.proxy.http_proxy.as_deref(), Some("http://p"));
         assert_eq!(read.kernel_arguments.unwrap()[0].value, "a");

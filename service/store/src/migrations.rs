@@ -56,7 +56,8 @@ mod tests {
                     && statement.contains("NOT NULL")
                     && !statement.contains("DEFAULT");
                 assert!(
-                    is_contract(description) || !required && !TAKES_AWAY.iter().any(|gone| statement.contains(gone)),
+                    is_contract(description)
+                        || !required && !TAKES_AWAY.iter().any(|gone| statement.contains(gone)),
                     "migration {version}: name it {version}_contract_..., or leave what older versions use: {statement}"
                 );
             }

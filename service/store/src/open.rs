@@ -256,7 +256,10 @@ async fn ahead_of(address: &Address, migrator: &Migrator) -> Result<Vec<(i64, St
             .await?;
     connection.close().await?;
     let known = |version: i64| migrator.iter().any(|migration| migration.version == version);
-    Ok(applied.into_iter().filter(|(version, _)| !known(*version)).collect())
+    Ok(applied
+        .into_iter()
+        .filter(|(version, _)| !known(*version))
+        .collect())
 }
 
 async fn apply(address: &Address, migrator: &Migrator) -> Result<(), MigrateError> {
@@ -276,7 +279,8 @@ async fn apply(address: &Address, migrator: &Migrator) -> Result<(), MigrateErro
 /// True when trying again can help: the server is starting, or another process is applying the same migrations to the file.
 fn worth_waiting(kind: Kind, error: &NotUpToDate) -> bool {
     use sqlx::Error;
-    let NotUpToDate::Migrate(MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _)) = error
+    let NotUpToDate::Migrate(MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _)) =
+        error
     else {
         return false;
     };

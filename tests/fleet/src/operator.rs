@@ -57,7 +57,11 @@ impl Operator {
                 "name": name, "api_vip_dnsname": format!("api.{name}.example.test"),
                 "openshift_cluster_id": Uuid::from_u128(seed.into()),
             });
-            body["cluster_id"] = self.create("/clusters/import", &imported).await?.to_string().into();
+            body["cluster_id"] = self
+                .create("/clusters/import", &imported)
+                .await?
+                .to_string()
+                .into();
         }
         Ok(InfraEnvId(self.create("/infra-envs", &body).await?))
     }
@@ -70,8 +74,8 @@ impl Operator {
         }
         let ask = Ask::new(Operation::Download, Method::POST, path).json(body.to_string().into());
         let answer = self.answer(ask, &format!("POST {path} failed")).await?;
-        let created: Created =
-            serde_json::from_slice(&answer).with_context(|| format!("the answer to POST {path} has no id"))?;
+        let created: Created = serde_json::from_slice(&answer)
+            .with_context(|| format!("the answer to POST {path} has no id"))?;
         Ok(created.id)
     }
 

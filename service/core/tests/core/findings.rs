@@ -100,7 +100,13 @@ fn kinds(scene: &Scene) -> Vec<String> {
 fn as_peer(scene: &Scene) -> Peer {
     Peer {
         id: scene.host.id,
-        sees: scene.host.reports.connectivity.as_ref().map(|report| sees(report, &scene.peers)).unwrap_or_default(),
+        sees: scene
+            .host
+            .reports
+            .connectivity
+            .as_ref()
+            .map(|report| sees(report, &scene.peers))
+            .unwrap_or_default(),
         ..peer(1)
     }
 }

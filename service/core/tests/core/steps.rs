@@ -211,7 +211,10 @@ fn agents_of_another_make_are_upgraded_only_to_an_image_that_was_set() {
         answered_agent_version(foreign, AGENT, Some("quay.io/other/agent:2")),
         "quay.io/other/agent:2"
     );
-    assert_eq!(answered_agent_version("muster-agent/0", AGENT, Some("x")), "muster-agent/0");
+    assert_eq!(
+        answered_agent_version("muster-agent/0", AGENT, Some("x")),
+        "muster-agent/0"
+    );
     assert_eq!(answered_agent_version("", AGENT, Some("x")), AGENT);
     let mut world = World::new();
     let mut host = world.known_host();

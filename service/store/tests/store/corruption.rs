@@ -67,11 +67,7 @@ mod cases {
         world
             .sql("UPDATE host_inventories SET document = '\"hunter2\"'")
             .await;
-        let error = world
-            .store
-            .find_host(infra_env.id, host.id)
-            .await
-            .unwrap_err();
+        let error = world.store.find_host(infra_env.id, host.id).await.unwrap_err();
         let text = format!("{error} {error:?}");
         assert!(
             text.contains(&host.id.to_string()) && text.contains("inventory"),
@@ -138,16 +134,31 @@ mod cases {
             ))
             .await;
         world
-            .sql(&format!("UPDATE clusters SET data = '7' WHERE id = '{}'", damaged.id))
+            .sql(&format!(
+                "UPDATE clusters SET data = '7' WHERE id = '{}'",
+                damaged.id
+            ))
             .await;
         let store = &world.store;
-        assert_eq!(store.list_hosts(one.id).await.unwrap(), std::slice::from_ref(&good));
+        assert_eq!(
+            store.list_hosts(one.id).await.unwrap(),
+            std::slice::from_ref(&good)
+        );
         let briefs = store.list_host_briefs(Some(one.id)).await.unwrap();
         assert_eq!(briefs.iter().map(|brief| brief.id).collect::<Vec<_>>(), [good.id]);
-        let counted: i64 = store.count_hosts_by_status().await.unwrap().iter().map(|(_, hosts)| hosts).sum();
+        let counted: i64 = store
+            .count_hosts_by_status()
+            .await
+            .unwrap()
+            .iter()
+            .map(|(_, hosts)| hosts)
+            .sum();
         assert_eq!(counted, 2);
         let infra_envs = store.list_infra_envs(None).await.unwrap();
-        assert_eq!(infra_envs.iter().map(|found| found.id).collect::<Vec<_>>(), [one.id]);
+        assert_eq!(
+            infra_envs.iter().map(|found| found.id).collect::<Vec<_>>(),
+            [one.id]
+        );
         let clusters = store.list_clusters(false).await.unwrap();
         assert_eq!(
             clusters.iter().map(|found| found.cluster.id).collect::<Vec<_>>(),

@@ -23,7 +23,10 @@ mod cases {
         for (release, sqlite, postgres) in RELEASES {
             let (url, dump) = match &world.cluster {
                 Some(cluster) => (cluster.create_database(), postgres),
-                None => (format!("sqlite://{}/{release}.db", folder.path().display()), sqlite),
+                None => (
+                    format!("sqlite://{}/{release}.db", folder.path().display()),
+                    sqlite,
+                ),
             };
             restore(&url, world.store.kind(), dump).await;
             let store = Store::open(&url).await.unwrap();
@@ -61,7 +64,11 @@ mod cases {
         let states: Vec<HostStatus> = hosts.iter().map(|host| host.state.status()).collect();
         assert_eq!(
             states,
-            [HostStatus::KnownUnbound, HostStatus::Insufficient, HostStatus::DiscoveringUnbound]
+            [
+                HostStatus::KnownUnbound,
+                HostStatus::Insufficient,
+                HostStatus::DiscoveringUnbound
+            ]
         );
         let (named, bound) = (&hosts[0], &hosts[1]);
         assert_eq!(named.data.requested_hostname.as_deref(), Some("named"));
