@@ -6,7 +6,7 @@ use clap::{ArgAction, Args};
 use muster_api::host::HostStage;
 use muster_core::rules::os_image;
 use muster_core::rules::os_image::OsImage;
-use muster_core::rules::stages::StageLimits;
+use muster_core::rules::limits::WaitLimits;
 use muster_core::text::duration;
 
 /// Options about how hosts are installed.
@@ -45,6 +45,16 @@ pub struct InstallationArgs {
     /// Container image of the controller that these put into new clusters [default: upstream's]
     #[arg(long, env = "CONTROLLER_IMAGE", value_name = "IMAGE")]
     pub controller_image: Option<String>,
+
+    /// A host that has not polled for this long is disconnected, and its installation has failed. Agents poll once a minute
+    #[arg(
+        long,
+        env = "HOST_MAX_DISCONNECTION_TIME",
+        value_name = "DURATION",
+        default_value = "3m",
+        value_parser = limit
+    )]
+    host_max_disconnection_time: Duration,
 
     #[command(flatten)]
     stages: StageArgs,
@@ -109,9 +119,9 @@ impl InstallationArgs {
         os_image::parse(&text).with_context(|| format!("--os-images {given}"))
     }
 
-    /// The limits of stages.
-    pub fn stages(&self) -> StageLimits {
-        StageLimits::new(self.stages.set())
+    /// The longest waits for hosts.
+    pub fn limits(&self) -> WaitLimits {
+        WaitLimits::new(self.host_max_disconnection_time, self.stages.set())
     }
 }
 
@@ -156,8 +166,9 @@ mod tests {
     fn limits_are_set_stage_by_stage_and_the_agent_is_put_onto_nodes() {
         let args = parse(&["--host-stage-rebooting-timeout", "1h30m"]).unwrap();
         assert!(args.node_agent);
-        let limits = args.stages();
+        let limits = args.limits();
         assert_eq!(limits.of(HostStage::Rebooting), Duration::minutes(90));
+        assert_eq!(limits.silence(), Duration::minutes(3));
         assert_eq!(limits.of(HostStage::Joined), Duration::minutes(60));
         assert!(parse(&["--host-stage-joined-timeout", "soon"]).is_err());
         assert!(parse(&["--host-stage-joined-timeout", "0s"]).is_err());

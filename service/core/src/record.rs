@@ -2,6 +2,7 @@
 
 mod check_id;
 mod cluster;
+mod deaf_time;
 mod event;
 mod event_limits;
 mod host;
@@ -14,6 +15,7 @@ mod secret;
 
 pub use check_id::CheckId;
 pub use cluster::{Cluster, ClusterData, ClusterTraits};
+pub use deaf_time::DeafTime;
 pub use event::{MAX_MESSAGE, NewEvent};
 pub use event_limits::{BadLimits, EventLimits};
 pub use host::Host;

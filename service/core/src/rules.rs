@@ -12,6 +12,7 @@ pub mod identity;
 pub mod ignition;
 pub mod input;
 pub mod labels;
+pub mod limits;
 pub mod live_config;
 pub mod os_image;
 pub mod peer;

@@ -17,6 +17,19 @@ pub(crate) fn has_control_characters(text: &str) -> bool {
     text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
 }
 
+/// A time as a person says it, in the largest unit that fits: `3 minutes`, `90 seconds`.
+pub fn spoken(time: Duration) -> String {
+    let seconds = time.num_seconds();
+    let (count, unit) = match seconds {
+        0 => (0, "second"),
+        _ if seconds % 3600 == 0 && seconds > 3600 => (seconds / 3600, "hour"),
+        _ if seconds % 60 == 0 => (seconds / 60, "minute"),
+        _ => (seconds, "second"),
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{plural}")
+}
+
 /// `90s`, `5m`, `1h` and sums of them (`1h30m`).
 pub fn duration(text: &str) -> Option<Duration> {
     let mut total = Duration::zero();
@@ -41,7 +54,7 @@ pub fn duration(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, has_control_characters, one_line};
+    use super::{cut, duration, has_control_characters, one_line, spoken};
 
     #[test]
     fn control_characters_are_found_and_replaced() {
@@ -49,6 +62,21 @@ mod tests {
         assert_eq!(one_line("abc", 2), "ab");
         assert!(!has_control_characters("a\r\n\tb"));
         assert!(has_control_characters("a\0"));
+    }
+
+    #[test]
+    fn times_are_said_in_whole_units() {
+        let said = |text: &str| spoken(duration(text).unwrap());
+        for (text, words) in [
+            ("90s", "90 seconds"),
+            ("1m", "1 minute"),
+            ("3m", "3 minutes"),
+            ("60m", "60 minutes"),
+            ("24h", "24 hours"),
+            ("90m", "90 minutes"),
+        ] {
+            assert_eq!(said(text), words);
+        }
     }
 
     #[test]

@@ -1,15 +1,19 @@
-//! Keeps the last poll of each host in memory. Polls are written in one batched statement at most every [`FLUSH_INTERVAL`], so
-//! that a restart, and other replicas, know them too.
+//! Keeps the last poll of each host in memory. Polls are written in one batched statement at most every 30 s ([`flush_interval`]),
+//! so that a restart, and other replicas, know them too.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 
-/// Six of these fit in the silence that is allowed to a host (3 min).
-pub const FLUSH_INTERVAL: Duration = Duration::from_secs(30);
+/// Between two writes for hosts that may be silent for `silence`: six fit into it.
+pub fn flush_interval(silence: TimeDelta) -> Duration {
+    let interval = (silence / 6).clamp(TimeDelta::seconds(1), TimeDelta::seconds(30));
+    interval.to_std().unwrap_or_default()
+}
 
 /// A host's key.
 pub type HostKey = (InfraEnvId, HostId);
@@ -52,6 +56,21 @@ impl CheckIns {
         entries.insert(host, Entry { seen, written: false });
     }
 
+    /// Stores a poll of a host that has polled here before; of others nothing is known yet, and anybody could name them.
+    pub fn note_known(&self, host: HostKey, seen: Seen) {
+        if self.last(host).is_some() {
+            self.note(host, seen);
+        }
+    }
+
+    /// The clock was set back to `now`: polls that were noted by it before count as polls of now.
+    pub fn bring_back(&self, now: Timestamp) {
+        for entry in self.entries().values_mut().filter(|entry| entry.seen.at > now) {
+            entry.seen.at = now;
+            entry.written = false;
+        }
+    }
+
     /// The last poll that this process received.
     pub fn last(&self, host: HostKey) -> Option<Seen> {
         self.entries().get(&host).map(|entry| entry.seen.clone())
@@ -87,7 +106,7 @@ impl CheckIns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chrono::{TimeDelta, Utc};
+    use chrono::Utc;
 
     fn seen(at: Timestamp) -> Seen {
         Seen {

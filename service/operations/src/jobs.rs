@@ -2,6 +2,7 @@
 
 pub mod deadlines;
 pub mod flush;
+pub mod hearing;
 pub mod os_images;
 pub mod outbox;
 pub mod resync;
@@ -18,6 +19,7 @@ use crate::Operations;
 pub fn start(operations: &Arc<Operations>, jobs: &mut JoinSet<()>, stop: &CancellationToken) {
     jobs.spawn(deadlines::run(operations.clone(), stop.clone()));
     jobs.spawn(flush::run(operations.clone(), stop.clone()));
+    jobs.spawn(hearing::run(operations.clone(), stop.clone()));
     jobs.spawn(os_images::run(operations.clone(), stop.clone()));
     jobs.spawn(outbox::run(operations.clone(), stop.clone()));
     jobs.spawn(resync::run(operations.clone(), stop.clone()));

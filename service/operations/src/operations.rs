@@ -5,19 +5,21 @@ use std::sync::Arc;
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 use muster_core::rules::os_image::OsImage;
-use muster_store::Store;
+use muster_store::{Kind, Store};
 
 use crate::auth::Auth;
 use crate::bridge::BridgeState;
 use crate::changes::Changes;
 use crate::check_ins::CheckIns;
+use crate::clock::Clock;
 use crate::clusters::Clusters;
+use crate::hearing::Hearing;
 use crate::hosts::{HostImages, HostSettings, Hosts};
 use crate::infra_envs::InfraEnvs;
 use crate::live_image::LiveImages;
 use crate::os_images::OsImages;
 use crate::urls::Urls;
-use crate::{Result, clock, error::chain};
+use crate::{Result, error::chain};
 
 /// The operations of a service and what they share. Callers clone the parts that they use.
 pub struct Operations {
@@ -31,6 +33,8 @@ pub struct Operations {
     pub clusters: Arc<Clusters>,
     /// The last poll of each host.
     pub check_ins: Arc<CheckIns>,
+    /// Since when hosts are heard.
+    pub hearing: Arc<Hearing>,
     /// Records that changed.
     pub changes: Changes,
     /// Tokens.
@@ -61,6 +65,8 @@ pub struct OperationSettings {
     pub openshift_versions: Vec<String>,
     /// Images that are written to disks.
     pub os_images: Vec<OsImage>,
+    /// The clocks by which hosts are judged.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Operations {
@@ -75,6 +81,14 @@ impl Operations {
         let infra_envs = Arc::new(InfraEnvs::new(store.clone()));
         let clusters = Arc::new(Clusters::new(store.clone()));
         let check_ins = Arc::new(CheckIns::default());
+        let silence = settings.hosts.limits.silence();
+        let since = settings.hosts.listening_since;
+        let hearing = Arc::new(Hearing::new(
+            (settings.clock, check_ins.clone()),
+            store.kind() == Kind::Sqlite,
+            silence,
+            since,
+        ));
         let (urls, live_images) = (Arc::new(settings.urls), Arc::new(live_images));
         let os_images = Arc::new(OsImages::new(settings.os_images));
         let images = HostImages {
@@ -87,6 +101,7 @@ impl Operations {
             infra_envs.clone(),
             clusters.clone(),
             check_ins.clone(),
+            hearing.clone(),
             images,
             settings.hosts,
         );
@@ -96,6 +111,7 @@ impl Operations {
             infra_envs,
             clusters,
             check_ins,
+            hearing,
             auth: Arc::new(auth),
             urls,
             live_images,
@@ -119,7 +135,7 @@ impl Operations {
 
     /// The present time.
     pub fn now(&self) -> Timestamp {
-        clock::now()
+        self.hearing.now()
     }
 
     /// The version of an InfraEnv that names none.

@@ -9,6 +9,7 @@ use muster_core::record::Secret;
 use muster_core::rules::agent_version::OWN_PREFIX;
 use muster_operations::auth::{Auth, Keys, keys};
 use muster_operations::bridge::BridgeState;
+use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
 use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
@@ -69,7 +70,7 @@ pub(super) async fn operations(args: &ServeArgs, kube: &Source, urls: Urls) -> R
         installer_image: args.installation.installer_image.clone(),
         controller_image: args.installation.controller_image.clone(),
         node_agent: args.installation.node_agent,
-        stages: args.installation.stages(),
+        limits: args.installation.limits(),
     };
     let os_images = args.installation.os_images()?;
     Ok(Arc::new(Operations::new(
@@ -83,6 +84,7 @@ pub(super) async fn operations(args: &ServeArgs, kube: &Source, urls: Urls) -> R
             service_ca: service_ca(args)?,
             openshift_versions: args.openshift_versions.clone(),
             os_images,
+            clock: Arc::new(SystemClock::default()),
         },
     )))
 }

@@ -2,7 +2,7 @@
 //! statements for both (`sqlx::Any`).
 //!
 //! [`Store`] is the one type. Each aggregate is a file that adds methods to it: [`infra_env`], [`cluster`], [`host`] (with
-//! [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`], [`logs`], [`settings`].
+//! [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`], [`logs`], [`settings`], [`replica`].
 //!
 //! Rules:
 //! - A change commits together with its history, events and outbox row, or not at all.
@@ -30,6 +30,7 @@ mod notify;
 mod open;
 pub mod outbox;
 mod polled;
+pub mod replica;
 mod row;
 pub mod settings;
 mod statement;
@@ -47,5 +48,6 @@ pub use kind::Kind;
 pub use logs::{LogOwner, LogUpload, StoredLog};
 pub use notify::RecordChange;
 pub use outbox::{OutboxEntry, OutboxScope};
+pub use replica::{Beats, Replica};
 pub use store::{StatementCounts, Store};
 pub use subject::Subject;

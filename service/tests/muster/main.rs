@@ -4,4 +4,5 @@ mod ask_queries;
 mod by_kubectl;
 mod data_dir;
 mod deploy;
+mod silence;
 mod world;

@@ -4,7 +4,6 @@
 use muster_api::host::HostKind;
 use muster_api::ids::ClusterId;
 use muster_core::record::{Host, HostState, KubeRef, Phase};
-use muster_core::rules::facts::SILENCE_LIMIT;
 use muster_resources::AgentSpec;
 
 /// The next step.
@@ -97,10 +96,9 @@ fn leave(host: &Host, present: ClusterId, clusters: &Clusters<'_>) -> Move {
         Phase::Installing => Move::Never(
             "clusterDeploymentName: the cluster is being installed, and the host cannot leave it before that has ended".into(),
         ),
-        Phase::Moving if host.state == HostState::Binding => Move::Later(format!(
-            "clusterDeploymentName: the host is binding; it leaves its cluster when its agent has registered there, or has been silent for {} minutes",
-            SILENCE_LIMIT.num_minutes()
-        )),
+        Phase::Moving if host.state == HostState::Binding => Move::Later(
+            "clusterDeploymentName: the host is binding; it leaves its cluster when its agent has registered there, or has been silent for so long that it counts as disconnected".into(),
+        ),
         Phase::Moving | Phase::Unbound => Move::Later(format!(
             "clusterDeploymentName: the host is {} and leaves its cluster when that is over: {}",
             host.state.status().name(),

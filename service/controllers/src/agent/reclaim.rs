@@ -72,7 +72,7 @@ impl Reconciler {
         }
         match fate(&host, may_reclaim) {
             Fate::Awaited => {
-                let limits = self.context.app.hosts.stage_limits();
+                let limits = self.context.app.hosts.limits();
                 let wait = wait::of_host(&host, true, &Synced::Ok(None), None, None, (None, limits));
                 self.context.waits.set(&known.object_ref(&()), wait);
                 let next = status::coming_back(&host, &known.status(), now());

@@ -229,7 +229,7 @@ impl Reconciler {
             &synced,
             unsynced_since,
             awaited.as_ref(),
-            (waits.as_deref(), app.hosts.stage_limits()),
+            (waits.as_deref(), app.hosts.limits()),
         );
         self.context.waits.set(&known.object_ref(&()), wait);
         self.write_status(&known, status::of_host(&inputs, &before, now))

@@ -12,7 +12,7 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
 use muster_core::record::{Host, HostData, HostReports, HostState, NodeAgent, Progress, Secret};
-use muster_core::rules::facts::SILENCE_LIMIT;
+use muster_core::rules::limits::USUAL_SILENCE;
 use muster_resources::Agent;
 use muster_resources::names::annotation;
 use serde::de::DeserializeOwned;
@@ -86,7 +86,7 @@ pub fn restored(agent: &Agent, place: Place, now: Timestamp) -> Option<Host> {
         state,
         version: 0,
         // Its time to report counts from now.
-        due_at: Some(now + SILENCE_LIMIT),
+        due_at: Some(now + USUAL_SILENCE),
         checked_in_at: now,
         inventory,
         reports: HostReports::default(),

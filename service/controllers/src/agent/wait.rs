@@ -4,9 +4,8 @@ use muster_api::host::HostStage;
 use muster_api::time::Timestamp;
 use muster_core::lifecycle::host::deadline::RECLAIM_LIMIT;
 use muster_core::record::{Host, HostState, Progress};
-use muster_core::rules::facts::SILENCE_LIMIT;
 use muster_core::rules::stages;
-use muster_core::rules::stages::StageLimits;
+use muster_core::rules::limits::WaitLimits;
 
 use crate::conditions::Synced;
 use crate::join::told::Awaited;
@@ -26,7 +25,7 @@ pub fn of_host(
     synced: &Synced,
     unsynced_since: Option<Timestamp>,
     awaited: Option<&Awaited>,
-    (held, limits): (Option<&str>, &StageLimits),
+    (held, limits): (Option<&str>, &WaitLimits),
 ) -> Option<Wait> {
     of_state(host, approved, synced, awaited, (held, limits)).or_else(|| of_spec(synced, unsynced_since?))
 }
@@ -51,7 +50,7 @@ fn of_state(
     approved: bool,
     synced: &Synced,
     awaited: Option<&Awaited>,
-    (held, limits): (Option<&str>, &StageLimits),
+    (held, limits): (Option<&str>, &WaitLimits),
 ) -> Option<Wait> {
     let since = host.data.status_updated_at;
     let info = || host.data.status_info.clone();
@@ -69,7 +68,7 @@ fn of_state(
             "The host was given to its cluster, and its agent is awaited to register there",
         )
         .map(|wait| with_todo(wait, "If it does not come, see whether the machine runs the discovery image and reaches the service."))
-        .map(|wait| until(wait, Some(silent_at(host)), DISCONNECTED)),
+        .map(|wait| until(wait, Some(silent_at(host, limits)), DISCONNECTED)),
         HostState::Discovering | HostState::DiscoveringUnbound if host.inventory.is_none() => {
             waits("WaitingForInventory", "The host has registered, and its inventory is awaited")
                 .map(|wait| with_todo(wait, "If it does not come, see the agent's log on the machine."))
@@ -117,7 +116,7 @@ fn of_state(
             "WaitingForAgent",
             "The host was taken out of its cluster, and its agent is awaited to register again",
         )
-        .map(|wait| until(wait, Some(silent_at(host)), DISCONNECTED)),
+        .map(|wait| until(wait, Some(silent_at(host, limits)), DISCONNECTED)),
         HostState::Reclaiming | HostState::ReclaimingRebooting => Some(until(
             wait("WaitingForReclaim", since, info()),
             Some(since + RECLAIM_LIMIT),
@@ -136,11 +135,11 @@ fn of_state(
 }
 
 /// Time at which a host on its way counts as disconnected if it is silent.
-fn silent_at(host: &Host) -> Timestamp {
-    host.checked_in_at.max(host.data.status_updated_at) + SILENCE_LIMIT
+fn silent_at(host: &Host, limits: &WaitLimits) -> Timestamp {
+    host.checked_in_at.max(host.data.status_updated_at) + limits.silence()
 }
 
-fn of_stage(progress: &Progress, awaited: Option<&Awaited>, limits: &StageLimits) -> Wait {
+fn of_stage(progress: &Progress, awaited: Option<&Awaited>, limits: &WaitLimits) -> Wait {
     let stage = progress.stage.name();
     let then = match progress.stage {
         HostStage::Rebooting => {

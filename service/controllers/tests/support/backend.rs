@@ -6,10 +6,11 @@ use std::time::Duration;
 use kube::Client;
 use muster_api::time::Timestamp;
 use muster_core::rules::requirements::Requirements;
-use muster_core::rules::stages::StageLimits;
+use muster_core::rules::limits::WaitLimits;
 use muster_kube_api::{Conversion, Conversions, Database, KubeApi, SqlStorage};
 use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::BridgeState;
+use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
 use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
@@ -60,7 +61,7 @@ impl Backend {
                 installer_image: None,
                 controller_image: None,
                 node_agent: true,
-                stages: StageLimits::default(),
+                limits: WaitLimits::default(),
             },
             urls: Urls {
                 public: "http://muster.example.test".into(),
@@ -69,6 +70,7 @@ impl Backend {
             service_ca: String::new(),
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
+            clock: Arc::new(SystemClock::default()),
         };
         let operations = Arc::new(Operations::new(
             store,

@@ -18,6 +18,7 @@ mod refresh;
 mod register;
 pub mod reply;
 mod reports;
+mod set_back;
 mod step;
 mod transition;
 mod view;

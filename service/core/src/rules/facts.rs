@@ -3,13 +3,10 @@
 use chrono::Duration;
 use muster_api::time::Timestamp;
 
+use super::limits::WaitLimits;
 use super::os_image::list::OsImage;
 use super::requirements::Requirements;
-use super::stages::StageLimits;
-use crate::record::{Cluster, Host, InfraEnv, Peer};
-
-/// A host that has not polled for this long is disconnected. Source: docs/protocol/host-lifecycle.md#6 (`HOST_MAX_DISCONNECTION_TIME`).
-pub const SILENCE_LIMIT: Duration = Duration::minutes(3);
+use crate::record::{Cluster, DeafTime, Host, InfraEnv, Peer};
 
 /// The facts around a host at the time of a decision.
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +20,10 @@ pub struct HostFacts<'a> {
     pub last_seen: Option<Timestamp>,
     /// The host's clock at that poll, seconds since 1970; `None` or 0 when it reported none.
     pub host_clock: Option<i64>,
-    /// Time since which this service receives polls. Silence before that does not count, so a restart disconnects no host.
+    /// Time since which polls of all hosts are heard without a gap. Silence before that is the service's own.
     pub listening_since: Option<Timestamp>,
+    /// Times in which nothing was heard, in order and apart: no wait for a host passes in them.
+    pub deaf: &'a [DeafTime],
     /// Version of the agent in the service's live image.
     pub agent_version: &'a str,
     /// Image to which upstream agents are upgraded; `None`: their own version is answered.
@@ -39,7 +38,7 @@ pub struct HostFacts<'a> {
     pub os_images: &'a [OsImage],
     /// True: installed nodes run our agent, so that they can be brought back to their InfraEnv.
     pub node_agent: bool,
-    pub stages: &'a StageLimits,
+    pub limits: &'a WaitLimits,
     /// Boot artifacts for a host that is reclaimed; `None`: there are none, and it is not asked to download any.
     pub boot_artifacts: Option<BootArtifacts<'a>>,
 }
@@ -96,7 +95,12 @@ impl HostFacts<'_> {
     /// Time at which `host` counts as disconnected unless it polls before.
     pub fn silent_at(&self, host: &Host) -> Timestamp {
         let seen = self.seen(host);
-        self.listening_since.map_or(seen, |since| since.max(seen)) + SILENCE_LIMIT
+        self.listening_since.map_or(seen, |since| since.max(seen)) + self.limits.silence()
+    }
+
+    /// End of a wait for the host that began at `since`.
+    pub fn end_of_wait(&self, since: Timestamp, limit: Duration) -> Timestamp {
+        DeafTime::end_of_wait(self.deaf, since, limit)
     }
 
     /// Seconds that the host's clock was ahead of the service's when it last reported the time.

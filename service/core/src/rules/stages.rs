@@ -7,7 +7,6 @@ use muster_api::host::HostStage::{
     WaitingForIgnition, WritingImageToDisk,
 };
 use muster_api::host::{HostKind, HostRole, HostStage};
-
 use muster_api::time::Timestamp;
 
 use crate::record::{HostData, Progress};
@@ -81,41 +80,6 @@ pub fn percentage(list: &[HostStage], position: Option<usize>) -> i64 {
     i64::try_from(done * 100 / list.len().max(1))
         .unwrap_or(100)
         .min(100)
-}
-
-/// The longest times of stages without a report: the protocol's, but for those that an operator set.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StageLimits {
-    set: Vec<(HostStage, Duration)>,
-}
-
-impl StageLimits {
-    /// `set`: the operator's own.
-    pub const fn new(set: Vec<(HostStage, Duration)>) -> Self {
-        Self { set }
-    }
-
-    pub fn of(&self, stage: HostStage) -> Duration {
-        let mut set = self.set.iter().filter(|(of, _)| *of == stage);
-        set.next().map_or_else(|| usual_limit(stage), |(_, limit)| *limit)
-    }
-}
-
-fn usual_limit(stage: HostStage) -> Duration {
-    match stage {
-        StartingInstallation | WritingImageToDisk => Duration::minutes(30),
-        CopyingRegistryDataToDisk => Duration::minutes(90),
-        Rebooting => Duration::minutes(40),
-        WaitingForIgnition => Duration::hours(24),
-        Installing
-        | WaitingForControlPlane
-        | WaitingForBootkube
-        | WaitingForController
-        | Configuring
-        | Joined
-        | Done
-        | Failed => Duration::minutes(60),
-    }
 }
 
 /// True from the reboot into the installed system on: the host runs no agent any more. Source: docs/protocol/host-lifecycle.md#6.

@@ -8,7 +8,7 @@ use muster_core::lifecycle::host::{HostEvent, RefusalClass, obstacle};
 use muster_core::record::{Host, HostState, Secret};
 use muster_core::rules::findings::{DISK_MISSING, WAITING};
 use muster_core::rules::os_image::{Availability, Source, parse};
-use muster_core::rules::stages::StageLimits;
+use muster_core::rules::limits::{USUAL_SILENCE, WaitLimits};
 use serde_json::{Value, json};
 
 use crate::world::{World, disk, good_inventory};
@@ -201,7 +201,7 @@ fn a_chosen_disk_that_vanishes_is_never_replaced() {
 fn limits_of_stages_are_the_operators() {
     let mut world = World::new();
     world.kube = true;
-    world.stages = StageLimits::new(vec![(HostStage::Rebooting, Duration::minutes(90))]);
+    world.limits = WaitLimits::new(USUAL_SILENCE, vec![(HostStage::Rebooting, Duration::minutes(90))]);
     let host = world.known_host_of_cluster();
     let host = world.after(&host, &HostEvent::InstallRequested);
     let rebooting = HostEvent::Progressed {

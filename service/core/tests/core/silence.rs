@@ -1,10 +1,10 @@
 //! Silence, deadlines, and lost media.
 
 use chrono::Duration;
-use muster_api::host::HostStatus;
+use muster_api::host::{HostStage, HostStatus};
 use muster_api::steps::StepType;
 use muster_core::lifecycle::host::HostEvent;
-use muster_core::record::HostState;
+use muster_core::record::{DeafTime, HostState};
 
 use crate::world::{World, said, start};
 
@@ -141,4 +141,50 @@ fn an_infra_env_for_disconnected_installation_takes_no_hosts() {
         refused.class,
         muster_core::lifecycle::host::RefusalClass::BadInput
     );
+}
+
+#[test]
+fn time_in_which_nothing_was_heard_is_added_to_the_limits_of_stages() {
+    let mut world = World::new();
+    let host = world.known_host_of_cluster();
+    let installing = world.after(&host, &HostEvent::InstallRequested);
+    let writing = HostEvent::Progressed {
+        stage: Some(HostStage::WritingImageToDisk),
+        info: String::new(),
+    };
+    let writing = world.after(&installing, &writing);
+    let began = world.now;
+    world.deaf = vec![DeafTime {
+        from: began + Duration::minutes(10),
+        to: began + Duration::minutes(50),
+    }];
+    let mut host = writing;
+    for (minutes, wanted) in [
+        (60, HostState::InstallingInProgress),
+        (69, HostState::InstallingInProgress),
+        (70, HostState::Error),
+    ] {
+        world.now = began + Duration::minutes(minutes);
+        world.poll();
+        host = world.after(&host, &HostEvent::DeadlinePassed);
+        assert_eq!(host.state, wanted, "after {minutes} minutes: {}", host.data.status_info);
+    }
+}
+
+#[test]
+fn times_of_a_clock_that_was_ahead_count_from_when_it_was_set_back() {
+    let mut world = World::new();
+    world.wait(Duration::hours(5));
+    let host = world.known_host();
+    world.now = start();
+    world.last_seen = None;
+    world.listening_since = Some(world.now);
+    let again = world.after(&host, &HostEvent::DeadlinePassed);
+    assert_eq!(again.state, HostState::KnownUnbound);
+    assert_eq!(again.checked_in_at, world.now);
+    assert_eq!(again.data.status_updated_at, world.now);
+    assert_eq!(again.due_at, Some(world.now + Duration::minutes(3)));
+    world.wait(Duration::minutes(3));
+    let lost = world.after(&again, &HostEvent::DeadlinePassed);
+    assert_eq!(lost.state, HostState::DisconnectedUnbound);
 }

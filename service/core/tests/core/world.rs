@@ -10,11 +10,11 @@ use muster_api::time::Timestamp;
 use muster_core::lifecycle::host::reply::{Limits, interpret};
 use muster_core::lifecycle::host::{HostEvent, Refused, Step, advance, instructions, register};
 use muster_core::lifecycle::infra_env;
-use muster_core::record::{Cluster, ClusterData, Host, InfraEnv, Peer};
+use muster_core::record::{Cluster, ClusterData, DeafTime, Host, InfraEnv, Peer};
 use muster_core::rules::facts::{BootArtifacts, ClusterFacts, HostFacts, InstallImages};
+use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::os_image::{OsImage, parse};
 use muster_core::rules::requirements::Requirements;
-use muster_core::rules::stages::StageLimits;
 use uuid::Uuid;
 
 pub const PULL_SECRET: &str = r#"{"auths":{"registry.example.test":{"auth":"dXNlcjpwYXNz"}}}"#;
@@ -37,7 +37,8 @@ pub struct World {
     pub fingerprint: Option<Fingerprint>,
     pub os_images: Vec<OsImage>,
     pub node_agent: bool,
-    pub stages: StageLimits,
+    pub limits: WaitLimits,
+    pub deaf: Vec<DeafTime>,
     pub kernel_arguments: Vec<String>,
 }
 
@@ -58,7 +59,8 @@ impl World {
             fingerprint: None,
             os_images: os_images(),
             node_agent: true,
-            stages: StageLimits::default(),
+            limits: WaitLimits::default(),
+            deaf: Vec::new(),
             kernel_arguments: vec!["quiet".into()],
         }
     }
@@ -74,6 +76,7 @@ impl World {
                 .last_seen
                 .and_then(|seen| Some(seen.timestamp() + self.clock_ahead?)),
             listening_since: self.listening_since,
+            deaf: &self.deaf,
             agent_version: AGENT,
             agent_image: self.agent_image.as_deref(),
             kube: self.kube,
@@ -84,7 +87,7 @@ impl World {
             service_url: "https://muster.example.test",
             os_images: &self.os_images,
             node_agent: self.node_agent,
-            stages: &self.stages,
+            limits: &self.limits,
             boot_artifacts: Some(BootArtifacts {
                 kernel_url: "http://boot.example.test/vmlinuz",
                 initrd_url: "http://boot.example.test/initrd",

@@ -6,13 +6,14 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::Host;
 use muster_core::rules::requirements::Requirements;
-use muster_core::rules::stages::StageLimits;
+use muster_core::rules::limits::WaitLimits;
 use muster_store::{Store, StoreError};
 
 use crate::Result;
 use crate::check_ins::CheckIns;
 use crate::clusters::Clusters;
 use crate::error::OperationError;
+use crate::hearing::Hearing;
 use crate::infra_envs::InfraEnvs;
 use crate::live_image::LiveImages;
 use crate::os_images::OsImages;
@@ -24,6 +25,7 @@ pub struct Hosts {
     pub(super) infra_envs: Arc<InfraEnvs>,
     pub(super) clusters: Arc<Clusters>,
     pub(super) check_ins: Arc<CheckIns>,
+    pub(super) hearing: Arc<Hearing>,
     pub(super) images: HostImages,
     pub(super) settings: HostSettings,
 }
@@ -51,7 +53,7 @@ pub struct HostSettings {
     pub controller_image: Option<String>,
     /// True: installed nodes run our agent, so that they can be brought back.
     pub node_agent: bool,
-    pub stages: StageLimits,
+    pub limits: WaitLimits,
 }
 
 impl Hosts {
@@ -61,6 +63,7 @@ impl Hosts {
         infra_envs: Arc<InfraEnvs>,
         clusters: Arc<Clusters>,
         check_ins: Arc<CheckIns>,
+        hearing: Arc<Hearing>,
         images: HostImages,
         settings: HostSettings,
     ) -> Self {
@@ -69,6 +72,7 @@ impl Hosts {
             infra_envs,
             clusters,
             check_ins,
+            hearing,
             images,
             settings,
         }
@@ -84,9 +88,14 @@ impl Hosts {
         self.settings.agent_image.as_deref()
     }
 
-    /// The longest times of stages.
-    pub fn stage_limits(&self) -> &StageLimits {
-        &self.settings.stages
+    /// The longest waits for hosts.
+    pub fn limits(&self) -> &WaitLimits {
+        &self.settings.limits
+    }
+
+    /// The present time, as decisions about hosts take it.
+    pub fn now(&self) -> Timestamp {
+        self.hearing.now()
     }
 
     /// Start of the service.

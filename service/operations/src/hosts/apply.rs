@@ -10,7 +10,6 @@ use muster_core::record::{Host, InfraEnv};
 use muster_store::{HistoryEntry, StoreError, Subject};
 
 use super::Hosts;
-use crate::clock::now;
 use crate::error::unless_missing;
 use crate::retry::retry;
 use crate::{Result, request_id};
@@ -33,7 +32,7 @@ impl Hosts {
         event: &HostEvent,
     ) -> Result<Option<Host>> {
         let found = self.get(infra_env.id, id).await?;
-        let now = now();
+        let now = self.now();
         let cluster_id = match event {
             HostEvent::Bound { cluster_id } => Some(found.cluster_id.unwrap_or(*cluster_id)),
             _ => found.cluster_id,

@@ -4,14 +4,13 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::events::host_deregistered;
 
 use super::Hosts;
-use crate::clock::now;
 use crate::{OperationError, Result, request_id};
 
 impl Hosts {
     /// Deletes a host.
     pub async fn delete(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<()> {
         let found = self.get(infra_env_id, id).await?;
-        let now = now();
+        let now = self.now();
         let events = [host_deregistered(&found, now)];
         let deleted = request_id::naming(&self.store)
             .delete_host(infra_env_id, id, now, &events)

@@ -12,6 +12,7 @@ use super::Hosts;
 use crate::boot::kernel_line;
 use crate::check_ins::Seen;
 use crate::clusters::ClusterContext;
+use crate::hearing::Heard;
 
 /// The node agent runs on the node itself, in no container.
 const NODE_ROOT: &str = "/";
@@ -23,6 +24,7 @@ pub(super) struct Environment {
     seen: Option<Seen>,
     os_images: Arc<Vec<OsImage>>,
     returning: Option<Returning>,
+    heard: Heard,
 }
 
 /// What a node boots into discovery with.
@@ -58,6 +60,7 @@ impl Hosts {
             seen,
             os_images: self.images.os_images.list(),
             returning,
+            heard: self.hearing.heard(),
         })
     }
 
@@ -91,6 +94,7 @@ impl Hosts {
             seen,
             os_images,
             returning,
+            heard,
         } = environment;
         let (settings, usual) = (&self.settings, InstallImages::default());
         HostFacts {
@@ -99,7 +103,8 @@ impl Hosts {
             requirements: &settings.requirements,
             last_seen: seen.as_ref().map(|seen| seen.at),
             host_clock: seen.as_ref().and_then(|seen| seen.host_clock),
-            listening_since: Some(settings.listening_since),
+            listening_since: Some(heard.since),
+            deaf: &heard.deaf,
             agent_version: &settings.agent_version,
             agent_image: settings.agent_image.as_deref(),
             kube: infra_env.kube.is_some(),
@@ -110,7 +115,7 @@ impl Hosts {
             service_url: &self.images.urls.public,
             os_images,
             node_agent: settings.node_agent,
-            stages: &settings.stages,
+            limits: &settings.limits,
             boot_artifacts: returning.as_ref().map(|returning| BootArtifacts {
                 kernel_url: &returning.kernel_url,
                 initrd_url: &returning.initrd_url,

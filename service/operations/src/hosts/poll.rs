@@ -9,14 +9,18 @@ use muster_store::HostBrief;
 
 use super::Hosts;
 use crate::check_ins::Seen;
-use crate::clock::now;
 use crate::{OperationError, Result, random};
 
 impl Hosts {
     /// The next steps of a host that polls. A poll with no change writes nothing, and
     /// reads at most one row, or two when the host is bound.
     pub async fn poll(&self, infra_env_id: InfraEnvId, id: HostId, seen: Seen) -> Result<Steps> {
-        let missing = || OperationError::missing_host(infra_env_id, id);
+        let missing = || {
+            self.check_ins.forget((infra_env_id, id));
+            OperationError::missing_host(infra_env_id, id)
+        };
+        // Before the database is asked, which may be away: the host is not silent.
+        self.check_ins.note_known((infra_env_id, id), seen.clone());
         let Some(brief) = self.store.polled_host(infra_env_id, id).await? else {
             return Err(missing());
         };
@@ -35,7 +39,7 @@ impl Hosts {
         let facts = self.facts(&environment);
         if let Some(image) = host::instructions::upgrade(&polled, &facts) {
             // The limits of events store it once an hour, however often it is due.
-            let started = host::events::upgrade_agent_started(&polled, image, now());
+            let started = host::events::upgrade_agent_started(&polled, image, self.now());
             self.store.insert_events(&[started]).await?;
         }
         let mut step_id = |step: StepType| format!("{}-{}", step.name(), random::step_suffix());

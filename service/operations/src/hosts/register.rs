@@ -14,7 +14,6 @@ use muster_store::{HistoryEntry, StoreError, Subject};
 use super::Hosts;
 use super::apply::must_decide_again;
 use crate::check_ins::Seen;
-use crate::clock::now;
 use crate::error::unless_missing;
 use crate::retry::retry;
 use crate::{Result, request_id};
@@ -58,7 +57,7 @@ impl Hosts {
     ) -> Result<Option<Registration>> {
         let claim = self.claim(infra_env.id, claimed, fingerprint).await?;
         let seen = Seen {
-            at: now(),
+            at: self.now(),
             host_clock: None,
             agent_version: (!agent_version.is_empty()).then(|| agent_version.to_owned()),
         };
@@ -135,7 +134,7 @@ impl Hosts {
         agent_version: &str,
         fingerprint: Option<&Fingerprint>,
     ) -> Result<Option<Host>> {
-        let now = now();
+        let now = self.now();
         let environment = self
             .environment(infra_env, infra_env.cluster_id, id, None, None)
             .await?;

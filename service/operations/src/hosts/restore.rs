@@ -5,7 +5,6 @@ use muster_core::record::Host;
 use muster_store::{HistoryEntry, StoreError};
 
 use super::Hosts;
-use crate::clock::now;
 use crate::{Result, request_id};
 
 impl Hosts {
@@ -14,7 +13,7 @@ impl Hosts {
     pub async fn restore(&self, host: Host) -> Result<Option<Host>> {
         let (infra_env_id, id) = (host.infra_env_id, host.id);
         let history = HistoryEntry {
-            at: now(),
+            at: self.now(),
             who: "agent".into(),
             event: "restoration".into(),
             from: None,

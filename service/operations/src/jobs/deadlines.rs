@@ -7,7 +7,7 @@ use muster_core::lifecycle::host::HostEvent;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Operations, chain, now};
+use crate::{Operations, chain};
 
 /// Hosts read at once.
 const BATCH: u32 = 100;
@@ -38,8 +38,11 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
 }
 
 /// Handles what is due, page by page, and returns the time until the next deadline. Hosts that fail are found again later.
-async fn work(operations: &Operations) -> Result<Duration, muster_store::StoreError> {
-    let started = now();
+pub(crate) async fn work(operations: &Operations) -> Result<Duration, muster_store::StoreError> {
+    if operations.hearing.is_in_doubt() {
+        operations.hearing.beat(&operations.store).await?;
+    }
+    let started = operations.now();
     let mut failed = false;
     let mut after = None;
     loop {
@@ -64,6 +67,6 @@ async fn work(operations: &Operations) -> Result<Duration, muster_store::StoreEr
         return Ok(LONGEST_SLEEP);
     }
     let next = operations.store.next_due().await?;
-    let wait = next.map_or(LONGEST_SLEEP, |at| (at - now()).to_std().unwrap_or_default());
+    let wait = next.map_or(LONGEST_SLEEP, |at| (at - operations.now()).to_std().unwrap_or_default());
     Ok(wait.clamp(Duration::from_millis(50), LONGEST_SLEEP))
 }

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use muster_core::rules::facts::SILENCE_LIMIT;
 use muster_store::CheckIn;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::check_ins::FLUSH_INTERVAL;
-use crate::{Operations, chain, now};
+use crate::check_ins::flush_interval;
+use crate::{Operations, chain};
 
 /// Runs until `stop`, and writes a last time then, so that a restart knows all polls.
 pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
-    let mut ticks = interval(FLUSH_INTERVAL);
+    let mut ticks = interval(flush_interval(operations.hosts.limits().silence()));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let stopping = tokio::select! {
@@ -28,26 +27,30 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
 }
 
 /// Writes new check-ins. After a failure they are kept for the next time.
-async fn flush(operations: &Operations) {
+pub(crate) async fn flush(operations: &Operations) {
     let batch = operations.check_ins.unwritten();
     if batch.is_empty() {
+        operations.hearing.polls_are_written(true);
         return;
     }
+    let silence = operations.hosts.limits().silence();
     let rows: Vec<CheckIn> = batch
         .iter()
         .map(|((infra_env_id, host_id), seen)| CheckIn {
             infra_env_id: *infra_env_id,
             host_id: *host_id,
             at: seen.at,
-            silent_at: seen.at + SILENCE_LIMIT,
+            silent_at: seen.at + silence,
             host_clock: seen.host_clock,
             agent_version: seen.agent_version.clone(),
         })
         .collect();
-    match operations.store.flush_check_ins(&rows).await {
+    let flushed = operations.store.flush_check_ins(&rows).await;
+    operations.hearing.polls_are_written(flushed.is_ok());
+    match flushed {
         Ok(_) => operations
             .check_ins
-            .written(&batch, now() - TimeDelta::minutes(10)),
+            .written(&batch, operations.now() - TimeDelta::minutes(10)),
         Err(error) => {
             tracing::warn!(error = %chain(&error), hosts = rows.len(), "check-ins could not be written; they are kept and tried again")
         }

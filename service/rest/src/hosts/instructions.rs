@@ -10,7 +10,6 @@ use muster_http::Problem;
 use muster_http::body::{Path, Query};
 use muster_operations::check_ins::Seen;
 use muster_operations::hosts::Hosts;
-use muster_operations::now;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -44,7 +43,7 @@ pub async fn get_next_steps(
     headers: HeaderMap,
 ) -> Result<Json<Steps>, Problem> {
     let seen = Seen {
-        at: now(),
+        at: hosts.now(),
         host_clock: query.timestamp.filter(|clock| *clock != 0),
         agent_version: agent_version(&headers),
     };

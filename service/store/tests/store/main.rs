@@ -37,6 +37,7 @@ mod opening;
 mod outbox;
 mod polled;
 mod releases;
+mod replicas;
 mod settings;
 mod space;
 mod together;

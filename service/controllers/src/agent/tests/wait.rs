@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use muster_api::host::HostStage;
 use muster_core::record::{HostState, NotBooted, Progress};
-use muster_core::rules::stages::StageLimits;
+use muster_core::rules::limits::{USUAL_SILENCE, WaitLimits};
 
 use super::{at, host};
 use crate::agent::wait::of_host;
@@ -11,7 +11,7 @@ use crate::conditions::Synced;
 use crate::join::told::Awaited;
 use crate::waits::{Until, Wait};
 
-static LIMITS: StageLimits = StageLimits::new(Vec::new());
+static LIMITS: WaitLimits = WaitLimits::new(USUAL_SILENCE, Vec::new());
 
 fn wait(state: HostState) -> Option<Wait> {
     of_host(&host(state), true, &Synced::Ok(None), None, None, (None, &LIMITS))

@@ -9,7 +9,7 @@ use super::refresh::refresh;
 use super::step::{Refused, Rejection, Step};
 use super::{
     approval, bind, deadline, edit, events, install, logs, media, overrides, progress, register, reports,
-    waiting,
+    set_back, waiting,
 };
 use crate::record::{Host, NewEvent, Phase};
 use crate::rules::facts::HostFacts;
@@ -29,10 +29,12 @@ pub fn advance(
     now: Timestamp,
 ) -> Result<Step, Refused> {
     let mut facts = *facts;
+    let mut next = host.clone();
+    let brought_back = set_back::bring_back(&mut next, now).then(|| next.clone());
+    let (host, was_ahead) = (brought_back.as_ref().unwrap_or(host), brought_back.is_some());
     if matches!(event, HostEvent::Registered { .. } | HostEvent::CheckedIn) {
         facts.last_seen = Some(facts.seen(host).max(now));
     }
-    let mut next = host.clone();
     let mut events = Vec::new();
     happens(&mut next, event, &facts, now, &mut events).map_err(|rejection| rejection.of(host, event))?;
     if matches!(event, HostEvent::Registered { .. }) {
@@ -40,7 +42,7 @@ pub fn advance(
         facts.host_clock = None;
     }
     events.extend(bind::event_of_move(host, &next, event, &facts, now));
-    Ok(finish(host, next, event, events, &facts, now))
+    Ok(finish((host, was_ahead), next, event, events, &facts, now))
 }
 
 fn happens(
@@ -137,8 +139,9 @@ fn happens(
     }
 }
 
+/// `was_ahead`: times of the stored host were brought back into `old`.
 fn finish(
-    old: &Host,
+    (old, was_ahead): (&Host, bool),
     mut next: Host,
     event: &HostEvent,
     mut events: Vec<NewEvent>,
@@ -151,7 +154,7 @@ fn finish(
     }
     waiting::note(&mut next, facts, now);
     let due = deadline::due_at(&next, facts);
-    let content_changed = next != *old;
+    let content_changed = was_ahead || next != *old;
     // An early deadline does no harm: it is looked at again and moved on.
     let due_changed = if *event == HostEvent::DeadlinePassed {
         due != old.due_at

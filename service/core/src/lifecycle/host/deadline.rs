@@ -6,7 +6,7 @@ use muster_api::time::Timestamp;
 
 use super::waiting;
 use crate::record::{Host, HostState};
-use crate::rules::facts::{HostFacts, SILENCE_LIMIT};
+use crate::rules::facts::HostFacts;
 use crate::rules::stages;
 
 /// Longest time of a node on its way back to its InfraEnv, in each of the two states.
@@ -27,10 +27,10 @@ pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
         | HostState::PendingForInput { .. }
         | HostState::Unbinding => Some(facts.silent_at(host)),
         HostState::Binding => Some(facts.silent_at(host)),
-        HostState::Installing => earliest(start_limit(host), silence(host, facts)),
+        HostState::Installing => earliest(start_limit(host, facts), silence(host, facts)),
         HostState::InstallingInProgress => earliest(stage_limit(host, facts), silence(host, facts)),
-        HostState::Reclaiming => earliest(reclaim_limit(host), Some(node_silent_at(host, facts))),
-        HostState::ReclaimingRebooting => reclaim_limit(host),
+        HostState::Reclaiming => earliest(reclaim_limit(host, facts), Some(node_silent_at(host, facts))),
+        HostState::ReclaimingRebooting => reclaim_limit(host, facts),
         // The next poll brings them back.
         HostState::DisconnectedUnbound | HostState::Disconnected => None,
         // They wait for a user, and no time is set for that.
@@ -41,7 +41,7 @@ pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
         | HostState::Error
         | HostState::Cancelled => None,
     };
-    earliest(earliest(own, logs_limit(host)), waiting::is_long_at(host, facts))
+    earliest(earliest(own, logs_limit(host, facts)), waiting::is_long_at(host, facts))
 }
 
 /// Time at which an installing host counts as lost; `None` once it runs no agent.
@@ -50,30 +50,31 @@ pub(super) fn silence(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
 }
 
 /// Time by which the installation must have begun.
-pub(super) fn start_limit(host: &Host) -> Option<Timestamp> {
-    Some(host.data.status_updated_at + stages::START_LIMIT)
+pub(super) fn start_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
+    Some(facts.end_of_wait(host.data.status_updated_at, stages::START_LIMIT))
 }
 
 /// Time by which the present stage must have been reported again.
 pub(super) fn stage_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     let progress = host.data.progress.as_ref()?;
-    Some(stages::waits_since(progress) + facts.stages.of(progress.stage))
+    let limit = facts.limits.of(progress.stage);
+    Some(facts.end_of_wait(stages::waits_since(progress), limit))
 }
 
 /// Time by which a reclaimed node must have taken its next step.
-pub(super) fn reclaim_limit(host: &Host) -> Option<Timestamp> {
-    Some(host.data.status_updated_at + RECLAIM_LIMIT)
+pub(super) fn reclaim_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
+    Some(facts.end_of_wait(host.data.status_updated_at, RECLAIM_LIMIT))
 }
 
 /// Time by which the agent on a node that is to return must have polled. It is given its time from the request on: it may just start.
 pub(super) fn node_silent_at(host: &Host, facts: &HostFacts<'_>) -> Timestamp {
     facts
         .silent_at(host)
-        .max(host.data.status_updated_at + SILENCE_LIMIT)
+        .max(facts.end_of_wait(host.data.status_updated_at, facts.limits.silence()))
 }
 
 /// Time by which requested logs must have been uploaded; it runs only after the end of an installation.
-pub(super) fn logs_limit(host: &Host) -> Option<Timestamp> {
+pub(super) fn logs_limit(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
     let logs = &host.data.logs;
     let ended = matches!(host.state, HostState::Error | HostState::Cancelled);
     let begun = matches!(
@@ -81,7 +82,7 @@ pub(super) fn logs_limit(host: &Host) -> Option<Timestamp> {
         LogsProgressState::Requested | LogsProgressState::Collecting
     );
     let last_news = logs.started_at.max(logs.collected_at)?;
-    (ended && begun).then(|| last_news + LOGS_LIMIT)
+    (ended && begun).then(|| facts.end_of_wait(last_news, LOGS_LIMIT))
 }
 
 fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {

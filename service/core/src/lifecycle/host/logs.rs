@@ -5,6 +5,7 @@ use muster_api::time::Timestamp;
 
 use super::{deadline, events};
 use crate::record::{Host, NewEvent};
+use crate::rules::facts::HostFacts;
 
 /// The host reports the state of the collecting.
 pub(super) fn progressed(host: &mut Host, state: LogsProgressState, now: Timestamp) {
@@ -25,8 +26,8 @@ pub(super) fn uploaded(host: &mut Host, now: Timestamp, events: &mut Vec<NewEven
 }
 
 /// Ends the wait for logs that are overdue.
-pub(super) fn give_up_late_ones(host: &mut Host, now: Timestamp) {
-    if deadline::logs_limit(host).is_some_and(|limit| now >= limit) {
+pub(super) fn give_up_late_ones(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
+    if deadline::logs_limit(host, facts).is_some_and(|limit| now >= limit) {
         host.data.logs.info = LogsProgressState::Timeout;
     }
 }

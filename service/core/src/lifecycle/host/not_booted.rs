@@ -6,13 +6,14 @@ use super::transition::move_to;
 use crate::record::{Host, HostState, NotBooted};
 use crate::rules::facts::HostFacts;
 use crate::rules::stages;
+use crate::text::spoken;
 
 /// The reboot took too long.
 pub(super) fn reboot_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
     let info = format!(
-        "The host has not come up from {} for {} minutes{}. Check its boot order and its console",
+        "The host has not come up from {} for {}{}. Check its boot order and its console",
         installation_disk(host),
-        facts.stages.of(HostStage::Rebooting).num_minutes(),
+        spoken(facts.limits.of(HostStage::Rebooting)),
         host.data
             .progress
             .as_ref()

@@ -13,8 +13,9 @@ use super::transition::{WAITS_FOR_INVENTORY, move_to};
 use super::{bind, deadline, logs, not_booted};
 use crate::record::{CheckId, Host, HostState, NodeAgent, Phase};
 use crate::rules::checks::{self, Conditions, Gate};
-use crate::rules::facts::{HostFacts, SILENCE_LIMIT};
+use crate::rules::facts::HostFacts;
 use crate::rules::{disks, findings, hostname, role, stages};
+use crate::text::spoken;
 
 /// Evaluates disks, checks and state of `host`.
 pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
@@ -31,9 +32,9 @@ pub(super) fn refresh(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
             disks::evaluate(host, facts);
             evaluate(host, facts, now);
             watch_installation(host, facts, now);
-            logs::give_up_late_ones(host, now);
+            logs::give_up_late_ones(host, facts, now);
         }
-        Phase::Ended => logs::give_up_late_ones(host, now),
+        Phase::Ended => logs::give_up_late_ones(host, facts, now),
         Phase::Moving => {
             watch_move(host, facts, now);
             // A host that fell silent on its way into its cluster is validated like every other one there.
@@ -147,7 +148,7 @@ fn message(validations: &ValidationsInfo, check: CheckId) -> &str {
 fn watch_installation(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     let over = |limit: Option<Timestamp>| limit.is_some_and(|limit| now >= limit);
     match host.state {
-        HostState::Installing if over(deadline::start_limit(host)) => {
+        HostState::Installing if over(deadline::start_limit(host, facts)) => {
             let info = format!(
                 "The host has not begun its installation within {} minutes",
                 stages::START_LIMIT.num_minutes()
@@ -156,8 +157,8 @@ fn watch_installation(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
         }
         HostState::Installing | HostState::InstallingInProgress if over(deadline::silence(host, facts)) => {
             let info = format!(
-                "The host has not polled for {} minutes in the middle of its installation",
-                SILENCE_LIMIT.num_minutes()
+                "The host has not polled for {} in the middle of its installation",
+                spoken(facts.limits.silence())
             );
             move_to(host, HostState::Error, &info);
         }
@@ -177,9 +178,9 @@ fn stage_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
         not_booted::reboot_too_slow(host, facts);
     } else {
         let info = format!(
-            "Nothing new was heard of the stage {:?} for {} minutes{}",
+            "Nothing new was heard of the stage {:?} for {}{}",
             stage.name(),
-            facts.stages.of(stage).num_minutes(),
+            spoken(facts.limits.of(stage)),
             stages::awaited(progress)
         );
         move_to(host, HostState::Error, &info);
@@ -190,7 +191,7 @@ fn stage_too_slow(host: &mut Host, facts: &HostFacts<'_>) {
 fn watch_move(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
     match host.state {
         HostState::Reclaiming | HostState::ReclaimingRebooting
-            if deadline::reclaim_limit(host).is_some_and(|limit| now >= limit) =>
+            if deadline::reclaim_limit(host, facts).is_some_and(|limit| now >= limit) =>
         {
             let limit = deadline::RECLAIM_LIMIT.num_minutes();
             host.data.node_agent = NodeAgent::GaveUp;
@@ -200,9 +201,9 @@ fn watch_move(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
             );
         }
         HostState::Reclaiming if now >= deadline::node_silent_at(host, facts) => {
-            let limit = SILENCE_LIMIT.num_minutes();
+            let limit = spoken(facts.limits.silence());
             let why = format!(
-                "The agent on the node has not polled for {limit} minutes. Power the host on if it is off: it then returns by itself"
+                "The agent on the node has not polled for {limit}. Power the host on if it is off: it then returns by itself"
             );
             bind::give_up_reclaiming(host, &why);
         }
@@ -210,8 +211,8 @@ fn watch_move(host: &mut Host, facts: &HostFacts<'_>, now: Timestamp) {
         HostState::Binding if now >= facts.silent_at(host) => {
             host.data.kind = HostKind::AddToExistingClusterHost;
             let info = format!(
-                "The host's agent has not polled for {} minutes on its way into the cluster. See that the host is on and reaches the service",
-                SILENCE_LIMIT.num_minutes()
+                "The host's agent has not polled for {} on its way into the cluster. See that the host is on and reaches the service",
+                spoken(facts.limits.silence())
             );
             move_to(host, HostState::Disconnected, &info);
         }

@@ -13,7 +13,7 @@ use super::step::{RefusalClass, Refused, Rejection, Step};
 use super::transition::{WAITS_FOR_INVENTORY, move_to};
 use super::{events, not_booted, wipe};
 use crate::record::{Host, HostData, HostReports, HostState, NodeAgent, Secret};
-use crate::rules::facts::{HostFacts, SILENCE_LIMIT};
+use crate::rules::facts::HostFacts;
 use crate::text::one_line;
 
 /// Longest agent version that is kept, bytes: image references are shorter.
@@ -72,7 +72,7 @@ pub fn register(
             HostState::DiscoveringUnbound
         },
         version: 0,
-        due_at: Some(now + SILENCE_LIMIT),
+        due_at: Some(now + facts.limits.silence()),
         checked_in_at: now,
         inventory: None,
         reports: HostReports::default(),

@@ -6,7 +6,7 @@ use muster_api::time::Timestamp;
 
 use super::deadline;
 use crate::record::{Host, HostState, NotBooted};
-use crate::rules::facts::{HostFacts, SILENCE_LIMIT};
+use crate::rules::facts::HostFacts;
 use crate::rules::findings::WAITING;
 use crate::rules::stages;
 
@@ -86,7 +86,7 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
     };
     // Polls move that on; the text does not follow them.
     let silent = Some((
-        since + SILENCE_LIMIT,
+        since + facts.limits.silence(),
         "the host counts as disconnected if its agent is silent",
     ));
     match &host.state {
@@ -97,7 +97,7 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             SEE_CONSOLE,
         ),
         HostState::Installing => {
-            let until = deadline::start_limit(host).map(|at| (at, "the installation counts as failed"));
+            let until = deadline::start_limit(host, facts).map(|at| (at, "the installation counts as failed"));
             of_state("the beginning of the installation", until, SEE_CONSOLE)
         }
         HostState::InstallingInProgress => stage(host, facts),
@@ -118,7 +118,7 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             BOOT_DISCOVERY,
         ),
         HostState::Reclaiming => {
-            let until = deadline::reclaim_limit(host).map(|at| (at, "somebody must boot the host"));
+            let until = deadline::reclaim_limit(host, facts).map(|at| (at, "somebody must boot the host"));
             let what = "the agent on the node to download what it needs to boot into discovery";
             of_state(
                 what,
@@ -127,7 +127,7 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             )
         }
         HostState::ReclaimingRebooting => {
-            let until = deadline::reclaim_limit(host).map(|at| (at, "somebody must boot the host"));
+            let until = deadline::reclaim_limit(host, facts).map(|at| (at, "somebody must boot the host"));
             of_state("the node to reboot into discovery", until, SEE_CONSOLE)
         }
         HostState::DiscoveringUnbound

@@ -4,7 +4,7 @@ use muster_api::host::MediaStatus;
 
 use super::context::CheckContext;
 use super::verdict::Verdict;
-use crate::rules::facts::SILENCE_LIMIT;
+use crate::text::spoken;
 
 /// `connected`: polled within the limit.
 pub(super) fn connected(context: &CheckContext<'_>) -> Verdict {
@@ -12,8 +12,8 @@ pub(super) fn connected(context: &CheckContext<'_>) -> Verdict {
         Verdict::Success("connected".into())
     } else {
         Verdict::Failure(format!(
-            "disconnected: no poll for {} minutes. Check that the machine is on, runs the discovery image, and reaches this service",
-            SILENCE_LIMIT.num_minutes()
+            "disconnected: no poll for {}. Check that the machine is on, runs the discovery image, and reaches this service",
+            spoken(context.facts.limits.silence())
         ))
     }
 }

@@ -1,0 +1,29 @@
+//! Brings back times that lie in the future: they were written before the clock was set back.
+
+use chrono::Duration;
+use muster_api::time::Timestamp;
+
+use crate::record::Host;
+
+/// The clocks of replicas may differ by so much.
+const TOLERANCE: Duration = Duration::seconds(30);
+
+/// Makes times of `host` that are later than now into now: waits go on from here. Answers true when there was one.
+pub(super) fn bring_back(host: &mut Host, now: Timestamp) -> bool {
+    let data = &mut host.data;
+    let mut times = vec![&mut host.checked_in_at, &mut data.status_updated_at];
+    times.extend(&mut data.timestamp_at);
+    times.extend(&mut data.logs.started_at);
+    times.extend(&mut data.logs.collected_at);
+    if let Some(progress) = &mut data.progress {
+        times.extend([&mut progress.stage_started_at, &mut progress.stage_updated_at]);
+    }
+    let mut brought = false;
+    for time in times {
+        if *time > now + TOLERANCE {
+            *time = now;
+            brought = true;
+        }
+    }
+    brought
+}

@@ -1,0 +1,346 @@
+//! Knows since when hosts are heard without a gap, so that time which was the service's own is charged to no host.
+//!
+//! A replica beats every few seconds: it writes to the database that it hears and can write. When more time than expected lies
+//! between two beats, by either clock, then this replica was stopped, its database was away, its computer was suspended or its
+//! clock was set forward. That [deaf time](DeafTime) is written down for all replicas: silence counts from its end, and waits for
+//! hosts are longer by it. Between a gap and the beat that finds it, decisions take the present as its end. A replica that does not
+//! beat any more may still be the one that hosts try to reach: the others judge no silence until it is back or given up.
+//!
+//! On PostgreSQL the time of the service is that of the server, so that a replica with a wrong clock judges as the others do.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use muster_api::time::Timestamp;
+use muster_core::record::DeafTime;
+use muster_store::{Beats, Replica, Store, StoreError};
+
+use crate::check_ins::CheckIns;
+use crate::clock::{Clock, whole_micros};
+use crate::random;
+
+/// A clock that moves by more than this between two beats, beyond the time that passed, was set.
+const STEP: TimeDelta = TimeDelta::seconds(5);
+
+/// A clock that differs less from the server's is left alone.
+const SKEW: TimeDelta = TimeDelta::seconds(1);
+
+/// Deaf times are kept for so long; waits for hosts are shorter.
+const KEPT: TimeDelta = TimeDelta::days(14);
+
+/// How often a replica beats, and what follows when it does not.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// Between two beats.
+    pub interval: Duration,
+    /// Without a beat for this long, the time since the last one was deaf.
+    gap: TimeDelta,
+    /// A replica without a beat for this long is given up.
+    given_up: TimeDelta,
+}
+
+impl Pace {
+    /// For hosts that may be silent for `silence`.
+    pub fn of(silence: TimeDelta) -> Self {
+        let interval = (silence / 18).clamp(TimeDelta::milliseconds(500), TimeDelta::seconds(10));
+        Self {
+            interval: interval.to_std().unwrap_or_default(),
+            gap: (interval * 3).max((silence / 2).min(TimeDelta::seconds(5))),
+            given_up: silence * 3 + TimeDelta::minutes(1),
+        }
+    }
+}
+
+/// What decisions are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heard {
+    /// All hosts were heard since then.
+    pub since: Timestamp,
+    /// Times in which they were not.
+    pub deaf: Arc<[DeafTime]>,
+}
+
+/// The ears of this replica.
+pub struct Hearing {
+    clock: Arc<dyn Clock>,
+    check_ins: Arc<CheckIns>,
+    pace: Pace,
+    replica: String,
+    /// True where there is one process at a time, as on SQLite: other replicas are its predecessors.
+    alone: bool,
+    state: Mutex<State>,
+    /// One beat at a time.
+    beating: tokio::sync::Mutex<()>,
+    /// True while polls cannot be written, so that other replicas do not learn of them.
+    unwritten: AtomicBool,
+}
+
+struct State {
+    /// The server's time is ahead of this computer's by so much.
+    ahead: TimeDelta,
+    beat: Moment,
+    /// False before the first beat.
+    has_beaten: bool,
+    heard: Heard,
+    /// Time since which another replica does not beat.
+    missing_since: Option<Timestamp>,
+}
+
+/// One time by both clocks.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    wall: Timestamp,
+    monotonic: Duration,
+}
+
+impl Moment {
+    fn of(clock: &dyn Clock, ahead: TimeDelta) -> Self {
+        Self {
+            wall: whole_micros(clock.wall() + ahead),
+            monotonic: clock.monotonic(),
+        }
+    }
+
+    /// Time that has passed since `before`.
+    fn passed(&self, before: &Self) -> TimeDelta {
+        let passed = self.monotonic.saturating_sub(before.monotonic);
+        TimeDelta::from_std(passed).unwrap_or(TimeDelta::MAX)
+    }
+
+    /// The time by which the wall clock was set since `before`.
+    fn step(&self, before: &Self) -> TimeDelta {
+        self.wall - before.wall - self.passed(before)
+    }
+}
+
+impl Hearing {
+    /// That of a replica which hears since `since`. `alone`: no other works on the same database.
+    pub fn new(
+        (clock, check_ins): (Arc<dyn Clock>, Arc<CheckIns>),
+        alone: bool,
+        silence: TimeDelta,
+        since: Timestamp,
+    ) -> Self {
+        let beat = Moment::of(&*clock, TimeDelta::zero());
+        let heard = Heard {
+            since,
+            deaf: Arc::default(),
+        };
+        Self {
+            clock,
+            check_ins,
+            pace: Pace::of(silence),
+            replica: random::token(),
+            alone,
+            state: Mutex::new(State {
+                ahead: TimeDelta::zero(),
+                beat,
+                has_beaten: false,
+                heard,
+                missing_since: None,
+            }),
+            beating: tokio::sync::Mutex::default(),
+            unwritten: AtomicBool::new(false),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .expect("no code panics while it holds the state")
+    }
+
+    /// The present time, as all replicas have it. A clock that was just set is believed from the next beat on.
+    pub fn now(&self) -> Timestamp {
+        self.time(&self.state()).0
+    }
+
+    /// The present time, and both clocks.
+    fn time(&self, state: &State) -> (Timestamp, Moment) {
+        let present = Moment::of(&*self.clock, state.ahead);
+        let was_set = present.step(&state.beat).abs() > STEP;
+        let believed = if was_set {
+            state.beat.wall + present.passed(&state.beat)
+        } else {
+            present.wall
+        };
+        (believed, present)
+    }
+
+    /// See [`Pace`].
+    pub fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    /// What decisions are told at this moment.
+    pub fn heard(&self) -> Heard {
+        let state = self.state();
+        let (now, present) = self.time(&state);
+        let gap = self.is_gap(&present, &state.beat).then_some(state.beat.wall);
+        let Some(deaf_since) = earliest(gap, state.missing_since) else {
+            return state.heard.clone();
+        };
+        let mut deaf = state.heard.deaf.to_vec();
+        deaf.push(DeafTime {
+            from: deaf_since.min(now),
+            to: now,
+        });
+        Heard {
+            since: now,
+            deaf: DeafTime::merged(deaf).into(),
+        }
+    }
+
+    /// True when a beat is due before anything else: there was a gap.
+    pub fn is_in_doubt(&self) -> bool {
+        let state = self.state();
+        self.is_gap(&Moment::of(&*self.clock, state.ahead), &state.beat)
+    }
+
+    fn is_gap(&self, present: &Moment, beat: &Moment) -> bool {
+        present.passed(beat) > self.pace.gap || present.step(beat).abs() > STEP
+    }
+
+    /// Polls could, or could not, be written for other replicas. While they cannot there is no beat.
+    pub fn polls_are_written(&self, written: bool) {
+        self.unwritten.store(!written, Ordering::Relaxed);
+    }
+
+    /// Writes that this replica hears, and finds out whether it did all the time since the last beat.
+    ///
+    /// # Errors
+    /// Those of the database: then it does not.
+    pub async fn beat(&self, store: &Store) -> Result<(), StoreError> {
+        let _one = self.beating.lock().await;
+        if self.unwritten.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let ahead = self.ahead_of_clock(store.server_time().await?);
+        let (mut last, has_beaten) = {
+            let state = self.state();
+            (state.beat, state.has_beaten)
+        };
+        if !has_beaten {
+            // The server's time was not known then.
+            last.wall += ahead;
+        }
+        let present = Moment::of(&*self.clock, ahead);
+        let (passed, step) = (present.passed(&last), present.step(&last));
+        if step < -STEP {
+            tracing::warn!(seconds = -step.num_seconds(), "the clock was set back; waits for hosts go on from now");
+            self.check_ins.bring_back(present.wall);
+            store.clock_set_back(present.wall).await?;
+        }
+        let deaf = (passed > self.pace.gap || step > STEP).then(|| DeafTime {
+            from: if step < -STEP { present.wall - passed } else { last.wall },
+            to: present.wall,
+        });
+        if let Some(deaf) = deaf {
+            tracing::warn!(
+                seconds = (deaf.to - deaf.from).num_seconds(),
+                stopped_seconds = passed.num_seconds(),
+                clock_moved_seconds = step.num_seconds(),
+                "hosts were not heard for a time: it is charged to none of them"
+            );
+        }
+        let beats = store
+            .beat(&self.replica, present.wall, deaf, present.wall - KEPT)
+            .await?;
+        let found = self.of_others(store, &beats, &present, has_beaten).await?;
+        self.learn(ahead, present, step, beats, found);
+        Ok(())
+    }
+
+    fn ahead_of_clock(&self, server: Option<Timestamp>) -> TimeDelta {
+        let skew = server.map_or(TimeDelta::zero(), |server| server - self.clock.wall());
+        if skew.abs() > SKEW { skew } else { TimeDelta::zero() }
+    }
+
+    /// Looks at the other replicas: gives up those that are gone, and finds the one that is missing longest.
+    async fn of_others(
+        &self,
+        store: &Store,
+        beats: &Beats,
+        present: &Moment,
+        has_beaten: bool,
+    ) -> Result<Others, StoreError> {
+        let others = || beats.replicas.iter().filter(|other| other.id != self.replica);
+        let age = |other: &Replica| present.wall - other.beat_at;
+        let lives = |other: &&Replica| !self.alone && !other.has_left && age(other) <= self.pace.gap;
+        let mut found = Others::default();
+        if !has_beaten && !others().any(|other| lives(&other)) {
+            // Nobody heard hosts from the last beat of the last replica until this start.
+            let last = others().map(|other| other.beat_at).max();
+            let from = last.filter(|at| present.wall - *at > self.pace.gap);
+            found.deaf.extend(from.map(|from| DeafTime {
+                from,
+                to: present.wall,
+            }));
+        }
+        for other in others().filter(|other| !lives(other)) {
+            if self.alone || other.has_left || !has_beaten && !found.deaf.is_empty() {
+                store.forget_replica(other, found.deaf.first().copied()).await?;
+            } else if age(other) > self.pace.given_up {
+                let deaf = DeafTime {
+                    from: other.beat_at,
+                    to: present.wall,
+                };
+                tracing::warn!(replica = other.id, "a replica has not been seen for long and is given up");
+                store.forget_replica(other, Some(deaf)).await?;
+                found.deaf.push(deaf);
+            } else {
+                found.missing_since = earliest(found.missing_since, Some(other.beat_at));
+            }
+        }
+        Ok(found)
+    }
+
+    fn learn(&self, ahead: TimeDelta, present: Moment, step: TimeDelta, beats: Beats, found: Others) {
+        let mut deaf = beats.deaf;
+        deaf.extend(found.deaf);
+        let mut state = self.state();
+        if step.abs() > STEP {
+            // Before it was set, the clock named other times.
+            state.heard.since = state.heard.since.min(present.wall);
+        }
+        let ends = deaf.iter().map(|deaf| deaf.to);
+        state.heard.since = ends.fold(state.heard.since, Timestamp::max).min(present.wall);
+        if step < -STEP {
+            state.heard.since = present.wall;
+        }
+        state.heard.deaf = DeafTime::merged(deaf).into();
+        state.missing_since = found.missing_since;
+        (state.ahead, state.beat, state.has_beaten) = (ahead, present, true);
+    }
+
+    /// Says that this replica stops in order: no host waits for it.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn leave(&self, store: &Store) -> Result<(), StoreError> {
+        let _one = self.beating.lock().await;
+        if !self.is_in_doubt() {
+            store.leave(&self.replica, self.now()).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What the other replicas show.
+#[derive(Default)]
+struct Others {
+    deaf: Vec<DeafTime>,
+    missing_since: Option<Timestamp>,
+}
+
+fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests;
