@@ -20,7 +20,7 @@ const SILENCE_ARGUMENT: &str = "--host-max-disconnection-time=12s";
 /// Longer than that.
 const OUTAGE: Duration = Duration::from_secs(20);
 
-/// Two hosts, of which one is being installed.
+/// Two hosts of the pool.
 struct Hosts {
     client: HttpClient,
     urls: [String; 2],
@@ -30,15 +30,15 @@ impl Hosts {
     fn register(world: &World) -> Self {
         let client = world.rest().timeout(Duration::from_secs(5));
         let made = client.post(
-            "/api/assisted-install/v2/infra-envs",
+            "/infra-envs",
             &json!({"name": "hw", "pull_secret": PULL_SECRET}),
         );
         let infra_env = made.expect(201).json()["id"].as_str().expect("an InfraEnv has an id").to_owned();
-        let hosts = format!("/api/assisted-install/v2/infra-envs/{infra_env}/hosts");
+        let hosts = format!("/infra-envs/{infra_env}/hosts");
         let urls = [1, 2].map(|number| {
             let id = format!("00000000-0000-4000-8000-00000000000{number}");
             client.post(&hosts, &json!({"host_id": id})).expect(201);
-            format!("{hosts}/{id}")
+            format!("/api/assisted-install/v2{hosts}/{id}")
         });
         Self { client, urls }
     }
@@ -79,7 +79,7 @@ impl Hosts {
             done.store(true, Ordering::Relaxed);
             polling.thread().unpark();
         });
-        let events = self.client.get("/api/assisted-install/v2/events").expect(200).text();
+        let events = self.client.get("/events").expect(200).text();
         assert!(!events.contains("disconnected"), "{events}");
         await_condition("silent hosts to be lost", SILENCE * 6, || {
             self.are("disconnected-unbound")
