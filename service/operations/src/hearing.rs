@@ -30,7 +30,7 @@ const SKEW: TimeDelta = TimeDelta::seconds(1);
 /// Deaf times are kept for so long; waits for hosts are shorter.
 const KEPT: TimeDelta = TimeDelta::days(14);
 
-/// How often a replica beats, and what follows when it does not.
+/// The interval of beats, and the limits that follow from it.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
     /// Between two beats.
@@ -53,7 +53,7 @@ impl Pace {
     }
 }
 
-/// What decisions are told.
+/// Facts for decisions about hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heard {
     /// All hosts were heard since then.
@@ -174,7 +174,7 @@ impl Hearing {
         self.pace
     }
 
-    /// What decisions are told at this moment.
+    /// The facts of this moment.
     pub fn heard(&self) -> Heard {
         let state = self.state();
         let (now, present) = self.time(&state);
@@ -328,7 +328,7 @@ impl Hearing {
     }
 }
 
-/// What the other replicas show.
+/// Findings about the other replicas.
 #[derive(Default)]
 struct Others {
     deaf: Vec<DeafTime>,
