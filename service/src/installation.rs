@@ -4,9 +4,9 @@ use anyhow::{Context, Result};
 use chrono::Duration;
 use clap::{ArgAction, Args};
 use muster_api::host::HostStage;
+use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::os_image;
 use muster_core::rules::os_image::OsImage;
-use muster_core::rules::limits::WaitLimits;
 use muster_core::text::duration;
 
 /// Options about how hosts are installed.

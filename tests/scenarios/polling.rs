@@ -80,7 +80,12 @@ fn an_idle_hosts_polls_write_nothing(database: Database) {
         "100 polls of idle hosts made {wrote} write transactions"
     );
     // The driver logs the first words of each, and of all writes the batched check-in and the service's own beat are allowed.
-    let allowed = ["BEGIN", "COMMIT", "UPDATE hosts SET checked_in_at", "INSERT INTO replicas"];
+    let allowed = [
+        "BEGIN",
+        "COMMIT",
+        "UPDATE hosts SET checked_in_at",
+        "INSERT INTO replicas",
+    ];
     let written: Vec<&&String> = changing
         .iter()
         .filter(|statement| !allowed.iter().any(|allowed| statement.starts_with(allowed)))
@@ -162,9 +167,17 @@ fn a_silent_host_is_disconnected_and_a_poll_brings_it_back(database: Database) {
     await_condition("the silent host to be lost", SILENCE * 4, || {
         client.get(&format!("{talking}/instructions")).expect(200);
         let found = status(&client, &silent);
-        if found == "disconnected-unbound" { Ok(()) } else { Err(found.to_string()) }
+        if found == "disconnected-unbound" {
+            Ok(())
+        } else {
+            Err(found.to_string())
+        }
     });
-    assert!(known.elapsed() > SILENCE - Duration::from_secs(2), "{:?}", known.elapsed());
+    assert!(
+        known.elapsed() > SILENCE - Duration::from_secs(2),
+        "{:?}",
+        known.elapsed()
+    );
     assert_eq!(status(&client, &talking), "known-unbound");
     let found = client.get(&silent).expect(200).json();
     assert!(!found["status_info"].as_str().unwrap().is_empty(), "{found}");
@@ -218,15 +231,17 @@ fn a_restart_disconnects_no_client(database: Database) {
     let stopped = Instant::now();
     let away = SILENCE + Duration::from_secs(5);
     await_condition("time to pass without the service", away * 2, || {
-        if stopped.elapsed() > away { Ok(()) } else { Err(format!("{:?}", stopped.elapsed())) }
+        if stopped.elapsed() > away {
+            Ok(())
+        } else {
+            Err(format!("{:?}", stopped.elapsed()))
+        }
     });
     service.start_again();
     let client = service.http();
-    assert_throughout("its connection", SILENCE / 2, || {
-        match status(&client, &host) {
-            found if found == "known-unbound" => Ok(()),
-            found => Err(found.to_string()),
-        }
+    assert_throughout("its connection", SILENCE / 2, || match status(&client, &host) {
+        found if found == "known-unbound" => Ok(()),
+        found => Err(found.to_string()),
     });
     await_status(&client, &host, "disconnected-unbound");
     client

@@ -22,7 +22,9 @@ pub struct SystemClock {
 
 impl Default for SystemClock {
     fn default() -> Self {
-        Self { began: Instant::now() }
+        Self {
+            began: Instant::now(),
+        }
     }
 }
 

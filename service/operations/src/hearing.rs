@@ -229,12 +229,19 @@ impl Hearing {
         let present = Moment::of(&*self.clock, ahead);
         let (passed, step) = (present.passed(&last), present.step(&last));
         if step < -STEP {
-            tracing::warn!(seconds = -step.num_seconds(), "the clock was set back; waits for hosts go on from now");
+            tracing::warn!(
+                seconds = -step.num_seconds(),
+                "the clock was set back; waits for hosts go on from now"
+            );
             self.check_ins.bring_back(present.wall);
             store.clock_set_back(present.wall).await?;
         }
         let deaf = (passed > self.pace.gap || step > STEP).then(|| DeafTime {
-            from: if step < -STEP { present.wall - passed } else { last.wall },
+            from: if step < -STEP {
+                present.wall - passed
+            } else {
+                last.wall
+            },
             to: present.wall,
         });
         if let Some(deaf) = deaf {
@@ -255,7 +262,11 @@ impl Hearing {
 
     fn ahead_of_clock(&self, server: Option<Timestamp>) -> TimeDelta {
         let skew = server.map_or(TimeDelta::zero(), |server| server - self.clock.wall());
-        if skew.abs() > SKEW { skew } else { TimeDelta::zero() }
+        if skew.abs() > SKEW {
+            skew
+        } else {
+            TimeDelta::zero()
+        }
     }
 
     /// Looks at the other replicas: gives up those that are gone, and finds the one that is missing longest.
@@ -287,7 +298,10 @@ impl Hearing {
                     from: other.beat_at,
                     to: present.wall,
                 };
-                tracing::warn!(replica = other.id, "a replica has not been seen for long and is given up");
+                tracing::warn!(
+                    replica = other.id,
+                    "a replica has not been seen for long and is given up"
+                );
                 store.forget_replica(other, Some(deaf)).await?;
                 found.deaf.push(deaf);
             } else {

@@ -39,10 +39,11 @@ impl Store {
             return Ok(None);
         }
         let mut connection = self.reader().await?;
-        let row = sqlx::query("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) AS now")
-            .fetch_one(&mut *connection)
-            .await
-            .map_err(failed("asking for the server's time"))?;
+        let row =
+            sqlx::query("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) AS now")
+                .fetch_one(&mut *connection)
+                .await
+                .map_err(failed("asking for the server's time"))?;
         Reading::new(&row, "the server", &[]).get("now").map(Some)
     }
 

@@ -29,11 +29,11 @@ struct Hosts {
 impl Hosts {
     fn register(world: &World) -> Self {
         let client = world.rest().timeout(Duration::from_secs(5));
-        let made = client.post(
-            "/infra-envs",
-            &json!({"name": "hw", "pull_secret": PULL_SECRET}),
-        );
-        let infra_env = made.expect(201).json()["id"].as_str().expect("an InfraEnv has an id").to_owned();
+        let made = client.post("/infra-envs", &json!({"name": "hw", "pull_secret": PULL_SECRET}));
+        let infra_env = made.expect(201).json()["id"]
+            .as_str()
+            .expect("an InfraEnv has an id")
+            .to_owned();
         let hosts = format!("/infra-envs/{infra_env}/hosts");
         let urls = [1, 2].map(|number| {
             let id = format!("00000000-0000-4000-8000-00000000000{number}");
@@ -47,7 +47,9 @@ impl Hosts {
     fn poll_until(&self, done: &AtomicBool) {
         while !done.load(Ordering::Relaxed) {
             for url in &self.urls {
-                let _ = self.client.try_request("GET", &format!("{url}/instructions"), None);
+                let _ = self
+                    .client
+                    .try_request("GET", &format!("{url}/instructions"), None);
             }
             std::thread::park_timeout(Duration::from_secs(1));
         }
@@ -90,7 +92,11 @@ impl Hosts {
 fn pass(time: Duration) {
     let began = Instant::now();
     await_condition("time to pass", time * 2, || {
-        if began.elapsed() >= time { Ok(()) } else { Err(String::new()) }
+        if began.elapsed() >= time {
+            Ok(())
+        } else {
+            Err(String::new())
+        }
     });
 }
 

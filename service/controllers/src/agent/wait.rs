@@ -4,8 +4,8 @@ use muster_api::host::HostStage;
 use muster_api::time::Timestamp;
 use muster_core::lifecycle::host::deadline::RECLAIM_LIMIT;
 use muster_core::record::{Host, HostState, Progress};
-use muster_core::rules::stages;
 use muster_core::rules::limits::WaitLimits;
+use muster_core::rules::stages;
 
 use crate::conditions::Synced;
 use crate::join::told::Awaited;

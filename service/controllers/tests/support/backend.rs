@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use kube::Client;
 use muster_api::time::Timestamp;
-use muster_core::rules::requirements::Requirements;
 use muster_core::rules::limits::WaitLimits;
+use muster_core::rules::requirements::Requirements;
 use muster_kube_api::{Conversion, Conversions, Database, KubeApi, SqlStorage};
 use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::BridgeState;

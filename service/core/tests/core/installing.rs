@@ -7,8 +7,8 @@ use muster_api::steps::StepType;
 use muster_core::lifecycle::host::{HostEvent, RefusalClass, obstacle};
 use muster_core::record::{Host, HostState, Secret};
 use muster_core::rules::findings::{DISK_MISSING, WAITING};
-use muster_core::rules::os_image::{Availability, Source, parse};
 use muster_core::rules::limits::{USUAL_SILENCE, WaitLimits};
+use muster_core::rules::os_image::{Availability, Source, parse};
 use serde_json::{Value, json};
 
 use crate::world::{World, disk, good_inventory};

@@ -167,7 +167,11 @@ fn time_in_which_nothing_was_heard_is_added_to_the_limits_of_stages() {
         world.now = began + Duration::minutes(minutes);
         world.poll();
         host = world.after(&host, &HostEvent::DeadlinePassed);
-        assert_eq!(host.state, wanted, "after {minutes} minutes: {}", host.data.status_info);
+        assert_eq!(
+            host.state, wanted,
+            "after {minutes} minutes: {}",
+            host.data.status_info
+        );
     }
 }
 

@@ -105,14 +105,22 @@ impl World {
 
     /// The service starts again.
     async fn start_again(self, after: TimeDelta) -> Self {
-        self.operations.hearing.leave(&self.operations.store).await.unwrap();
+        self.operations
+            .hearing
+            .leave(&self.operations.store)
+            .await
+            .unwrap();
         self.operations.store.close().await;
         self.clocks.pass(after);
         Self::on(self.folder, self.clocks).await
     }
 
     async fn beat(&self) {
-        self.operations.hearing.beat(&self.operations.store).await.unwrap();
+        self.operations
+            .hearing
+            .beat(&self.operations.store)
+            .await
+            .unwrap();
     }
 
     async fn judge(&self) {
@@ -254,7 +262,12 @@ async fn a_stop_for_any_time_is_charged_to_nobody() {
         world.clocks.pass(stop);
         for host in [&hosts.0, &hosts.1] {
             let event = HostEvent::FactsChanged;
-            world.operations.hosts.apply(host.infra_env_id, host.id, event).await.unwrap();
+            world
+                .operations
+                .hosts
+                .apply(host.infra_env_id, host.id, event)
+                .await
+                .unwrap();
         }
         world.all_is_well(&hosts).await;
         world.silence_is_noticed(&hosts).await;
@@ -263,7 +276,12 @@ async fn a_stop_for_any_time_is_charged_to_nobody() {
 
 #[tokio::test]
 async fn a_clock_that_is_set_either_way_loses_nobody_and_hides_nobody() {
-    for by in [TimeDelta::minutes(4), TimeDelta::hours(9), -TimeDelta::minutes(4), -TimeDelta::hours(9)] {
+    for by in [
+        TimeDelta::minutes(4),
+        TimeDelta::hours(9),
+        -TimeDelta::minutes(4),
+        -TimeDelta::hours(9),
+    ] {
         let world = World::new().await;
         let hosts = world.hosts().await;
         world.clocks.set(by);
@@ -375,8 +393,17 @@ async fn silence_is_not_judged_while_another_replica_is_stopped_and_counts_from_
     assert_eq!(pair.heard_for(), TimeDelta::zero());
     pair.pass(MINUTE, true).await;
     let heard = pair.heard_for();
-    assert!(heard > TimeDelta::seconds(30) && heard < TimeDelta::seconds(70), "{heard}");
-    let deaf: TimeDelta = pair.this.heard().deaf.iter().map(|deaf| deaf.to - deaf.from).sum();
+    assert!(
+        heard > TimeDelta::seconds(30) && heard < TimeDelta::seconds(70),
+        "{heard}"
+    );
+    let deaf: TimeDelta = pair
+        .this
+        .heard()
+        .deaf
+        .iter()
+        .map(|deaf| deaf.to - deaf.from)
+        .sum();
     assert!(deaf >= MINUTE * 4 && deaf < MINUTE * 5, "{deaf}");
 }
 
@@ -393,7 +420,10 @@ async fn a_replica_that_left_or_never_comes_back_holds_nothing_up() {
     let heard = pair.heard_for();
     assert!(heard > MINUTE * 4 && heard < MINUTE * 6, "{heard}");
     let store = &pair.world.operations.store;
-    let beats = store.beat("third", pair.this.now(), None, Timestamp::UNIX_EPOCH).await.unwrap();
+    let beats = store
+        .beat("third", pair.this.now(), None, Timestamp::UNIX_EPOCH)
+        .await
+        .unwrap();
     assert_eq!(beats.replicas.len(), 2, "{beats:?}");
 }
 
@@ -404,7 +434,11 @@ async fn polls_that_cannot_be_written_for_the_others_stop_the_beat() {
     pair.pass(MINUTE, true).await;
     assert!(pair.this.is_in_doubt());
     assert_eq!(pair.heard_for(), TimeDelta::zero());
-    assert_eq!(pair.other.heard().since, pair.other.now(), "the other waits for it");
+    assert_eq!(
+        pair.other.heard().since,
+        pair.other.now(),
+        "the other waits for it"
+    );
     pair.this.polls_are_written(true);
     pair.pass(MINUTE, true).await;
     assert!(!pair.this.is_in_doubt());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::Host;
-use muster_core::rules::requirements::Requirements;
 use muster_core::rules::limits::WaitLimits;
+use muster_core::rules::requirements::Requirements;
 use muster_store::{Store, StoreError};
 
 use crate::Result;

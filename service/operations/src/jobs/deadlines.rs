@@ -67,6 +67,8 @@ pub(crate) async fn work(operations: &Operations) -> Result<Duration, muster_sto
         return Ok(LONGEST_SLEEP);
     }
     let next = operations.store.next_due().await?;
-    let wait = next.map_or(LONGEST_SLEEP, |at| (at - operations.now()).to_std().unwrap_or_default());
+    let wait = next.map_or(LONGEST_SLEEP, |at| {
+        (at - operations.now()).to_std().unwrap_or_default()
+    });
     Ok(wait.clamp(Duration::from_millis(50), LONGEST_SLEEP))
 }

@@ -41,7 +41,10 @@ pub fn due_at(host: &Host, facts: &HostFacts<'_>) -> Option<Timestamp> {
         | HostState::Error
         | HostState::Cancelled => None,
     };
-    earliest(earliest(own, logs_limit(host, facts)), waiting::is_long_at(host, facts))
+    earliest(
+        earliest(own, logs_limit(host, facts)),
+        waiting::is_long_at(host, facts),
+    )
 }
 
 /// Time at which an installing host counts as lost; `None` once it runs no agent.

@@ -97,7 +97,8 @@ fn wait(host: &Host, facts: &HostFacts<'_>) -> Option<Wait> {
             SEE_CONSOLE,
         ),
         HostState::Installing => {
-            let until = deadline::start_limit(host, facts).map(|at| (at, "the installation counts as failed"));
+            let until =
+                deadline::start_limit(host, facts).map(|at| (at, "the installation counts as failed"));
             of_state("the beginning of the installation", until, SEE_CONSOLE)
         }
         HostState::InstallingInProgress => stage(host, facts),
