@@ -13,6 +13,7 @@ pub mod failure;
 pub mod fleet;
 pub mod host;
 pub mod infra_env;
+pub mod list;
 pub mod man;
 pub mod names;
 pub mod output;

@@ -1,6 +1,6 @@
 //! Selects the Kubernetes API of the custom-resource bridge, opens it, and names this replica there.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use muster_controllers::bridge::{self, Bridge};
 use muster_kube_api::KubeApi;
 use muster_operations::{Operations, random};
 use muster_store::{Kind, Store};
-use rustix::fs::{FlockOperation, flock};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin_api::BuiltinApi;
+use crate::claimed_file::{Claim, claim};
 use crate::settings::ServeArgs;
 
 /// Which Kubernetes API, as `--kube-api` says it.
@@ -121,12 +121,12 @@ impl Kubernetes {
         match (source, listener) {
             (Source::Off, _) | (Source::Builtin, None) => Ok(Self::Off),
             (Source::Builtin, Some(listener)) => {
-                let api = BuiltinApi::open(store, listener, &args.data_dir).await?;
+                let api = BuiltinApi::open(store, listener, &args.data.data_dir).await?;
                 // One process writes to SQLite, so nobody else can lead.
                 let (lease, name) = match store.kind() {
                     Kind::Sqlite => (None, None),
                     Kind::Postgres => {
-                        let (name, held) = replica_name(&args.data_dir)?;
+                        let (name, held) = replica_name(&args.data.data_dir)?;
                         (Some((given.unwrap_or("default").to_owned(), name)), held)
                     }
                 };
@@ -138,7 +138,7 @@ impl Kubernetes {
             }
             (Source::Cluster(file), _) => {
                 let client = client(file.as_deref()).await?;
-                let (name, held) = replica_name(&args.data_dir)?;
+                let (name, held) = replica_name(&args.data.data_dir)?;
                 let namespace = given.unwrap_or(client.default_namespace()).to_owned();
                 Ok(Self::Cluster {
                     client,
@@ -223,17 +223,10 @@ pub async fn client(kubeconfig: Option<&Path>) -> Result<Client> {
 pub fn replica_name(folder: &Path) -> Result<(String, Option<File>)> {
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let path = folder.join("replica-id");
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .with_context(|| path.display().to_string())?;
-    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+    let Claim::Ours(mut file) = claim(&path)? else {
         // Another process lives in the same folder.
         return Ok((format!("{machine}_{}", random::short_id()), None));
-    }
+    };
     let mut id = String::new();
     file.read_to_string(&mut id)
         .with_context(|| path.display().to_string())?;

@@ -2,6 +2,7 @@
 
 pub mod addresses;
 pub mod builtin_api;
+pub mod claimed_file;
 pub mod cli;
 pub mod installation;
 pub mod kubernetes;

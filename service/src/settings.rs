@@ -32,10 +32,10 @@ pub enum LogFormat {
     Json,
 }
 
-/// The options of `muster serve`, as given.
+/// The folder of a service, for `muster serve` and for commands beside it.
 #[derive(Debug, Clone, Args)]
-pub struct ServeArgs {
-    /// Where the database, keys and the live image are kept
+pub struct DataDirArgs {
+    /// The service's data dir
     #[arg(
         long,
         env = "MUSTER_DATA_DIR",
@@ -43,6 +43,14 @@ pub struct ServeArgs {
         value_name = "DIR"
     )]
     pub data_dir: PathBuf,
+}
+
+/// The options of `muster serve`, as given.
+#[derive(Debug, Clone, Args)]
+pub struct ServeArgs {
+    /// Where it keeps its data.
+    #[command(flatten)]
+    pub data: DataDirArgs,
 
     /// Address of the API: REST, images, /health, /ready, /metrics
     /// (ADDRESS:PORT, NAME:PORT, :PORT for every address, PORT for this computer alone)
@@ -196,7 +204,7 @@ impl ServeArgs {
     pub fn database_url(&self) -> String {
         self.database_url
             .clone()
-            .unwrap_or_else(|| default_database_url(&self.data_dir))
+            .unwrap_or_else(|| default_database_url(&self.data.data_dir))
     }
 
     /// `local` unless told otherwise or only this machine can reach the service.

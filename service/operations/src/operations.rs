@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
-use muster_core::rules::os_image::OsImage;
+use muster_core::rules::os_image::{OsImage, check_offered};
 use muster_store::{Kind, Store};
 
 use crate::auth::Auth;
@@ -136,6 +136,18 @@ impl Operations {
     /// The present time.
     pub fn now(&self) -> Timestamp {
         self.hearing.now()
+    }
+
+    /// Checks the version that an InfraEnv asks for.
+    ///
+    /// # Errors
+    /// [`OperationError::Invalid`] when images of versions are configured, and none fits.
+    pub fn check_version(&self, version: &str) -> Result<()> {
+        Ok(check_offered(
+            &self.os_images.list(),
+            &self.openshift_versions,
+            version,
+        )?)
     }
 
     /// The version of an InfraEnv that names none.

@@ -38,9 +38,11 @@ pub async fn run(args: BackupArgs) -> Result<()> {
     let part = PathBuf::from(part);
     let named = || format!("{} cannot be made", part.display());
     DirBuilder::new().mode(0o700).create(&part).with_context(named)?;
-    let written = write(&url, &args.data.data_dir, &part).await.and_then(|archive| {
-        std::fs::rename(archive, file).with_context(|| format!("{} cannot be written", file.display()))
-    });
+    let written = write(&url, &args.data.dir.data_dir, &part)
+        .await
+        .and_then(|archive| {
+            std::fs::rename(archive, file).with_context(|| format!("{} cannot be written", file.display()))
+        });
     // It is ours, and of no use any more.
     let _ = std::fs::remove_dir_all(&part);
     written?;

@@ -7,7 +7,6 @@ use muster_api::BASE_PATH;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use url::Url;
 
 use super::service::{ServiceArgs, Target};
 use super::{tls, unreachable};
@@ -81,12 +80,14 @@ impl Client {
         self.send(self.request(Method::GET, path)).await
     }
 
-    /// `GET` of a whole URL that carries its own token, such as that of an image.
+    /// `GET` of an image by the URL that machines load it from. It is asked for where everything else is: theirs may lead nowhere from
+    /// here, such as the address by which QEMU's guests reach this computer.
     pub async fn download(&self, url: &str) -> Result<Response> {
-        let place = Url::parse(url).map(|url| url.origin().ascii_serialization());
-        let place = place.context("the service told an address that is none")?;
-        let answer = self.http.get(url).send().await;
-        let answer = answer.map_err(|error| unreachable::no_answer(&place, error))?;
+        let path = url.find("/boot/").and_then(|at| url.get(at..));
+        let path = path.context("the service told an image address that is none")?;
+        let answer = self
+            .answer(self.http.get(format!("{}{path}", self.target.base)))
+            .await?;
         self.good(answer).await
     }
 

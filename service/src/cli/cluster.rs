@@ -8,12 +8,14 @@ mod show;
 use anyhow::Result;
 use clap::Subcommand;
 
+use super::list::ListArgs;
+
 /// Commands about clusters.
 #[derive(Debug, Subcommand)]
 pub enum ClusterCommand {
     /// List all
     #[command(visible_alias = "ls")]
-    List(list::ListArgs),
+    List(ListArgs),
     /// Make a cluster known that exists already, so that hosts can be added to it
     Import(import::ImportArgs),
     /// Show one

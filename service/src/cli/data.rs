@@ -1,11 +1,9 @@
 //! Defines the options of commands that work on a service's data itself.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use super::failure::Failure;
-use crate::settings::default_database_url;
+use crate::settings::{DataDirArgs, default_database_url};
 
 /// The database in the data dir.
 pub const DATABASE: &str = "muster.db";
@@ -16,14 +14,9 @@ pub const KEYS: [&str; 2] = ["kube-ca.crt", "kube-ca.key"];
 /// Where the data is.
 #[derive(Debug, Args)]
 pub struct DataArgs {
-    /// The service's data dir
-    #[arg(
-        long,
-        env = "MUSTER_DATA_DIR",
-        default_value = "muster-data",
-        value_name = "DIR"
-    )]
-    pub data_dir: PathBuf,
+    /// Its folder.
+    #[command(flatten)]
+    pub dir: DataDirArgs,
 
     /// The service's database, if it is not in the data dir
     #[arg(long, env = "MUSTER_DATABASE_URL", hide_env_values = true, value_name = "URL")]
@@ -36,12 +29,13 @@ impl DataArgs {
     /// # Errors
     /// When there is none in the data dir: a command makes none.
     pub fn existing_url(&self) -> Result<String, Failure> {
+        let dir = &self.dir.data_dir;
         match &self.database_url {
             Some(url) => Ok(url.clone()),
-            None if self.data_dir.join(DATABASE).exists() => Ok(default_database_url(&self.data_dir)),
+            None if dir.join(DATABASE).exists() => Ok(default_database_url(dir)),
             None => Err(Failure::not_found(format!(
                 "{} holds no database: give the service's --data-dir, or start the service once",
-                self.data_dir.display()
+                dir.display()
             ))),
         }
     }

@@ -14,6 +14,21 @@ use super::output::{Format, OutputArgs, print, show, width};
 use super::service::ServiceArgs;
 use super::table::{Column, Place, Table};
 
+/// How many events are told, and in which form.
+#[derive(Debug, Args)]
+pub struct TellArgs {
+    /// Number of events, the newest
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+
+    /// Go on with new events, until interrupted
+    #[arg(long, short)]
+    follow: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
 /// Which events.
 #[derive(Debug, Args)]
 pub struct EventsArgs {
@@ -33,16 +48,8 @@ pub struct EventsArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = severity)]
     severity: Vec<Severity>,
 
-    /// Number of events, the newest
-    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
-
-    /// Go on with new events, until interrupted
-    #[arg(long, short)]
-    follow: bool,
-
     #[command(flatten)]
-    output: OutputArgs,
+    tell: TellArgs,
 
     #[command(flatten)]
     service: ServiceArgs,
@@ -60,7 +67,6 @@ pub struct Query {
     pub infra_env: Option<InfraEnvId>,
     pub cluster: Option<ClusterId>,
     pub severities: Vec<Severity>,
-    pub limit: u32,
 }
 
 impl Query {
@@ -108,16 +114,16 @@ pub async fn run(args: EventsArgs) -> Result<()> {
         infra_env,
         cluster: names::cluster_id(&client, args.cluster.as_deref()).await?,
         severities: args.severity,
-        limit: args.limit,
     };
-    print_events(&client, &query, args.follow, &args.output.output).await
+    print_events(&client, &query, &args.tell).await
 }
 
-/// Prints events, oldest first, and with `follow` goes on for ever.
-pub async fn print_events(client: &Client, query: &Query, follow: bool, format: &Format) -> Result<()> {
-    let mut last: Vec<Event> = client.get(&query.path(query.limit)).await?;
+/// Prints events, oldest first, and with `--follow` goes on for ever.
+pub async fn print_events(client: &Client, query: &Query, tell: &TellArgs) -> Result<()> {
+    let format = &tell.output.output;
+    let mut last: Vec<Event> = client.get(&query.path(tell.limit)).await?;
     last.reverse();
-    if !follow {
+    if !tell.follow {
         let names: Vec<String> = last.iter().filter_map(|event| event.name.clone()).collect();
         return show(format, || table(&last), &serde_json::to_value(&last)?, &names);
     }

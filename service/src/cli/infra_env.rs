@@ -13,12 +13,14 @@ pub(super) use settings::{ipxe_script, warn_about_image};
 use anyhow::Result;
 use clap::Subcommand;
 
+use super::list::ListArgs;
+
 /// Commands about InfraEnvs.
 #[derive(Debug, Subcommand)]
 pub enum InfraEnvCommand {
     /// List all
     #[command(visible_alias = "ls")]
-    List(list::ListArgs),
+    List(ListArgs),
     /// Create one and print where its ISO and its iPXE script are
     Create(Box<create::CreateArgs>),
     /// Show one

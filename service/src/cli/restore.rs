@@ -30,7 +30,7 @@ pub async fn run(args: RestoreArgs) -> Result<()> {
         "pg_restore --clean --if-exists --dbname=\"$MUSTER_DATABASE_URL\" {}",
         args.file.display()
     ))?;
-    let dir = &args.data.data_dir;
+    let dir = &args.data.dir.data_dir;
     let named = || format!("--data-dir {} cannot be made", dir.display());
     DirBuilder::new()
         .recursive(true)

@@ -77,7 +77,7 @@ impl Banner<'_> {
                 };
                 println!(
                     "  export MUSTER_TOKEN=$({muster} token --operator --data-dir {}{database})",
-                    self.args.data_dir.display()
+                    self.args.data.data_dir.display()
                 );
             }
         }

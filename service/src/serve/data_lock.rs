@@ -1,12 +1,12 @@
 //! Keeps a second service away from a data dir: SQLite has one writer, and the kubeconfig names one listener.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
+
+use crate::claimed_file::{Claim, claim};
 
 /// Holds the process id of the service that has the data dir.
 const NAME: &str = "serve.lock";
@@ -23,16 +23,9 @@ impl DataLock {
     pub fn take(data_dir: &Path) -> Result<Self> {
         let path = data_dir.join(NAME);
         let shown = || path.display().to_string();
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .with_context(shown)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => {
+        let mut file = match claim(&path)? {
+            Claim::Ours(file) => file,
+            Claim::Theirs(mut file) => {
                 let mut pid = String::new();
                 file.read_to_string(&mut pid).with_context(shown)?;
                 bail!(
@@ -42,8 +35,7 @@ impl DataLock {
                     data_dir.display()
                 );
             }
-            Err(error) => return Err(error).with_context(shown),
-        }
+        };
         file.set_len(0).with_context(shown)?;
         file.rewind().with_context(shown)?;
         writeln!(file, "{}", std::process::id()).with_context(shown)?;

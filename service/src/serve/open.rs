@@ -146,6 +146,6 @@ fn live_image_candidates(args: &ServeArgs) -> Vec<PathBuf> {
         .and_then(|program| program.parent().map(|dir| dir.join(LIVE_IMAGE_NAME)));
     beside
         .into_iter()
-        .chain([args.data_dir.join(LIVE_IMAGE_NAME)])
+        .chain([args.data.data_dir.join(LIVE_IMAGE_NAME)])
         .collect()
 }

@@ -25,10 +25,12 @@ use crate::{listen, logging, upkeep};
 pub async fn run(args: ServeArgs) -> Result<()> {
     logging::start(args.log_format, &args.log)?;
     listen::raise_file_limit();
-    prepare_data_dir(&args.data_dir)?;
+    prepare_data_dir(&args.data.data_dir)?;
     // Kept until the end. On PostgreSQL several services may run, and each takes a name of its own.
     let is_sqlite = args.database_url().starts_with("sqlite:");
-    let _lock = is_sqlite.then(|| DataLock::take(&args.data_dir)).transpose()?;
+    let _lock = is_sqlite
+        .then(|| DataLock::take(&args.data.data_dir))
+        .transpose()?;
     let kube_source = args.kube_source()?;
     let listeners = Listeners::bind(&args, &kube_source)?;
     let (api, boot) = (listeners.api.local_addr()?, listeners.boot.local_addr()?);

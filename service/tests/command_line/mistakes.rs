@@ -153,6 +153,39 @@ fn names_of_things() {
 }
 
 #[test]
+fn versions_without_an_image() {
+    let images = r#"[{"openshift_version":"4.20","cpu_architecture":"x86_64","version":"420.1",
+        "metal_url":"http://images.example.test/metal.raw.zst",
+        "metal_sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}]"#;
+    let world = World::start(&["--os-images", images]);
+    world.infra_env("lab");
+    check(
+        &world,
+        &[
+            (
+                "infra-env-version-unknown",
+                &["infra-env", "create", "--name", "x", "--openshift-version", "4.7"],
+            ),
+            (
+                "infra-env-update-version-unknown",
+                &["infra-env", "update", "lab", "--openshift-version", "4.7"],
+            ),
+        ],
+    );
+    // The command line refuses it itself; others are told by the service.
+    let refused = world.rest().post(
+        "/infra-envs",
+        &serde_json::json!({"name": "x", "openshift_version": "banana", "pull_secret": muster_tests::rest::PULL_SECRET}),
+    );
+    assert!(
+        refused
+            .expect(400)
+            .error_message()
+            .contains("\"banana\" is no version")
+    );
+}
+
+#[test]
 fn the_way_to_the_service() {
     let world = World::start(&["--auth", "local"]);
     let unused = ReservedPort::reserve();

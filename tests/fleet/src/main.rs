@@ -17,13 +17,25 @@ mod report;
 mod steps;
 mod wire;
 
+use std::process::ExitCode;
+
 use anyhow::{Context, Result};
 use clap::Parser;
 
 use options::Options;
 
-fn main() -> Result<()> {
-    let options = Options::parse();
+fn main() -> ExitCode {
+    match run(Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // A mistake of a user is told without a backtrace.
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: Options) -> Result<()> {
     options.check()?;
     wire::raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()

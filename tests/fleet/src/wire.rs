@@ -3,7 +3,7 @@
 mod body;
 mod tls;
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -236,19 +236,35 @@ fn is_gzip<T>(answer: &Response<T>) -> bool {
         .is_some_and(|value| value == "gzip")
 }
 
+/// The kind of an error of a connection. TLS's errors are wrapped in such ones, once or twice.
+fn why_io(error: &io::Error) -> &'static str {
+    let inner = error.get_ref();
+    if let Some(inner) = inner.and_then(|inner| inner.downcast_ref::<io::Error>()) {
+        return why_io(inner);
+    }
+    match inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::InvalidCertificate(_)) => {
+            return "its certificate is not believed (--ca-cert FILE with it or its authority, or --insecure)";
+        }
+        Some(_) => return "TLS",
+        None => {}
+    }
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused",
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "connection reset",
+        io::ErrorKind::AddrNotAvailable => "no more local ports",
+        io::ErrorKind::InvalidData => "TLS",
+        _ if error.raw_os_error() == Some(24) => "no more open files",
+        _ => "network",
+    }
+}
+
 /// The kind of an error, without what varies.
 fn why(error: &hyper_util::client::legacy::Error) -> &'static str {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<std::io::Error>() {
-            return match error.kind() {
-                std::io::ErrorKind::ConnectionRefused => "connection refused",
-                std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe => "connection reset",
-                std::io::ErrorKind::AddrNotAvailable => "no more local ports",
-                std::io::ErrorKind::InvalidData => "TLS",
-                _ if error.raw_os_error() == Some(24) => "no more open files",
-                _ => "network",
-            };
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return why_io(error);
         }
         cause = error.source();
     }
@@ -256,5 +272,21 @@ fn why(error: &hyper_util::client::legacy::Error) -> &'static str {
         "no connection"
     } else {
         "the connection ended"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_is_not_believed_is_told_through_both_wrappings() {
+        let tls = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        let error = io::Error::other(io::Error::new(io::ErrorKind::InvalidData, tls));
+        assert!(why_io(&error).contains("--ca-cert"));
+        assert_eq!(
+            why_io(&io::Error::from(io::ErrorKind::ConnectionRefused)),
+            "connection refused"
+        );
     }
 }

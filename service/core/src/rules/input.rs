@@ -26,4 +26,4 @@ pub(crate) use rendezvous::rendezvous_ip;
 pub(crate) use ssh_keys::ssh_keys;
 pub use static_network::static_network;
 pub(crate) use trust_bundle::trust_bundle;
-pub(crate) use version::openshift_version;
+pub(crate) use version::{image_version, openshift_version};

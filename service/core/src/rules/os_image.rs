@@ -6,6 +6,6 @@ mod choice;
 pub mod list;
 mod of_host;
 
-pub use choice::{NoImage, choose};
+pub use choice::{NoImage, check_offered, choose};
 pub use list::{Availability, BadList, Digest, MetalImage, OsImage, Source, parse};
 pub use of_host::{Missing, entry, of_host};

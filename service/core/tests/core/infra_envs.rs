@@ -45,6 +45,9 @@ fn good_settings_are_taken() {
         json!({"additional_trust_bundle": format!("\n# ours\n{CA}{CA}\n")}),
         json!({"image_type": "disconnected-iso", "rendezvous_ip": "192.0.2.9"}),
         json!({"openshift_version": "4.20.0-ec.1", "cpu_architecture": "aarch64"}),
+        json!({"openshift_version": "4.20"}),
+        json!({"openshift_version": "4.19.0-0.okd-2026-01-01"}),
+        json!({"openshift_version": ""}),
         json!({"network_discovery_delay_seconds": 0}),
         json!({"pull_secret": "{\"auths\":{\"r\":{}}}"}),
     ] {
@@ -138,6 +141,10 @@ fn bad_settings_are_refused_by_name() {
             "rendezvous_ip",
         ),
         (json!({"openshift_version": "4.20/../x"}), "openshift_version"),
+        (json!({"openshift_version": "banana"}), "openshift_version"),
+        (json!({"openshift_version": "4"}), "openshift_version"),
+        (json!({"openshift_version": "4.x"}), "openshift_version"),
+        (json!({"openshift_version": "4.20.1.2"}), "openshift_version"),
         (
             json!({"network_discovery_delay_seconds": -1}),
             "network_discovery_delay_seconds",

@@ -50,10 +50,12 @@ pub async fn create_infra_env(
     }
     infra_env::check_image(params.cpu_architecture, params.image_type)?;
     let unapplied = infra_env::unapplied_network(params.static_network_config.as_deref())?;
-    if params.openshift_version.as_deref().unwrap_or_default().is_empty() {
+    let asked = params.openshift_version.clone().unwrap_or_default();
+    if asked.is_empty() {
         params.openshift_version = operations.newest_version().map(str::to_owned);
     }
     let made = infra_env::create(params, InfraEnvId::random(), random::boot_id(), now())?;
+    operations.check_version(&asked)?;
     if let Some(why) = unapplied {
         return Err(Problem::conflict(why));
     }

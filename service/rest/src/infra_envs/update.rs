@@ -9,6 +9,7 @@ use muster_api::infra_env::{InfraEnv, InfraEnvUpdateParams};
 use muster_core::lifecycle::infra_env;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
+use muster_operations::Operations;
 use muster_operations::infra_envs::InfraEnvs;
 
 use crate::views::Views;
@@ -27,11 +28,15 @@ use crate::views::Views;
 )]
 pub async fn update_infra_env(
     State(infra_envs): State<Arc<InfraEnvs>>,
+    State(operations): State<Arc<Operations>>,
     State(views): State<Views>,
     Path(infra_env_id): Path<InfraEnvId>,
     Body(params): Body<InfraEnvUpdateParams>,
 ) -> Result<(StatusCode, Json<InfraEnv>), Problem> {
     infra_env::check_image(None, params.image_type)?;
+    if let Some(version) = &params.openshift_version {
+        operations.check_version(version)?;
+    }
     if let Some(why) = infra_env::unapplied_network(params.static_network_config.as_deref())? {
         infra_envs.get(infra_env_id).await?;
         return Err(Problem::conflict(why));

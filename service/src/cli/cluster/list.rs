@@ -1,24 +1,11 @@
 //! `muster cluster list`.
 
 use anyhow::Result;
-use clap::Args;
 use muster_api::cluster::Cluster;
 
 use super::show::status;
-use crate::cli::client::Client;
-use crate::cli::output::{OutputArgs, show};
-use crate::cli::service::ServiceArgs;
-use crate::cli::table::{Column, Place, Table};
-
-/// Of which service.
-#[derive(Debug, Args)]
-pub struct ListArgs {
-    #[command(flatten)]
-    output: OutputArgs,
-
-    #[command(flatten)]
-    service: ServiceArgs,
-}
+use crate::cli::list::ListArgs;
+use crate::cli::table::{Column, Place};
 
 const COLUMNS: &[Column] = &[
     Column("NAME", Place::Always),
@@ -31,9 +18,6 @@ const COLUMNS: &[Column] = &[
 
 /// Lists all.
 pub async fn run(args: ListArgs) -> Result<()> {
-    let all: Vec<Cluster> = Client::new(&args.service)?
-        .get("/clusters?with_hosts=true")
-        .await?;
     let row = |one: &Cluster| {
         vec![
             one.name.clone(),
@@ -44,7 +28,6 @@ pub async fn run(args: ListArgs) -> Result<()> {
             one.id.to_string(),
         ]
     };
-    let table = || Table::new(COLUMNS, all.iter().map(row).collect());
-    let names: Vec<String> = all.iter().map(|one| one.id.to_string()).collect();
-    show(&args.output.output, table, &serde_json::to_value(&all)?, &names)
+    let path = "/clusters?with_hosts=true";
+    args.list(path, COLUMNS, row, |one| one.id.to_string()).await
 }

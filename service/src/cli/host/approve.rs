@@ -16,6 +16,7 @@ use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::cli::fleet::Member;
 use crate::cli::service::ServiceArgs;
+use crate::settings::DataDirArgs;
 
 /// Which ones, and where their Agents are.
 #[derive(Debug, Args)]
@@ -31,14 +32,8 @@ pub struct ApproveArgs {
     #[arg(long, env = "KUBECONFIG", value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 
-    /// The service's data dir, whose kubeconfig is taken
-    #[arg(
-        long,
-        env = "MUSTER_DATA_DIR",
-        default_value = "muster-data",
-        value_name = "DIR"
-    )]
-    data_dir: PathBuf,
+    #[command(flatten)]
+    data: DataDirArgs,
 
     #[command(flatten)]
     service: ServiceArgs,
@@ -50,7 +45,7 @@ pub async fn run(args: ApproveArgs) -> Result<()> {
     let members = args.chosen.find(&client).await?;
     let file = args
         .kubeconfig
-        .unwrap_or_else(|| args.data_dir.join("kubeconfig"));
+        .unwrap_or_else(|| args.data.data_dir.join("kubeconfig"));
     let kube = connect(&file).await?;
     let approved = !args.revoke;
     each(&members, async |member| {

@@ -4,9 +4,8 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::cli::client::Client;
-use crate::cli::events::{Query, print_events};
+use crate::cli::events::{Query, TellArgs, print_events};
 use crate::cli::names;
-use crate::cli::output::OutputArgs;
 use crate::cli::service::ServiceArgs;
 
 /// Whose.
@@ -19,16 +18,8 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "INFRA_ENV")]
     infra_env: Option<String>,
 
-    /// Number of events, the newest
-    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
-
-    /// Go on with new events, until interrupted
-    #[arg(long, short)]
-    follow: bool,
-
     #[command(flatten)]
-    output: OutputArgs,
+    tell: TellArgs,
 
     #[command(flatten)]
     service: ServiceArgs,
@@ -42,8 +33,7 @@ pub async fn run(args: HistoryArgs) -> Result<()> {
     let query = Query {
         host: Some(member.host.id),
         infra_env: Some(member.pool.id),
-        limit: args.limit,
         ..Query::default()
     };
-    print_events(&client, &query, args.follow, &args.output.output).await
+    print_events(&client, &query, &args.tell).await
 }

@@ -1,23 +1,10 @@
 //! `muster infra-env list`.
 
 use anyhow::Result;
-use clap::Args;
 use muster_api::infra_env::InfraEnv;
 
-use crate::cli::client::Client;
-use crate::cli::output::{OutputArgs, show};
-use crate::cli::service::ServiceArgs;
-use crate::cli::table::{Column, Place, Table};
-
-/// Of which service.
-#[derive(Debug, Args)]
-pub struct ListArgs {
-    #[command(flatten)]
-    output: OutputArgs,
-
-    #[command(flatten)]
-    service: ServiceArgs,
-}
+use crate::cli::list::ListArgs;
+use crate::cli::table::{Column, Place};
 
 const COLUMNS: &[Column] = &[
     Column("NAME", Place::Always),
@@ -30,7 +17,6 @@ const COLUMNS: &[Column] = &[
 
 /// Lists all.
 pub async fn run(args: ListArgs) -> Result<()> {
-    let all: Vec<InfraEnv> = Client::new(&args.service)?.get("/infra-envs").await?;
     let row = |one: &InfraEnv| {
         vec![
             one.name.clone(),
@@ -41,7 +27,6 @@ pub async fn run(args: ListArgs) -> Result<()> {
             one.download_url.clone(),
         ]
     };
-    let table = || Table::new(COLUMNS, all.iter().map(row).collect());
-    let names: Vec<String> = all.iter().map(|one| one.id.to_string()).collect();
-    show(&args.output.output, table, &serde_json::to_value(&all)?, &names)
+    args.list("/infra-envs", COLUMNS, row, |one| one.id.to_string())
+        .await
 }

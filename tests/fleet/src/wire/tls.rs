@@ -6,6 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
+use muster_trust::Trust;
+use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
@@ -20,17 +22,15 @@ pub fn connector(options: &Options) -> Result<HttpsConnector<HttpConnector>> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .context("TLS cannot be set up")?;
-    let config = if options.insecure {
-        builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Anybody::new(&provider)))
-            .with_no_client_auth()
-    } else {
-        let roots = options.ca_cert.as_deref().map(authorities).transpose()?;
-        builder
-            .with_root_certificates(roots.unwrap_or_else(RootCertStore::empty))
-            .with_no_client_auth()
+    let verifier: Arc<dyn ServerCertVerifier> = match &options.ca_cert {
+        // A URL with http asks for no certificate, and https without a file is refused before.
+        None => Arc::new(Anybody::new(&provider)),
+        Some(file) => Arc::new(trust(&certificates(file)?, &provider).with_context(|| named(file))?),
     };
+    let config = builder
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
@@ -42,20 +42,25 @@ pub fn connector(options: &Options) -> Result<HttpsConnector<HttpConnector>> {
         .wrap_connector(tcp))
 }
 
-fn authorities(file: &Path) -> Result<RootCertStore> {
-    let context = || format!("--ca-cert {}", file.display());
+fn named(file: &Path) -> String {
+    format!("--ca-cert {}", file.display())
+}
+
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
+    let found: Vec<_> = read.with_context(|| named(file))?;
+    ensure!(!found.is_empty(), "{} holds no PEM certificate", named(file));
+    Ok(found)
+}
+
+/// Believes servers whose certificate these authorities signed, or that have one of these certificates themselves.
+fn trust(certificates: &[CertificateDer<'static>], provider: &Arc<CryptoProvider>) -> Result<Trust> {
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(file).with_context(context)? {
-        roots
-            .add(certificate.with_context(context)?)
-            .with_context(context)?;
+    for certificate in certificates {
+        roots.add(certificate.clone())?;
     }
-    ensure!(
-        !roots.is_empty(),
-        "--ca-cert {} holds no PEM certificate",
-        file.display()
-    );
-    Ok(roots)
+    let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build()?;
+    Ok(Trust::new(usual, certificates.to_vec()))
 }
 
 /// Takes any certificate whose key the server has.
@@ -104,5 +109,31 @@ impl ServerCertVerifier for Anybody {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Made by `openssl req -x509` for localhost and 127.0.0.1: an authority that serves.
+    const SELF_SIGNED: &[u8] = include_bytes!("../../../../agent/fixtures/self-signed.pem");
+
+    #[test]
+    fn a_self_signed_certificate_that_was_given_is_believed() {
+        let provider = Arc::new(ring::default_provider());
+        let own: Vec<_> = CertificateDer::pem_slice_iter(SELF_SIGNED)
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let trust = trust(&own, &provider).unwrap();
+        let believes = |name: &'static str| {
+            let name = ServerName::try_from(name).unwrap();
+            trust.verify_server_cert(&own[0], &[], &name, &[], UnixTime::now())
+        };
+        assert!(believes("127.0.0.1").is_ok());
+        assert!(
+            believes("elsewhere.example.test").is_err(),
+            "its name is asked for"
+        );
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn apply(settings: &mut Settings, params: InfraEnvUpdateParams) -> Re
         next.image_type = image_type;
     }
     if let Some(version) = params.openshift_version {
-        input::openshift_version(&version)?;
+        input::image_version(&version)?;
         next.openshift_version = version;
     }
     if let Some(secret) = params.pull_secret.filter(|secret| !secret.is_empty()) {

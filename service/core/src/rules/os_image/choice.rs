@@ -1,9 +1,12 @@
 //! Chooses an entry by the cluster's version and the host's architecture.
 
+use std::collections::BTreeSet;
+
 use muster_api::infra_env::CpuArchitecture;
 use thiserror::Error;
 
 use super::list::OsImage;
+use crate::rules::input::Invalid;
 use crate::rules::role::minor_version;
 
 /// No entry fits. The text says what to do.
@@ -67,6 +70,30 @@ pub fn choose<'a>(
             version: version.to_owned(),
             architecture: architecture.name(),
         })
+}
+
+/// Checks that an InfraEnv of this version (empty: not said) can lead to an installation: the list has an image of this or the same
+/// minor version, or the version is one of those `offered` to clients. An empty list says nothing about versions: the live image
+/// boots for all of them. Source: docs/protocol/rest-behaviour.md#4.
+///
+/// # Errors
+/// None is known; the reason names those that are.
+pub fn check_offered(images: &[OsImage], offered: &[String], version: &str) -> Result<(), Invalid> {
+    let known = || images.iter().map(|image| &image.openshift_version).chain(offered);
+    let minor = minor_version(version);
+    let fits = |known: &String| known == version || (minor.is_some() && minor_version(known) == minor);
+    if version.is_empty() || images.is_empty() || known().any(fits) {
+        return Ok(());
+    }
+    let known: BTreeSet<&str> = known().map(String::as_str).collect();
+    Err(Invalid::new(
+        "openshift_version",
+        format!(
+            "No OS image for {version}: the service knows {}; add an entry to --os-images (OS_IMAGES), or the version to \
+             --openshift-versions",
+            known.into_iter().collect::<Vec<_>>().join(", ")
+        ),
+    ))
 }
 
 /// Larger is better: the minor version alone, then patch releases by number, then releases before candidates.
@@ -141,6 +168,24 @@ mod tests {
         assert!(words(&two, "").contains("default: true"));
         assert!(words(&two, "4.21.0").contains("openshift_version 4.21.0"));
         assert!(choose(&two[..1], "", X86).is_ok());
+    }
+
+    #[test]
+    fn versions_of_infra_envs_are_those_with_an_image_or_offered() {
+        let images = list(&[("4.19.1", "x86_64", false)]);
+        let offered = ["4.21".to_owned()];
+        for version in ["4.19.1", "4.19", "4.19.7", "4.21.3", "4.21", ""] {
+            assert!(check_offered(&images, &offered, version).is_ok(), "{version}");
+        }
+        let refused = check_offered(&images, &offered, "4.17").unwrap_err().to_string();
+        assert!(
+            refused.contains("No OS image for 4.17: the service knows 4.19.1, 4.21;"),
+            "{refused}"
+        );
+        assert!(
+            check_offered(&[], &offered, "4.17").is_ok(),
+            "the live image boots for every version"
+        );
     }
 
     #[test]
