@@ -19,10 +19,10 @@ help: ## Show this list
 
 # Two ways to compile. `run` and `test` use unoptimised programs in target/debug, whose dependencies are those of the tests
 # too; `build`, `image` and `bench` the released ones in dist/. The machines of `test` boot the agent as it is released:
-# an emulated processor has no time for an unoptimised one. After `run`, dist/muster is a link to the unoptimised program,
-# which finds its live image beside itself.
+# an emulated processor has no time for an unoptimised one. After `run`, dist/muster and dist/muster-fleet are links to unoptimised
+# programs; the first finds its live image beside itself.
 run: try-programs try-image ## Build everything quickly and serve on loopback; data in muster-data/
-	@mkdir -p dist && ln -sf $(abspath $(DEBUG)/muster) dist/muster
+	@mkdir -p dist && ln -sf $(abspath $(DEBUG)/muster) $(abspath $(DEBUG)/muster-fleet) dist/
 	dist/muster serve --data-dir muster-data
 
 build: release-programs released-agent ## Build the release programs into dist/
@@ -34,7 +34,7 @@ image: build ## Make the released live image dist/muster-live-x86_64.iso, unless
 try-programs:
 	@.ci/deps rust build
 	@echo "make: 1 of 2: compiling the service, the agent and muster-image (the first time: some 5 minutes on two cores)"
-	cargo build --bins -p muster -p muster-agent -p muster-image-author
+	cargo build --bins -p muster -p muster-agent -p muster-image-author -p muster-fleet
 
 # A quick compression: the image is a few MB larger than the released one. The agent without its symbols: it boots from memory.
 try-image:

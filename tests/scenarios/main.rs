@@ -55,6 +55,7 @@ mod kube_wire;
 mod nodepool;
 mod os_images;
 mod packages;
+mod pages;
 mod polling;
 mod power_on_to_inventory;
 mod provider;

@@ -18,6 +18,7 @@ pub mod http;
 pub mod ignition_server;
 pub mod initramfs;
 pub mod kube;
+pub mod pages;
 pub mod ports;
 pub mod postgres;
 pub mod process;

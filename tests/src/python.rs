@@ -44,13 +44,18 @@ impl Environment {
         Self { folder }
     }
 
+    /// The file of a program of the environment.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join("bin").join(name)
+    }
+
     /// A program of the environment, e.g. `python` or what a package brings. It sees no proxy (what is under
     /// test is on this computer) and `home` in place of its user's home.
     ///
     /// The caller adds arguments and starts it.
     pub fn program(&self, name: &str, home: &Path) -> Command {
         let programs = self.folder.join("bin");
-        let mut program = command(programs.join(name));
+        let mut program = command(self.path(name));
         for (variable, _) in std::env::vars_os() {
             if variable
                 .to_string_lossy()

@@ -1,0 +1,50 @@
+//! The pages of the documentation, typed as they stand (`muster_tests::pages` says how).
+
+use std::fs;
+use std::path::Path;
+
+use muster_tests::artifacts::project_root;
+use muster_tests::pages::{Use, blocks, pages, type_page};
+
+macro_rules! typed {
+    ($($name:ident: $page:literal),* $(,)?) => {
+        const TYPED: &[&str] = &[$($page),*];
+
+        $(#[test]
+        fn $name() {
+            type_page($page);
+        })*
+    };
+}
+
+typed! {
+    the_readme_works_as_typed: "README.md",
+    the_first_steps_work_as_typed: "docs/first-steps.md",
+    custom_resources_work_as_typed: "docs/custom-resources.md",
+    the_built_in_api_works_as_typed: "docs/kube-api.md",
+    node_pools_work_as_typed: "docs/node-pools.md",
+    operations_work_as_typed: "docs/operations.md",
+    administration_works_as_typed: "docs/administration.md",
+    troubleshooting_works_as_typed: "docs/troubleshooting.md",
+    the_recipes_for_servers_are_those_that_are_printed: "ipxe/README.md",
+    the_deployment_works_as_typed: "deploy/README.md",
+    the_fleet_works_as_typed: "tests/fleet/README.md",
+}
+
+#[test]
+fn every_page_with_commands_is_typed() {
+    let has_commands = |page: &Path| {
+        let text = fs::read_to_string(project_root().join(page)).unwrap();
+        let found = blocks(&text).unwrap_or_default();
+        found
+            .iter()
+            .any(|block| matches!(block.mark, Use::Run | Use::Until(_)))
+    };
+    for page in pages().iter().filter(|page| has_commands(page)) {
+        assert!(
+            TYPED.iter().any(|typed| Path::new(typed) == page),
+            "{}: a line for it is missing in tests/scenarios/pages.rs",
+            page.display()
+        );
+    }
+}
