@@ -95,6 +95,8 @@ mod tests {
         ] {
             sources(&project_root().join(folder), &mut texts);
         }
+        // The names of states.
+        texts.push(std::fs::read_to_string(project_root().join("api-spec/openapi.json")).unwrap());
         // A text that goes on in the next line is one.
         let next_line = regex::Regex::new(r"\\\n\s*").unwrap();
         let texts: Vec<_> = texts.iter().map(|text| next_line.replace_all(text, "")).collect();
