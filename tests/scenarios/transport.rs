@@ -131,6 +131,7 @@ fn ids_that_are_no_ids_are_refused_and_unknown_ones_are_not_found(database: Data
         ),
         ("GET", "/infra-envs/{ie}/downloads/minimal-initrd", None),
         ("POST", "/infra-envs/{ie}/regenerate-signing-key", None),
+        ("POST", "/infra-envs/{ie}/regenerate-agent-token", None),
         ("GET", "/infra-envs/{ie}/hosts", None),
         ("POST", "/infra-envs/{ie}/hosts", Some(&registration)),
         ("GET", "/infra-envs/{ie}/hosts/{h}", None),

@@ -15,6 +15,7 @@ use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
 use muster_core::record::Cluster;
+use muster_operations::auth::{ClusterUrl, UrlPurpose};
 use muster_operations::now;
 use muster_resources::{AgentClusterInstall, ClusterDeployment};
 use status::{StoredCluster, status};
@@ -73,7 +74,13 @@ pub(super) async fn write_status(
     cluster: Option<&Cluster>,
 ) -> Result<(), Error> {
     let stored = cluster.map(|cluster| {
-        let token = context.app.auth.cluster_token(cluster.id);
+        let scope = ClusterUrl {
+            purpose: UrlPurpose::Events,
+            host_id: None,
+        };
+        let known = install.status.as_ref().and_then(|status| status.debug_info.as_ref());
+        let known = known.and_then(|info| info.events_url.as_deref());
+        let token = context.app.auth.kept_cluster_url_token(cluster, scope, known, now());
         StoredCluster {
             cluster,
             events_url: context

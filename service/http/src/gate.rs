@@ -10,9 +10,11 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode, header};
 use muster_api::AGENT_TOKEN_HEADER;
 use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_core::record::InfraEnv;
 use muster_operations::Operations;
-use muster_operations::auth::Auth;
-use muster_operations::auth::token::{Claims, url_key};
+use muster_operations::auth::token::{self, Claims};
+use muster_operations::auth::{Auth, ClusterUrl};
+use muster_operations::clusters::Clusters;
 use muster_operations::infra_envs::InfraEnvs;
 
 use crate::problem::Problem;
@@ -65,10 +67,36 @@ pub enum Caller {
     Anybody,
     /// The holder of the operator's token.
     Operator,
-    /// The holder of an InfraEnv's token; it opens that one only.
+    /// The holder of an InfraEnv's token, as its images hold it; it opens that one only.
     InfraEnv(InfraEnvId),
-    /// The holder of a cluster's token; it opens that one only.
-    Cluster(ClusterId),
+    /// The holder of a URL that was signed for an InfraEnv; it opens that one only.
+    InfraEnvUrl(InfraEnvId),
+    /// The holder of a URL that was signed for a cluster; it opens that one only.
+    Cluster {
+        /// The cluster.
+        id: ClusterId,
+        /// What of it.
+        url: ClusterUrl,
+    },
+}
+
+impl Caller {
+    /// True for those who may read everything.
+    pub fn is_user(self) -> bool {
+        match self {
+            Self::Anybody | Self::Operator => true,
+            Self::InfraEnv(_) | Self::InfraEnvUrl(_) | Self::Cluster { .. } => false,
+        }
+    }
+
+    /// True for those who may read what users want merged into an InfraEnv's ignition, which may hold secrets. Every machine that boots
+    /// an image has its token.
+    pub fn reads_overrides(self) -> bool {
+        match self {
+            Self::Anybody | Self::Operator | Self::InfraEnvUrl(_) => true,
+            Self::InfraEnv(_) | Self::Cluster { .. } => false,
+        }
+    }
 }
 
 /// The records that the path of a request names.
@@ -88,11 +116,12 @@ enum Carrier {
     Url,
 }
 
-/// Keys and InfraEnvs that tokens are checked against.
+/// Keys and records that tokens are checked against.
 #[derive(Clone)]
 pub struct Gate {
     auth: Arc<Auth>,
     infra_envs: Arc<InfraEnvs>,
+    clusters: Arc<Clusters>,
 }
 
 impl Gate {
@@ -101,6 +130,7 @@ impl Gate {
         Self {
             auth: operations.auth.clone(),
             infra_envs: operations.infra_envs.clone(),
+            clusters: operations.clusters.clone(),
         }
     }
 }
@@ -188,7 +218,7 @@ fn claims_of(gate: &Gate, token: &str) -> Result<Claims, Problem> {
 /// The InfraEnv that a token in a path opens for downloads.
 pub async fn infra_env_of(gate: &Gate, token: &str) -> Result<InfraEnvId, Problem> {
     let claims = claims_of(gate, token)?;
-    let (Claims::InfraEnv { infra_env_id } | Claims::InfraEnvUrl { infra_env_id, .. }) = claims else {
+    let (Claims::InfraEnv { infra_env_id, .. } | Claims::InfraEnvUrl { infra_env_id, .. }) = claims else {
         return Err(Problem::unauthenticated(
             "this URL takes the token of an InfraEnv",
         ));
@@ -224,7 +254,10 @@ async fn authorize(
                 "this operation is for hosts; X-Secret-Key takes an InfraEnv's token",
             ))
         }
-        Claims::InfraEnv { infra_env_id } => {
+        Claims::InfraEnv {
+            infra_env_id,
+            generation,
+        } => {
             let fits = match carrier {
                 Carrier::SecretKey => allowed.agent(),
                 Carrier::Url => allowed.url(),
@@ -233,7 +266,13 @@ async fn authorize(
             if !fits {
                 return Err(for_the_operator());
             }
-            opens_infra_env(gate, carrier, infra_env_id, None, target).await
+            let infra_env = opens_infra_env(gate, carrier, infra_env_id, target).await?;
+            if generation != infra_env.settings.token_generation {
+                return Err(Problem::unauthenticated(
+                    "the tokens of this InfraEnv were replaced since this one was made; boot the machine from an image downloaded since",
+                ));
+            }
+            Ok(Caller::InfraEnv(infra_env_id))
         }
         Claims::InfraEnvUrl {
             infra_env_id,
@@ -249,18 +288,44 @@ async fn authorize(
             if !allowed.url() {
                 return Err(for_the_operator());
             }
-            opens_infra_env(gate, carrier, infra_env_id, Some(&url_key), target).await
+            let infra_env = opens_infra_env(gate, carrier, infra_env_id, target).await?;
+            if url_key != token::url_key(&infra_env.boot_id) {
+                return Err(revoked());
+            }
+            Ok(Caller::InfraEnvUrl(infra_env_id))
         }
-        Claims::Cluster { cluster_id } => {
+        Claims::ClusterUrl {
+            cluster_id,
+            purpose,
+            host_id,
+            url_key,
+            ..
+        } => {
             if !allowed.url() || carrier == Carrier::SecretKey {
                 return Err(for_the_operator());
             }
             if target.infra_env.is_some() || target.cluster.is_some_and(|named| named != cluster_id) {
                 return Err(foreign(carrier, "this token belongs to another cluster"));
             }
-            Ok(Caller::Cluster(cluster_id))
+            let cluster = match gate.clusters.get(cluster_id).await {
+                Err(error) if error.is_missing() => {
+                    return Err(Problem::unauthenticated("the cluster of this URL no longer exists"));
+                }
+                found => found?,
+            };
+            if url_key != token::url_key(cluster.data.url_key.reveal()) {
+                return Err(revoked());
+            }
+            Ok(Caller::Cluster {
+                id: cluster_id,
+                url: ClusterUrl { purpose, host_id },
+            })
         }
     }
+}
+
+fn revoked() -> Problem {
+    Problem::unauthenticated("this URL was revoked; ask for a new one")
 }
 
 fn for_the_operator() -> Problem {
@@ -276,28 +341,20 @@ fn foreign(carrier: Carrier, why: &str) -> Problem {
     }
 }
 
-/// Admits a verified token of `infra_env_id` when it opens `target`. `key`: of a token made for URLs.
+/// The InfraEnv of a verified token, when it is the one that `target` names, if any.
 async fn opens_infra_env(
     gate: &Gate,
     carrier: Carrier,
     infra_env_id: InfraEnvId,
-    key: Option<&str>,
     target: Target,
-) -> Result<Caller, Problem> {
+) -> Result<Arc<InfraEnv>, Problem> {
     if target.infra_env.is_some_and(|named| named != infra_env_id) {
         return Err(foreign(carrier, "this token belongs to another InfraEnv"));
     }
-    let Some(infra_env) = gate.infra_envs.find(infra_env_id).await? else {
-        return Err(Problem::unauthenticated(
-            "the InfraEnv of this token no longer exists",
-        ));
-    };
-    if key.is_some_and(|key| key != url_key(&infra_env.boot_id)) {
-        return Err(Problem::unauthenticated(
-            "this URL was revoked; ask for a new one",
-        ));
-    }
-    Ok(Caller::InfraEnv(infra_env_id))
+    gate.infra_envs
+        .find(infra_env_id)
+        .await?
+        .ok_or_else(|| Problem::unauthenticated("the InfraEnv of this token no longer exists"))
 }
 
 #[cfg(test)]

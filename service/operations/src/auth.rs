@@ -5,13 +5,13 @@ pub mod keys;
 pub mod token;
 
 pub use keys::Keys;
-pub use token::{Claims, TokenError};
+pub use token::{Claims, TokenError, UrlPurpose};
 
 use std::time::Duration;
 
-use muster_api::ids::ClusterId;
+use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
-use muster_core::record::InfraEnv;
+use muster_core::record::{Cluster, InfraEnv};
 use url::Url;
 
 /// The tokens of the service.
@@ -28,6 +28,15 @@ pub struct UrlToken {
     pub token: Option<String>,
     /// `None`: valid until it is revoked.
     pub expires_at: Option<Timestamp>,
+}
+
+/// The part of a cluster that a signed URL opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusterUrl {
+    /// What it is for.
+    pub purpose: UrlPurpose,
+    /// The host whose part alone it opens; `None`: all.
+    pub host_id: Option<HostId>,
 }
 
 impl Auth {
@@ -51,6 +60,7 @@ impl Auth {
         self.asks_for_tokens().then(|| {
             self.keys.sign(&Claims::InfraEnv {
                 infra_env_id: infra_env.id,
+                generation: infra_env.settings.token_generation,
             })
         })
     }
@@ -71,10 +81,22 @@ impl Auth {
         }
     }
 
-    /// A token for URLs of a cluster; `None` when no tokens are asked for.
-    pub fn cluster_token(&self, cluster_id: ClusterId) -> Option<String> {
-        self.asks_for_tokens()
-            .then(|| self.keys.sign(&Claims::Cluster { cluster_id }))
+    /// A token for a URL of a cluster that is not deleted.
+    pub fn cluster_url_token(&self, cluster: &Cluster, scope: ClusterUrl, now: Timestamp) -> UrlToken {
+        if !self.asks_for_tokens() {
+            return UrlToken::default();
+        }
+        let expires_at = self.url_lifetime.map(|lifetime| now + lifetime);
+        UrlToken {
+            token: Some(self.keys.sign(&Claims::ClusterUrl {
+                cluster_id: cluster.id,
+                purpose: scope.purpose,
+                host_id: scope.host_id,
+                url_key: token::url_key(cluster.data.url_key.reveal()),
+                exp: expires_at.map(|at| at.timestamp()),
+            })),
+            expires_at,
+        }
     }
 
     /// True when [`Self::url_token`] made `token` for the InfraEnv as it is now, and at least half of its lifetime is left.
@@ -87,7 +109,12 @@ impl Auth {
         else {
             return false;
         };
-        let time_left = match (exp, self.url_lifetime) {
+        self.lasts(exp, now) && infra_env_id == infra_env.id && url_key == token::url_key(&infra_env.boot_id)
+    }
+
+    /// True when at least half of the lifetime of signed URLs is left until `exp`.
+    fn lasts(&self, exp: Option<i64>, now: Timestamp) -> bool {
+        match (exp, self.url_lifetime) {
             (None, None) => true,
             (Some(exp), Some(lifetime)) => {
                 let left = exp.saturating_sub(now.timestamp());
@@ -96,8 +123,34 @@ impl Auth {
             }
             // The option was changed since.
             (None, Some(_)) | (Some(_), None) => false,
+        }
+    }
+
+    /// The token that `address` carries while it is fresh, else a new one; `None` when no tokens are asked for.
+    pub fn kept_cluster_url_token(
+        &self,
+        cluster: &Cluster,
+        scope: ClusterUrl,
+        address: Option<&str>,
+        now: Timestamp,
+    ) -> Option<String> {
+        let is_fresh = |token: &str| match self.verify(token) {
+            Ok(Claims::ClusterUrl {
+                cluster_id,
+                purpose,
+                host_id,
+                url_key,
+                exp,
+            }) => {
+                cluster_id == cluster.id
+                    && ClusterUrl { purpose, host_id } == scope
+                    && url_key == token::url_key(cluster.data.url_key.reveal())
+                    && self.lasts(exp, now)
+            }
+            Ok(_) | Err(_) => false,
         };
-        time_left && infra_env_id == infra_env.id && url_key == token::url_key(&infra_env.boot_id)
+        let kept = address.and_then(token_of).filter(|token| is_fresh(token));
+        kept.or_else(|| self.cluster_url_token(cluster, scope, now).token)
     }
 
     /// The token that `address` carries while it is fresh, else a new one; `None` when no tokens are asked for.
@@ -107,17 +160,17 @@ impl Auth {
         address: Option<&str>,
         now: Timestamp,
     ) -> Option<String> {
-        let kept = || {
-            let address = Url::parse(address?).ok()?;
-            let (_, token) = address.query_pairs().find(|(name, _)| name == "api_key")?;
-            self.is_fresh(infra_env, &token, now).then(|| token.into_owned())
-        };
-        kept().or_else(|| self.url_token(infra_env, now).token)
+        let kept = address
+            .and_then(token_of)
+            .filter(|token| self.is_fresh(infra_env, token, now));
+        kept.or_else(|| self.url_token(infra_env, now).token)
     }
 
-    /// Lifetime of signed URLs; `None`: until they are revoked, or no tokens are asked for.
-    pub fn url_lifetime(&self) -> Option<Duration> {
-        self.url_lifetime.filter(|_| self.asks_for_tokens())
+    /// Interval in which those who show signed URLs look at them again, twice before half of the lifetime is over, when a URL is
+    /// replaced. `None`: they do not end.
+    pub fn url_renewal(&self) -> Option<Duration> {
+        let lifetime = self.url_lifetime.filter(|_| self.asks_for_tokens())?;
+        Some((lifetime / 4).max(Duration::from_secs(1)))
     }
 
     /// Reads a token and checks its signature.
@@ -126,10 +179,17 @@ impl Auth {
     }
 }
 
+/// The token in a signed URL.
+fn token_of(address: &str) -> Option<String> {
+    let address = Url::parse(address).ok()?;
+    let (_, token) = address.query_pairs().find(|(name, _)| name == "api_key")?;
+    Some(token.into_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use muster_api::ids::InfraEnvId;
-    use muster_core::record::Settings;
+    use muster_api::ids::{ClusterId, InfraEnvId};
+    use muster_core::record::{ClusterData, Secret, Settings};
 
     use super::*;
 
@@ -188,6 +248,40 @@ mod tests {
             !auth.is_fresh(&infra_env, &agents, now()),
             "an agent's token is none for URLs"
         );
+    }
+
+    #[test]
+    fn a_clusters_url_is_kept_while_it_is_fresh_and_fits() {
+        let auth = auth(Some(1000));
+        let mut cluster = Cluster {
+            id: ClusterId::random(),
+            kube: None,
+            version: 1,
+            created_at: now(),
+            updated_at: now(),
+            data: ClusterData::default(),
+        };
+        let scope = ClusterUrl {
+            purpose: UrlPurpose::Logs,
+            host_id: Some(HostId(InfraEnvId::random().0)),
+        };
+        let issued = now();
+        let first = auth.cluster_url_token(&cluster, scope, issued);
+        assert_eq!(first.expires_at, Some(issued + Duration::from_secs(1000)));
+        let address = format!("http://a/logs?api_key={}", first.token.clone().unwrap());
+        let kept = |cluster: &Cluster, scope, after| {
+            let at = issued + Duration::from_secs(after);
+            auth.kept_cluster_url_token(cluster, scope, Some(&address), at) == first.token
+        };
+        assert!(kept(&cluster, scope, 400));
+        assert!(!kept(&cluster, scope, 600));
+        let events = ClusterUrl {
+            purpose: UrlPurpose::Events,
+            ..scope
+        };
+        assert!(!kept(&cluster, events, 0));
+        cluster.data.url_key = Secret::new("another");
+        assert!(!kept(&cluster, scope, 0));
     }
 
     #[test]

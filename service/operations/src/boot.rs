@@ -51,6 +51,15 @@ pub enum NoScript {
     Store(#[from] StoreError),
 }
 
+/// The parts of a discovery ignition that not everybody may read.
+#[derive(Debug, Clone, Copy)]
+pub struct IgnitionPart {
+    /// The InfraEnv's credentials for registries. No machine that boots the live image needs them.
+    pub pull_secret: bool,
+    /// What users want merged.
+    pub overrides: bool,
+}
+
 fn list(hosts: &[HostId]) -> String {
     let ids: Vec<String> = hosts.iter().map(HostId::to_string).collect();
     ids.join(", ")
@@ -108,14 +117,25 @@ impl Operations {
     ///
     /// # Errors
     /// When the InfraEnv's override cannot be merged; the text says why.
-    pub fn discovery_ignition(&self, infra_env: &InfraEnv) -> Result<String, DiscoveryError> {
+    pub fn discovery_ignition(
+        &self,
+        infra_env: &InfraEnv,
+        part: IgnitionPart,
+    ) -> Result<String, DiscoveryError> {
+        let mut told = infra_env.clone();
+        if !part.pull_secret {
+            told.settings.pull_secret = Secret::default();
+        }
+        if !part.overrides {
+            told.settings.ignition_config_override.clear();
+        }
         let token = self.auth.infra_env_token(infra_env).map(Secret::new);
         let settings = AgentSettings {
             service_url: &self.urls.public,
             token: token.as_ref(),
             ca_pem: &self.service_ca,
         };
-        discovery(infra_env, &settings)
+        discovery(&told, &settings)
     }
 
     /// The configuration of the agent on an installed node.

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use muster_api::cluster::{ClusterUpdateParams, IgnoredValidations};
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::lifecycle::cluster::{events, ignore, update};
-use muster_core::record::{Cluster, KubeRef, NewEvent, Peer};
+use muster_core::record::{Cluster, KubeRef, NewEvent, Peer, Secret};
 use muster_core::rules::facts::ClusterFacts;
 use muster_store::{ClusterDeletion, ClusterVersions, Store, StoreError, StoredCluster, Subject};
 
 use crate::clock::now;
 use crate::error::OperationError;
 use crate::retry::{retry, unless_conflict};
-use crate::{Result, request_id};
+use crate::{Result, random, request_id};
 
 /// The clusters of the service.
 pub struct Clusters {
@@ -123,6 +123,7 @@ impl Clusters {
 
     /// Stores a new one together with its event.
     pub async fn create(&self, mut created: Cluster) -> Result<Cluster> {
+        created.data.url_key = Secret::new(random::boot_id());
         let events = [events::registered(&created, created.created_at)];
         created.version = request_id::naming(&self.store)
             .insert_cluster(&created, &events)
@@ -144,6 +145,17 @@ impl Clusters {
     pub async fn ignore(&self, id: ClusterId, wanted: &IgnoredValidations) -> Result<Cluster> {
         self.change(id, |found| {
             Ok(ignore::ignore(found, wanted, now())?.map(|next| (next, Vec::new())))
+        })
+        .await
+    }
+
+    /// Gives a cluster a new key for signed URLs, which revokes those handed out so far.
+    pub async fn revoke_urls(&self, id: ClusterId) -> Result<Cluster> {
+        self.change(id, |found| {
+            let mut renewed = found.clone();
+            renewed.data.url_key = Secret::new(random::boot_id());
+            renewed.updated_at = now();
+            Ok(Some((renewed, Vec::new())))
         })
         .await
     }

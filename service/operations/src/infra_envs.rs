@@ -154,6 +154,20 @@ impl InfraEnvs {
         .await
     }
 
+    /// Refuses all tokens of agents made so far, and revokes the URLs of the images that hold them.
+    pub async fn replace_tokens(&self, id: InfraEnvId) -> Result<Arc<InfraEnv>> {
+        self.change(id, |found| {
+            let mut renewed = InfraEnv {
+                boot_id: random::boot_id(),
+                updated_at: now(),
+                ..found.clone()
+            };
+            renewed.settings.token_generation += 1;
+            Ok(Some((renewed, Vec::new())))
+        })
+        .await
+    }
+
     /// Stores what `decide` makes of the newest state, again when others were faster; `None`: nothing is to be changed.
     pub async fn change(
         &self,

@@ -11,6 +11,7 @@ pub mod check_ins;
 pub mod clock;
 pub mod clusters;
 pub mod error;
+pub mod event_quota;
 pub mod hearing;
 pub mod hosts;
 pub mod infra_envs;

@@ -13,6 +13,7 @@ use crate::changes::Changes;
 use crate::check_ins::CheckIns;
 use crate::clock::Clock;
 use crate::clusters::Clusters;
+use crate::event_quota::EventQuota;
 use crate::hearing::Hearing;
 use crate::hosts::{HostImages, HostSettings, Hosts};
 use crate::infra_envs::InfraEnvs;
@@ -39,6 +40,8 @@ pub struct Operations {
     pub changes: Changes,
     /// Tokens.
     pub auth: Arc<Auth>,
+    /// Limits of what hosts tell.
+    pub event_quota: EventQuota,
     /// Addresses that are handed out.
     pub urls: Arc<Urls>,
     /// The live image.
@@ -113,6 +116,7 @@ impl Operations {
             check_ins,
             hearing,
             auth: Arc::new(auth),
+            event_quota: EventQuota::default(),
             urls,
             live_images,
             os_images,

@@ -9,6 +9,7 @@ mod hosts;
 mod ignored_validations;
 mod import;
 mod list;
+mod regenerate_signing_key;
 mod update;
 
 use muster_http::Allowed;
@@ -26,6 +27,7 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
             .routes(routes!(list::list_clusters))
             .routes(routes!(update::update_cluster))
             .routes(routes!(delete::delete_cluster))
+            .routes(routes!(regenerate_signing_key::regenerate_cluster_signing_key))
             .routes(routes!(default_config::get_default_config))
             .routes(routes!(ignored_validations::get_ignored_validations))
             .routes(routes!(ignored_validations::set_ignored_validations)),

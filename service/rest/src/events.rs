@@ -14,6 +14,7 @@ use muster_http::Allowed;
 use muster_http::Caller;
 use muster_http::Problem;
 use muster_http::body::Query;
+use muster_operations::auth::UrlPurpose;
 use muster_operations::hosts::Hosts;
 use muster_store::Store;
 use muster_store::{EventQuery, Order};
@@ -120,8 +121,8 @@ pub async fn list_events(
         .list_events(&EventQuery {
             scope: match caller {
                 Caller::Anybody | Caller::Operator => None,
-                Caller::InfraEnv(id) => Some(id),
-                Caller::Cluster(_) => None,
+                Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => Some(id),
+                Caller::Cluster { .. } => None,
             },
             cluster_id: query.cluster_id,
             host_ids: query.host_ids,
@@ -158,9 +159,11 @@ async fn check_scope(hosts: &Hosts, caller: Caller, query: &EventsQuery) -> Resu
     let foreign = || Problem::Handler(StatusCode::NOT_FOUND, "Object Not Found".into());
     let scope = match caller {
         Caller::Anybody | Caller::Operator => return Ok(()),
-        Caller::InfraEnv(id) => id,
-        Caller::Cluster(id) if query.cluster_id == Some(id) => return Ok(()),
-        Caller::Cluster(_) => return Err(foreign()),
+        Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => id,
+        Caller::Cluster { id, url } if query.cluster_id == Some(id) && url.purpose == UrlPurpose::Events => {
+            return Ok(());
+        }
+        Caller::Cluster { .. } => return Err(foreign()),
     };
     if query.cluster_id.is_some() {
         return Err(foreign());

@@ -8,6 +8,7 @@ mod image_url;
 mod list;
 mod minimal_initrd;
 mod presigned;
+mod regenerate_agent_token;
 mod regenerate_signing_key;
 mod update;
 
@@ -28,7 +29,8 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
             .routes(routes!(delete::delete_infra_env))
             .routes(routes!(image_url::get_image_url))
             .routes(routes!(presigned::get_presigned_file_url))
-            .routes(routes!(regenerate_signing_key::regenerate_signing_key)),
+            .routes(routes!(regenerate_signing_key::regenerate_signing_key))
+            .routes(routes!(regenerate_agent_token::regenerate_agent_token)),
         Allowed::UserOrUrl => routes.routes(routes!(minimal_initrd::download_minimal_initrd)),
         Allowed::All => routes.routes(routes!(get::get_infra_env)).routes(files_route()),
         Allowed::Agent | Allowed::UserOrAgent => routes,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_http::{Caller, Problem};
 use muster_operations::Operations;
+use muster_operations::auth::UrlPurpose;
 use muster_operations::infra_envs::InfraEnvs;
 use muster_store::Store;
 
@@ -32,9 +33,11 @@ impl Scopes {
         let unknown = || Problem::not_found(format!("cluster {id}"));
         let own = match caller {
             Caller::Anybody | Caller::Operator => return Ok(None),
-            Caller::Cluster(own) if own == id => return Ok(None),
-            Caller::Cluster(_) => return Err(unknown()),
-            Caller::InfraEnv(own) => own,
+            Caller::Cluster { id: own, url } if own == id && url.purpose == UrlPurpose::Logs => {
+                return Ok(None);
+            }
+            Caller::Cluster { .. } => return Err(unknown()),
+            Caller::InfraEnv(own) | Caller::InfraEnvUrl(own) => own,
         };
         if self.infra_envs.get(own).await?.cluster_id == Some(id) {
             return Ok(Some(own));

@@ -13,7 +13,6 @@ use muster_operations::urls::Urls;
 use muster_store::Store;
 
 use crate::scopes::Scopes;
-use crate::views::Views;
 
 /// The state of the router. A handler names the parts that it uses: `State(hosts): State<Arc<Hosts>>`.
 #[derive(Clone)]
@@ -41,6 +40,5 @@ part!(Arc<Clusters>, rest => rest.operations.clusters.clone());
 part!(Arc<Auth>, rest => rest.operations.auth.clone());
 part!(Arc<Urls>, rest => rest.operations.urls.clone());
 part!(Store, rest => rest.operations.store.clone());
-part!(Views, rest => Views::of(&rest.operations));
 part!(Scopes, rest => Scopes::of(&rest.operations));
 part!(PrometheusHandle, rest => rest.metrics.clone());

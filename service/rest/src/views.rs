@@ -1,7 +1,10 @@
 //! Renders records as the protocol's objects.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
+use axum::extract::FromRequestParts;
+use http::request::Parts;
 use muster_api::cluster::Cluster as ClusterView;
 use muster_api::host::Host as HostView;
 use muster_api::infra_env::InfraEnv as InfraEnvView;
@@ -9,36 +12,51 @@ use muster_core::lifecycle::cluster::view::{Shape, host_networks};
 use muster_core::lifecycle::host::Shown;
 use muster_core::lifecycle::{host, infra_env};
 use muster_core::record::{Host, InfraEnv};
-use muster_operations::Operations;
+use muster_http::Caller;
 use muster_operations::check_ins::CheckIns;
 use muster_operations::infra_envs::InfraEnvs;
 use muster_operations::urls::Urls;
 use muster_store::{StoreError, StoredCluster};
+use url::Url;
+
+use crate::state::Rest;
 
 /// The owner's name in every answer: there is one operator.
 pub const USER: &str = "admin";
 
-/// Renders records with the caches that it needs.
+/// Renders records for one caller, with the caches that it needs. Secrets are shown to those who may set them.
 #[derive(Clone)]
 pub struct Views {
     infra_envs: Arc<InfraEnvs>,
     check_ins: Arc<CheckIns>,
     urls: Arc<Urls>,
+    secrets: bool,
+    overrides: bool,
+}
+
+impl FromRequestParts<Rest> for Views {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, rest: &Rest) -> Result<Self, Infallible> {
+        let caller = parts.extensions.get::<Caller>();
+        Ok(Self {
+            infra_envs: rest.operations.infra_envs.clone(),
+            check_ins: rest.operations.check_ins.clone(),
+            urls: rest.operations.urls.clone(),
+            secrets: caller.is_some_and(|caller| caller.is_user()),
+            overrides: caller.is_some_and(|caller| caller.reads_overrides()),
+        })
+    }
 }
 
 impl Views {
-    /// The views of a service.
-    pub fn of(operations: &Operations) -> Self {
-        Self {
-            infra_envs: operations.infra_envs.clone(),
-            check_ins: operations.check_ins.clone(),
-            urls: operations.urls.clone(),
-        }
-    }
-
     /// An InfraEnv as `GET` answers it.
     pub fn infra_env(&self, infra_env: &InfraEnv) -> InfraEnvView {
-        infra_env::view(infra_env, &self.urls.iso(infra_env), None, USER)
+        let mut shown = infra_env::view(infra_env, &self.urls.iso(infra_env), None, USER);
+        if !self.overrides {
+            shown.ignition_config_override.clear();
+        }
+        shown
     }
 
     /// A host as `GET` answers it.
@@ -52,6 +70,7 @@ impl Views {
                 host_clock: seen.as_ref().and_then(|seen| seen.host_clock),
                 user: USER,
                 kube,
+                secrets: self.secrets,
             },
         ))
     }
@@ -75,13 +94,33 @@ impl Views {
         for host in hosts {
             views.push(self.host(host).await?);
         }
-        Ok(muster_core::lifecycle::cluster::view(
+        let mut shown = muster_core::lifecycle::cluster::view(
             &found.cluster,
             shape,
             views,
             host_networks(hosts),
             found.deleted_at,
             USER,
-        ))
+        );
+        if !self.secrets {
+            for proxy in [&mut shown.http_proxy, &mut shown.https_proxy] {
+                *proxy = without_password(proxy);
+            }
+        }
+        Ok(shown)
+    }
+}
+
+/// A proxy's URL without user and password.
+fn without_password(proxy: &str) -> String {
+    let Ok(mut url) = Url::parse(proxy) else {
+        return String::new();
+    };
+    if url.username().is_empty() && url.password().is_none() {
+        return proxy.to_owned();
+    }
+    match (url.set_username(""), url.set_password(None)) {
+        (Ok(()), Ok(())) => url.into(),
+        _ => String::new(),
     }
 }

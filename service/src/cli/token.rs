@@ -2,6 +2,7 @@
 
 mod create;
 mod revoke;
+mod rotate;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -24,6 +25,8 @@ enum TokenCommand {
     Create(create::CreateArgs),
     /// Make the signed URLs of an InfraEnv useless that were handed out so far
     Revoke(revoke::RevokeArgs),
+    /// Refuse the images of an InfraEnv that were downloaded so far
+    Rotate(rotate::RotateArgs),
 }
 
 /// Runs one.
@@ -32,5 +35,6 @@ pub async fn run(args: TokenArgs) -> Result<()> {
         None => create::run(args.create).await,
         Some(TokenCommand::Create(create)) => create::run(create).await,
         Some(TokenCommand::Revoke(revoke)) => revoke::run(revoke).await,
+        Some(TokenCommand::Rotate(rotate)) => rotate::run(rotate).await,
     }
 }

@@ -7,6 +7,7 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::{Cluster, ClusterData, Host, KubeRef, NewEvent, Peer};
 use sqlx::any::AnyRow;
+use sqlx::{Any, Row, Transaction};
 
 use crate::Result;
 use crate::change::{Change, commit_change};
@@ -14,7 +15,7 @@ use crate::deletion;
 use crate::error::{StoreError, failed};
 use crate::host::{HOST_KEY, host_from, select_hosts};
 use crate::lenient::readable;
-use crate::row::{Json, Reading, kube_columns, kube_ref, row, storable};
+use crate::row::{Json, Reading, document, kube_columns, kube_ref, row, storable};
 use crate::store::Store;
 use crate::subject::Subject;
 
@@ -294,7 +295,7 @@ impl Store {
         Ok(version)
     }
 
-    /// Deletes a cluster none of whose hosts is being installed. Its row stays. From then on no host joins it or begins to be
+    /// Deletes a cluster none of whose hosts is being installed. Its row stays, without its secrets. From then on no host joins it or begins to be
     /// installed into it; whoever takes the change from the outbox unbinds those that it has.
     ///
     /// # Errors
@@ -322,7 +323,8 @@ impl Store {
         if installing > 0 {
             return Ok(ClusterDeletion::Installing(installing));
         }
-        deletion::mark(&mut transaction, "clusters", id, version + 1, at).await?;
+        let left = ("data", without_secrets(&mut transaction, id).await?);
+        deletion::mark(&mut transaction, "clusters", id, version + 1, at, left).await?;
         let change = Change {
             subject: Subject::Cluster(id),
             version: version + 1,
@@ -332,6 +334,19 @@ impl Store {
         commit_change(transaction, self, change).await?;
         Ok(ClusterDeletion::Deleted)
     }
+}
+
+/// The document of a cluster without its secrets. One that cannot be read keeps nothing.
+async fn without_secrets(transaction: &mut Transaction<'static, Any>, id: ClusterId) -> Result<String> {
+    let text: String = sqlx::query("SELECT data FROM clusters WHERE id = $1")
+        .bind(id.to_string())
+        .fetch_one(&mut **transaction)
+        .await
+        .and_then(|row| row.try_get(0))
+        .map_err(failed("reading a cluster to delete"))?;
+    let mut data: ClusterData = serde_json::from_str(&text).unwrap_or_default();
+    data.forget_secrets();
+    document("clusters", "data", &data)
 }
 
 fn conflict(id: ClusterId) -> StoreError {

@@ -42,19 +42,23 @@ pub(crate) async fn count_hosts(
         .map_err(failed("counting the hosts of a record to delete"))
 }
 
-/// Marks a locked record as deleted; `version` is its new one.
+/// Marks a locked record as deleted; `version` is its new one. `left`: the column of its document, and what is left of it. Secrets end
+/// with what they belonged to.
 pub(crate) async fn mark(
     transaction: &mut Transaction<'static, Any>,
     table: &'static str,
     id: impl Display,
     version: i64,
     at: Timestamp,
+    left: (&'static str, String),
 ) -> Result<()> {
-    let sql = format!("UPDATE {table} SET deleted_at = $2, version = $3 WHERE id = $1");
+    let (column, document) = left;
+    let sql = format!("UPDATE {table} SET deleted_at = $2, version = $3, {column} = $4 WHERE id = $1");
     sqlx::query(sqlx::AssertSqlSafe(sql))
         .bind(id.to_string())
         .bind(micros(at))
         .bind(version)
+        .bind(document)
         .execute(&mut **transaction)
         .await
         .map_err(failed("deleting a record"))?;

@@ -192,7 +192,7 @@ impl Store {
         Ok(version)
     }
 
-    /// Deletes an InfraEnv without hosts. Its row stays, unseen.
+    /// Deletes an InfraEnv without hosts. Its row stays, unseen, without its settings.
     ///
     /// # Errors
     /// Those of the database.
@@ -211,7 +211,8 @@ impl Store {
         if hosts > 0 {
             return Ok(Deletion::Inhabited(hosts));
         }
-        deletion::mark(&mut transaction, "infra_envs", id, version + 1, at).await?;
+        let nothing = ("settings", "{}".to_owned());
+        deletion::mark(&mut transaction, "infra_envs", id, version + 1, at, nothing).await?;
         let change = Change {
             subject: Subject::InfraEnv(id),
             version: version + 1,

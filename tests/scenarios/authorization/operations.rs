@@ -110,6 +110,8 @@ pub fn operations() -> Vec<Operation> {
             None,
         ),
         operation("RegenerateInfraEnvSigningKey", OPERATOR_ONLY, "", None),
+        operation("RegenerateClusterSigningKey", OPERATOR_ONLY, "", None),
+        operation("RegenerateInfraEnvAgentToken", OPERATOR_ONLY, "", None),
         operation("v2DownloadInfraEnvFiles", BOTH, "file_name=discovery.ign", None),
         operation("DownloadMinimalInitrd", URL, "", None),
         operation(

@@ -3,7 +3,8 @@
 use muster_api::BASE_PATH;
 use muster_api::time::Timestamp;
 use muster_core::record::{Host, InfraEnv};
-use muster_operations::Operations;
+use muster_operations::auth::{ClusterUrl, UrlPurpose};
+use muster_operations::{OperationError, Operations};
 use muster_resources::AgentStatus;
 use url::form_urlencoded::Serializer;
 
@@ -25,19 +26,38 @@ pub fn events(
     Some(app.urls.events("host_id", host.id, token.as_deref()))
 }
 
-/// The address of the host's logs, once some were uploaded.
-pub fn logs(app: &Operations, host: &Host) -> Option<String> {
-    let cluster_id = host.cluster_id?;
-    host.data.logs.collected_at?;
+/// The address of the host's logs, once some were uploaded. It opens no other host's. A token in the address of `before` is kept likewise.
+///
+/// # Errors
+/// Those of the database.
+pub async fn logs(
+    app: &Operations,
+    host: &Host,
+    before: &AgentStatus,
+    now: Timestamp,
+) -> Result<Option<String>, OperationError> {
+    let Some(cluster_id) = host.cluster_id.filter(|_| host.data.logs.collected_at.is_some()) else {
+        return Ok(None);
+    };
+    let cluster = match app.clusters.get(cluster_id).await {
+        // The host is about to be released.
+        Err(error) if error.is_missing() => return Ok(None),
+        found => found?,
+    };
+    let known = before.debug_info.as_ref().and_then(|info| info.logs_url.as_deref());
+    let scope = ClusterUrl {
+        purpose: UrlPurpose::Logs,
+        host_id: Some(host.id),
+    };
     let mut query = Serializer::new(String::new());
-    if let Some(token) = app.auth.cluster_token(cluster_id) {
+    if let Some(token) = app.auth.kept_cluster_url_token(&cluster, scope, known, now) {
         query.append_pair("api_key", &token);
     }
     query.append_pair("host_id", &host.id.to_string());
     query.append_pair("logs_type", "host");
     let base = &app.urls.public;
-    Some(format!(
+    Ok(Some(format!(
         "{base}{BASE_PATH}/clusters/{cluster_id}/logs?{}",
         query.finish()
-    ))
+    )))
 }

@@ -210,7 +210,7 @@ impl Reconciler {
         };
         let before = known.status();
         let events = links::events(app, &record, &host, &before, now);
-        let logs = links::logs(app, &host);
+        let logs = links::logs(app, &host, &before, now).await?;
         let awaited = self.context.joining.get(key);
         let inputs = status::Inputs {
             host: &host,
@@ -234,7 +234,9 @@ impl Reconciler {
         self.context.waits.set(&known.object_ref(&()), wait);
         self.write_status(&known, status::of_host(&inputs, &before, now))
             .await?;
-        Ok(retry.map_or_else(Action::await_change, Action::requeue))
+        let signed = (events.is_some() || logs.is_some()).then(|| app.auth.url_renewal()).flatten();
+        let next = retry.into_iter().chain(signed).min();
+        Ok(next.map_or_else(Action::await_change, Action::requeue))
     }
 
     /// Changes `spec` as the InfraEnv's resource wants: approval, and an empty spec for a machine that comes

@@ -58,13 +58,11 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
     let stored = context.app.clusters.find_by_kube(&kube_ref(&*deployment)).await?;
     match converge(&deployment, &install, stored.clone(), &context).await {
         Ok((cluster, notice)) => {
-            let again = notice.is_some();
+            let again = notice.is_some().then_some(RETRY_INTERVAL);
             write_status(&install, &context, &Synced::Ok(notice), Some(&cluster)).await?;
-            Ok(if again {
-                Action::requeue(RETRY_INTERVAL)
-            } else {
-                Action::await_change()
-            })
+            let signed = context.app.auth.url_renewal();
+            let next = again.into_iter().chain(signed).min();
+            Ok(next.map_or_else(Action::await_change, Action::requeue))
         }
         Err(Refusal::Input { why, retry }) => {
             write_status(&install, &context, &Synced::Input(why), stored.as_ref()).await?;

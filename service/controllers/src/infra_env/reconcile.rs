@@ -266,12 +266,9 @@ async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converg
     });
     write(infra_env, context, &outcome).await?;
     let referred = matches!(found.mirror_registry, Some(Err(_))).then_some(RETRY_INTERVAL);
-    // Reconciled twice before a token has half of its time left, when it is replaced.
-    let signed = context.app.auth.url_lifetime().map(|lifetime| lifetime / 4);
+    let signed = context.app.auth.url_renewal();
     let next = referred.into_iter().chain(signed).min();
-    Ok(next.map_or_else(Action::await_change, |after| {
-        Action::requeue(after.max(Duration::from_secs(1)))
-    }))
+    Ok(next.map_or_else(Action::await_change, Action::requeue))
 }
 
 /// The reason why no image can be downloaded, and when to check again.

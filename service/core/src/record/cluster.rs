@@ -62,11 +62,23 @@ pub struct ClusterData {
     pub api_vips: Vec<String>,
     /// Addresses of the routers.
     pub ingress_vips: Vec<String>,
+    /// Random text that the cluster's signed URLs are tied to; another text revokes them. Empty in records of earlier versions.
+    #[serde(skip_serializing_if = "Secret::is_empty")]
+    pub url_key: Secret,
     /// Ids of host validations that a user wants ignored.
     pub ignored_host_validations: Vec<String>,
     /// Ids of cluster validations that a user wants ignored; remembered, for none is made here.
     pub ignored_cluster_validations: Vec<String>,
     pub traits: ClusterTraits,
+}
+
+impl ClusterData {
+    /// Forgets what nobody needs of a cluster that is deleted.
+    pub fn forget_secrets(&mut self) {
+        self.pull_secret = Secret::default();
+        self.url_key = Secret::default();
+        self.proxy = Proxy::default();
+    }
 }
 
 impl Cluster {

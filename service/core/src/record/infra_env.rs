@@ -73,6 +73,13 @@ pub struct Settings {
     pub rendezvous_ip: String,
     /// Seconds.
     pub network_discovery_delay_seconds: Option<i64>,
+    /// Tokens of agents that were made for an earlier generation are refused.
+    #[serde(skip_serializing_if = "is_first")]
+    pub token_generation: u32,
+}
+
+fn is_first(generation: &u32) -> bool {
+    *generation == 0
 }
 
 /// Proxies and overrides can hold passwords, so only what cannot is printed.

@@ -37,3 +37,4 @@ pub(crate) use ignored::{ALL_CHECKS, NEVER_IGNORED};
 pub use ignored::{BadCheckList, parse_disabled};
 pub use table::Gate;
 pub use verdict::Verdict;
+pub(crate) use worker_ignition::without_secrets;

@@ -19,6 +19,10 @@ use crate::text::one_line;
 /// `kind` of findings about this.
 pub const DUPLICATE_HOST_ID: &str = "duplicate-host-id";
 
+/// Most findings about it that one host keeps; further machines are told of together. Whoever has the token of an image can claim any id
+/// with ever other fingerprints.
+pub const MOST_DUPLICATES: usize = 16;
+
 /// The result of comparing a machine that claims the id of a known host with that host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Comparison {
@@ -152,17 +156,38 @@ pub(crate) fn flipped(old: &Inventory, new: &Inventory) -> Option<HostFinding> {
     })
 }
 
-/// Adds a finding, unless it is there already or is settled.
+/// Adds a finding, unless it is there already or is settled. One more than [`MOST_DUPLICATES`] stands for all that follow.
 pub(crate) fn note(host: &mut Host, finding: HostFinding) {
     let settled = |id: &HostId| host.data.settled_with.contains(id);
-    let known = host.data.findings.iter().any(|known| {
-        known.kind == finding.kind && known.about == finding.about && known.others == finding.others
-    });
-    if known || !finding.others.is_empty() && finding.others.iter().all(settled) {
+    let noted = |finding: &HostFinding| {
+        host.data.findings.iter().any(|known| {
+            known.kind == finding.kind && known.about == finding.about && known.others == finding.others
+        })
+    };
+    if noted(&finding) || !finding.others.is_empty() && finding.others.iter().all(settled) {
         return;
     }
-    host.data.findings.push(finding);
-    host.data.findings.sort();
+    let finding = if lasting(host).len() < MOST_DUPLICATES {
+        finding
+    } else {
+        more(host)
+    };
+    if !noted(&finding) {
+        host.data.findings.push(finding);
+        host.data.findings.sort();
+    }
+}
+
+/// The finding that stands for those that are not kept.
+fn more(host: &Host) -> HostFinding {
+    HostFinding {
+        kind: DUPLICATE_HOST_ID.into(),
+        about: host.id.to_string(),
+        others: Vec::new(),
+        message: format!(
+            "More than {MOST_DUPLICATES} other machines claim this host id; only these are named. Either the maker gave all boards one serial number, or somebody plays with the token of this InfraEnv"
+        ),
+    }
 }
 
 /// An operator says that it is as it should be: the findings go, and hosts that they name lead to no new ones.

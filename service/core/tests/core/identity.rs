@@ -41,6 +41,20 @@ fn a_machine_is_known_again_by_any_card_or_disk() {
 }
 
 #[test]
+fn a_flood_of_claims_leaves_a_bounded_record() {
+    let (world, mut first) = host_with(Some(machine(&["a"], &["1"])));
+    for number in 0..100 {
+        let other = machine(&[&format!("x{number}")], &[]);
+        let Comparison::Different(duplicate) = compare(&first, &other) else {
+            panic!("they share nothing");
+        };
+        first = world.after(&first, &HostEvent::IdClaimed(duplicate.on_first));
+    }
+    assert_eq!(identity::lasting(&first).len(), identity::MOST_DUPLICATES + 1);
+    assert_eq!(identity::duplicates(&first).len(), identity::MOST_DUPLICATES);
+}
+
+#[test]
 fn the_second_machine_is_given_the_same_id_each_time_and_both_are_told() {
     let (world, first) = host_with(Some(machine(&["a"], &["1"])));
     let second = machine(&["c", "d"], &["2"]);

@@ -99,6 +99,7 @@ mod tests {
         let keys = keys();
         let claims = Claims::InfraEnv {
             infra_env_id: InfraEnvId::random(),
+            generation: 0,
         };
         assert_eq!(keys.sign(&claims), keys.sign(&claims));
         assert_eq!(keys.verify(&keys.sign(&claims)), Ok(claims));

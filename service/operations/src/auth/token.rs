@@ -1,9 +1,9 @@
 //! Defines the claims of tokens.
 
-use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use serde::{Deserialize, Serialize};
 
-/// The payload. Agents' tokens have exactly one claim; those in URLs also say with which key they were made, and until when they are good.
+/// The payload. Those in URLs also say with which key they were made, and until when they are good.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Claims {
@@ -17,21 +17,44 @@ pub enum Claims {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exp: Option<i64>,
     },
-    /// Agents, images and signed URLs of one InfraEnv.
+    /// Agents and images of one InfraEnv.
     InfraEnv {
         /// The one that it opens.
         infra_env_id: InfraEnvId,
+        /// `token_generation` of the InfraEnv when it was made: a later one revokes it.
+        #[serde(default, rename = "gen", skip_serializing_if = "is_first")]
+        generation: u32,
     },
-    /// Signed URLs of one cluster.
-    Cluster {
+    /// One signed URL of one cluster.
+    ClusterUrl {
         /// The one that it opens.
         cluster_id: ClusterId,
+        /// What of it.
+        purpose: UrlPurpose,
+        /// Only of this host.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host_id: Option<HostId>,
+        /// [`url_key`] of the cluster's random key when the URL was made: another key revokes it.
+        url_key: String,
+        /// Seconds since 1970; absent: until it is revoked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exp: Option<i64>,
     },
     /// The user API.
     Operator {
         /// Always true.
         operator: bool,
     },
+}
+
+/// What a signed URL of a cluster is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UrlPurpose {
+    /// Lists its events.
+    Events,
+    /// Downloads logs.
+    Logs,
 }
 
 /// A token is not accepted. The text never holds the token.
@@ -51,7 +74,12 @@ pub enum TokenError {
     Expired,
 }
 
-/// A hash that ties a signed URL to the InfraEnv's present boot id.
+/// Tokens of the first generation do not name it: they are the same text as before there were generations.
+fn is_first(generation: &u32) -> bool {
+    *generation == 0
+}
+
+/// A hash that ties a signed URL to the InfraEnv's present boot id, or to the cluster's present key.
 pub fn url_key(boot_id: &str) -> String {
     use sha2::{Digest, Sha256};
     let mut hash = Sha256::new();

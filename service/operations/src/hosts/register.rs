@@ -101,8 +101,16 @@ impl Hosts {
             Some(Comparison::Different(twin)) => twin,
             Some(Comparison::Same) | None => return Ok(Claim::of(claimed, true)),
         };
-        for id in identity::duplicates(&first) {
-            let host = self.store.find_host(infra_env_id, id).await?;
+        if self.exists(infra_env_id, twin.id).await? {
+            return Ok(Claim {
+                id: twin.id,
+                known: true,
+                twin: Some(twin),
+            });
+        }
+        // Its parts may have changed since it got an id of its own. As many are read as findings are kept.
+        for id in identity::duplicates(&first).into_iter().take(identity::MOST_DUPLICATES) {
+            let host = self.store.find_host_brief(infra_env_id, id).await?;
             let known = host.as_ref().and_then(|host| host.data.fingerprint.as_ref());
             let same =
                 |known: &Fingerprint| fingerprint.is_some_and(|new| identity::is_same_machine(known, new));
@@ -112,7 +120,7 @@ impl Hosts {
         }
         Ok(Claim {
             id: twin.id,
-            known: self.exists(infra_env_id, twin.id).await?,
+            known: false,
             twin: Some(twin),
         })
     }

@@ -41,7 +41,7 @@ pub struct GetQuery {
 )]
 pub async fn get_cluster(
     State(operations): State<Arc<Operations>>,
-    State(views): State<Views>,
+    views: Views,
     State(scopes): State<Scopes>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<ClusterId>,

@@ -41,7 +41,7 @@ pub struct HostsQuery {
 )]
 pub async fn list_cluster_hosts(
     State(store): State<Store>,
-    State(views): State<Views>,
+    views: Views,
     State(scopes): State<Scopes>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<ClusterId>,

@@ -26,7 +26,7 @@ use crate::views::Views;
 )]
 pub async fn import_cluster(
     State(clusters): State<Arc<Clusters>>,
-    State(views): State<Views>,
+    views: Views,
     Body(params): Body<ImportClusterParams>,
 ) -> Result<(StatusCode, Json<Cluster>), Problem> {
     let made = import(params, ClusterId::random(), now())?;

@@ -43,7 +43,7 @@ pub struct ListQuery {
 pub async fn list_clusters(
     State(clusters): State<Arc<Clusters>>,
     State(store): State<Store>,
-    State(views): State<Views>,
+    views: Views,
     Query(query): Query<ListQuery>,
     headers: HeaderMap,
 ) -> Result<Json<Vec<Cluster>>, Problem> {

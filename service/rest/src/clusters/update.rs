@@ -30,7 +30,7 @@ use crate::views::Views;
 pub async fn update_cluster(
     State(clusters): State<Arc<Clusters>>,
     State(store): State<Store>,
-    State(views): State<Views>,
+    views: Views,
     Path(id): Path<ClusterId>,
     Body(params): Body<ClusterUpdateParams>,
 ) -> Result<(StatusCode, Json<Cluster>), Problem> {

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Extension;
 use axum::extract::State;
@@ -10,11 +11,10 @@ use muster_core::text::one_line;
 use muster_http::Caller;
 use muster_http::Problem;
 use muster_http::body::Body;
-use muster_operations::hosts::Hosts;
-use muster_operations::infra_envs::InfraEnvs;
-use muster_operations::now;
-use muster_store::Store;
+use muster_operations::{Operations, now};
 use serde_json::{Map, Value};
+
+use crate::scopes::Scopes;
 
 /// Longest name that is kept, bytes.
 const MAX_NAME: usize = 128;
@@ -22,7 +22,8 @@ const MAX_NAME: usize = 128;
 /// Largest `props`, bytes.
 const MAX_PROPS: usize = 16 << 10;
 
-/// Tell an event. Those whose name is limited are dropped silently when there was one lately.
+/// Tell an event. Those whose name is limited are dropped silently when there was one lately, as are those of an InfraEnv whose hosts
+/// tell very many.
 #[utoipa::path(
     post, path = "/events", operation_id = "v2TriggerEvent", tag = "events",
     request_body = TriggeredEvent,
@@ -33,9 +34,8 @@ const MAX_PROPS: usize = 16 << 10;
     )
 )]
 pub async fn trigger_event(
-    State(infra_envs): State<Arc<InfraEnvs>>,
-    State(hosts): State<Arc<Hosts>>,
-    State(store): State<Store>,
+    State(operations): State<Arc<Operations>>,
+    State(scopes): State<Scopes>,
     Extension(caller): Extension<Caller>,
     Body(told): Body<TriggeredEvent>,
 ) -> Result<StatusCode, Problem> {
@@ -43,7 +43,12 @@ pub async fn trigger_event(
     if name.is_empty() {
         return Err(Problem::invalid("name: an event needs one"));
     }
-    check_scope(&infra_envs, &hosts, caller, &told).await?;
+    check_scope(&operations, &scopes, caller, &told).await?;
+    if let Caller::InfraEnv(own) | Caller::InfraEnvUrl(own) = caller
+        && !operations.event_quota.take(own, Instant::now())
+    {
+        return Ok(StatusCode::CREATED);
+    }
     let event = NewEvent {
         name: name.into(),
         severity: told.severity,
@@ -55,14 +60,14 @@ pub async fn trigger_event(
         cluster_id: told.cluster_id,
         at: now(),
     };
-    store.insert_events(&[event]).await?;
+    operations.store.insert_events(&[event]).await?;
     Ok(StatusCode::CREATED)
 }
 
-/// A host tells of its own InfraEnv and of nothing else.
+/// A host tells of its own InfraEnv, of hosts in it and of clusters that they belong to, and of nothing else.
 async fn check_scope(
-    infra_envs: &InfraEnvs,
-    hosts: &Hosts,
+    operations: &Operations,
+    scopes: &Scopes,
     caller: Caller,
     told: &TriggeredEvent,
 ) -> Result<(), Problem> {
@@ -74,7 +79,7 @@ async fn check_scope(
     };
     match caller {
         Caller::Anybody | Caller::Operator => {}
-        Caller::InfraEnv(own) => {
+        Caller::InfraEnv(own) | Caller::InfraEnvUrl(own) => {
             if told.infra_env_id.is_some_and(|named| named != own) {
                 return Err(foreign("infra_env_id"));
             }
@@ -82,16 +87,19 @@ async fn check_scope(
                 return Err(foreign("infra_env_id is missing"));
             }
         }
-        Caller::Cluster(_) => return Err(foreign("cluster_id")),
+        Caller::Cluster { .. } => return Err(foreign("cluster_id")),
+    }
+    if let Some(cluster_id) = told.cluster_id {
+        scopes.of_cluster(caller, cluster_id).await?;
     }
     let scope = match caller {
-        Caller::InfraEnv(own) => Some(own),
-        Caller::Anybody | Caller::Operator | Caller::Cluster(_) => told.infra_env_id,
+        Caller::InfraEnv(own) | Caller::InfraEnvUrl(own) => Some(own),
+        Caller::Anybody | Caller::Operator | Caller::Cluster { .. } => told.infra_env_id,
     };
     if let Some(infra_env_id) = scope {
-        infra_envs.get(infra_env_id).await?;
+        operations.infra_envs.get(infra_env_id).await?;
         if let Some(host_id) = told.host_id
-            && !hosts.exists(infra_env_id, host_id).await?
+            && !operations.hosts.exists(infra_env_id, host_id).await?
         {
             return Err(Problem::not_found(format!(
                 "host {host_id} in infra_env {infra_env_id}"

@@ -27,7 +27,7 @@ use crate::views::Views;
 )]
 pub async fn bind_host(
     State(hosts): State<Arc<Hosts>>,
-    State(views): State<Views>,
+    views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(params): Body<BindHostParams>,
 ) -> Result<Json<Host>, Problem> {

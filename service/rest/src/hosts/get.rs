@@ -23,7 +23,7 @@ use crate::views::Views;
 )]
 pub async fn get_host(
     State(hosts): State<Arc<Hosts>>,
-    State(views): State<Views>,
+    views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<Json<Host>, Problem> {
     let found = hosts.get(infra_env_id, host_id).await?;

@@ -25,7 +25,7 @@ use crate::views::Views;
 )]
 pub async fn install_host(
     State(hosts): State<Arc<Hosts>>,
-    State(views): State<Views>,
+    views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<(StatusCode, Json<Host>), Problem> {
     let host = hosts

@@ -27,7 +27,7 @@ use crate::views::Views;
 )]
 pub async fn update_installer_args(
     State(hosts): State<Arc<Hosts>>,
-    State(views): State<Views>,
+    views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(params): Body<InstallerArgsParams>,
 ) -> Result<(StatusCode, Json<Host>), Problem> {

@@ -25,7 +25,7 @@ use crate::views::Views;
 pub async fn list_hosts(
     State(hosts): State<Arc<Hosts>>,
     State(infra_envs): State<Arc<InfraEnvs>>,
-    State(views): State<Views>,
+    views: Views,
     Path(infra_env_id): Path<InfraEnvId>,
 ) -> Result<Json<Vec<Host>>, Problem> {
     infra_envs.get(infra_env_id).await?;

@@ -26,7 +26,7 @@ use crate::views::Views;
 )]
 pub async fn reset_host_validation(
     State(hosts): State<Arc<Hosts>>,
-    State(views): State<Views>,
+    views: Views,
     Path((infra_env_id, host_id, validation_id)): Path<(InfraEnvId, HostId, String)>,
 ) -> Result<Json<Host>, Problem> {
     let event = HostEvent::ValidationReset(validation_id);

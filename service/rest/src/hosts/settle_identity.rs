@@ -22,7 +22,7 @@ use crate::views::Views;
 )]
 pub async fn settle_identity(
     State(hosts): State<Arc<Hosts>>,
-    State(views): State<Views>,
+    views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(params): Body<SettleIdentityParams>,
 ) -> Result<Json<Host>, Problem> {

@@ -24,7 +24,7 @@ use crate::views::Views;
 )]
 pub async fn unbind_host(
     State(hosts): State<Arc<Hosts>>,
-    State(views): State<Views>,
+    views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<Json<Host>, Problem> {
     let host = hosts.apply(infra_env_id, host_id, HostEvent::Unbound).await?;

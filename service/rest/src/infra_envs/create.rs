@@ -32,7 +32,7 @@ pub async fn create_infra_env(
     State(infra_envs): State<Arc<InfraEnvs>>,
     State(clusters): State<Arc<Clusters>>,
     State(operations): State<Arc<Operations>>,
-    State(views): State<Views>,
+    views: Views,
     Body(mut params): Body<InfraEnvCreateParams>,
 ) -> Result<(StatusCode, Json<InfraEnv>), Problem> {
     if let Some(cluster_id) = params.cluster_id {

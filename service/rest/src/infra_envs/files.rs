@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
@@ -8,10 +9,11 @@ use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::ImageType;
 use muster_core::lifecycle::infra_env;
 use muster_core::record::InfraEnv;
-use muster_http::Problem;
 use muster_http::body::{Path, Query, parse_mac};
 use muster_http::download::{attachment, check_accept};
+use muster_http::{Caller, Problem};
 use muster_operations::Operations;
+use muster_operations::boot::IgnitionPart;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -81,6 +83,7 @@ pub struct FilesQuery {
 )]
 pub async fn download_file(
     State(operations): State<Arc<Operations>>,
+    Extension(caller): Extension<Caller>,
     Path(infra_env_id): Path<InfraEnvId>,
     Query(query): Query<FilesQuery>,
     headers: HeaderMap,
@@ -94,7 +97,11 @@ pub async fn download_file(
     let found = operations.infra_envs.get(infra_env_id).await?;
     match query.file_name {
         FileName::DiscoveryIgnition => {
-            let text = operations.discovery_ignition(&found)?;
+            let part = IgnitionPart {
+                pull_secret: caller.is_user(),
+                overrides: caller.reads_overrides(),
+            };
+            let text = operations.discovery_ignition(&found, part)?;
             Ok(attachment("discovery.ign", found.updated_at, text))
         }
         FileName::IpxeScript => {

@@ -23,7 +23,7 @@ use crate::views::Views;
 )]
 pub async fn get_infra_env(
     State(infra_envs): State<Arc<InfraEnvs>>,
-    State(views): State<Views>,
+    views: Views,
     Path(infra_env_id): Path<InfraEnvId>,
 ) -> Result<Json<InfraEnv>, Problem> {
     let found = infra_envs.get(infra_env_id).await?;

@@ -33,7 +33,7 @@ pub struct ListQuery {
 )]
 pub async fn list_infra_envs(
     State(infra_envs): State<Arc<InfraEnvs>>,
-    State(views): State<Views>,
+    views: Views,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<Vec<InfraEnv>>, Problem> {
     let all = infra_envs.list(query.cluster_id).await?;

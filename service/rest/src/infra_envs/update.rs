@@ -29,7 +29,7 @@ use crate::views::Views;
 pub async fn update_infra_env(
     State(infra_envs): State<Arc<InfraEnvs>>,
     State(operations): State<Arc<Operations>>,
-    State(views): State<Views>,
+    views: Views,
     Path(infra_env_id): Path<InfraEnvId>,
     Body(params): Body<InfraEnvUpdateParams>,
 ) -> Result<(StatusCode, Json<InfraEnv>), Problem> {

@@ -55,6 +55,11 @@ pub async fn download_cluster_logs(
     if let Some(own) = own {
         logs.retain(|log| matches!(log.owner, LogOwner::Host { infra_env_id, .. } if infra_env_id == own));
     }
+    if let Caller::Cluster { url, .. } = caller
+        && let Some(host_id) = url.host_id
+    {
+        logs.retain(|log| host_of(log) == Some(host_id));
+    }
     match query.logs_type.unwrap_or(LogsType::All) {
         LogsType::Host => {
             let host_id = query

@@ -58,5 +58,6 @@ async fn opens(store: &Store, wanted: &str) -> Result<Claims> {
     let found = pick("InfraEnv", wanted, &named)?;
     Ok(Claims::InfraEnv {
         infra_env_id: all[found].id,
+        generation: all[found].settings.token_generation,
     })
 }

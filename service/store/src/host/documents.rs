@@ -33,13 +33,16 @@ impl Documents {
         })
     }
 
-    /// Removes the secrets of a host that is deleted: its row stays.
-    pub(super) async fn forget_secrets(
+    /// Removes those of a host that is deleted: its row stays.
+    pub(super) async fn remove(
         transaction: &mut Transaction<'static, Any>,
         infra_env_id: InfraEnvId,
         id: HostId,
     ) -> Result<()> {
-        BOOTSTRAP_DATA.remove(transaction, infra_env_id, id).await
+        for table in [INVENTORIES, REPORTS, BOOTSTRAP_DATA] {
+            table.remove(transaction, infra_env_id, id).await?;
+        }
+        Ok(())
     }
 
     /// Writes or removes the documents of `host`. An unchanged one costs a read.

@@ -90,7 +90,8 @@ impl Store {
         Ok(version)
     }
 
-    /// Deletes a host; returns false when there is none. Its row stays, unseen, until the machine registers again.
+    /// Deletes a host; returns false when there is none. Its row stays, unseen and without what was known of it, until the machine
+    /// registers again.
     ///
     /// # Errors
     /// Those of the database.
@@ -103,7 +104,7 @@ impl Store {
     ) -> Result<bool> {
         let mut transaction = self.writer().await?;
         let row = sqlx::query(
-            "UPDATE hosts SET deleted_at = $3, version = version + 1
+            "UPDATE hosts SET deleted_at = $3, version = version + 1, data = '{}'
              WHERE id = $1 AND infra_env_id = $2 AND deleted_at IS NULL RETURNING version",
         )
         .bind(id.to_string())
@@ -114,7 +115,7 @@ impl Store {
         .map_err(failed("deleting a host"))?;
         let Some(row) = row else { return Ok(false) };
         let version = row.try_get(0).map_err(failed("reading a version"))?;
-        Documents::forget_secrets(&mut transaction, infra_env_id, id).await?;
+        Documents::remove(&mut transaction, infra_env_id, id).await?;
         let change = HostChange {
             infra_env_id,
             id,

@@ -38,6 +38,7 @@ mod outbox;
 mod polled;
 mod releases;
 mod replicas;
+mod secrets;
 mod settings;
 mod space;
 mod together;

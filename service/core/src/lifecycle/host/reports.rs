@@ -4,7 +4,7 @@
 
 use muster_api::inventory::Inventory;
 use muster_api::steps::{
-    ConnectivityReport, ContainerImageAvailability, DiskInfo, DiskSpeed, DiskSpeedCheckResponse,
+    ApiVipConnectivityResponse, ConnectivityReport, ContainerImageAvailability, DiskInfo, DiskSpeed, DiskSpeedCheckResponse,
     FreeNetworkAddresses, UpgradeAgentResponse, UpgradeAgentResult,
 };
 use muster_api::time::Timestamp;
@@ -14,6 +14,7 @@ use super::refresh::refresh;
 use super::step::Rejection;
 use super::{events, media};
 use crate::record::{Host, HostState, NewEvent, Phase};
+use crate::rules::checks::without_secrets;
 use crate::rules::facts::HostFacts;
 use crate::rules::requirements::required;
 use crate::rules::{disks, findings, identity};
@@ -37,7 +38,12 @@ pub(super) fn reported(
         HostEvent::ConnectivityReported(report) => connectivity(next, report, facts),
         HostEvent::FreeAddressesReported(networks) => free_addresses(next, networks)?,
         HostEvent::DomainsReported(names) if bound => next.data.domain_name_resolutions = Some(names.clone()),
-        HostEvent::ApiVipReported(report) if bound => next.data.api_vip_connectivity = Some(report.clone()),
+        HostEvent::ApiVipReported(report) if bound => {
+            next.data.api_vip_connectivity = Some(ApiVipConnectivityResponse {
+                ignition: without_secrets(&report.ignition),
+                ..report.clone()
+            });
+        }
         HostEvent::TangReported(text) if bound => text.clone_into(&mut next.data.tang_connectivity),
         HostEvent::DiskSpeedReported { exit_code, response } => {
             went_well = *exit_code == 0;

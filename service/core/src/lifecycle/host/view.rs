@@ -6,12 +6,13 @@ use muster_api::BASE_PATH;
 use muster_api::host::{
     Host as HostView, HostKind, HostProgressInfo, HostRegistrationResponse, HostRole, NextStepRunnerCommand,
 };
-use muster_api::steps::NextStepRunnerArgs;
+use muster_api::steps::{ApiVipConnectivityResponse, NextStepRunnerArgs};
 use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};
 use serde::Serialize;
 
 use crate::json::to_json;
 use crate::record::{Host, Progress};
+use crate::rules::checks::without_secrets;
 use crate::rules::{hostname, stages};
 
 /// Facts that a view needs beside the host.
@@ -25,6 +26,8 @@ pub struct Shown<'a> {
     pub user: &'a str,
     /// As [`HostFacts::kube`](crate::rules::facts::HostFacts): decides which stages an installation has.
     pub kube: bool,
+    /// With what only the operator may read.
+    pub secrets: bool,
 }
 
 /// The host as `GET` answers it.
@@ -34,6 +37,7 @@ pub fn view(host: &Host, shown: Shown<'_>) -> HostView {
         host_clock,
         user,
         kube,
+        secrets,
     } = shown;
     let data = &host.data;
     let labels: BTreeMap<&str, &str> = data
@@ -68,7 +72,7 @@ pub fn view(host: &Host, shown: Shown<'_>) -> HostView {
         api_vip_connectivity: data
             .api_vip_connectivity
             .as_ref()
-            .map(to_json)
+            .map(api_vip_connectivity)
             .unwrap_or_default(),
         tang_connectivity: data.tang_connectivity.clone(),
         inventory: host.inventory.as_ref().map(to_json).unwrap_or_default(),
@@ -104,7 +108,11 @@ pub fn view(host: &Host, shown: Shown<'_>) -> HostView {
         requested_hostname: hostname::display(host),
         user_name: user.to_owned(),
         media_status: data.media_status,
-        ignition_config_overrides: data.ignition_config_overrides.reveal().to_owned(),
+        ignition_config_overrides: if secrets {
+            data.ignition_config_overrides.reveal().to_owned()
+        } else {
+            String::new()
+        },
         installer_args: json_unless(data.installer_args.is_empty(), &data.installer_args),
         timestamp: host_clock.filter(|clock| *clock != 0).unwrap_or(data.timestamp),
         machine_config_pool_name: data.machine_config_pool_name.clone(),
@@ -112,6 +120,14 @@ pub fn view(host: &Host, shown: Shown<'_>) -> HostView {
         node_labels: json_unless(labels.is_empty(), &labels),
         findings: data.findings.clone(),
     }
+}
+
+/// Records of earlier versions hold the whole ignition.
+fn api_vip_connectivity(report: &ApiVipConnectivityResponse) -> String {
+    to_json(&ApiVipConnectivityResponse {
+        ignition: without_secrets(&report.ignition),
+        ..report.clone()
+    })
 }
 
 fn progress(progress: Option<&Progress>) -> HostProgressInfo {

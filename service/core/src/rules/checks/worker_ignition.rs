@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
+use url::Url;
 
 /// Facts about a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,6 +66,66 @@ impl WorkerIgnition {
     }
 }
 
+/// The part of an ignition that checks read, as ignition 3.2.0 again: which static pods there are, the address in the kubeconfig, and
+/// where keys of encrypted disks come from. What a machine config server hands out beside these opens the cluster: the kubeconfig
+/// holds a credential, files and keys are secret. Reducing twice changes nothing; what is no ignition becomes empty.
+pub(crate) fn without_secrets(ignition: &str) -> String {
+    let Ok(config) = serde_json::from_str::<Value>(ignition) else {
+        return String::new();
+    };
+    let files = config["storage"]["files"].as_array().into_iter().flatten();
+    let files: Vec<Value> = files.filter_map(told_by_file).collect();
+    let volumes = config["storage"]["luks"].as_array().into_iter().flatten();
+    let volumes: Vec<Value> = volumes.map(told_by_volume).collect();
+    let mut storage = Map::new();
+    for (name, list) in [("files", files), ("luks", volumes)] {
+        if !list.is_empty() {
+            storage.insert(name.into(), list.into());
+        }
+    }
+    let mut reduced = json!({"ignition": {"version": "3.2.0"}});
+    if !storage.is_empty() {
+        reduced["storage"] = storage.into();
+    }
+    reduced.to_string()
+}
+
+fn told_by_file(file: &Value) -> Option<Value> {
+    let path = file["path"].as_str()?;
+    if MANAGED_FILES.contains(&path) {
+        return Some(json!({"path": path}));
+    }
+    if path != KUBECONFIG {
+        return None;
+    }
+    let kubeconfig = decode(file["contents"]["source"].as_str()?)?;
+    let server = server(&kubeconfig)?;
+    let origin = format!("{}://{}", server.scheme(), server.host()?);
+    let address = json!({"clusters": [{"cluster": {"server": origin}}]}).to_string();
+    let source = format!("data:;base64,{}", STANDARD.encode(address));
+    Some(json!({"path": path, "contents": {"source": source}}))
+}
+
+fn told_by_volume(volume: &Value) -> Value {
+    let mut told = Map::new();
+    if let Some(name) = volume["name"].as_str() {
+        told.insert("name".into(), name.into());
+    }
+    let clevis = &volume["clevis"];
+    if clevis.is_object() {
+        let mut source = Map::new();
+        if let Some(tpm2) = clevis["tpm2"].as_bool() {
+            source.insert("tpm2".into(), tpm2.into());
+        }
+        if let Some(servers) = clevis["tang"].as_array() {
+            let address = |server: &Value| json!({"url": server["url"], "thumbprint": server["thumbprint"]});
+            source.insert("tang".into(), servers.iter().map(address).collect());
+        }
+        told.insert("clevis".into(), source.into());
+    }
+    told.into()
+}
+
 /// The text in a `data:` URL.
 fn decode(source: &str) -> Option<String> {
     let (kind, data) = source.strip_prefix("data:")?.split_once(',')?;
@@ -92,16 +153,17 @@ struct ClusterEntry {
     server: String,
 }
 
+/// The URL of the API in a kubeconfig.
+fn server(kubeconfig: &str) -> Option<Url> {
+    let config: Kubeconfig = serde_saphyr::from_str(kubeconfig).ok()?;
+    Url::parse(&config.clusters.first()?.cluster.server).ok()
+}
+
 fn names_an_address(kubeconfig: &str) -> bool {
-    let Ok(config) = serde_saphyr::from_str::<Kubeconfig>(kubeconfig) else {
-        return false;
-    };
-    config.clusters.first().is_some_and(|first| {
-        url::Url::parse(&first.cluster.server).is_ok_and(|server| match server.host() {
-            Some(url::Host::Ipv4(_) | url::Host::Ipv6(_)) => true,
-            Some(url::Host::Domain(name)) => name.parse::<IpAddr>().is_ok(),
-            None => false,
-        })
+    server(kubeconfig).is_some_and(|server| match server.host() {
+        Some(url::Host::Ipv4(_) | url::Host::Ipv6(_)) => true,
+        Some(url::Host::Domain(name)) => name.parse::<IpAddr>().is_ok(),
+        None => false,
     })
 }
 
@@ -133,6 +195,53 @@ mod tests {
         assert!(!managed(&with_file(KUBECONFIG, &base64(&by_name))));
         let percent = by_address.replace('\n', "%0A").replace(' ', "%20");
         assert!(managed(&with_file(KUBECONFIG, &format!("data:,{percent}"))));
+    }
+
+    #[test]
+    fn a_reduced_ignition_tells_checks_the_same_and_holds_no_secret() {
+        let kubeconfig = |server: &str| {
+            let text = format!(
+                "clusters:\n- cluster:\n    server: {server}\n  name: local\nusers:\n- user:\n    token: canary\n"
+            );
+            format!("data:text/plain;charset=utf-8;base64,{}", STANDARD.encode(text))
+        };
+        for server in [
+            "https://198.51.100.5:6443",
+            "https://canary:canary@[2001:db8::5]:6443/canary",
+            "https://api-int.day2.example.test:6443",
+        ] {
+            let full = serde_json::json!({
+                "ignition": {"version": "3.2.0", "config": {"merge": [{"source": "data:,canary"}]}},
+                "passwd": {"users": [{"name": "core", "passwordHash": "canary"}]},
+                "storage": {
+                    "files": [
+                        {"path": MANAGED_FILES[1], "contents": {"source": "data:,canary"}},
+                        {"path": KUBECONFIG, "contents": {"source": kubeconfig(server)}},
+                        {"path": "/etc/canary"},
+                    ],
+                    "luks": [
+                        {"name": "data", "keyFile": {"source": "data:,canary"}},
+                        {"name": "root", "clevis": {
+                            "custom": {"config": "canary"},
+                            "tang": [{"url": "http://tang", "thumbprint": "t", "advertisement": "canary"}],
+                        }},
+                    ],
+                },
+            });
+            for storage in ["files", "luks", ""] {
+                let mut part = full.clone();
+                part["storage"][storage].take();
+                let part = part.to_string();
+                let reduced = without_secrets(&part);
+                assert_eq!(WorkerIgnition::read(&reduced), WorkerIgnition::read(&part));
+                assert_eq!(without_secrets(&reduced), reduced);
+                let told: Value = serde_json::from_str(&reduced).unwrap();
+                let source = told["storage"]["files"][1]["contents"]["source"].as_str();
+                let kubeconfig = source.and_then(decode).unwrap_or_default();
+                assert!(!reduced.contains("canary") && !kubeconfig.contains("canary"), "{reduced}");
+            }
+        }
+        assert_eq!(without_secrets("junk"), "");
     }
 
     #[test]

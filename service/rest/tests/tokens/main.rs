@@ -1,0 +1,7 @@
+//! What each token opens and shows, asked of the whole REST API in this process.
+
+#![expect(clippy::unwrap_used, reason = "all of it is tests")]
+
+mod canaries;
+mod scopes;
+mod world;

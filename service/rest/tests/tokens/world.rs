@@ -1,0 +1,279 @@
+//! A service with tokens on a database of its own, without a listener.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use metrics_exporter_prometheus::PrometheusBuilder;
+use muster_api::BASE_PATH;
+use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_core::record::InfraEnv;
+use muster_core::rules::requirements::Requirements;
+use muster_core::rules::stages::StageLimits;
+use muster_operations::auth::{Auth, Claims, Keys};
+use muster_operations::bridge::BridgeState;
+use muster_operations::hosts::HostSettings;
+use muster_operations::live_image::LiveImages;
+use muster_operations::urls::Urls;
+use muster_operations::{OperationSettings, Operations, now};
+use muster_rest::Rest;
+use muster_store::Store;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+pub const PULL_SECRET: &str = r#"{"auths":{"registry.example.test":{"auth":"dXNlcjpwYXNzd29yZA=="}}}"#;
+
+/// A credential as a client carries it.
+#[derive(Debug, Clone)]
+pub enum Credential {
+    Nothing,
+    Operator(String),
+    Agent(String),
+    Url(String),
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub text: String,
+}
+
+impl Answer {
+    /// # Panics
+    /// When the status is another.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status.as_u16(), status, "{}", self.text);
+        self
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
+    }
+}
+
+pub struct World {
+    pub operations: Arc<Operations>,
+    pub operator: Credential,
+    router: Router,
+    _folder: TempDir,
+}
+
+impl World {
+    pub async fn open() -> Self {
+        Self::with_url_lifetime(None).await
+    }
+
+    pub async fn with_url_lifetime(lifetime: Option<Duration>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&format!("sqlite://{}/muster.db", folder.path().display()))
+            .await
+            .unwrap();
+        let keys = Keys::from_pem(&Keys::generate()).unwrap();
+        let operator = keys.sign(&Claims::Operator { operator: true });
+        let settings = OperationSettings {
+            hosts: HostSettings {
+                requirements: Requirements::default(),
+                agent_version: "muster-agent/0".into(),
+                agent_image: None,
+                listening_since: now(),
+                installer_image: None,
+                controller_image: None,
+                node_agent: true,
+                stages: StageLimits::default(),
+            },
+            urls: Urls {
+                public: "https://muster.example.test".into(),
+                boot: "http://muster.example.test:8091".into(),
+            },
+            service_ca: String::new(),
+            openshift_versions: vec!["4.20".into()],
+            os_images: Vec::new(),
+        };
+        let operations = Arc::new(Operations::new(
+            store,
+            Auth::new(true, keys, lifetime),
+            LiveImages::new([]),
+            BridgeState::new(false, false),
+            settings,
+        ));
+        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        let router = muster_rest::api(Rest {
+            operations: operations.clone(),
+            metrics,
+        });
+        Self {
+            operations,
+            operator: Credential::Operator(operator),
+            router,
+            _folder: folder,
+        }
+    }
+
+    /// Asks below the API's base path.
+    pub async fn ask(
+        &self,
+        credential: &Credential,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Answer {
+        let mut url = format!("{BASE_PATH}{path}");
+        let mut request = Request::builder().method(method);
+        match credential {
+            Credential::Nothing => {}
+            Credential::Operator(token) => {
+                request = request.header("authorization", format!("Bearer {token}"))
+            }
+            Credential::Agent(token) => request = request.header("x-secret-key", token),
+            Credential::Url(token) => {
+                let join = if url.contains('?') { '&' } else { '?' };
+                url = format!("{url}{join}api_key={token}");
+            }
+        }
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let answer = self
+            .router
+            .clone()
+            .oneshot(request.uri(url).body(body).unwrap())
+            .await
+            .unwrap();
+        let status = answer.status();
+        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+        Answer {
+            status,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+
+    pub async fn get(&self, credential: &Credential, path: &str) -> Answer {
+        self.ask(credential, "GET", path, None).await
+    }
+
+    pub async fn post(&self, credential: &Credential, path: &str, body: &Value) -> Answer {
+        self.ask(credential, "POST", path, Some(body)).await
+    }
+
+    pub async fn patch(&self, credential: &Credential, path: &str, body: &Value) -> Answer {
+        self.ask(credential, "PATCH", path, Some(body)).await
+    }
+
+    /// A new InfraEnv.
+    pub async fn infra_env(&self, extra: Value) -> InfraEnvId {
+        let mut body = json!({"name": "hw", "pull_secret": PULL_SECRET});
+        body.as_object_mut()
+            .unwrap()
+            .extend(extra.as_object().cloned().unwrap_or_default());
+        let made = self
+            .post(&self.operator, "/infra-envs", &body)
+            .await
+            .expect(201)
+            .json();
+        made["id"].as_str().unwrap().parse().unwrap()
+    }
+
+    pub async fn record(&self, id: InfraEnvId) -> Arc<InfraEnv> {
+        self.operations.infra_envs.get(id).await.unwrap()
+    }
+
+    /// What an image of the InfraEnv holds.
+    pub async fn agent(&self, id: InfraEnvId) -> Credential {
+        let record = self.record(id).await;
+        Credential::Agent(self.operations.auth.infra_env_token(&record).unwrap())
+    }
+
+    /// What a signed URL of the InfraEnv holds.
+    pub async fn url(&self, id: InfraEnvId) -> Credential {
+        let record = self.record(id).await;
+        Credential::Url(self.operations.auth.url_token(&record, now()).token.unwrap())
+    }
+
+    /// A new cluster.
+    pub async fn cluster(&self) -> ClusterId {
+        let body = json!({
+            "name": "day2", "api_vip_dnsname": "api.day2.example.test",
+            "openshift_cluster_id": "00000000-0000-0000-0000-000000000009",
+        });
+        let made = self
+            .post(&self.operator, "/clusters/import", &body)
+            .await
+            .expect(201)
+            .json();
+        made["id"].as_str().unwrap().parse().unwrap()
+    }
+
+    /// A host that registers with the token of its image, and tells what it is made of; its path.
+    pub async fn host(&self, infra_env: InfraEnvId, number: u32) -> String {
+        let (id, hosts) = (host_id(number), format!("/infra-envs/{infra_env}/hosts"));
+        let agent = self.agent(infra_env).await;
+        self.post(&agent, &hosts, &json!({"host_id": id}))
+            .await
+            .expect(201);
+        let host = format!("{hosts}/{id}");
+        self.report(infra_env, &host, "inventory", &inventory(number))
+            .await;
+        host
+    }
+
+    /// The host replies to a step.
+    pub async fn report(&self, infra_env: InfraEnvId, host: &str, step: &str, output: &Value) {
+        let agent = self.agent(infra_env).await;
+        let path = format!("{host}/instructions");
+        self.post(&agent, &path, &reply(step, output)).await.expect(204);
+    }
+
+    pub async fn bind(&self, host: &str, cluster: ClusterId) {
+        let body = json!({"cluster_id": cluster});
+        self.post(&self.operator, &format!("{host}/actions/bind"), &body)
+            .await
+            .expect(200);
+    }
+}
+
+pub fn host_id(number: u32) -> String {
+    format!("00000000-0000-0000-0000-{number:012}")
+}
+
+/// The inventory of a machine that passes all checks.
+fn inventory(n: u32) -> Value {
+    let disk = |name: &str, bytes: u64| {
+        json!({
+            "id": format!("/dev/disk/by-id/wwn-{name}"), "name": name, "path": format!("/dev/{name}"),
+            "by_id": format!("/dev/disk/by-id/wwn-{name}"), "by_path": format!("/dev/disk/by-path/pci-{name}"),
+            "drive_type": "SSD", "size_bytes": bytes, "serial": format!("S-{n}-{name}"), "vendor": "ACME",
+            "model": "D1", "wwn": format!("0x{name}"), "hctl": "0:0:0:0", "bootable": false, "smart": "",
+            "installation_eligibility": {"eligible": true, "not_eligible_reasons": []},
+        })
+    };
+    json!({
+        "hostname": format!("host-{n}"), "bmc_address": "0.0.0.0", "bmc_v6address": "::/0",
+        "cpu": {"count": 8, "architecture": "x86_64", "model_name": "Test CPU", "frequency": 2400.0,
+                "flags": ["vmx", "sse4_2", "ssse3", "popcnt"]},
+        "memory": {"physical_bytes": 34_359_738_368_u64, "usable_bytes": 33_359_738_368_u64,
+                   "physical_bytes_method": "dmidecode"},
+        "disks": [disk("sda", 480_000_000_000), disk("sdb", 8_000_000_000)],
+        "interfaces": [{
+            "name": "eth0", "mac_address": format!("02:00:00:00:{:02x}:{:02x}", n >> 8 & 0xff, n & 0xff),
+            "ipv4_addresses": ["198.51.100.11/24"], "ipv6_addresses": [], "flags": ["up", "broadcast"],
+            "has_carrier": true, "mtu": 1500, "speed_mbps": 1000, "type": "physical", "vendor": "0x8086",
+            "product": "0x10d3", "biosdevname": "", "client_id": "",
+        }],
+        "routes": [{"interface": "eth0", "destination": "0.0.0.0", "gateway": "198.51.100.1", "family": 2, "metric": 100}],
+        "system_vendor": {"manufacturer": "ACME", "product_name": "Server 1", "serial_number": format!("SN-{n}")},
+        "boot": {"current_boot_mode": "uefi", "secure_boot_state": "Enabled"},
+        "gpus": [], "timestamp": 1_760_000_000, "tpm_version": "none",
+    })
+}
+
+/// The reply to a step with this output.
+pub fn reply(step: &str, output: &Value) -> Value {
+    json!({"step_type": step, "step_id": format!("{step}-1"), "exit_code": 0, "output": output.to_string(), "error": ""})
+}
