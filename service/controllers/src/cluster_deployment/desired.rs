@@ -111,6 +111,7 @@ fn without_settings(data: &ClusterData, wanted: &Wanted<'_>) -> ClusterData {
         openshift_cluster_id: wanted.cluster_id(),
         openshift_version: wanted.version.unwrap_or(&data.openshift_version).to_owned(),
         cpu_architecture: data.cpu_architecture,
+        url_key: data.url_key.clone(),
         traits: ClusterTraits {
             vip_dhcp_allocation: data.traits.vip_dhcp_allocation,
             olm_operators: data.traits.olm_operators.clone(),

@@ -80,6 +80,10 @@ fn the_same_resources_change_nothing_and_others_only_what_they_say() {
     let (deployment, before) = (deployment(json!({})), install(json!({})));
     let cluster = made(json!({}), json!({})).unwrap();
     assert_eq!(changed(&cluster, &wanted(&deployment, &before), at(9)), Ok(None));
+    // The key of signed URLs is none of the resources' settings.
+    let mut signed = cluster.clone();
+    signed.data.url_key = Secret::new("random");
+    assert_eq!(changed(&signed, &wanted(&deployment, &before), at(9)), Ok(None));
 
     let after = install(json!({
         "metadata": {"annotations": {"agent-install.openshift.io/ignored-host-validations": "ntp-synced, has-default-route"}},

@@ -374,3 +374,13 @@ fn the_live_image_is_told_who_to_report_to_and_nothing_secret_but_the_token() {
     let text = serde_json::to_string(&live).unwrap();
     assert!(!text.contains("auths") && text.contains("t0ken"));
 }
+
+#[test]
+fn a_custom_resource_does_not_bring_replaced_tokens_back() {
+    let mut found = make(json!({})).unwrap();
+    found.settings.token_generation = 3;
+    let wanted = make(json!({"ssh_authorized_key": SSH_KEY})).unwrap().settings;
+    let outcome = infra_env::replace(&found, wanted, None, start()).unwrap();
+    assert_eq!(outcome.infra_env.settings.token_generation, 3);
+    assert_eq!(outcome.infra_env.settings.ssh_authorized_key, SSH_KEY);
+}

@@ -20,6 +20,7 @@ const ADMIN: Shown<'static> = Shown {
     host_clock: None,
     user: "admin",
     kube: false,
+    secrets: true,
 };
 
 const RECORDED: &str = include_str!("walk/recorded.json");

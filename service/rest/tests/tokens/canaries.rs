@@ -200,10 +200,10 @@ fn reading_operations(ids: &[(&str, String)]) -> Vec<(String, String)> {
         for (name, value) in ids {
             path = path.replace(&format!("{{{name}}}"), value);
         }
-        assert!(
-            !path.contains('{'),
-            "{path} has a parameter that this test does not know"
-        );
+        // Names of things that hold nothing of ours.
+        while let (Some(from), Some(to)) = (path.find('{'), path.find('}')) {
+            path.replace_range(from..=to, "none");
+        }
         let queries: &[&str] = match id {
             "v2DownloadInfraEnvFiles" => &["?file_name=discovery.ign", "?file_name=static-network-config"],
             "GetInfraEnvPresignedFileURL" => &["?file_name=discovery.ign"],

@@ -46,7 +46,11 @@ pub fn replace(
     now: Timestamp,
 ) -> Result<Update, Invalid> {
     let next = InfraEnv {
-        settings,
+        settings: Settings {
+            // Not the resource's: replaced tokens stay refused.
+            token_generation: infra_env.settings.token_generation,
+            ..settings
+        },
         cluster_id,
         ..infra_env.clone()
     };
