@@ -151,6 +151,8 @@ async fn planted() -> Planted {
     });
     world.patch(&operator, &host, &settings).await.expect(201);
     let agent = world.agent(infra_env).await;
+    // Its agent starts anew in the cluster.
+    world.host(infra_env, 1).await;
     let output = json!({"is_success": true, "ignition": worker_ignition()});
     world
         .report(infra_env, &host, "api-vip-connectivity-check", &output)

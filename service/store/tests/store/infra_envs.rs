@@ -31,6 +31,7 @@ mod cases {
             created_at: at(1),
             updated_at: at(2),
             settings: Settings {
+                token_generation: 3,
                 image_type: ImageType::MinimalIso,
                 cpu_architecture: CpuArchitecture::Arm64,
                 openshift_version: "4.20".into(),
