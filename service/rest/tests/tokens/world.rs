@@ -11,10 +11,11 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use muster_api::BASE_PATH;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_core::record::InfraEnv;
+use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
-use muster_core::rules::stages::StageLimits;
 use muster_operations::auth::{Auth, Claims, Keys};
 use muster_operations::bridge::BridgeState;
+use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
 use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
@@ -85,7 +86,7 @@ impl World {
                 installer_image: None,
                 controller_image: None,
                 node_agent: true,
-                stages: StageLimits::default(),
+                limits: WaitLimits::default(),
             },
             urls: Urls {
                 public: "https://muster.example.test".into(),
@@ -94,6 +95,7 @@ impl World {
             service_ca: String::new(),
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
+            clock: Arc::new(SystemClock::default()),
         };
         let operations = Arc::new(Operations::new(
             store,
