@@ -78,9 +78,15 @@ pub(super) async fn write_status(
             purpose: UrlPurpose::Events,
             host_id: None,
         };
-        let known = install.status.as_ref().and_then(|status| status.debug_info.as_ref());
+        let known = install
+            .status
+            .as_ref()
+            .and_then(|status| status.debug_info.as_ref());
         let known = known.and_then(|info| info.events_url.as_deref());
-        let token = context.app.auth.kept_cluster_url_token(cluster, scope, known, now());
+        let token = context
+            .app
+            .auth
+            .kept_cluster_url_token(cluster, scope, known, now());
         StoredCluster {
             cluster,
             events_url: context

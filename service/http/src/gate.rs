@@ -309,7 +309,9 @@ async fn authorize(
             }
             let cluster = match gate.clusters.get(cluster_id).await {
                 Err(error) if error.is_missing() => {
-                    return Err(Problem::unauthenticated("the cluster of this URL no longer exists"));
+                    return Err(Problem::unauthenticated(
+                        "the cluster of this URL no longer exists",
+                    ));
                 }
                 found => found?,
             };

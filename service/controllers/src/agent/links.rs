@@ -44,7 +44,10 @@ pub async fn logs(
         Err(error) if error.is_missing() => return Ok(None),
         found => found?,
     };
-    let known = before.debug_info.as_ref().and_then(|info| info.logs_url.as_deref());
+    let known = before
+        .debug_info
+        .as_ref()
+        .and_then(|info| info.logs_url.as_deref());
     let scope = ClusterUrl {
         purpose: UrlPurpose::Logs,
         host_id: Some(host.id),

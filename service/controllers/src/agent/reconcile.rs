@@ -234,7 +234,9 @@ impl Reconciler {
         self.context.waits.set(&known.object_ref(&()), wait);
         self.write_status(&known, status::of_host(&inputs, &before, now))
             .await?;
-        let signed = (events.is_some() || logs.is_some()).then(|| app.auth.url_renewal()).flatten();
+        let signed = (events.is_some() || logs.is_some())
+            .then(|| app.auth.url_renewal())
+            .flatten();
         let next = retry.into_iter().chain(signed).min();
         Ok(next.map_or_else(Action::await_change, Action::requeue))
     }

@@ -109,7 +109,10 @@ impl Hosts {
             });
         }
         // Its parts may have changed since it got an id of its own. As many are read as findings are kept.
-        for id in identity::duplicates(&first).into_iter().take(identity::MOST_DUPLICATES) {
+        for id in identity::duplicates(&first)
+            .into_iter()
+            .take(identity::MOST_DUPLICATES)
+        {
             let host = self.store.find_host_brief(infra_env_id, id).await?;
             let known = host.as_ref().and_then(|host| host.data.fingerprint.as_ref());
             let same =

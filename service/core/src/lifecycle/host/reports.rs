@@ -4,8 +4,8 @@
 
 use muster_api::inventory::Inventory;
 use muster_api::steps::{
-    ApiVipConnectivityResponse, ConnectivityReport, ContainerImageAvailability, DiskInfo, DiskSpeed, DiskSpeedCheckResponse,
-    FreeNetworkAddresses, UpgradeAgentResponse, UpgradeAgentResult,
+    ApiVipConnectivityResponse, ConnectivityReport, ContainerImageAvailability, DiskInfo, DiskSpeed,
+    DiskSpeedCheckResponse, FreeNetworkAddresses, UpgradeAgentResponse, UpgradeAgentResult,
 };
 use muster_api::time::Timestamp;
 

@@ -238,7 +238,10 @@ mod tests {
                 let told: Value = serde_json::from_str(&reduced).unwrap();
                 let source = told["storage"]["files"][1]["contents"]["source"].as_str();
                 let kubeconfig = source.and_then(decode).unwrap_or_default();
-                assert!(!reduced.contains("canary") && !kubeconfig.contains("canary"), "{reduced}");
+                assert!(
+                    !reduced.contains("canary") && !kubeconfig.contains("canary"),
+                    "{reduced}"
+                );
             }
         }
         assert_eq!(without_secrets("junk"), "");
