@@ -114,7 +114,7 @@ fn ids_that_are_no_ids_are_refused_and_unknown_ones_are_not_found(database: Data
     let step = json!({"step_type": "inventory", "output": "{}"});
     let registration = json!({"host_id": host_id(1)});
     // Method, path with `{ie}` and `{h}`, body.
-    let operations: [(&str, &str, Option<&Value>); 15] = [
+    let operations: [(&str, &str, Option<&Value>); 16] = [
         ("GET", "/infra-envs/{ie}", None),
         ("PATCH", "/infra-envs/{ie}", Some(&empty)),
         ("DELETE", "/infra-envs/{ie}", None),
