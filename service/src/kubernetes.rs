@@ -87,6 +87,15 @@ pub enum Kubernetes {
     },
 }
 
+/// Parts of the bridge that the operator decides about.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// As in [`Bridge`].
+    pub capi_provider: bool,
+    /// As in [`Bridge`], on the built-in API.
+    pub mirror: bool,
+}
+
 /// Kept while the service runs.
 pub enum Running {
     /// No custom resources.
@@ -153,7 +162,7 @@ impl Kubernetes {
     pub fn start(
         self,
         operations: &Arc<Operations>,
-        capi_provider: bool,
+        parts: Asked,
         tasks: &mut JoinSet<Result<()>>,
         background: &mut JoinSet<()>,
         stop: &CancellationToken,
@@ -167,8 +176,9 @@ impl Kubernetes {
                     Bridge {
                         client,
                         lease,
-                        capi_provider,
+                        capi_provider: parts.capi_provider,
                         node_pools: true,
+                        mirror: parts.mirror,
                     },
                     stop.clone(),
                 ));
@@ -186,8 +196,9 @@ impl Kubernetes {
                     Bridge {
                         client,
                         lease,
-                        capi_provider,
+                        capi_provider: parts.capi_provider,
                         node_pools: false,
+                        mirror: false,
                     },
                     stop.clone(),
                 ));

@@ -164,6 +164,10 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_CAPI_PROVIDER", value_parser = clap::builder::FalseyValueParser::new())]
     pub capi_provider: bool,
 
+    /// Do not show what REST made as custom resources of the built-in Kubernetes API
+    #[arg(long, env = "MUSTER_NO_MIRROR", value_parser = clap::builder::FalseyValueParser::new())]
+    pub no_mirror: bool,
+
     /// Seconds that running requests get to finish after SIGTERM
     #[arg(long, env = "MUSTER_DRAIN_TIMEOUT", default_value = "30", value_name = "SECONDS", value_parser = seconds)]
     pub drain_timeout: Duration,

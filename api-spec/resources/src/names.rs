@@ -15,6 +15,12 @@ pub mod group {
     pub const HYPERSHIFT: &str = "hypershift.openshift.io";
 }
 
+/// Namespaces.
+pub mod namespace {
+    /// On the built-in API: what mirrors the InfraEnvs and clusters that REST made.
+    pub const MIRROR: &str = "muster-rest";
+}
+
 /// Finalizers: what holds an object until the service has cleared up behind it.
 pub mod finalizer {
     /// On Agents.
@@ -68,6 +74,10 @@ pub mod label {
     pub const CAPI_CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
     /// On Agents and nodes: the failure domain that they are in.
     pub const ZONE: &str = "topology.kubernetes.io/zone";
+    /// On objects that mirror what REST made: its id. Our own.
+    pub const MIRROR_OF: &str = "agent-install.openshift.io/mirror-of";
+    /// On NMStateConfigs of a mirrored InfraEnv: the name of its resource, which selects them. Our own.
+    pub const MIRRORED_NETWORK: &str = "agent-install.openshift.io/mirrored-network";
     /// On AgentClusterInstalls: who uses the cluster; becomes the cluster's tags.
     pub const CONSUMER: &str = "agentclusterinstalls.agent-install.openshift.io/consumer";
 }
@@ -92,6 +102,8 @@ pub mod annotation {
     pub const INVENTORY_VERSION: &str = "inventory.agent-install.openshift.io/version";
     /// Value of [`INVENTORY_VERSION`].
     pub const INVENTORY_VERSION_VALUE: &str = "0.1";
+    /// On Agents of mirrored InfraEnvs: digests of what their hosts and their specs had in common last, JSON text. Our own.
+    pub const AGENT_AGREED: &str = "agent.agent-install.openshift.io/agreed";
     /// On Agents that an AgentMachine has taken: its namespace.
     pub const AGENT_MACHINE_REF_NAMESPACE: &str = "agentMachineRefNamespace";
     /// On AgentClusters and AgentMachines: the namespace whose Agents may be taken; without it, all namespaces.

@@ -11,6 +11,7 @@
 //! | `triggers`, `creation` | what requests a reconcile; Agents of new hosts |
 //! | `cache`, `cached` | Agents as last seen, without what is large |
 //! | `edits`, `membership` | spec to host, decided |
+//! | `mirrored` | host to spec, where REST made the InfraEnv |
 //! | `host_side`, `token`, `hold` | spec to host, done; the start of an installation |
 //! | `desired`, `metadata` | the Agent beside its status |
 //! | `conditions`, `status`, `inventory`, `links` | its status |
@@ -55,6 +56,7 @@ pub mod lanes;
 mod links;
 pub mod membership;
 pub mod metadata;
+pub mod mirrored;
 pub mod patch;
 mod reclaim;
 mod reconcile;

@@ -28,6 +28,8 @@ pub struct Bridge {
     pub capi_provider: bool,
     /// True when Clusters, Machines, HostedClusters and NodePools are looked after: on the built-in API, where no Cluster API is.
     pub node_pools: bool,
+    /// True when what REST made is shown as custom resources: on the built-in API, unless that is not wanted.
+    pub mirror: bool,
 }
 
 /// Runs until `stop`.
@@ -37,6 +39,7 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
         lease,
         capi_provider,
         node_pools,
+        mirror,
     } = bridge;
     tokio::select! {
         () = kinds_known(&app, &client, capi_provider) => {}
@@ -56,6 +59,7 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
             run::Parts {
                 capi_provider,
                 node_pools,
+                mirror,
             },
             stop,
         )

@@ -6,7 +6,9 @@
 
 pub mod delete;
 pub mod desired;
+pub mod mirrored;
 pub mod reconcile;
+pub mod shown;
 #[cfg(test)]
 mod tests;
 pub mod untaken;

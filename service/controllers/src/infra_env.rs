@@ -2,17 +2,20 @@
 //! docs/protocol/kube-controllers.md#1 and §2.
 //!
 //! The resource is the truth: what REST changes in the database is changed back by the next reconcile.
-//! Removing a field of the spec unsets it.
+//! Removing a field of the spec unsets it. A resource that mirrors what REST made ([`mirrored`]) is one of two writers.
 
 pub mod adopt;
 pub mod delete;
 pub mod desired;
 pub mod links;
+pub mod mirrored;
 pub mod reconcile;
+pub mod shown;
 pub mod static_network;
 pub mod status;
 #[cfg(test)]
 mod tests;
+pub mod writing;
 
 use std::sync::Arc;
 

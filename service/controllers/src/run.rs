@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
 use super::events::{Queued, publish};
-use super::{agent, agent_cluster_install, capi, cluster_deployment, infra_env, join, nodepool};
+use super::{agent, agent_cluster_install, capi, cluster_deployment, infra_env, join, mirror, nodepool};
 
 /// Controllers that only some services run.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +16,8 @@ pub struct Parts {
     pub capi_provider: bool,
     /// Those of the built-in API: Clusters, Machines, HostedClusters, NodePools.
     pub node_pools: bool,
+    /// The one that shows what REST made as custom resources, on the built-in API.
+    pub mirror: bool,
 }
 
 /// Runs all controllers until `stop`, and publishes the Events that they queue. It ends early only when one
@@ -45,6 +47,11 @@ pub async fn run(context: Arc<Context>, events: Queued, parts: Parts, stop: Canc
         infra_env::run(context.clone(), stop.clone()),
     );
     start(&mut running, "join", join::run(context.clone(), stop.clone()));
+    start(
+        &mut running,
+        "mirror",
+        mirror::run(context.clone(), parts.mirror, stop.clone()),
+    );
     if parts.capi_provider {
         start(&mut running, "capi", capi::run(context.clone(), stop.clone()));
     }

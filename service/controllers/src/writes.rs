@@ -12,6 +12,11 @@ pub fn patch_params() -> PatchParams {
     }
 }
 
+/// Of an apply: what this service said before and no longer says goes, what others wrote stays.
+pub fn applied() -> PatchParams {
+    PatchParams::apply(FIELD_MANAGER).force()
+}
+
 pub fn post_params() -> PostParams {
     PostParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),

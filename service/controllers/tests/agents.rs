@@ -50,6 +50,7 @@ impl World {
             lease: None,
             capi_provider: false,
             node_pools: false,
+            mirror: false,
         };
         tokio::spawn(bridge::run(backend.operations.clone(), bridge, stop.clone()));
         Self {

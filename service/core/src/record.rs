@@ -1,5 +1,6 @@
 //! Holds the records as they are stored: hosts, InfraEnvs, clusters and events.
 
+mod agreed;
 mod check_id;
 mod cluster;
 mod deaf_time;
@@ -13,6 +14,7 @@ mod kube_ref;
 mod peer;
 mod secret;
 
+pub use agreed::{Agreed, Fields};
 pub use check_id::CheckId;
 pub use cluster::{Cluster, ClusterData, ClusterTraits};
 pub use deaf_time::DeafTime;

@@ -199,6 +199,7 @@ mod tests {
             name: "hw".into(),
             cluster_id: None,
             kube: None,
+            mirror: None,
             boot_id: "b".repeat(22),
             version: 1,
             created_at: now(),
@@ -256,6 +257,7 @@ mod tests {
         let mut cluster = Cluster {
             id: ClusterId::random(),
             kube: None,
+            mirror: None,
             version: 1,
             created_at: now(),
             updated_at: now(),

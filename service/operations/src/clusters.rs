@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use muster_api::cluster::{ClusterUpdateParams, IgnoredValidations};
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::lifecycle::cluster::{events, ignore, update};
-use muster_core::record::{Cluster, KubeRef, NewEvent, Peer, Secret};
-use muster_core::rules::facts::ClusterFacts;
+use muster_core::record::{Cluster, InfraEnv, KubeRef, NewEvent, Peer, Secret};
+use muster_core::rules::facts::{ClusterFacts, controllers_see_nodes};
 use muster_store::{ClusterDeletion, ClusterVersions, Store, StoreError, StoredCluster, Subject};
 
 use crate::clock::now;
@@ -109,6 +109,20 @@ impl Clusters {
         found
             .filter(|found| deleted || found.deleted_at.is_none())
             .ok_or_else(|| missing(id))
+    }
+
+    /// True when controllers see the nodes of the hosts of `infra_env` that are in this cluster, if they are in one.
+    pub async fn controllers_see_nodes(
+        &self,
+        infra_env: &InfraEnv,
+        cluster: Option<ClusterId>,
+    ) -> Result<bool, StoreError> {
+        let cached = match cluster.filter(|_| infra_env.mirror.is_some()) {
+            Some(id) => self.cached(id).await?,
+            None => None,
+        };
+        let cluster = cached.as_ref().map(|cached| &cached.stored.cluster);
+        Ok(controllers_see_nodes(infra_env, cluster))
     }
 
     /// The cluster of this custom resource.

@@ -96,10 +96,11 @@ impl InfraEnvs {
     /// The InfraEnv of this custom resource, at most 5 s old when another replica changed it.
     pub async fn find_by_kube(&self, kube: &KubeRef) -> Result<Option<Arc<InfraEnv>>, StoreError> {
         if let Some(id) = self.by_kube.get(kube) {
-            if let Some(found) = self.find(id).await? {
+            let found = self.find(id).await?;
+            if let Some(found) = found.filter(|found| found.kube.as_ref() == Some(kube)) {
                 return Ok(Some(found));
             }
-            // A resource that was deleted and created again has another InfraEnv.
+            // A resource that was deleted and created again has another InfraEnv, and an InfraEnv can be given to another resource.
             self.by_kube.invalidate(kube);
         }
         let started = Instant::now();
@@ -108,11 +109,6 @@ impl InfraEnvs {
         };
         self.by_kube.insert(kube.clone(), found.id);
         Ok(self.keep(found, started))
-    }
-
-    /// True when it belongs to a custom resource; false also when there is no such InfraEnv.
-    pub async fn belongs_to_kube(&self, id: InfraEnvId) -> Result<bool, StoreError> {
-        Ok(self.find(id).await?.is_some_and(|found| found.kube.is_some()))
     }
 
     /// All, or those of a cluster.
@@ -189,8 +185,12 @@ impl InfraEnvs {
         let Some((mut next, events)) = decide(&found)? else {
             return kept(found);
         };
-        // `Last-Modified` counts seconds, so that two changes within one would look the same.
-        next.updated_at = next.updated_at.max(found.updated_at + TimeDelta::seconds(1));
+        next.updated_at = if is_only_linked(&found, &next) {
+            found.updated_at
+        } else {
+            // `Last-Modified` counts seconds, so that two changes within one would look the same.
+            next.updated_at.max(found.updated_at + TimeDelta::seconds(1))
+        };
         let written = request_id::naming(&self.store)
             .update_infra_env(&next, &events)
             .await;
@@ -231,6 +231,17 @@ impl InfraEnvs {
     }
 }
 
+/// True when nothing changes but the custom resource that it belongs to, which is no change of its images.
+fn is_only_linked(found: &InfraEnv, next: &InfraEnv) -> bool {
+    let linked = InfraEnv {
+        kube: next.kube.clone(),
+        mirror: next.mirror.clone(),
+        updated_at: next.updated_at,
+        ..found.clone()
+    };
+    linked == *next
+}
+
 fn missing(id: InfraEnvId) -> OperationError {
     OperationError::Missing(Subject::InfraEnv(id))
 }
@@ -247,6 +258,7 @@ mod tests {
             name: "hw".into(),
             cluster_id: None,
             kube: None,
+            mirror: None,
             boot_id: "b".repeat(22),
             version,
             created_at: now(),

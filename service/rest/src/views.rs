@@ -14,6 +14,7 @@ use muster_core::lifecycle::{host, infra_env};
 use muster_core::record::{Host, InfraEnv};
 use muster_http::Caller;
 use muster_operations::check_ins::CheckIns;
+use muster_operations::clusters::Clusters;
 use muster_operations::infra_envs::InfraEnvs;
 use muster_operations::urls::Urls;
 use muster_store::{StoreError, StoredCluster};
@@ -28,6 +29,7 @@ pub const USER: &str = "admin";
 #[derive(Clone)]
 pub struct Views {
     infra_envs: Arc<InfraEnvs>,
+    clusters: Arc<Clusters>,
     check_ins: Arc<CheckIns>,
     urls: Arc<Urls>,
     secrets: bool,
@@ -41,6 +43,7 @@ impl FromRequestParts<Rest> for Views {
         let caller = parts.extensions.get::<Caller>();
         Ok(Self {
             infra_envs: rest.operations.infra_envs.clone(),
+            clusters: rest.operations.clusters.clone(),
             check_ins: rest.operations.check_ins.clone(),
             urls: rest.operations.urls.clone(),
             secrets: caller.is_some_and(|caller| caller.is_user()),
@@ -61,7 +64,14 @@ impl Views {
 
     /// A host as `GET` answers it.
     pub async fn host(&self, found: &Host) -> Result<HostView, StoreError> {
-        let kube = self.infra_envs.belongs_to_kube(found.infra_env_id).await?;
+        let kube = match self.infra_envs.find(found.infra_env_id).await? {
+            Some(infra_env) => {
+                self.clusters
+                    .controllers_see_nodes(&infra_env, found.cluster_id)
+                    .await?
+            }
+            None => false,
+        };
         let seen = self.check_ins.last((found.infra_env_id, found.id));
         Ok(host::view(
             found,

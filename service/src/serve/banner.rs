@@ -92,14 +92,20 @@ impl Banner<'_> {
             "  {muster} infra-env create --name lab{flags}   # prints the ISO's URL; boot machines from it"
         );
         println!("  {muster} hosts --watch{flags}");
-        if let Running::Builtin { kubeconfig, .. } = self.kube {
-            println!(
-                "or by custom resources (kubectl shows what they made; docs/custom-resources.md takes over what REST made):"
-            );
-            println!("  export KUBECONFIG={}", kubeconfig.display());
-            println!(
-                "  kubectl explain infraenv.spec   # write one; then: kubectl apply -f FILE; kubectl get infraenv,agents"
-            );
+        match self.kube {
+            Running::Builtin { kubeconfig, .. } => {
+                println!(
+                    "or by custom resources (kubectl shows both; what REST made is in the namespace muster-rest):"
+                );
+                println!("  export KUBECONFIG={}", kubeconfig.display());
+                println!(
+                    "  kubectl explain infraenv.spec   # write one; then: kubectl apply -f FILE; kubectl get infraenv,agents"
+                );
+            }
+            Running::Cluster { .. } => println!(
+                "or by custom resources on the API server; what {muster} and REST make is not shown there (docs/custom-resources.md)"
+            ),
+            Running::Off => {}
         }
     }
 }

@@ -17,7 +17,7 @@ use super::front::front;
 use super::notify;
 use super::open::{Listeners, operations, prepare_data_dir};
 use super::signals::Signals;
-use crate::kubernetes::Kubernetes;
+use crate::kubernetes::{Asked, Kubernetes};
 use crate::settings::ServeArgs;
 use crate::{listen, logging, upkeep};
 
@@ -78,7 +78,10 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     // Kept until the end: with it the built-in API ends.
     let kube = kube.start(
         &operations,
-        args.capi_provider,
+        Asked {
+            capi_provider: args.capi_provider,
+            mirror: !args.no_mirror,
+        },
         &mut tasks.requests,
         &mut tasks.background,
         &tasks.stop,

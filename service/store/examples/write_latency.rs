@@ -91,6 +91,7 @@ fn infra_env(id: InfraEnvId) -> InfraEnv {
         name: "bench".into(),
         cluster_id: None,
         kube: None,
+        mirror: None,
         boot_id: id.to_string(),
         version: 0,
         created_at: at(0),

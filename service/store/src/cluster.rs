@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::record::{Cluster, ClusterData, Host, KubeRef, NewEvent, Peer};
+use muster_core::record::{Agreed, Cluster, ClusterData, Host, KubeRef, NewEvent, Peer};
 use sqlx::any::AnyRow;
 use sqlx::{Any, Row, Transaction};
 
 use crate::Result;
 use crate::change::{Change, commit_change};
 use crate::deletion;
-use crate::error::{StoreError, failed};
+use crate::error::{StoreError, failed, is_unique_violation};
 use crate::host::{HOST_KEY, host_from, select_hosts};
 use crate::lenient::readable;
 use crate::row::{Json, Reading, document, kube_columns, kube_ref, row, storable};
@@ -67,17 +67,12 @@ row! {
         deleted_at: Option<Timestamp>,
         kube_namespace: Option<String>,
         kube_name: Option<String>,
+        mirror: Option<Json<Cow<'a, Agreed>>>,
     }
 }
 
 /// Columns that an update of a cluster does not write.
-const NOT_UPDATED: [&str; 5] = [
-    "members_version",
-    "created_at",
-    "deleted_at",
-    "kube_namespace",
-    "kube_name",
-];
+const NOT_UPDATED: [&str; 3] = ["members_version", "created_at", "deleted_at"];
 
 impl<'a> ClusterRow<'a> {
     /// The row of a living cluster. `members_version` is that of a new one.
@@ -94,6 +89,7 @@ impl<'a> ClusterRow<'a> {
             deleted_at: None,
             kube_namespace,
             kube_name,
+            mirror: cluster.mirror.as_ref().map(|agreed| Json(Cow::Borrowed(agreed))),
         }
     }
 }
@@ -268,10 +264,10 @@ impl Store {
             .collect()
     }
 
-    /// Writes a cluster that was read as `cluster.version`; returns its new version. `created_at` and `kube` stay.
+    /// Writes a cluster that was read as `cluster.version`; returns its new version. `created_at` stays.
     ///
     /// # Errors
-    /// `Conflict` when another write came first, or it is deleted.
+    /// `Conflict` when another write came first, it is deleted, or its new custom resource is taken.
     pub async fn update_cluster(&self, cluster: &Cluster, events: &[NewEvent]) -> Result<i64> {
         let version = cluster.version + 1;
         let values = ClusterRow::of(cluster, version).values()?.without(&NOT_UPDATED);
@@ -280,8 +276,11 @@ impl Store {
         let updated = values
             .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))
             .execute(&mut *transaction)
-            .await
-            .map_err(failed("saving a cluster"))?;
+            .await;
+        let updated = match updated {
+            Err(error) if is_unique_violation(&error) => return Err(conflict(cluster.id)),
+            other => other.map_err(failed("saving a cluster"))?,
+        };
         if updated.rows_affected() == 0 {
             return Err(conflict(cluster.id));
         }
@@ -369,6 +368,7 @@ fn cluster_from(row: &AnyRow) -> Result<StoredCluster> {
             created_at: row.created_at,
             updated_at: row.updated_at,
             kube: kube_ref(row.kube_namespace, row.kube_name),
+            mirror: row.mirror.map(|agreed| agreed.0.into_owned()),
             data: row.data.0.into_owned(),
         },
         deleted_at: row.deleted_at,

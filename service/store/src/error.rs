@@ -83,6 +83,13 @@ impl StoreError {
     }
 }
 
+/// True when a row with the same unique columns exists.
+pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
+    error
+        .as_database_error()
+        .is_some_and(|error| error.is_unique_violation())
+}
+
 /// Classifies an error of the driver; for `map_err(failed("..."))`.
 pub(crate) fn failed(doing: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
     move |source| match class(&source) {

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::record::{InfraEnv, KubeRef, NewEvent, Settings};
+use muster_core::record::{Agreed, InfraEnv, KubeRef, NewEvent, Settings};
 use sqlx::any::AnyRow;
 
 use crate::Result;
 use crate::change::{Change, commit_change};
 use crate::deletion;
-use crate::error::{StoreError, failed};
+use crate::error::{StoreError, failed, is_unique_violation};
 use crate::lenient::readable;
 use crate::row::{Json, Reading, kube_columns, kube_ref, row, storable};
 use crate::store::Store;
@@ -37,6 +37,7 @@ row! {
         updated_at: Timestamp,
         kube_namespace: Option<String>,
         kube_name: Option<String>,
+        mirror: Option<Json<Cow<'a, Agreed>>>,
     }
 }
 
@@ -57,6 +58,10 @@ impl<'a> InfraEnvRow<'a> {
             updated_at: infra_env.updated_at,
             kube_namespace,
             kube_name,
+            mirror: infra_env
+                .mirror
+                .as_ref()
+                .map(|agreed| Json(Cow::Borrowed(agreed))),
         }
     }
 }
@@ -170,13 +175,7 @@ impl Store {
             .execute(&mut *transaction)
             .await;
         let updated = match updated {
-            Err(error)
-                if error
-                    .as_database_error()
-                    .is_some_and(|error| error.is_unique_violation()) =>
-            {
-                return Err(conflict(infra_env.id));
-            }
+            Err(error) if is_unique_violation(&error) => return Err(conflict(infra_env.id)),
             other => other.map_err(failed("saving an InfraEnv"))?,
         };
         if updated.rows_affected() == 0 {
@@ -246,6 +245,7 @@ fn infra_env_from(row: &AnyRow) -> Result<InfraEnv> {
         created_at: row.created_at,
         updated_at: row.updated_at,
         kube: kube_ref(row.kube_namespace, row.kube_name),
+        mirror: row.mirror.map(|agreed| agreed.0.into_owned()),
         settings: row.settings.0.into_owned(),
     })
 }

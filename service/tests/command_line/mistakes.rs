@@ -31,7 +31,8 @@ fn check_commands<'a>(world: &World, commands: impl IntoIterator<Item = (&'a str
 
 #[test]
 fn names_of_things() {
-    let world = World::start(&[]);
+    // Without Agents of what REST made.
+    let world = World::start(&["--no-mirror"]);
     let lab = world.infra_env("lab");
     world.infra_env("twin");
     world.infra_env("twin");

@@ -4,5 +4,6 @@ mod ask_queries;
 mod by_kubectl;
 mod data_dir;
 mod deploy;
+mod mirror;
 mod silence;
 mod world;

@@ -34,9 +34,14 @@ impl World {
 
     /// Another service with the data of this one.
     pub fn start_again(self) -> Self {
+        self.start_again_with(&[])
+    }
+
+    /// The same with more arguments of `muster serve`.
+    pub fn start_again_with(self, more: &[&str]) -> Self {
         let Self { service, folder, .. } = self;
         drop(service);
-        Self::start_in(folder, &[])
+        Self::start_in(folder, more)
     }
 
     fn start_in(folder: TempDir, more: &[&str]) -> Self {

@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use kube::core::ObjectMeta;
 use kube::{Resource, ResourceExt};
+use muster_resources::names::annotation::AGENT_AGREED;
 use muster_resources::{Agent, AgentSpec, AgentStatus};
 use serde::{Deserialize, Serialize};
 
@@ -33,8 +34,8 @@ pub struct CachedAgent {
 impl From<Agent> for CachedAgent {
     fn from(mut agent: Agent) -> Self {
         agent.metadata.managed_fields = None;
-        for text in agent.annotations_mut().values_mut() {
-            if text.len() > LONG {
+        for (key, text) in agent.annotations_mut() {
+            if text.len() > LONG && key != AGENT_AGREED {
                 *text = short(text);
             }
         }

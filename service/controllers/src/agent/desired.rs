@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ObjectMeta;
 use kube::{Resource, ResourceExt};
-use muster_core::record::{Host, KubeRef};
+use muster_core::record::{Agreed, Host, KubeRef};
 use muster_resources::names::{annotation, finalizer, label};
 use muster_resources::{Agent, AgentSpec, ClusterReference, InfraEnv};
 use serde_json::{Map, Value, json};
 
 use super::cached::{CachedAgent, short};
-use super::metadata;
+use super::{metadata, mirrored};
 use crate::finalizers;
 use crate::references::{owner_reference, with_owner};
 
@@ -24,8 +24,8 @@ pub fn approves(infra_env: &InfraEnv) -> bool {
 /// The Agent of a host that has none yet, as it is sent: with all that is known of the host by now, so that
 /// little is left to write.
 ///
-/// `cluster`: the ClusterDeployment that the host is bound to from the start.
-pub fn agent(infra_env: &InfraEnv, host: &Host, cluster: Option<&KubeRef>) -> Agent {
+/// `cluster`: the ClusterDeployment that the host is bound to from the start. `is_mirrored`: REST made the InfraEnv.
+pub fn agent(infra_env: &InfraEnv, host: &Host, cluster: Option<&KubeRef>, is_mirrored: bool) -> Agent {
     let mut annotations: BTreeMap<String, String> = owned(metadata::annotations(host));
     let mut labels = infra_env.spec.agent_labels.clone();
     labels.insert(label::INFRA_ENV.to_owned(), infra_env.name_any());
@@ -39,6 +39,16 @@ pub fn agent(infra_env: &InfraEnv, host: &Host, cluster: Option<&KubeRef>) -> Ag
         let keys: Vec<&str> = node_labels.keys().map(String::as_str).collect();
         annotations.insert(annotation::AGENT_INHERITED_NODE_LABELS.to_owned(), keys.join(","));
     }
+    let spec = AgentSpec {
+        approved: approves(infra_env) || host.data.approved,
+        cluster_deployment_name: cluster.map(reference),
+        node_labels,
+        ..AgentSpec::default()
+    };
+    if is_mirrored {
+        let agreed = mirrored::annotation(&mirrored::at_first(&spec));
+        annotations.insert(annotation::AGENT_AGREED.to_owned(), agreed);
+    }
     Agent {
         metadata: ObjectMeta {
             name: Some(host.id.to_string()),
@@ -49,12 +59,7 @@ pub fn agent(infra_env: &InfraEnv, host: &Host, cluster: Option<&KubeRef>) -> Ag
             owner_references: Some(vec![owner_reference(infra_env)]),
             ..ObjectMeta::default()
         },
-        spec: AgentSpec {
-            approved: approves(infra_env) || host.data.approved,
-            cluster_deployment_name: cluster.map(reference),
-            node_labels,
-            ..AgentSpec::default()
-        },
+        spec,
         status: None,
     }
 }
@@ -95,6 +100,8 @@ pub struct DesiredAgent<'a> {
     pub classified: &'a BTreeMap<String, Option<String>>,
     /// Changes of the spec, as a merge patch.
     pub spec: Option<&'a Value>,
+    /// What host and spec agree about; only in a mirrored InfraEnv.
+    pub agreed: Option<&'a Agreed>,
 }
 
 /// The merge patch that gives `agent` what is wanted; `None`: it has it.
@@ -105,6 +112,13 @@ pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
         if agent.annotations().get(key) != Some(&short(&value)) {
             annotations.insert(key.to_owned(), Value::String(value));
         }
+    }
+    // The spec that is sent with it was decided for the one that was seen.
+    let mut is_bound_to_version = wanted.agreed.is_some() && wanted.spec.is_some();
+    if let Some(agreed) = wanted.agreed.map(mirrored::annotation)
+        && agent.annotations().get(annotation::AGENT_AGREED) != Some(&agreed)
+    {
+        annotations.insert(annotation::AGENT_AGREED.to_owned(), Value::String(agreed));
     }
     let mut labels = Map::new();
     let ours = metadata::labels(wanted.host, wanted.cluster_namespace);
@@ -128,10 +142,9 @@ pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
         meta.insert("labels".to_owned(), Value::Object(labels));
     }
     // Lists are sent as a whole, so they must not have changed meanwhile.
-    let mut lists = false;
     if let Some(finalizers) = finalizers::with(agent, finalizer::AGENT) {
         meta.insert("finalizers".to_owned(), json!(finalizers));
-        lists = true;
+        is_bound_to_version = true;
     }
     let is_infra_env = |owner: &OwnerReference| owner.kind == InfraEnv::kind(&());
     let owners = wanted
@@ -139,9 +152,9 @@ pub fn patch(agent: &CachedAgent, wanted: &DesiredAgent<'_>) -> Option<Value> {
         .and_then(|infra_env| with_owner(agent, infra_env, is_infra_env));
     if let Some(owners) = owners {
         meta.insert("ownerReferences".to_owned(), json!(owners));
-        lists = true;
+        is_bound_to_version = true;
     }
-    if lists {
+    if is_bound_to_version {
         meta.insert("resourceVersion".to_owned(), json!(agent.resource_version()));
     }
     let mut patch = Map::new();

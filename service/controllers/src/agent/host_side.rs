@@ -97,7 +97,8 @@ impl Reconciler {
             .change_membership(spec, &mut host, infra_env, &mut problems)
             .await;
         if is_open(&host) {
-            self.edit(key, spec, &mut host, &mut problems).await;
+            let is_mirrored = infra_env.mirror.is_some();
+            self.edit(key, spec, is_mirrored, &mut host, &mut problems).await;
         }
         let waits = self.start_installation(spec, &mut host, &mut problems).await;
         let (synced, retry) = problems.synced();
@@ -243,13 +244,18 @@ impl Reconciler {
         infra_env: &InfraEnv,
         present: Option<&KubeRef>,
     ) -> Result<Move, Error> {
+        let wanted = membership::wanted(spec);
+        // A spec that names no cluster does not speak of one that has no name.
+        if infra_env.mirror.is_some() && wanted.is_none() && present.is_none() {
+            return Ok(Move::Stay);
+        }
         let untaken: String;
         let mut clusters = Clusters {
             infra_env: infra_env.cluster_id,
             present,
             ..Clusters::default()
         };
-        if let Some(wanted) = membership::wanted(spec) {
+        if let Some(wanted) = wanted {
             clusters.wanted = match host.cluster_id.filter(|_| present == Some(&wanted)) {
                 // As nearly always: no query.
                 Some(same) => Some(same),
@@ -263,13 +269,22 @@ impl Reconciler {
         Ok(membership::next(spec, host, &clusters))
     }
 
-    async fn edit(&self, key: &KubeRef, spec: &AgentSpec, host: &mut Host, problems: &mut Problems) {
+    async fn edit(
+        &self,
+        key: &KubeRef,
+        spec: &AgentSpec,
+        is_mirrored: bool,
+        host: &mut Host,
+        problems: &mut Problems,
+    ) {
         if host.cluster_id.is_none() {
             // What it was given for another cluster is gone with that.
             self.tokens.forget(key);
         }
+        // REST hands tokens over themselves.
+        let is_silent = is_mirrored && spec.ignition_endpoint_token_reference.is_none();
         let token = match self.tokens.wanted(key, spec).await {
-            Ok(wanted) => Some(wanted),
+            Ok(wanted) => Some(wanted).filter(|_| !is_silent),
             Err(error) => {
                 let why = format!("ignitionEndpointTokenReference: {}", chain(&error));
                 if error.is_input() {

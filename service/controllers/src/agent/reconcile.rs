@@ -11,7 +11,7 @@ use kube::runtime::reflector::Store;
 use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::record;
-use muster_core::record::{Host, KubeRef};
+use muster_core::record::{Agreed, Host, KubeRef};
 use muster_operations::now;
 use muster_resources::names::label;
 use muster_resources::{Agent, AgentClassification, AgentSpec, AgentStatus, InfraEnv};
@@ -22,6 +22,7 @@ use super::cached::{CachedAgent, digest};
 use super::desired::{self, DesiredAgent};
 use super::host_side::Outcome;
 use super::lanes::Turns;
+use super::mirrored::{self, Place};
 use super::token::Tokens;
 use super::{conditions, inventory, links, membership, patch, status, wait};
 use crate::agent_labels::Labels;
@@ -49,7 +50,7 @@ pub struct Reconciler {
     pub tokens: Tokens,
     pub turns: Turns,
     /// Names of clusters, which never change.
-    pub cluster_names: Mutex<HashMap<ClusterId, Option<KubeRef>>>,
+    pub cluster_names: Mutex<HashMap<ClusterId, KubeRef>>,
 }
 
 /// The host that an Agent of this name stands for.
@@ -146,7 +147,7 @@ impl Reconciler {
             return Ok(false);
         }
         let cluster = self.cluster_name(host).await?;
-        let mut agent = desired::agent(&resource, host, cluster.as_ref());
+        let mut agent = desired::agent(&resource, host, cluster.as_ref(), record.mirror.is_some());
         let classified = self.classified(key, host, agent.labels()).await?;
         let set = classified
             .into_iter()
@@ -188,7 +189,15 @@ impl Reconciler {
         let resource = self.resource(&record).await?;
         let mut spec = known.spec.clone();
         if let Some(resource) = &resource {
-            self.follow_infra_env(&known, &mut spec, resource, &host).await?;
+            if record.mirror.is_none() {
+                self.follow_infra_env(&known, &mut spec, resource, &host).await?;
+            }
+            spec.approved |= desired::approves(resource);
+        }
+        let agreed = record.mirror.as_ref().map(|_| mirrored::agreed(&known));
+        if let Some(agreed) = &agreed {
+            let cluster = self.cluster_name(&host).await?;
+            spec = mirrored::merged(agreed, &spec, &host, Place::of(&host, cluster.as_ref()));
         }
         let Outcome {
             host,
@@ -203,7 +212,7 @@ impl Reconciler {
             tracing::debug!(agent = %key, why, "an Agent's spec cannot be followed yet");
         }
         let known = self
-            .write_agent(key, known, &spec, &host, resource.as_deref())
+            .write_agent(key, known, &spec, &host, (resource.as_deref(), agreed))
             .await?;
         let Some(known) = known else {
             return Ok(Action::await_change());
@@ -241,8 +250,7 @@ impl Reconciler {
         Ok(next.map_or_else(Action::await_change, Action::requeue))
     }
 
-    /// Changes `spec` as the InfraEnv's resource wants: approval, and an empty spec for a machine that comes
-    /// from another cluster's InfraEnv.
+    /// Empties `spec` for a machine that comes from another cluster's InfraEnv, and deletes its host there. REST keeps both.
     async fn follow_infra_env(
         &self,
         agent: &CachedAgent,
@@ -266,7 +274,6 @@ impl Reconciler {
                 };
             }
         }
-        spec.approved |= desired::approves(resource);
         Ok(())
     }
 
@@ -299,17 +306,19 @@ impl Reconciler {
             })
     }
 
-    /// Writes what differs of the Agent beside its status. `None`: it is gone.
+    /// Writes what differs of the Agent beside its status. `None`: it is gone. `agreed`: before the host was changed.
     async fn write_agent(
         &self,
         key: &KubeRef,
         known: Arc<CachedAgent>,
         spec: &AgentSpec,
         host: &Host,
-        resource: Option<&InfraEnv>,
+        (resource, agreed): (Option<&InfraEnv>, Option<Agreed>),
     ) -> Result<Option<Arc<CachedAgent>>, Error> {
         let classified = self.classified(key, host, known.labels()).await?;
         let cluster = self.cluster_name(host).await?;
+        let place = Place::of(host, cluster.as_ref());
+        let agreed = agreed.map(|agreed| mirrored::agree(&agreed, spec, host, place));
         let spec_patch = patch::merge_patch(&json!(known.spec), &json!(spec));
         let wanted = DesiredAgent {
             host,
@@ -317,6 +326,7 @@ impl Reconciler {
             cluster_namespace: cluster.as_ref().map(|cluster| cluster.namespace.as_str()),
             classified: &classified,
             spec: spec_patch.as_ref(),
+            agreed: agreed.as_ref(),
         };
         let Some(patch) = desired::patch(&known, &wanted) else {
             return Ok(Some(known));
@@ -376,14 +386,17 @@ impl Reconciler {
         };
         let names = || self.cluster_names.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(name) = names().get(&id) {
-            return Ok(name.clone());
+            return Ok(Some(name.clone()));
         }
         let name = match self.context.app.clusters.find(id, true).await {
             Ok(stored) => stored.cluster.kube,
             Err(error) if error.is_missing() => None,
             Err(error) => return Err(error.into()),
         };
-        names().insert(id, name.clone());
+        // One that REST made gets a name when it is mirrored.
+        if let Some(name) = &name {
+            names().insert(id, name.clone());
+        }
         Ok(name)
     }
 

@@ -5,6 +5,7 @@
 
 mod edits;
 mod membership;
+mod mirrored;
 mod reclaim;
 mod recorded;
 mod restore;

@@ -28,6 +28,7 @@ fn cluster(data: ClusterData) -> Cluster {
     Cluster {
         id: ClusterId::random(),
         kube: None,
+        mirror: None,
         version: 1,
         created_at: at(0),
         updated_at: at(0),

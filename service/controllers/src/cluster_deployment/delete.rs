@@ -11,6 +11,7 @@ use muster_operations::unless_missing;
 use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv, names};
 use serde_json::json;
 
+use super::mirrored::is_forgotten;
 use crate::agent_cluster_install::{self, write_status};
 use crate::conditions::Synced;
 use crate::context::Context;
@@ -43,7 +44,9 @@ pub async fn deployment(
         return Ok(Action::requeue(RETRY_INTERVAL));
     }
     let kube = kube_ref(deployment);
-    release_agents(&kube, preserves(Some(deployment)), context).await?;
+    if !is_forgotten(deployment, context).await? {
+        release_agents(&kube, preserves(Some(deployment)), context).await?;
+    }
     delete_record(&kube, context).await?;
     let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &kube.namespace);
     finalizers::remove(&api, deployment, names::finalizer::CLUSTER_DEPLOYMENT).await?;
@@ -64,7 +67,13 @@ pub async fn install(
     let is_its_own =
         deployment.is_none_or(|deployment| install_ref(deployment) == Some(install.name_any().as_str()));
     if is_its_own {
-        release_agents(&kube, preserves(deployment), context).await?;
+        let forgotten = match deployment {
+            Some(deployment) => is_forgotten(deployment, context).await?,
+            None => false,
+        };
+        if !forgotten {
+            release_agents(&kube, preserves(deployment), context).await?;
+        }
         if let Err(error) = delete_record(&kube, context).await {
             let stored = context.app.clusters.find_by_kube(&kube).await?;
             let why = format!("The deletion waits: {error}");
@@ -127,8 +136,14 @@ async fn release_agents(cluster: &KubeRef, preserve: bool, context: &Context) ->
             if agent.metadata.deletion_timestamp.is_some() || !belongs_to(&agent, cluster) {
                 continue;
             }
-            let own = infra_env_cluster(&agent, &mut infra_envs, context).await?;
-            release(&agent, fate(cluster, own.as_ref(), preserve), context).await?;
+            let fate = if cluster.namespace == names::namespace::MIRROR {
+                // REST's rule about its hosts follows with the record.
+                Fate::Unbound
+            } else {
+                let own = infra_env_cluster(&agent, &mut infra_envs, context).await?;
+                fate(cluster, own.as_ref(), preserve)
+            };
+            release(&agent, fate, context).await?;
         }
         let Some(token) = next else {
             return Ok(());

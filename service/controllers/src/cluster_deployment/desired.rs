@@ -89,7 +89,12 @@ pub fn changed(
         data: without_settings(&found.data, wanted),
         ..found.clone()
     };
-    let mut next = update(&base, params::params(wanted)?, now)?.cluster;
+    let mut params = params::params(wanted)?;
+    if found.data.base_dns_domain.is_empty() && wanted.deployment.spec.base_domain.is_empty() {
+        // One that REST imported by an address has no domain.
+        (params.base_dns_domain, params.api_vip_dns_name) = (None, None);
+    }
+    let mut next = update(&base, params, now)?.cluster;
     if let Some(changed) = ignore::ignore(&next, &ignored_validations(wanted.install), now)? {
         next = changed;
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::Patch;
+use kube::api::{DeleteParams, Patch};
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::ClusterId;
@@ -15,13 +15,13 @@ use muster_operations::now;
 use muster_resources::{AgentClusterInstall, ClusterDeployment, ClusterImageSet, names};
 use serde_json::{Value, json};
 
-use super::delete;
 use super::desired::{Wanted, changed, imported, is_installed, resource_field, version_of};
 use super::untaken::missing_install;
+use super::{delete, mirrored};
 use crate::agent_cluster_install::{self, write_status};
 use crate::conditions::Synced;
 use crate::context::Context;
-use crate::error::{Error, Refusal};
+use crate::error::{Error, Refusal, unless_absent};
 use crate::events::warning;
 use crate::finalizers;
 use crate::references::{install_ref, kube_ref, with_owner};
@@ -43,6 +43,11 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
     if deployment.metadata.deletion_timestamp.is_some() {
         return delete::deployment(&deployment, install.as_ref(), &context).await;
     }
+    if mirrored::is_left_over(&deployment, &context).await? {
+        let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &namespace);
+        unless_absent(api.delete(&deployment.name_any(), &DeleteParams::default()).await)?;
+        return Ok(Action::await_change());
+    }
     let Some(install) = install else {
         return Ok(without_install(&deployment, &context));
     };
@@ -56,6 +61,14 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
         None => deployment,
     };
     let stored = context.app.clusters.find_by_kube(&kube_ref(&*deployment)).await?;
+    let deployment = match &stored {
+        // An older one would look like a change.
+        Some(found) if found.mirror.is_some() => {
+            let newest = api.get_opt(&deployment.name_any()).await?;
+            newest.map_or(deployment, Arc::new)
+        }
+        Some(_) | None => deployment,
+    };
     match converge(&deployment, &install, stored.clone(), &context).await {
         Ok((cluster, notice)) => {
             let again = notice.is_some().then_some(RETRY_INTERVAL);
@@ -162,6 +175,7 @@ async fn converge(
                 imported(kube_ref(deployment), &wanted, ClusterId::random(), now()).map_err(refused)?;
             clusters.create(made).await.map_err(later)?
         }
+        Some(stored) if stored.mirror.is_some() => mirrored::converge(&stored, &wanted, context).await?,
         Some(stored) => {
             // Validated before others could change it; what they change in between is seen below.
             changed(&stored, &wanted, now()).map_err(refused)?;

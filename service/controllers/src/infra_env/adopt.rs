@@ -1,6 +1,6 @@
 //! Gives an InfraEnv that REST or the command line made to the resource that asks for it by annotation, with its hosts.
 //!
-//! From then on there is one truth, the resource: a record has either none or the one that it was given to.
+//! From then on there is one truth, the resource: a record has either none, a mirror, or the one that it was given to.
 
 use std::sync::Arc;
 
@@ -42,27 +42,31 @@ pub async fn adopted(
             "there is no InfraEnv {id}; without the annotation a new one is made"
         )));
     };
-    if let Some(other) = &found.kube {
+    if let Some(other) = found.kube.as_ref().filter(|_| found.belongs_to_resource()) {
         return Err(refused(format!(
             "the InfraEnv {id} belongs to the custom resource {other}"
         )));
     }
     check_unchangeable(&found, wanted, false).map_err(|invalid| Refusal::invalid(&invalid, spec_field))?;
     let hosts = app.store.list_host_briefs(Some(id)).await?;
-    if let Some(bound) = hosts.iter().find(|host| host.cluster_id.is_some()) {
-        return Err(refused(format!(
-            "its host {} belongs to a cluster that no ClusterDeployment names, which its Agent could not say; unbind it first",
-            bound.id
-        )));
+    for host in &hosts {
+        let Some(cluster) = host.cluster_id else { continue };
+        if app.clusters.find(cluster, true).await?.cluster.kube.is_none() {
+            return Err(refused(format!(
+                "its host {} belongs to a cluster that no ClusterDeployment names, which its Agent could not say; unbind it first",
+                host.id
+            )));
+        }
     }
     let adopted = app
         .infra_envs
         .change(id, |newest| {
             let with_resource = || record::InfraEnv {
                 kube: Some(kube.clone()),
+                mirror: None,
                 ..newest.clone()
             };
-            Ok(newest.kube.is_none().then(|| (with_resource(), Vec::new())))
+            Ok((!newest.belongs_to_resource()).then(|| (with_resource(), Vec::new())))
         })
         .await?;
     tracing::info!(infra_env.id = %id, resource = %kube, hosts = hosts.len(), "an InfraEnv made by REST belongs to a custom resource now");

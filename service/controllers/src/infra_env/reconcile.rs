@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::ListParams;
+use kube::api::{DeleteParams, ListParams};
 use kube::core::Selector;
 use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
@@ -21,14 +21,14 @@ use muster_operations::{OperationError, now};
 use muster_resources::{ClusterDeployment, InfraEnv, IpxeScriptType, NMStateConfig, names};
 
 use super::adopt::adopted;
-use super::delete;
 use super::desired::{World, check_unchangeable, desired, spec_field};
 use super::links::{Links, links};
 use super::static_network::{Networks, sorted_out};
 use super::status::{Available, Outcome, status};
+use super::{delete, mirrored};
 use crate::cluster_deployment::untaken::why_untaken;
 use crate::context::Context;
-use crate::error::{Error, Refusal};
+use crate::error::{Error, Refusal, unless_absent};
 use crate::finalizers;
 use crate::references::{cluster_ref, kube_ref};
 use crate::retry::RETRY_INTERVAL;
@@ -44,12 +44,17 @@ pub async fn reconcile(infra_env: Arc<InfraEnv>, context: Arc<Context>) -> Resul
         return delete::delete(&infra_env, &context).await;
     }
     let api = api(&context, &infra_env);
+    if mirrored::is_left_over(&infra_env, &context).await? {
+        unless_absent(api.delete(&infra_env.name_any(), &DeleteParams::default()).await)?;
+        return Ok(Action::await_change());
+    }
     let infra_env = match finalizers::set(&api, &infra_env, names::finalizer::INFRA_ENV).await? {
         Some(newer) => Arc::new(newer),
         None => infra_env,
     };
     let cluster = match referred_cluster(&infra_env, &context).await? {
         Ok(cluster) => cluster,
+        Err(_) if mirrored::lost_its_cluster(&infra_env, &context).await? => None,
         Err(why) => {
             write(&infra_env, &context, &Outcome::MissingCluster(why)).await?;
             return Ok(Action::requeue(RETRY_INTERVAL));
@@ -73,10 +78,10 @@ pub async fn reconcile(infra_env: Arc<InfraEnv>, context: Arc<Context>) -> Resul
 }
 
 /// The stored InfraEnv, and what else the status reports.
-struct Converged {
-    stored: Arc<record::InfraEnv>,
-    networks: Networks,
-    mirror_registry: Option<Result<(), String>>,
+pub(super) struct Converged {
+    pub(super) stored: Arc<record::InfraEnv>,
+    pub(super) networks: Networks,
+    pub(super) mirror_registry: Option<Result<(), String>>,
 }
 
 /// Reads everything that the resource refers to and stores what it asks for.
@@ -88,6 +93,10 @@ async fn converge(
     let app = &context.app;
     let spec = &infra_env.spec;
     let kube = kube_ref(infra_env);
+    let found = app.infra_envs.find_by_kube(&kube).await?;
+    if let Some(mirrored) = found.as_ref().filter(|found| found.mirror.is_some()) {
+        return mirrored::converge(infra_env, mirrored, cluster, context).await;
+    }
     let secret = spec.pull_secret_ref.name.as_str();
     let pull_secret = secrets::read_secret(&context.client, &kube.namespace, secret, names::key::PULL_SECRET)
         .await
@@ -101,7 +110,7 @@ async fn converge(
         newest_version: app.newest_version(),
     };
     let wanted = desired(&kube.name, spec, &world).map_err(refused)?;
-    let found = match app.infra_envs.find_by_kube(&kube).await? {
+    let found = match found {
         None => adopted(infra_env, &kube, &wanted, context).await?,
         found => found,
     };
@@ -134,11 +143,11 @@ async fn converge(
     })
 }
 
-fn refused(invalid: Invalid) -> Refusal {
+pub(super) fn refused(invalid: Invalid) -> Refusal {
     Refusal::invalid(&invalid, spec_field)
 }
 
-fn not_stored(error: OperationError) -> Refusal {
+pub(super) fn not_stored(error: OperationError) -> Refusal {
     match error {
         OperationError::Invalid(invalid) => refused(invalid),
         error => error.into(),
@@ -174,7 +183,7 @@ async fn referred_cluster(
 
 /// The NMStateConfigs of the InfraEnv's own namespace that its selector matches; an empty selector matches
 /// none.
-async fn networks(infra_env: &InfraEnv, context: &Context) -> Result<Networks, Refusal> {
+pub(super) async fn networks(infra_env: &InfraEnv, context: &Context) -> Result<Networks, Refusal> {
     let Some(selector) = selector(infra_env).map_err(refused)? else {
         return Ok(Networks::default());
     };
@@ -203,7 +212,7 @@ fn selector(infra_env: &InfraEnv) -> Result<Option<Selector>, Invalid> {
 }
 
 /// Checks the mirror registry that is referred to.
-async fn mirror_registry(
+pub(super) async fn mirror_registry(
     infra_env: &InfraEnv,
     context: &Context,
 ) -> Result<Option<Result<(), String>>, Refusal> {

@@ -4,13 +4,14 @@ use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::lifecycle::infra_env;
-use muster_core::record::{Cluster, ClusterData, InfraEnv as Kept, Secret};
+use muster_core::record::{Cluster, ClusterData, InfraEnv as Kept, KubeRef, Secret};
 use muster_resources::{Condition, InfraEnv, InfraEnvSpec, InfraEnvStatus};
 use serde_json::{Value, json};
 
 use super::desired::{World, check_unchangeable, desired, spec_field};
 use super::links::Links;
-use super::static_network::Networks;
+use super::shown::{network_objects, resource, selector};
+use super::static_network::{Networks, sorted_out};
 use super::status::{Available, Outcome, status};
 use crate::recorded::comparable;
 
@@ -244,6 +245,7 @@ fn architecture_and_cluster_stay_what_they_are() {
     let cluster = Cluster {
         id: ClusterId::random(),
         kube: None,
+        mirror: None,
         version: 1,
         created_at: at(0),
         updated_at: at(0),
@@ -325,4 +327,43 @@ fn the_recorded_object_is_read_without_loss() {
     object["status"] = json!({});
     let read: InfraEnv = serde_json::from_value(object.clone()).unwrap();
     assert_eq!(serde_json::to_value(read).unwrap(), object);
+}
+
+#[test]
+fn a_mirror_says_everything_that_its_record_is() {
+    let asked = json!({
+        "name": "My Lab", "pull_secret": pull_secret().reveal(), "additional_ntp_sources": "198.51.100.1,198.51.100.2",
+        "additional_trust_bundle": "", "cpu_architecture": "x86_64", "image_type": "minimal-iso",
+        "ignition_config_override": r#"{"ignition":{"version":"3.1.0"}}"#, "openshift_version": "4.20",
+        "kernel_arguments": [{"operation": "append", "value": "quiet"}], "network_discovery_delay_seconds": 5,
+        "proxy": {"http_proxy": "http://198.51.100.4:3128", "no_proxy": "example.com"},
+        "static_network_config": [{
+            "network_yaml": "interfaces:\n- {name: nic, type: ethernet, state: up}\n",
+            "mac_interface_map": [{"mac_address": "02:00:00:00:00:01", "logical_nic_name": "nic"}],
+        }],
+    });
+    let made = serde_json::from_value(asked).unwrap();
+    let mut record = infra_env::create(made, InfraEnvId::random(), "b".repeat(22), at(0)).unwrap();
+    let mut resource = resource(&KubeRef::new("muster-rest", "my-lab"), &record, None);
+    resource.metadata.uid = Some("uid".into());
+    let objects = network_objects(&resource, &record.settings.static_network_config);
+    assert_eq!(objects[0].metadata.labels, selector(&resource).match_labels);
+    let networks = sorted_out(objects);
+    assert_eq!(networks.refused, []);
+    let secret = pull_secret();
+    let world = World {
+        pull_secret: &secret,
+        cluster: None,
+        networks: &networks.accepted,
+        newest_version: Some("4.21"),
+    };
+    let said = desired("My Lab", &resource.spec, &world).unwrap();
+    let said = infra_env::create(said, record.id, record.boot_id.clone(), at(0)).unwrap();
+    let yaml = said.settings.static_network_config[0]
+        .network_yaml
+        .clone()
+        .unwrap();
+    assert!(yaml.contains(r#""name":"nic""#), "the same, as JSON: {yaml}");
+    record.settings.static_network_config[0].network_yaml = Some(yaml);
+    assert!(said.settings == record.settings, "{:?}", said.settings);
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use kube::api::{ApiResource, DeleteParams, Patch, PatchParams};
+use kube::api::{ApiResource, DeleteParams, Patch};
 use kube::core::{DynamicObject, GroupVersionKind, NamespaceResourceScope};
 use kube::{Api, Client, Resource, ResourceExt};
 use muster_core::record::KubeRef;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
 use crate::references::with_owner;
-use crate::writes::{FIELD_MANAGER, patch_params};
+use crate::writes::{applied, patch_params};
 
 /// The version of the kinds that Clusters and Machines refer to.
 const VERSION: &str = "v1beta1";
@@ -106,8 +106,7 @@ where
     object["kind"] = K::kind(&()).into();
     object["metadata"]["name"] = place.name.clone().into();
     let api = Api::<K>::namespaced(client.clone(), &place.namespace);
-    let params = PatchParams::apply(FIELD_MANAGER).force();
-    Ok(api.patch(&place.name, &params, &Patch::Apply(object)).await?)
+    Ok(api.patch(&place.name, &applied(), &Patch::Apply(object)).await?)
 }
 
 /// Sets labels, annotations or owners of an object.

@@ -9,6 +9,7 @@ use muster_api::infra_env::{CpuArchitecture, Proxy};
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::agreed::Agreed;
 use super::kube_ref::KubeRef;
 use super::secret::Secret;
 
@@ -16,8 +17,10 @@ use super::secret::Secret;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cluster {
     pub id: ClusterId,
-    /// The custom resource (ClusterDeployment) that it belongs to; `None`: made by REST.
+    /// The custom resource (ClusterDeployment) that it belongs to, or that mirrors it; `None`: made by REST and not mirrored.
     pub kube: Option<KubeRef>,
+    /// Made by REST, and mirrored by `kube`: what both had last. `None`: no resource, or the resource alone is the truth.
+    pub mirror: Option<Agreed>,
     /// Number of writes.
     pub version: i64,
     pub created_at: Timestamp,
@@ -82,6 +85,11 @@ impl ClusterData {
 }
 
 impl Cluster {
+    /// True when a custom resource is the truth about it. A mirrored one is REST's.
+    pub fn belongs_to_resource(&self) -> bool {
+        self.kube.is_some() && self.mirror.is_none()
+    }
+
     /// True for a cluster whose control plane is one host.
     pub fn is_single_node(&self) -> bool {
         self.data.traits.control_plane_count == 1

@@ -7,6 +7,7 @@ use muster_api::infra_env::{CpuArchitecture, HostStaticNetworkConfig, ImageType,
 use muster_api::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::agreed::Agreed;
 use super::kube_ref::KubeRef;
 use super::secret::Secret;
 
@@ -18,8 +19,10 @@ pub struct InfraEnv {
     pub name: String,
     /// The cluster that its hosts are bound to from the start.
     pub cluster_id: Option<ClusterId>,
-    /// The custom resource that it belongs to; `None`: made by REST.
+    /// The custom resource that it belongs to, or that mirrors it; `None`: made by REST and not mirrored.
     pub kube: Option<KubeRef>,
+    /// Made by REST, and mirrored by `kube`: what both had last. `None`: no resource, or the resource alone is the truth.
+    pub mirror: Option<Agreed>,
     /// The random part of `/boot/<id>/...` URLs: 22 letters and digits. Replaced to revoke them.
     pub boot_id: String,
     /// Number of writes.
@@ -31,6 +34,11 @@ pub struct InfraEnv {
 }
 
 impl InfraEnv {
+    /// True when a custom resource is the truth about it, and controllers decide about its hosts. A mirrored one is REST's.
+    pub fn belongs_to_resource(&self) -> bool {
+        self.kube.is_some() && self.mirror.is_none()
+    }
+
     /// The time sources for hosts, as a comma list: `ntp_sources`, else `additional_ntp_sources`.
     pub fn ntp_source_list(&self) -> &str {
         let settings = &self.settings;

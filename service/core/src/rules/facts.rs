@@ -8,6 +8,13 @@ use super::os_image::list::OsImage;
 use super::requirements::Requirements;
 use crate::record::{Cluster, DeafTime, Host, InfraEnv, Peer};
 
+/// [`HostFacts::kube`] of the hosts of an InfraEnv in a cluster: when the InfraEnv is a custom resource's, or REST's and mirrored while
+/// the cluster is a custom resource's.
+pub fn controllers_see_nodes(infra_env: &InfraEnv, cluster: Option<&Cluster>) -> bool {
+    infra_env.belongs_to_resource()
+        || (infra_env.mirror.is_some() && cluster.is_some_and(Cluster::belongs_to_resource))
+}
+
 /// The facts around a host at the time of a decision.
 #[derive(Debug, Clone, Copy)]
 pub struct HostFacts<'a> {

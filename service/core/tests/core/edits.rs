@@ -5,6 +5,7 @@ use muster_api::host::{
     HostUpdateParams, KeyValue,
 };
 use muster_core::lifecycle::host::{HostEvent, RefusalClass, Shown, view};
+use muster_core::record::KubeRef;
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -155,7 +156,7 @@ fn hosts_of_custom_resources_are_approved_and_others_are_not() {
     let host = world.known_host();
     let refused = world.step(&host, &HostEvent::Approved(true)).unwrap_err();
     assert_eq!(refused.class, RefusalClass::UserConflict);
-    world.kube = true;
+    world.infra_env.kube = Some(KubeRef::new("lab", "hw"));
     let step = world.step(&host, &HostEvent::Approved(true)).unwrap();
     assert!(step.host.data.approved);
     assert_eq!(step.events[0].name, "host_approved_updated");

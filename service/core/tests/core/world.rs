@@ -210,6 +210,7 @@ pub fn cluster() -> Cluster {
     Cluster {
         id: ClusterId(Uuid::from_u128(0xc)),
         kube: None,
+        mirror: None,
         version: 1,
         created_at: start(),
         updated_at: start(),

@@ -164,6 +164,7 @@ impl World {
             name: "hw".into(),
             cluster_id: None,
             kube: None,
+            mirror: None,
             boot_id: random::boot_id(),
             version: 0,
             created_at: at,
@@ -173,6 +174,7 @@ impl World {
         let cluster = Cluster {
             id: ClusterId::random(),
             kube: None,
+            mirror: None,
             version: 0,
             created_at: at,
             updated_at: at,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::record::{Host, HostState, InfraEnv, Phase};
-use muster_core::rules::facts::{BootArtifacts, HostFacts, InstallImages};
+use muster_core::rules::facts::{BootArtifacts, HostFacts, InstallImages, controllers_see_nodes};
 use muster_core::rules::os_image::OsImage;
 use muster_store::StoreError;
 
@@ -97,9 +97,10 @@ impl Hosts {
             heard,
         } = environment;
         let (settings, usual) = (&self.settings, InstallImages::default());
+        let cluster = cluster.as_ref().and_then(ClusterContext::facts);
         HostFacts {
             infra_env,
-            cluster: cluster.as_ref().and_then(ClusterContext::facts),
+            cluster,
             requirements: &settings.requirements,
             last_seen: seen.as_ref().map(|seen| seen.at),
             host_clock: seen.as_ref().and_then(|seen| seen.host_clock),
@@ -107,7 +108,7 @@ impl Hosts {
             deaf: &heard.deaf,
             agent_version: &settings.agent_version,
             agent_image: settings.agent_image.as_deref(),
-            kube: infra_env.kube.is_some(),
+            kube: controllers_see_nodes(infra_env, cluster.map(|facts| facts.cluster)),
             images: InstallImages {
                 installer: settings.installer_image.as_deref().unwrap_or(usual.installer),
                 controller: settings.controller_image.as_deref().unwrap_or(usual.controller),

@@ -2,6 +2,7 @@
 
 on_both! {
     a_record_is_found_by_its_custom_resource_until_it_is_deleted,
+    what_a_record_and_its_mirror_agree_about_is_kept_and_forgotten,
     a_custom_resource_has_one_living_record,
     the_host_of_an_agent_is_the_one_that_registered_last_in_its_namespace,
     keys_are_those_of_hosts_of_custom_resources,
@@ -14,7 +15,7 @@ mod cases {
     use std::time::Duration;
 
     use muster_api::ids::HostId;
-    use muster_core::record::{Cluster, Host, InfraEnv, KubeRef};
+    use muster_core::record::{Agreed, Cluster, Host, InfraEnv, KubeRef};
     use muster_store::{
         ClusterDeletion, Deletion, Kind, OutboxScope, RecordChange, Store, StoreError, Subject,
     };
@@ -111,6 +112,44 @@ mod cases {
             ClusterDeletion::Deleted
         );
         assert_eq!(store.find_cluster_by_kube(&kube).await.unwrap(), None);
+    }
+
+    pub async fn what_a_record_and_its_mirror_agree_about_is_kept_and_forgotten(world: World) {
+        let store = &world.store;
+        let agreed = serde_json::json!({"name": "lab"});
+        let agreed = Some(Agreed::of(agreed.as_object().unwrap()));
+        let made = stored(&world, None).await;
+        assert_eq!(made.mirror, None);
+        let mut mirrored = InfraEnv {
+            kube: of("muster-rest", "lab"),
+            mirror: agreed.clone(),
+            ..made.clone()
+        };
+        mirrored.version = store.update_infra_env(&mirrored, &[]).await.unwrap();
+        assert_eq!(
+            store.find_infra_env(made.id).await.unwrap().as_ref(),
+            Some(&mirrored)
+        );
+        let forgotten = InfraEnv {
+            version: mirrored.version,
+            ..made.clone()
+        };
+        store.update_infra_env(&forgotten, &[]).await.unwrap();
+        let found = store.find_infra_env(made.id).await.unwrap().unwrap();
+        assert_eq!((found.kube, found.mirror), (None, None));
+
+        let mut imported = cluster();
+        imported.version = store.insert_cluster(&imported, &[]).await.unwrap();
+        imported.kube = of("muster-rest", "prod");
+        imported.mirror = agreed;
+        imported.version = store.update_cluster(&imported, &[]).await.unwrap();
+        let kube = KubeRef::new("muster-rest", "prod");
+        assert_eq!(store.find_cluster_by_kube(&kube).await.unwrap(), Some(imported));
+        let mut other = cluster();
+        other.version = store.insert_cluster(&other, &[]).await.unwrap();
+        other.kube = of("muster-rest", "prod");
+        let refused = store.update_cluster(&other, &[]).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Conflict { .. }), "{refused}");
     }
 
     pub async fn a_custom_resource_has_one_living_record(world: World) {

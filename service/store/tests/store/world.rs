@@ -125,6 +125,7 @@ pub fn infra_env() -> InfraEnv {
         name: "hw".into(),
         cluster_id: None,
         kube: None,
+        mirror: None,
         boot_id: id.to_string().replace('-', "")[..22].to_owned(),
         version: 0,
         created_at: at(0),
@@ -137,6 +138,7 @@ pub fn cluster() -> Cluster {
     Cluster {
         id: ClusterId::random(),
         kube: None,
+        mirror: None,
         version: 0,
         created_at: at(0),
         updated_at: at(0),

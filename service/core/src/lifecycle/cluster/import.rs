@@ -23,6 +23,7 @@ pub fn import(params: ImportClusterParams, id: ClusterId, now: Timestamp) -> Res
     Ok(Cluster {
         id,
         kube: None,
+        mirror: None,
         version: 0,
         created_at: now,
         updated_at: now,

@@ -18,7 +18,7 @@ pub(super) fn set(
     now: Timestamp,
     events: &mut Vec<NewEvent>,
 ) -> Result<(), Rejection> {
-    if !facts.kube {
+    if facts.infra_env.kube.is_none() {
         return Err(Rejection::conflict(
             "only hosts of an InfraEnv custom resource are approved; this one was made by REST",
         ));

@@ -48,6 +48,7 @@ pub fn create(
         name: params.name,
         cluster_id: params.cluster_id,
         kube: None,
+        mirror: None,
         boot_id,
         version: 0,
         created_at: now,

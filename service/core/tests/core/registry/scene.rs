@@ -124,6 +124,7 @@ fn cluster() -> Cluster {
     Cluster {
         id: ClusterId(Uuid::from_u128(9)),
         kube: None,
+        mirror: None,
         version: 1,
         created_at: start(),
         updated_at: start(),

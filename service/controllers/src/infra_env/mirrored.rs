@@ -1,0 +1,231 @@
+//! Brings a mirrored InfraEnv and its resource together: REST and `kubectl` are equally good writers of it.
+//!
+//! What changed last is followed, field by field ([`mirror`]). The resource is written before the record remembers what both agree
+//! about, so an interrupted reconcile repeats itself and undoes nothing.
+
+use kube::ResourceExt;
+use muster_api::infra_env::HostStaticNetworkConfig;
+use muster_core::lifecycle::infra_env;
+use muster_core::record::{self, Agreed, Cluster, Fields, Secret, Settings};
+use muster_core::rules::input::Invalid;
+use muster_core::rules::mirror;
+use muster_operations::now;
+use muster_resources::names::{key, label, namespace};
+use muster_resources::{InfraEnv, InfraEnvSpec};
+use serde_json::{Value, json};
+
+use super::desired::{World, check_unchangeable, desired, spec_field};
+use super::reconcile::{self, Converged, not_stored, refused};
+use super::shown::{network_objects, selector, shown};
+use super::static_network::sorted_out;
+use super::writing::{write_networks, write_secret, write_spec};
+use crate::agent::patch::merge_patch;
+use crate::context::Context;
+use crate::error::{Error, Refusal};
+use crate::references::kube_ref;
+use crate::secrets::{self, ReferenceError};
+
+const PULL_SECRET: &str = "pull_secret";
+const NETWORKS: &str = "static_network_config";
+
+/// The values of a resource, with those that it refers to.
+#[derive(Clone)]
+struct Said {
+    spec: InfraEnvSpec,
+    /// `None`: its Secret is missing, and is made again.
+    pull_secret: Option<Secret>,
+    networks: Vec<HostStaticNetworkConfig>,
+}
+
+impl Said {
+    /// Its fields by the names that the record has for them.
+    fn fields(
+        &self,
+        stored: &record::InfraEnv,
+        cluster: Option<&Cluster>,
+        newest_version: Option<&str>,
+    ) -> Result<Fields, Invalid> {
+        let world = World {
+            pull_secret: self.pull_secret.as_ref().unwrap_or(&stored.settings.pull_secret),
+            cluster,
+            networks: &self.networks,
+            newest_version,
+        };
+        let mut wanted = desired(&stored.name, &self.spec, &world)?;
+        if cluster.is_none() {
+            // It has none, or one that is gone.
+            wanted.cluster_id = stored.cluster_id;
+        }
+        check_unchangeable(stored, &wanted, false)?;
+        let made = infra_env::create(wanted, stored.id, stored.boot_id.clone(), stored.created_at)?;
+        let mut fields = fields(&made.settings);
+        if self.pull_secret.is_none() {
+            fields.remove(PULL_SECRET);
+        }
+        Ok(fields)
+    }
+}
+
+/// True for a resource that was made to mirror a record, and whose record is gone or was given to another resource.
+///
+/// # Errors
+/// Those of the database.
+pub async fn is_left_over(infra_env: &InfraEnv, context: &Context) -> Result<bool, Error> {
+    if infra_env.namespace().as_deref() != Some(namespace::MIRROR) {
+        return Ok(false);
+    }
+    let id = infra_env.labels().get(label::MIRROR_OF);
+    let Some(id) = id.and_then(|id| id.parse().ok()) else {
+        return Ok(false);
+    };
+    let own = kube_ref(infra_env);
+    let record = context.app.infra_envs.refresh(id).await?;
+    Ok(record.is_none_or(|record| record.kube.as_ref() != Some(&own)))
+}
+
+/// True for a mirror whose record names a cluster that is deleted: REST lets such InfraEnvs live.
+///
+/// # Errors
+/// Those of the database.
+pub async fn lost_its_cluster(infra_env: &InfraEnv, context: &Context) -> Result<bool, Error> {
+    let app = &context.app;
+    let found = app.infra_envs.find_by_kube(&kube_ref(infra_env)).await?;
+    let Some(id) = found
+        .filter(|found| found.mirror.is_some())
+        .and_then(|found| found.cluster_id)
+    else {
+        return Ok(false);
+    };
+    Ok(app.clusters.is_deleted(id).await? != Some(false))
+}
+
+/// Stores what the resource changed, and writes to the resource what REST changed.
+///
+/// # Errors
+/// The resource asks for what cannot be, or something may pass.
+pub(super) async fn converge(
+    seen: &InfraEnv,
+    stored: &record::InfraEnv,
+    cluster: Option<&Cluster>,
+    context: &Context,
+) -> Result<Converged, Refusal> {
+    let app = &context.app;
+    // Both as they are now: an older one would look like a change.
+    let resource = reconcile::api(context, seen).get_opt(&seen.name_any()).await?;
+    let newest = app.infra_envs.refresh(stored.id).await?;
+    let (Some(resource), Some(stored)) = (resource, newest) else {
+        return Err(gone());
+    };
+    let networks = reconcile::networks(&resource, context).await?;
+    let said = Said {
+        spec: resource.spec.clone(),
+        pull_secret: pull_secret(&resource, context).await?,
+        networks: networks.accepted.clone(),
+    };
+    let of_resource = said
+        .fields(&stored, cluster, app.newest_version())
+        .map_err(refused)?;
+    let of_record = fields(&stored.settings);
+    let agreed = stored.mirror.clone().unwrap_or_default();
+    let mut merged = mirror::merge(&agreed, &of_record, &of_resource);
+    if said.pull_secret.is_none() {
+        merged.insert(PULL_SECRET.to_owned(), json!(stored.settings.pull_secret));
+    }
+    let Some(target) = settings(merged.clone()) else {
+        return Err(Refusal::Later(Error::Internal(
+            "a merged InfraEnv cannot be read".into(),
+        )));
+    };
+    let differs = |field: &str| of_resource.get(field) != merged.get(field);
+    let next = write(&resource, said, &target, &differs, context)
+        .await
+        .map_err(Refusal::Later)?;
+    let agreed = next
+        .fields(&stored, cluster, app.newest_version())
+        .map_err(refused)?;
+    let agreed = Agreed::of(&agreed);
+    let stored = app
+        .infra_envs
+        .change(stored.id, |newest| {
+            // REST may have been faster, so only what the resource changed is taken over.
+            let fields = mirror::merge(&Agreed::of(&of_record), &fields(&newest.settings), &merged);
+            let settings = settings(fields).unwrap_or_else(|| newest.settings.clone());
+            let outcome = infra_env::replace(newest, settings, newest.cluster_id, now())?;
+            let next = record::InfraEnv {
+                mirror: newest.mirror.as_ref().map(|_| agreed.clone()),
+                ..outcome.infra_env
+            };
+            Ok((next != *newest).then_some((next, outcome.events)))
+        })
+        .await
+        .map_err(not_stored)?;
+    Ok(Converged {
+        mirror_registry: reconcile::mirror_registry(&resource, context).await?,
+        networks,
+        stored,
+    })
+}
+
+fn gone() -> Refusal {
+    Refusal::Later(Error::Internal("it was deleted meanwhile".into()))
+}
+
+fn fields(settings: &Settings) -> Fields {
+    json!(settings).as_object().cloned().unwrap_or_default()
+}
+
+fn settings(fields: Fields) -> Option<Settings> {
+    serde_json::from_value(Value::Object(fields)).ok()
+}
+
+/// `None` when there is no such Secret, or it has not the key.
+async fn pull_secret(infra_env: &InfraEnv, context: &Context) -> Result<Option<Secret>, Refusal> {
+    let namespace = infra_env.namespace().unwrap_or_default();
+    let name = &infra_env.spec.pull_secret_ref.name;
+    match secrets::read_secret(&context.client, &namespace, name, key::PULL_SECRET).await {
+        Ok(secret) => Ok(Some(secret)),
+        Err(ReferenceError::Missing { .. } | ReferenceError::NoKey { .. }) => Ok(None),
+        Err(error) => Err(Refusal::of_reference("spec.pullSecretRef", error)),
+    }
+}
+
+/// Writes the fields of `target` that the resource has otherwise. Returns what it says then.
+async fn write(
+    resource: &InfraEnv,
+    said: Said,
+    target: &Settings,
+    differs: &impl Fn(&str) -> bool,
+    context: &Context,
+) -> Result<Said, Error> {
+    let mut next = said;
+    let before = json!(resource.spec);
+    let wanted = json!(shown(target, &resource.spec));
+    let mut spec = before.clone();
+    for field in fields(target).keys().filter(|field| differs(field)) {
+        let name = spec_field(field);
+        let name = name.trim_start_matches("spec.");
+        match field.as_str() {
+            PULL_SECRET => {
+                write_secret(resource, &target.pull_secret, context).await?;
+                next.pull_secret = Some(target.pull_secret.clone());
+            }
+            NETWORKS => {
+                let objects = network_objects(resource, &target.static_network_config);
+                let accepted = sorted_out(objects.clone()).accepted;
+                if accepted != next.networks {
+                    write_networks(resource, objects, context).await?;
+                    next.networks = accepted;
+                    spec["nmStateConfigLabelSelector"] = json!(selector(resource));
+                }
+            }
+            _ => spec[name] = wanted.get(name).cloned().unwrap_or_default(),
+        }
+    }
+    if let Some(members) = spec.as_object_mut() {
+        members.retain(|_, value| !value.is_null());
+    }
+    if let Some(patch) = merge_patch(&before, &spec) {
+        next.spec = write_spec(resource, &patch, context).await?.spec;
+    }
+    Ok(next)
+}

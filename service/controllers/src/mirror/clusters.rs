@@ -1,0 +1,115 @@
+//! Gives a cluster that REST imported its ClusterDeployment and AgentClusterInstall.
+
+use std::collections::BTreeSet;
+
+use kube::api::{DeleteParams, ListParams};
+use kube::core::PartialObjectMeta;
+use kube::{Api, ResourceExt};
+use muster_api::ids::ClusterId;
+use muster_core::record::{self, Agreed, KubeRef};
+use muster_resources::names::{label, namespace};
+use muster_resources::{AgentClusterInstall, ClusterDeployment};
+
+use super::names::candidates;
+use super::place::{create, ensure_namespace};
+use crate::cluster_deployment::shown;
+use crate::context::Context;
+use crate::error::{Error, unless_absent};
+
+type Seen = PartialObjectMeta<ClusterDeployment>;
+
+/// All records, and those whose mirrors are there: they may be gone.
+pub async fn all(context: &Context) -> Result<Vec<ClusterId>, Error> {
+    let records = context.app.clusters.list(false).await?;
+    let mut known: BTreeSet<ClusterId> = records.iter().map(|record| record.cluster.id).collect();
+    let mirrors = mirrors(context)
+        .list(&ListParams::default().labels(label::MIRROR_OF))
+        .await?;
+    let ids = mirrors
+        .iter()
+        .filter_map(|mirror| mirror.labels().get(label::MIRROR_OF));
+    known.extend(ids.filter_map(|id| id.parse::<ClusterId>().ok()));
+    Ok(known.into_iter().collect())
+}
+
+/// Forgets mirrors, and deletes those that are there: they are not wanted, or the API is another.
+pub async fn forget(context: &Context) -> Result<(), Error> {
+    for record in context.app.clusters.list(false).await? {
+        if record.cluster.mirror.is_some() {
+            link(context, record.cluster.id, None).await?;
+            delete(record.cluster.id, context).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the resources of a record that REST made, or deletes what is left of them.
+pub async fn mirror(id: ClusterId, context: &Context) -> Result<(), Error> {
+    let found = context.app.store.find_cluster(id).await?;
+    let record = found.filter(|found| found.deleted_at.is_none());
+    match record.map(|found| found.cluster) {
+        Some(record) if !record.belongs_to_resource() => {
+            let name = match &record.kube {
+                Some(name) => name.clone(),
+                None => named(&record, context).await?,
+            };
+            if mirrors(context).get_opt(&name.name).await?.is_some() {
+                return Ok(());
+            }
+            ensure_namespace(context).await?;
+            // The ClusterDeployment waits for the other, and deletes it.
+            create(context, &shown::install(&name, &record)).await?;
+            create(context, &shown::deployment(&name, &record)).await
+        }
+        // A resource made it.
+        Some(_) => Ok(()),
+        None => delete(id, context).await,
+    }
+}
+
+fn mirrors(context: &Context) -> Api<Seen> {
+    Api::namespaced(context.client.clone(), namespace::MIRROR)
+}
+
+/// Gives the record the name of its resources.
+async fn named(record: &record::Cluster, context: &Context) -> Result<KubeRef, Error> {
+    let installs =
+        Api::<PartialObjectMeta<AgentClusterInstall>>::namespaced(context.client.clone(), namespace::MIRROR);
+    for name in candidates(&record.data.name, record.id.0) {
+        let is_taken =
+            mirrors(context).get_opt(&name).await?.is_some() || installs.get_opt(&name).await?.is_some();
+        let name = KubeRef::new(namespace::MIRROR, name);
+        if !is_taken && context.app.clusters.find_by_kube(&name).await?.is_none() {
+            link(context, record.id, Some(&name)).await?;
+            return Ok(name);
+        }
+    }
+    Err(Error::Internal(format!(
+        "there is another cluster for each name that {} could have in the namespace {}",
+        record.id,
+        namespace::MIRROR
+    )))
+}
+
+async fn link(context: &Context, id: ClusterId, name: Option<&KubeRef>) -> Result<(), Error> {
+    let linked = context.app.clusters.change(id, |newest| {
+        let with_mirror = || record::Cluster {
+            kube: name.cloned(),
+            mirror: name.map(|_| Agreed::default()),
+            ..newest.clone()
+        };
+        Ok((!newest.belongs_to_resource()).then(|| (with_mirror(), Vec::new())))
+    });
+    linked.await?;
+    Ok(())
+}
+
+/// Deletes the mirrors of a record; the AgentClusterInstall goes with its ClusterDeployment.
+async fn delete(id: ClusterId, context: &Context) -> Result<(), Error> {
+    let label = format!("{}={id}", label::MIRROR_OF);
+    let api = mirrors(context);
+    for left in api.list(&ListParams::default().labels(&label)).await? {
+        unless_absent(api.delete(&left.name_any(), &DeleteParams::default()).await)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Gives an InfraEnv that REST made its resource.
+
+use std::collections::BTreeSet;
+
+use kube::api::{DeleteParams, ListParams};
+use kube::core::PartialObjectMeta;
+use kube::{Api, ResourceExt};
+use muster_api::ids::InfraEnvId;
+use muster_core::record::{self, Agreed, KubeRef};
+use muster_resources::InfraEnv;
+use muster_resources::names::{label, namespace};
+use muster_store::Subject;
+
+use super::names::candidates;
+use super::place::{create, ensure_namespace};
+use crate::context::Context;
+use crate::error::{Error, unless_absent};
+use crate::infra_env::shown;
+
+type Seen = PartialObjectMeta<InfraEnv>;
+
+/// All records, and those whose mirrors are there: they may be gone.
+pub async fn all(context: &Context) -> Result<Vec<InfraEnvId>, Error> {
+    let records = context.app.infra_envs.list(None).await?;
+    let mut known: BTreeSet<InfraEnvId> = records.iter().map(|record| record.id).collect();
+    let mirrors = mirrors(context)
+        .list(&ListParams::default().labels(label::MIRROR_OF))
+        .await?;
+    let ids = mirrors
+        .iter()
+        .filter_map(|mirror| mirror.labels().get(label::MIRROR_OF));
+    known.extend(ids.filter_map(|id| id.parse::<InfraEnvId>().ok()));
+    Ok(known.into_iter().collect())
+}
+
+/// Forgets mirrors, and deletes those that are there: they are not wanted, or the API is another.
+pub async fn forget(context: &Context) -> Result<(), Error> {
+    for record in context.app.infra_envs.list(None).await? {
+        if record.mirror.is_some() {
+            link(context, record.id, None).await?;
+            delete(record.id, context).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the resource of a record that REST made, or deletes what is left of one.
+pub async fn mirror(id: InfraEnvId, context: &Context) -> Result<(), Error> {
+    let record = context.app.infra_envs.refresh(id).await?;
+    match record.as_deref() {
+        Some(record) if !record.belongs_to_resource() => {
+            let name = match &record.kube {
+                Some(name) => name.clone(),
+                None => named(record, context).await?,
+            };
+            make(record, &name, context).await
+        }
+        // It was deleted, or a resource has taken it over.
+        Some(_) | None => delete(id, context).await,
+    }
+}
+
+fn mirrors(context: &Context) -> Api<Seen> {
+    Api::namespaced(context.client.clone(), namespace::MIRROR)
+}
+
+/// Gives the record the name of its resource.
+async fn named(record: &record::InfraEnv, context: &Context) -> Result<KubeRef, Error> {
+    for name in candidates(&record.name, record.id.0) {
+        let is_taken = mirrors(context).get_opt(&name).await?.is_some();
+        let name = KubeRef::new(namespace::MIRROR, name);
+        if !is_taken && context.app.infra_envs.find_by_kube(&name).await?.is_none() {
+            link(context, record.id, Some(&name)).await?;
+            return Ok(name);
+        }
+    }
+    Err(Error::Internal(format!(
+        "there is another InfraEnv for each name that {} could have in the namespace {}",
+        record.id,
+        namespace::MIRROR
+    )))
+}
+
+/// Links a record to its mirror, unless a resource has taken it over.
+async fn link(context: &Context, id: InfraEnvId, name: Option<&KubeRef>) -> Result<(), Error> {
+    let linked = context.app.infra_envs.change(id, |newest| {
+        let with_mirror = || record::InfraEnv {
+            kube: name.cloned(),
+            mirror: name.map(|_| Agreed::default()),
+            ..newest.clone()
+        };
+        Ok((!newest.belongs_to_resource()).then(|| (with_mirror(), Vec::new())))
+    });
+    linked.await?;
+    Ok(())
+}
+
+async fn make(record: &record::InfraEnv, name: &KubeRef, context: &Context) -> Result<(), Error> {
+    if mirrors(context).get_opt(&name.name).await?.is_some() {
+        return Ok(());
+    }
+    let cluster = match record.cluster_id {
+        Some(id) => {
+            let cluster = context.app.clusters.find(id, false).await?.cluster;
+            if cluster.kube.is_none() {
+                return Err(Error::Internal(format!("its cluster {id} is not mirrored yet")));
+            }
+            cluster.kube
+        }
+        None => None,
+    };
+    ensure_namespace(context).await?;
+    let resource = shown::resource(name, record, cluster.as_ref());
+    create(context, &resource).await?;
+    // Hosts at rest change by themselves seldom; their Agents are made now.
+    for host in context.app.store.list_host_briefs(Some(record.id)).await? {
+        let subject = Subject::Host {
+            infra_env_id: record.id,
+            id: host.id,
+        };
+        context.changes.publish(subject, 0);
+    }
+    Ok(())
+}
+
+/// Deletes the mirrors of a record.
+async fn delete(id: InfraEnvId, context: &Context) -> Result<(), Error> {
+    let label = format!("{}={id}", label::MIRROR_OF);
+    let api = mirrors(context);
+    for left in api.list(&ListParams::default().labels(&label)).await? {
+        unless_absent(api.delete(&left.name_any(), &DeleteParams::default()).await)?;
+    }
+    Ok(())
+}
