@@ -9,6 +9,7 @@ pub mod kubernetes;
 pub mod listen;
 pub mod logging;
 pub mod requirements;
+pub mod retention;
 pub mod serve;
 pub mod settings;
 pub mod upkeep;

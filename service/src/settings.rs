@@ -13,6 +13,7 @@ use crate::addresses;
 use crate::installation::InstallationArgs;
 use crate::kubernetes::{self, KubeApiChoice, Source};
 use crate::requirements::RequirementArgs;
+use crate::retention::RetentionArgs;
 
 /// Who may call the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -189,6 +190,10 @@ pub struct ServeArgs {
         value_name = "FILTER"
     )]
     pub log: String,
+
+    /// What is kept, and for how long.
+    #[command(flatten)]
+    pub retention: RetentionArgs,
 }
 
 /// A hundred years.

@@ -6,6 +6,7 @@ pub mod hearing;
 pub mod os_images;
 pub mod outbox;
 pub mod resync;
+pub mod retention;
 pub mod uploads;
 
 use std::sync::Arc;
@@ -23,5 +24,6 @@ pub fn start(operations: &Arc<Operations>, jobs: &mut JoinSet<()>, stop: &Cancel
     jobs.spawn(os_images::run(operations.clone(), stop.clone()));
     jobs.spawn(outbox::run(operations.clone(), stop.clone()));
     jobs.spawn(resync::run(operations.clone(), stop.clone()));
+    jobs.spawn(retention::run(operations.clone(), stop.clone()));
     jobs.spawn(uploads::run(operations.clone(), stop.clone()));
 }

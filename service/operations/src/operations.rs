@@ -6,6 +6,7 @@ use muster_api::ids::ClusterId;
 use muster_api::time::Timestamp;
 use muster_core::rules::os_image::{OsImage, check_offered};
 use muster_store::{Kind, Store};
+use tokio::sync::Semaphore;
 
 use crate::auth::Auth;
 use crate::bridge::BridgeState;
@@ -15,12 +16,16 @@ use crate::clock::Clock;
 use crate::clusters::Clusters;
 use crate::event_quota::EventQuota;
 use crate::hearing::Hearing;
+use crate::jobs::retention::Retention;
 use crate::hosts::{HostImages, HostSettings, Hosts};
 use crate::infra_envs::InfraEnvs;
 use crate::live_image::LiveImages;
 use crate::os_images::OsImages;
 use crate::urls::Urls;
 use crate::{Result, error::chain};
+
+/// Logs that are uploaded at once; further uploads wait.
+const LOG_UPLOADS: usize = 8;
 
 /// The operations of a service and what they share. Callers clone the parts that they use.
 pub struct Operations {
@@ -34,6 +39,10 @@ pub struct Operations {
     pub clusters: Arc<Clusters>,
     /// The last poll of each host.
     pub check_ins: Arc<CheckIns>,
+    /// For how long things are kept.
+    pub retention: Retention,
+    /// Permits of uploads of logs: the database has one writer at a time.
+    pub log_uploads: Semaphore,
     /// Since when hosts are heard.
     pub hearing: Arc<Hearing>,
     /// Records that changed.
@@ -68,6 +77,8 @@ pub struct OperationSettings {
     pub openshift_versions: Vec<String>,
     /// Images that are written to disks.
     pub os_images: Vec<OsImage>,
+    /// For how long things are kept.
+    pub retention: Retention,
     /// The clocks by which hosts are judged.
     pub clock: Arc<dyn Clock>,
 }
@@ -115,6 +126,8 @@ impl Operations {
             clusters,
             check_ins,
             hearing,
+            retention: settings.retention,
+            log_uploads: Semaphore::new(LOG_UPLOADS),
             auth: Arc::new(auth),
             event_quota: EventQuota::default(),
             urls,

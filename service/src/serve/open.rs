@@ -71,6 +71,7 @@ pub(super) async fn operations(args: &ServeArgs, kube: &Source, urls: Urls) -> R
         controller_image: args.installation.controller_image.clone(),
         node_agent: args.installation.node_agent,
         limits: args.installation.limits(),
+        max_hosts: args.retention.max_hosts,
     };
     let os_images = args.installation.os_images()?;
     Ok(Arc::new(Operations::new(
@@ -84,6 +85,7 @@ pub(super) async fn operations(args: &ServeArgs, kube: &Source, urls: Urls) -> R
             service_ca: service_ca(args)?,
             openshift_versions: args.openshift_versions.clone(),
             os_images,
+            retention: args.retention.retention(),
             clock: Arc::new(SystemClock::default()),
         },
     )))

@@ -21,6 +21,11 @@ use crate::kubernetes::{Asked, Kubernetes};
 use crate::settings::ServeArgs;
 use crate::{listen, logging, upkeep};
 
+/// Upper bounds of the buckets of all histograms, which are times. Buckets of replicas can be added up; quantiles cannot.
+const SECONDS: [f64; 12] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
+];
+
 /// Runs the service.
 pub async fn run(args: ServeArgs) -> Result<()> {
     logging::start(args.log_format, &args.log)?;
@@ -51,6 +56,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         () = signals.next() => return Ok(()),
     };
     let metrics = PrometheusBuilder::new()
+        .set_buckets(&SECONDS)?
         .install_recorder()
         .context("metrics cannot be recorded")?;
     let rest = Rest {

@@ -18,6 +18,11 @@ impl Store {
             .acquire()
             .await
             .map_err(failed("waiting for a connection"))?;
+        // The copy can give space back, also if the original cannot.
+        sqlx::query("PRAGMA auto_vacuum = INCREMENTAL")
+            .execute(&mut *connection)
+            .await
+            .map_err(failed("copying the database"))?;
         sqlx::query("VACUUM INTO $1")
             .bind(file.display().to_string())
             .execute(&mut *connection)

@@ -2,7 +2,8 @@
 //! statements for both (`sqlx::Any`).
 //!
 //! [`Store`] is the one type. Each aggregate is a file that adds methods to it: [`infra_env`], [`cluster`], [`host`] (with
-//! [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`], [`logs`], [`settings`], [`replica`].
+//! [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`], [`logs`], [`settings`], [`replica`],
+//! [`retention`].
 //!
 //! Rules:
 //! - A change commits together with its history, events and outbox row, or not at all.
@@ -31,6 +32,7 @@ mod open;
 pub mod outbox;
 mod polled;
 pub mod replica;
+pub mod retention;
 mod row;
 pub mod settings;
 mod statement;
@@ -49,5 +51,6 @@ pub use logs::{LogOwner, LogUpload, StoredLog};
 pub use notify::RecordChange;
 pub use outbox::{OutboxEntry, OutboxScope};
 pub use replica::{Beats, Replica};
+pub use retention::Aging;
 pub use store::{StatementCounts, Store};
 pub use subject::Subject;

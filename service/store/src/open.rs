@@ -25,7 +25,10 @@ const CONNECTION_PATIENCE: Duration = Duration::from_secs(30);
 /// committed; NORMAL would be enough for the death of the process only. Another process (`muster token`) may hold the write
 /// lock for a moment, hence the busy timeout.
 const SQLITE_SETTINGS: &str =
-    "PRAGMA busy_timeout = 10000; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;";
+    "PRAGMA busy_timeout = 10000; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 67108864;";
+
+/// A file below this size, in bytes, that cannot give space back yet is rewritten when it is opened: that takes a moment only.
+const REWRITTEN_BELOW: i64 = 64 << 20;
 
 /// Readers besides: they cannot write by accident.
 const SQLITE_READER: &str = "PRAGMA query_only = ON;";
@@ -266,12 +269,26 @@ async fn apply(address: &Address, migrator: &Migrator) -> Result<(), MigrateErro
     let mut connection = AnyConnection::connect_with(&address.options).await?;
     if address.kind == Kind::Sqlite {
         sqlx::raw_sql(SQLITE_SETTINGS).execute(&mut connection).await?;
+        // Of a new file, before its first table; [`Store::give_space_back`] needs it.
+        sqlx::raw_sql("PRAGMA auto_vacuum = INCREMENTAL")
+            .execute(&mut connection)
+            .await?;
         // Kept in the file from here on.
         sqlx::raw_sql("PRAGMA journal_mode = WAL")
             .execute(&mut connection)
             .await?;
     }
     migrator.run_direct(None, &mut connection, false).await?;
+    if address.kind == Kind::Sqlite {
+        let old = "SELECT 1 FROM pragma_auto_vacuum() a, pragma_page_count() c, pragma_page_size() s
+             WHERE a.auto_vacuum = 0 AND c.page_count * s.page_size < $1";
+        let old = sqlx::query(old).bind(REWRITTEN_BELOW).fetch_optional(&mut connection).await?;
+        if old.is_some()
+            && let Err(error) = sqlx::raw_sql("VACUUM").execute(&mut connection).await
+        {
+            tracing::debug!(%error, "the database is in use and will not give space back yet");
+        }
+    }
     connection.close().await?;
     Ok(())
 }

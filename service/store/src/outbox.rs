@@ -86,6 +86,24 @@ impl Store {
         Ok(entries)
     }
 
+    /// Prolongs claims, from now on for the duration of `claim`. Entries whose record changed since are not held.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn renew_claims(&self, ids: &[String], now: Timestamp, claim: Duration) -> Result<()> {
+        let until = micros(now).saturating_add(i64::try_from(claim.as_micros()).unwrap_or(i64::MAX));
+        let mut transaction = self.writer().await?;
+        for id in ids {
+            sqlx::query("UPDATE outbox SET claimed_until = $2 WHERE id = $1 AND claimed_until > 0")
+                .bind(id)
+                .bind(until)
+                .execute(&mut *transaction)
+                .await
+                .map_err(failed("prolonging a claim"))?;
+        }
+        commit(transaction).await
+    }
+
     /// True when [`Self::take_from_outbox`] would return anything. Costs no write.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use sqlx::{Any, AnyPool, Transaction};
 
 use crate::Result;
 use crate::error::failed;
+use crate::event::StoredEvents;
 use crate::kind::Kind;
 use crate::notify::Subscribers;
 use crate::polled::Polled;
@@ -30,6 +31,7 @@ struct Shared {
     writes: AtomicU64,
     polled: Arc<Polled>,
     subscribers: Subscribers,
+    stored_events: StoredEvents,
     /// The URL of PostgreSQL, for a connection beside the pools.
     server: Option<String>,
 }
@@ -53,6 +55,7 @@ impl Store {
             writes: AtomicU64::new(0),
             polled: Arc::new(Polled::new(kind == Kind::Sqlite)),
             subscribers: Subscribers::default(),
+            stored_events: StoredEvents::default(),
             server: (kind == Kind::Postgres).then(|| url.to_owned()),
         };
         Self {
@@ -76,6 +79,10 @@ impl Store {
             event_limits: Arc::new(limits),
             ..self.clone()
         }
+    }
+
+    pub(crate) fn stored_events(&self) -> &StoredEvents {
+        &self.shared.stored_events
     }
 
     pub(crate) fn event_limits(&self) -> &EventLimits {

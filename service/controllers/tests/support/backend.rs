@@ -12,6 +12,7 @@ use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::BridgeState;
 use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
+use muster_operations::jobs::retention::Retention;
 use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
 use muster_operations::{OperationSettings, Operations};
@@ -62,6 +63,7 @@ impl Backend {
                 controller_image: None,
                 node_agent: true,
                 limits: WaitLimits::default(),
+                max_hosts: 1000,
             },
             urls: Urls {
                 public: "http://muster.example.test".into(),
@@ -70,6 +72,7 @@ impl Backend {
             service_ca: String::new(),
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
+            retention: Retention::default(),
             clock: Arc::new(SystemClock::default()),
         };
         let operations = Arc::new(Operations::new(

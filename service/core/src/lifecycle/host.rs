@@ -30,6 +30,6 @@ pub use bind::node_may_be_back;
 pub use event::HostEvent;
 pub use install::obstacle;
 pub use instructions::instructions;
-pub use register::register;
+pub use register::{full, register};
 pub use step::{RefusalClass, Refused, Step};
 pub use view::{Shown, registration_view, repeated_registration_view, view};

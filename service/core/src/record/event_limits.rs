@@ -17,7 +17,8 @@ pub struct EventLimits(BTreeMap<String, Duration>);
 pub struct BadLimits(String);
 
 impl Default for EventLimits {
-    /// One an hour of the three about upgrades of agents. Source: docs/protocol/events.tsv.
+    /// One an hour of the three about upgrades of agents (source: docs/protocol/events.tsv), and of registrations that are refused:
+    /// a host tries again every minute.
     fn default() -> Self {
         let hourly = |name: &str| (name.to_owned(), Duration::hours(1));
         Self(
@@ -25,6 +26,7 @@ impl Default for EventLimits {
                 "upgrade_agent_started",
                 "upgrade_agent_finished",
                 "upgrade_agent_failed",
+                "host_registration_failed",
             ]
             .map(hourly)
             .into(),

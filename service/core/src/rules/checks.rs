@@ -17,6 +17,7 @@ mod hostname;
 mod ignition;
 mod ignored;
 mod images;
+mod inputs;
 mod inventory;
 mod network;
 mod new_clusters;
@@ -29,6 +30,7 @@ mod verdict;
 mod vsphere;
 mod worker_ignition;
 
+pub use inputs::CheckInputs;
 pub use conditions::Conditions;
 pub use context::CheckContext;
 pub(crate) use evaluate::find_by_id;

@@ -8,7 +8,7 @@ use muster_core::record::{
 };
 use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
-use muster_store::{HistoryEntry, Store};
+use muster_store::{EventQuery, HistoryEntry, Store};
 use tempfile::TempDir;
 
 use super::*;
@@ -17,6 +17,7 @@ use crate::bridge::BridgeState;
 use crate::check_ins::Seen;
 use crate::clock::now;
 use crate::hosts::HostSettings;
+use crate::jobs::retention::Retention;
 use crate::jobs::{deadlines, flush};
 use crate::live_image::LiveImages;
 use crate::urls::Urls;
@@ -77,6 +78,7 @@ impl World {
                 controller_image: None,
                 node_agent: true,
                 limits: WaitLimits::default(),
+                max_hosts: 3,
             },
             urls: Urls {
                 public: "http://muster.example.test".into(),
@@ -85,6 +87,7 @@ impl World {
             service_ca: String::new(),
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
+            retention: Retention::default(),
             clock: clocks.clone(),
         };
         let operations = Operations::new(
@@ -444,4 +447,21 @@ async fn polls_that_cannot_be_written_for_the_others_stop_the_beat() {
     pair.this.polls_are_written(true);
     pair.pass(MINUTE, true).await;
     assert!(!pair.this.is_in_doubt());
+}
+
+#[tokio::test]
+async fn a_full_infra_env_refuses_new_hosts_with_one_event_and_keeps_those_it_has() {
+    let world = World::new().await;
+    let (pooled, _) = world.hosts().await;
+    let hosts = &world.operations.hosts;
+    let register = |id| hosts.register(pooled.infra_env_id, id, "agent", None);
+    register(HostId::random()).await.unwrap();
+    for _ in 0..3 {
+        let refused = register(HostId::random()).await.unwrap_err();
+        assert!(refused.to_string().contains("--max-hosts"), "{refused}");
+    }
+    register(pooled.id).await.unwrap();
+    let events = world.operations.store.list_events(&EventQuery::default()).await.unwrap();
+    let refusals = events.events.iter().filter(|event| event.name == "host_registration_failed");
+    assert_eq!(refusals.count(), 1);
 }

@@ -54,6 +54,8 @@ pub struct HostSettings {
     /// True: installed nodes run our agent, so that they can be brought back.
     pub node_agent: bool,
     pub limits: WaitLimits,
+    /// Hosts of one InfraEnv; further ones are refused.
+    pub max_hosts: u32,
 }
 
 impl Hosts {

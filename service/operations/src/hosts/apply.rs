@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::{StreamExt, stream};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::lifecycle::host;
@@ -10,9 +11,13 @@ use muster_core::record::{Host, InfraEnv};
 use muster_store::{HistoryEntry, StoreError, Subject};
 
 use super::Hosts;
+use crate::check_ins::HostKey;
 use crate::error::unless_missing;
 use crate::retry::retry;
 use crate::{Result, request_id};
+
+/// Hosts that are validated at once: fewer than the connections to the database.
+const AT_ONCE: usize = 4;
 
 impl Hosts {
     /// Decides what follows from an event, and stores it together with history, events and outbox.
@@ -82,11 +87,27 @@ impl Hosts {
 
     /// Validates each host of the InfraEnv again: settings that findings depend on may have changed.
     pub async fn infra_env_changed(&self, infra_env_id: InfraEnvId) -> Result<()> {
-        for brief in self.store.list_host_briefs(Some(infra_env_id)).await? {
-            let event = HostEvent::FactsChanged;
-            unless_missing(self.apply(infra_env_id, brief.id, event).await)?;
+        let briefs = self.store.list_host_briefs(Some(infra_env_id)).await?;
+        let keys = briefs.into_iter().map(|brief| (infra_env_id, brief.id));
+        self.for_each(keys.collect(), |(infra_env_id, id)| async move {
+            self.apply(infra_env_id, id, HostEvent::FactsChanged).await.map(drop)
+        })
+        .await
+    }
+
+    /// Runs `work` on some hosts at a time. One host that cannot be changed now does not hold up the others.
+    async fn for_each<F>(&self, hosts: Vec<HostKey>, work: impl Fn(HostKey) -> F) -> Result<()>
+    where
+        F: Future<Output = Result<()>>,
+    {
+        let mut outcomes = stream::iter(hosts).map(work).buffer_unordered(AT_ONCE);
+        let mut failure = None;
+        while let Some(outcome) = outcomes.next().await {
+            if let Err(error) = unless_missing(outcome) {
+                failure = Some(error);
+            }
         }
-        Ok(())
+        failure.map_or(Ok(()), Err)
     }
 
     /// Validates the hosts of a cluster again after the cluster or one of its hosts changed; releases them when it is deleted.
@@ -94,20 +115,15 @@ impl Hosts {
         let Some(deleted) = self.clusters.is_deleted(cluster_id).await? else {
             return Ok(());
         };
-        let mut failure = None;
-        for (infra_env_id, id) in self.store.list_cluster_host_keys(cluster_id).await? {
-            let outcome = if deleted {
+        let keys = self.store.list_cluster_host_keys(cluster_id).await?;
+        self.for_each(keys, |(infra_env_id, id)| async move {
+            if deleted {
                 self.release(infra_env_id, id, cluster_id).await
             } else {
-                let event = HostEvent::PeersChanged;
-                self.apply(infra_env_id, id, event).await.map(drop)
-            };
-            // One host that cannot be changed now does not hold up the others.
-            if let Err(error) = unless_missing(outcome) {
-                failure = Some(error);
+                self.apply(infra_env_id, id, HostEvent::PeersChanged).await.map(drop)
             }
-        }
-        failure.map_or(Ok(()), Err)
+        })
+        .await
     }
 
     /// Unbinds a host of a deleted cluster, or deletes it with its InfraEnv's cluster.

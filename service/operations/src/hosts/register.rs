@@ -146,6 +146,13 @@ impl Hosts {
         fingerprint: Option<&Fingerprint>,
     ) -> Result<Option<Host>> {
         let now = self.now();
+        let most = self.settings.max_hosts;
+        if self.store.count_hosts(infra_env.id).await? >= i64::from(most) {
+            let refused = host::full(infra_env, most);
+            let event = host::events::infra_env_is_full(id, infra_env, &refused, now);
+            request_id::naming(&self.store).insert_events(&[event]).await?;
+            return Err(refused.into());
+        }
         let environment = self
             .environment(infra_env, infra_env.cluster_id, id, None, None)
             .await?;

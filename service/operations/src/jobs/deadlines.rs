@@ -45,8 +45,10 @@ pub(crate) async fn work(operations: &Operations) -> Result<Duration, muster_sto
     let started = operations.now();
     let mut failed = false;
     let mut after = None;
+    let mut lag = 0;
     loop {
         let (due, more) = operations.store.due_hosts(started, after.as_ref(), BATCH).await?;
+        lag = lag.max(due.first().map_or(0, |host| (started - host.due_at).num_seconds()));
         for host in &due {
             let outcome = operations
                 .hosts
@@ -63,6 +65,7 @@ pub(crate) async fn work(operations: &Operations) -> Result<Duration, muster_sto
             break;
         }
     }
+    metrics::gauge!("muster_deadline_lag_seconds").set(lag as f64);
     if failed {
         return Ok(LONGEST_SLEEP);
     }

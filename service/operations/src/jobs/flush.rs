@@ -47,6 +47,8 @@ pub(crate) async fn flush(operations: &Operations) {
         .collect();
     let flushed = operations.store.flush_check_ins(&rows).await;
     operations.hearing.polls_are_written(flushed.is_ok());
+    let unwritten = if flushed.is_ok() { 0 } else { rows.len() };
+    metrics::gauge!("muster_check_ins_unwritten").set(unwritten as f64);
     match flushed {
         Ok(_) => operations
             .check_ins

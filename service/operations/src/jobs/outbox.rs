@@ -1,19 +1,24 @@
 //! Runs the effects of stored changes, also of those whose writer died after the commit.
 
-use std::sync::Arc;
+mod effects;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use muster_api::ids::InfraEnvId;
+use muster_core::rules::checks::CheckInputs;
 use muster_store::{OutboxEntry, OutboxScope, StoreError, Subject};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use self::effects::{Effects, Work};
 use crate::{Operations, Result, chain, now, unless_missing};
 
 /// Entries read at once.
 const BATCH: u32 = 200;
 
-/// An entry is claimed for this long; if this replica dies, another one takes it then.
+/// An entry is claimed for this long, and again while it is worked on; if this replica dies, another one takes it then.
 const CLAIM: Duration = Duration::from_secs(60);
 
 /// Between two reads of the outbox without a notification.
@@ -25,10 +30,15 @@ const REST: Duration = Duration::from_secs(2);
 /// Runs until `stop`.
 pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     let mut rest_ends = Instant::now();
+    let validation = Validation {
+        operations: operations.clone(),
+        judged: Mutex::default(),
+    };
+    let mut effects = Effects::new(validation, CLAIM / 3);
     loop {
         // Each write is a transaction of its own, so the work may be dropped between two of them.
         let worked = tokio::select! {
-            worked = work(&operations) => worked,
+            worked = work(&operations, &mut effects) => worked,
             () = stop.cancelled() => return,
         };
         let worked = worked.unwrap_or_else(|error| {
@@ -61,28 +71,33 @@ struct Batch {
     validated: bool,
 }
 
-async fn work(operations: &Operations) -> Result<Batch, StoreError> {
+async fn work(operations: &Operations, effects: &mut Effects<Validation>) -> Result<Batch, StoreError> {
     let scope = scope(operations);
     if !operations.store.outbox_waits(now(), scope).await? {
+        metrics::gauge!("muster_outbox_age_seconds").set(0.0);
         return Ok(Batch::default());
     }
     let entries = operations
         .store
         .take_from_outbox(now(), CLAIM, BATCH, scope)
         .await?;
+    let oldest = entries.first().map_or(0, |entry| (now() - entry.created_at).num_seconds());
+    metrics::gauge!("muster_outbox_age_seconds").set(oldest as f64);
     let mut done = Vec::with_capacity(entries.len());
     let mut validated = false;
-    for entry in &entries {
-        validated |= !matches!(entry.subject, Subject::Host { .. });
-        if effect(operations, entry).await {
-            done.push(entry.id.clone());
+    let more = entries.len() == BATCH as usize;
+    for entry in entries {
+        if let Subject::Host { infra_env_id, id } = entry.subject {
+            let key = (infra_env_id, id);
+            operations.changes.publish_from_outbox(key, entry.version);
+            done.push(entry.id);
+        } else {
+            validated = true;
+            effects.begin(entry);
         }
     }
     operations.store.acknowledge(&done).await?;
-    Ok(Batch {
-        more: entries.len() == BATCH as usize,
-        validated,
-    })
+    Ok(Batch { more, validated })
 }
 
 /// With a bridge, changes of hosts are for the replica whose controllers run, and wait while there is none.
@@ -94,36 +109,60 @@ fn scope(operations: &Operations) -> OutboxScope {
     }
 }
 
-/// Runs the effect of one change; false when it must be tried again.
-async fn effect(operations: &Operations, entry: &OutboxEntry) -> bool {
-    match entry.subject {
-        // Settings that findings depend on may have changed.
-        Subject::InfraEnv(id) => match unless_missing(validate_hosts(operations, id).await) {
-            Ok(()) => true,
-            Err(error) => {
-                tracing::warn!(infra_env.id = %id, error = chain(&error), "its hosts could not be validated; trying again");
-                false
-            }
-        },
-        // What its hosts know of each other changed, or they have to be released.
-        Subject::Cluster(id) => match operations.hosts.cluster_changed(id).await {
-            Ok(()) => true,
-            Err(error) => {
-                tracing::warn!(cluster.id = %id, error = chain(&error), "its hosts could not be validated; trying again");
-                false
-            }
-        },
-        Subject::Host { infra_env_id, id } => {
-            operations
-                .changes
-                .publish_from_outbox((infra_env_id, id), entry.version);
-            true
+/// Validates hosts after their InfraEnv or their cluster changed.
+struct Validation {
+    operations: Arc<Operations>,
+    /// The version of each InfraEnv with which its hosts were validated last, and what their checks read of it.
+    judged: Mutex<HashMap<InfraEnvId, (i64, CheckInputs)>>,
+}
+
+impl Work for Validation {
+    async fn run(&self, entry: &OutboxEntry) -> bool {
+        let outcome = match entry.subject {
+            Subject::InfraEnv(id) => unless_missing(self.infra_env_changed(id).await),
+            // What its hosts know of each other changed, or they have to be released.
+            Subject::Cluster(id) => self.operations.hosts.cluster_changed(id).await,
+            Subject::Host { .. } => Ok(()),
+        };
+        if let Err(error) = &outcome {
+            tracing::warn!(record = ?entry.subject, error = chain(error), "its hosts could not be validated; trying again");
+        }
+        outcome.is_ok()
+    }
+
+    async fn renew(&self, ids: Vec<String>) {
+        if let Err(error) = self.operations.store.renew_claims(&ids, now(), CLAIM).await {
+            tracing::debug!(%error, "another replica may begin the same work");
+        }
+    }
+
+    async fn acknowledge(&self, id: String) {
+        if let Err(error) = self.operations.store.acknowledge(&[id]).await {
+            tracing::debug!(%error, "hosts are validated once more");
         }
     }
 }
 
-/// Validates with the settings as they are stored now: another replica may have written them, and the entry is not repeated.
-async fn validate_hosts(operations: &Operations, id: InfraEnvId) -> Result<()> {
-    operations.infra_envs.refresh(id).await?;
-    operations.hosts.infra_env_changed(id).await
+impl Validation {
+    /// Validates with the settings as they are stored now: another replica may have written them, and the entry is not repeated.
+    async fn infra_env_changed(&self, id: InfraEnvId) -> Result<()> {
+        let Some(infra_env) = self.operations.infra_envs.refresh(id).await? else {
+            self.judged().remove(&id);
+            return Ok(());
+        };
+        let (version, inputs) = (infra_env.version, CheckInputs::of(&infra_env));
+        // Only of two versions in a row: another replica may have validated with one in between.
+        let same = |(before, known): &(i64, CheckInputs)| version - before <= 1 && *known == inputs;
+        if !self.judged().get(&id).is_some_and(same) {
+            self.operations.hosts.infra_env_changed(id).await?;
+        }
+        self.judged().insert(id, (version, inputs));
+        Ok(())
+    }
+
+    fn judged(&self) -> std::sync::MutexGuard<'_, HashMap<InfraEnvId, (i64, CheckInputs)>> {
+        self.judged
+            .lock()
+            .expect("no code panics while it holds the versions")
+    }
 }

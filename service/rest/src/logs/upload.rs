@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::{FromRequest, Multipart, Request, State};
@@ -13,6 +14,7 @@ use muster_operations::{Operations, now};
 use muster_store::Store;
 use muster_store::{LogOwner, LogUpload};
 use serde::Deserialize;
+use tokio::time::timeout;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{LogsType, UPLOAD_LIMIT};
@@ -20,6 +22,9 @@ use crate::scopes::Scopes;
 
 /// Bytes that are written at once.
 const CHUNK: usize = 512 << 10;
+
+/// Time that an upload waits for others to end.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Whose logs come.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -66,6 +71,9 @@ pub async fn upload_logs(
     let form = Multipart::from_request(request, &())
         .await
         .map_err(|rejection| Problem::bad_request(format!("the form cannot be read: {rejection}")))?;
+    let busy = || Problem::unavailable("too many logs are coming at once; try again in a minute");
+    let permit = timeout(PATIENCE, operations.log_uploads.acquire()).await;
+    let _permit = permit.map_err(|_| busy())?.map_err(|_| busy())?;
     let store = &operations.store;
     let mut upload = store.begin_log(cluster_id, owner, now()).await?;
     if let Err(problem) = receive(store, form, &mut upload).await {
@@ -77,6 +85,9 @@ pub async fn upload_logs(
     }
     let size = upload.size();
     store.finish_log(upload, now()).await?;
+    if let Some(total) = operations.retention.log_bytes {
+        store.trim_logs(total).await?;
+    }
     tracing::info!(cluster.id = %cluster_id, ?owner, bytes = size, "logs have come");
     if let LogOwner::Host {
         infra_env_id,
@@ -102,6 +113,13 @@ async fn owner(
     let own = scopes.of_cluster(caller, cluster_id).await?;
     operations.clusters.get(cluster_id).await?;
     match query.logs_type {
+        // A host speaks for itself alone.
+        LogsType::Controller if own.is_some() => {
+            return Err(Problem::Framework(
+                StatusCode::FORBIDDEN,
+                "logs of the controller are taken with the operator's token or the cluster's".into(),
+            ));
+        }
         LogsType::Controller => return Ok(LogOwner::Controller),
         LogsType::All => return Err(Problem::invalid("logs_type: host or controller can be sent")),
         LogsType::Host => {}

@@ -1,12 +1,14 @@
 //! Inserts events, unless too many of their name were stored lately.
 
+use muster_api::time::Timestamp;
 use muster_core::record::NewEvent;
 use sqlx::{Any, Transaction};
 
+use super::recent::{EventKey, Limit};
 use super::row::EventRow;
 use crate::Result;
 use crate::error::failed;
-use crate::row::{micros, storable};
+use crate::row::{Reading, micros, storable};
 use crate::statement::{commit, push_tuples};
 use crate::store::Store;
 
@@ -16,7 +18,11 @@ impl Store {
     /// # Errors
     /// Those of the database; none is stored then.
     pub async fn insert_events(&self, events: &[NewEvent]) -> Result<()> {
-        if events.is_empty() {
+        let too_soon = |event: &NewEvent| {
+            let least = self.event_limits().of(&event.name);
+            least.is_some_and(|least| self.stored_events().is_too_soon(event, least))
+        };
+        if events.iter().all(too_soon) {
             return Ok(());
         }
         let mut transaction = self.writer().await?;
@@ -60,27 +66,54 @@ async fn within_limits<'a>(
     let mut kept: Vec<&NewEvent> = Vec::with_capacity(events.len());
     for event in events {
         if let Some(least) = store.event_limits().of(&event.name) {
-            let duplicate = |other: &&NewEvent| {
-                (&other.name, other.host_id, other.infra_env_id, other.cluster_id)
-                    == (&event.name, event.host_id, event.infra_env_id, event.cluster_id)
-            };
-            let stored = sqlx::query(
-                "SELECT id FROM events WHERE name = $1 AND at > $2 AND COALESCE(host_id, '') = $3
-                     AND COALESCE(infra_env_id, '') = $4 AND COALESCE(cluster_id, '') = $5 LIMIT 1",
-            )
-            .bind(storable(&event.name))
-            .bind(micros(event.at - least))
-            .bind(event.host_id.map_or_else(String::new, |id| id.to_string()))
-            .bind(event.infra_env_id.map_or_else(String::new, |id| id.to_string()))
-            .bind(event.cluster_id.map_or_else(String::new, |id| id.to_string()))
-            .fetch_optional(&mut **transaction)
-            .await
-            .map_err(failed("looking for the last event of a kind"))?;
-            if stored.is_some() || kept.iter().any(duplicate) {
+            let duplicate = |other: &&NewEvent| EventKey::of(other) == EventKey::of(event);
+            if kept.iter().any(duplicate) || store.stored_events().is_too_soon(event, least) {
+                continue;
+            }
+            if let Some(at) = last_stored(transaction, event, least).await? {
+                store.stored_events().note(event, at);
                 continue;
             }
         }
         kept.push(event);
     }
     Ok(kept)
+}
+
+/// Time at which the last event of the same name about the same things was stored, if that was less than `least` ago.
+async fn last_stored(
+    transaction: &mut Transaction<'static, Any>,
+    event: &NewEvent,
+    least: Limit,
+) -> Result<Option<Timestamp>> {
+    let ids = [
+        ("host_id", event.host_id.map(|id| id.to_string())),
+        ("infra_env_id", event.infra_env_id.map(|id| id.to_string())),
+        ("cluster_id", event.cluster_id.map(|id| id.to_string())),
+    ];
+    let mut sql = String::from("SELECT at FROM events WHERE name = $1 AND at > $2");
+    let mut number = 2;
+    for (column, id) in &ids {
+        // No `COALESCE`: the index is by the columns.
+        if id.is_some() {
+            number += 1;
+            sql.push_str(&format!(" AND {column} = ${number}"));
+        } else {
+            sql.push_str(&format!(" AND {column} IS NULL"));
+        }
+    }
+    sql.push_str(" ORDER BY at DESC LIMIT 1");
+    let mut query = sqlx::query(sqlx::AssertSqlSafe(sql))
+        .bind(storable(&event.name))
+        .bind(micros(event.at - least));
+    for (_, id) in ids {
+        if let Some(id) = id {
+            query = query.bind(id);
+        }
+    }
+    let row = query
+        .fetch_optional(&mut **transaction)
+        .await
+        .map_err(failed("looking for the last event of a kind"))?;
+    row.map(|row| Reading::new(&row, "events", &[]).get("at")).transpose()
 }

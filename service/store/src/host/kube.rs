@@ -47,7 +47,8 @@ impl Store {
     pub async fn host_was_deleted(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<bool> {
         let mut connection = self.reader().await?;
         let row = sqlx::query(
-            "SELECT version FROM hosts WHERE id = $1 AND infra_env_id = $2 AND deleted_at IS NOT NULL",
+            "SELECT version FROM hosts WHERE id = $1 AND infra_env_id = $2 AND deleted_at IS NOT NULL
+             UNION ALL SELECT version FROM host_tombstones WHERE id = $1 AND infra_env_id = $2 LIMIT 1",
         )
         .bind(id.to_string())
         .bind(infra_env_id.to_string())

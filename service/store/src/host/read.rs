@@ -3,6 +3,7 @@
 use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::Host;
+use sqlx::Row;
 
 use super::brief::HostBrief;
 use super::row::{HOST_KEY, brief_from, host_from, select_briefs, select_hosts};
@@ -13,6 +14,20 @@ use crate::row::Reading;
 use crate::store::Store;
 
 impl Store {
+    /// Number of hosts of an InfraEnv.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn count_hosts(&self, infra_env_id: InfraEnvId) -> Result<i64> {
+        let mut connection = self.reader().await?;
+        sqlx::query("SELECT COUNT(*) FROM hosts WHERE infra_env_id = $1 AND deleted_at IS NULL")
+            .bind(infra_env_id.to_string())
+            .fetch_one(&mut *connection)
+            .await
+            .and_then(|row| row.try_get(0))
+            .map_err(failed("counting the hosts of an InfraEnv"))
+    }
+
     /// The host, with its inventory.
     ///
     /// # Errors

@@ -222,7 +222,22 @@ async fn remove_deleted(transaction: &mut Transaction<'static, Any>, host: &Host
     .fetch_optional(&mut **transaction)
     .await
     .map_err(failed("making room for a host that comes back"))?;
-    let Some(row) = row else { return Ok(None) };
+    let row = match row {
+        Some(row) => row,
+        // Its row went when it had been deleted for long.
+        None => {
+            let tombstone = sqlx::query("DELETE FROM host_tombstones WHERE id = $1 AND infra_env_id = $2 RETURNING version")
+                .bind(host.id.to_string())
+                .bind(host.infra_env_id.to_string())
+                .fetch_optional(&mut **transaction)
+                .await
+                .map_err(failed("making room for a host that comes back"))?;
+            match tombstone {
+                Some(row) => row,
+                None => return Ok(None),
+            }
+        }
+    };
     history::delete(transaction, host.id, host.infra_env_id).await?;
     row.try_get(0).map(Some).map_err(failed("reading a version"))
 }

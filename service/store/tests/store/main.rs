@@ -39,6 +39,7 @@ mod polled;
 mod releases;
 mod replicas;
 mod secrets;
+mod retention;
 mod settings;
 mod space;
 mod together;

@@ -375,6 +375,14 @@ pub fn registration_refused(id: HostId, infra_env: &InfraEnv, refused: &Refused,
     }
 }
 
+/// A new host was refused because its InfraEnv is [full](super::full). About the InfraEnv alone: anybody can make up ids of hosts.
+pub fn infra_env_is_full(id: HostId, infra_env: &InfraEnv, refused: &Refused, now: Timestamp) -> NewEvent {
+    NewEvent {
+        host_id: None,
+        ..registration_refused(id, infra_env, refused, now)
+    }
+}
+
 fn status_severity(status: HostStatus) -> Severity {
     match status {
         HostStatus::Disconnected | HostStatus::Insufficient | HostStatus::InstallingPendingUserAction => {

@@ -12,7 +12,7 @@ use muster_api::time::Timestamp;
 use super::step::{RefusalClass, Refused, Rejection, Step};
 use super::transition::{WAITS_FOR_INVENTORY, move_to};
 use super::{events, not_booted, wipe};
-use crate::record::{Host, HostData, HostReports, HostState, NodeAgent, Secret};
+use crate::record::{Host, HostData, HostReports, HostState, InfraEnv, NodeAgent, Secret};
 use crate::rules::facts::HostFacts;
 use crate::text::one_line;
 
@@ -87,6 +87,19 @@ pub fn register(
         changed: true,
         only_due_at: false,
     })
+}
+
+/// The refusal of a new host in an InfraEnv that has as many as it may have. Those that exist keep working.
+pub fn full(infra_env: &InfraEnv, most: u32) -> Refused {
+    Refused {
+        class: RefusalClass::BadInput,
+        status: None,
+        event: "registration",
+        reason: format!(
+            "The InfraEnv {} has {most} hosts, and no more are taken (--max-hosts). Delete hosts that are gone, or raise the limit",
+            infra_env.id
+        ),
+    }
 }
 
 /// A known host registers again.

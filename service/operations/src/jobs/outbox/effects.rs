@@ -1,0 +1,184 @@
+//! Runs effects of changes that take long beside each other, one at a time for each record, while their claims are renewed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use muster_store::{OutboxEntry, Subject};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, interval_at};
+
+/// Effects that run at once.
+const AT_ONCE: usize = 4;
+
+/// The work on changes of one kind.
+pub(super) trait Work: Send + Sync + 'static {
+    /// Runs the effect of a change; false when it must be tried again.
+    fn run(&self, entry: &OutboxEntry) -> impl Future<Output = bool> + Send;
+
+    /// Keeps others from taking these entries.
+    fn renew(&self, ids: Vec<String>) -> impl Future<Output = ()> + Send;
+
+    /// The change has been handled.
+    fn acknowledge(&self, id: String) -> impl Future<Output = ()> + Send;
+}
+
+/// Effects that run or wait.
+pub(super) struct Effects<W> {
+    shared: Arc<Shared<W>>,
+    tasks: JoinSet<()>,
+}
+
+struct Shared<W> {
+    work: W,
+    /// Between two renewals of claims.
+    renewal: Duration,
+    permits: Semaphore,
+    /// The records that are worked on, each with the change that came meanwhile.
+    busy: Mutex<HashMap<Subject, Option<OutboxEntry>>>,
+}
+
+impl<W: Work> Effects<W> {
+    pub(super) fn new(work: W, renewal: Duration) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                work,
+                renewal,
+                permits: Semaphore::new(AT_ONCE),
+                busy: Mutex::default(),
+            }),
+            tasks: JoinSet::new(),
+        }
+    }
+
+    /// Begins the effect of a change. Of several changes of a record that is being worked on, only the last follows.
+    pub(super) fn begin(&mut self, entry: OutboxEntry) {
+        while let Some(ended) = self.tasks.try_join_next() {
+            if let Err(error) = ended
+                && error.is_panic()
+            {
+                std::panic::resume_unwind(error.into_panic());
+            }
+        }
+        let mut busy = self.shared.busy();
+        if let Some(next) = busy.get_mut(&entry.subject) {
+            *next = Some(entry);
+            return;
+        }
+        busy.insert(entry.subject, None);
+        drop(busy);
+        self.tasks.spawn(self.shared.clone().work_on(entry));
+    }
+}
+
+impl<W: Work> Shared<W> {
+    fn busy(&self) -> MutexGuard<'_, HashMap<Subject, Option<OutboxEntry>>> {
+        self.busy.lock().expect("no code panics while it holds the records")
+    }
+
+    /// Works on a change, and on those of the same record that come meanwhile.
+    async fn work_on(self: Arc<Self>, first: OutboxEntry) {
+        let subject = first.subject;
+        let mut next = Some(first);
+        while let Some(entry) = next {
+            if self.run(&entry).await {
+                self.work.acknowledge(entry.id).await;
+            }
+            let mut busy = self.busy();
+            next = busy.get_mut(&subject).and_then(Option::take);
+            if next.is_none() {
+                busy.remove(&subject);
+            }
+        }
+    }
+
+    async fn run(&self, entry: &OutboxEntry) -> bool {
+        let effect = async {
+            // Never closed.
+            let _permit = self.permits.acquire().await;
+            self.work.run(entry).await
+        };
+        tokio::pin!(effect);
+        let mut renewals = interval_at(Instant::now() + self.renewal, self.renewal);
+        loop {
+            tokio::select! {
+                done = &mut effect => return done,
+                _ = renewals.tick() => {
+                    let waiting = self.busy().get(&entry.subject).cloned().flatten();
+                    let ids = [Some(entry.id.clone()), waiting.map(|entry| entry.id)];
+                    self.work.renew(ids.into_iter().flatten().collect()).await;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_api::ids::{ClusterId, InfraEnvId};
+    use muster_api::time::Timestamp;
+    use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+    use tokio::sync::watch;
+
+    /// Reports all that happens, and works on InfraEnvs until told to end.
+    struct Told {
+        told: UnboundedSender<String>,
+        ends: watch::Receiver<bool>,
+    }
+
+    impl Work for Told {
+        async fn run(&self, entry: &OutboxEntry) -> bool {
+            self.told.send(format!("begins {}", entry.id)).unwrap();
+            if matches!(entry.subject, Subject::InfraEnv(_)) {
+                self.ends.clone().wait_for(|ends| *ends).await.unwrap();
+            }
+            entry.id != "fails"
+        }
+
+        async fn renew(&self, ids: Vec<String>) {
+            self.told.send(format!("renews {}", ids.join(" "))).unwrap();
+        }
+
+        async fn acknowledge(&self, id: String) {
+            self.told.send(format!("done {id}")).unwrap();
+        }
+    }
+
+    fn entry(id: &str, subject: Subject) -> OutboxEntry {
+        OutboxEntry {
+            id: id.into(),
+            subject,
+            version: 1,
+            created_at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_effect_keeps_its_claim_and_holds_up_no_other_record() {
+        let (told, mut heard) = unbounded_channel();
+        let (end, ends) = watch::channel(false);
+        let mut effects = Effects::new(Told { told, ends }, Duration::from_secs(20));
+        let infra_env = Subject::InfraEnv(InfraEnvId::random());
+        effects.begin(entry("long", infra_env));
+        assert_eq!(heard.recv().await.unwrap(), "begins long");
+        effects.begin(entry("deletion", Subject::Cluster(ClusterId::random())));
+        assert_eq!(heard.recv().await.unwrap(), "begins deletion");
+        assert_eq!(heard.recv().await.unwrap(), "done deletion");
+        assert_eq!(heard.recv().await.unwrap(), "renews long");
+        // Two more edits are one more look.
+        effects.begin(entry("second", infra_env));
+        effects.begin(entry("third", infra_env));
+        assert_eq!(heard.recv().await.unwrap(), "renews long third");
+        end.send(true).unwrap();
+        for wanted in ["done long", "begins third", "done third"] {
+            assert_eq!(heard.recv().await.unwrap(), wanted);
+        }
+        effects.begin(entry("fails", infra_env));
+        effects.begin(entry("after", Subject::Cluster(ClusterId::random())));
+        for wanted in ["begins fails", "begins after", "done after"] {
+            assert_eq!(heard.recv().await.unwrap(), wanted);
+        }
+    }
+}
