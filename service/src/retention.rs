@@ -7,7 +7,9 @@ use muster_operations::jobs::retention::Retention;
 
 /// Options about what is kept.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Limits of what is kept (durations such as 72h or 90d, or never: never deleted)")]
+#[command(
+    next_help_heading = "Limits of what is kept (durations such as 72h or 90d, or never: never deleted)"
+)]
 pub struct RetentionArgs {
     /// Events
     #[arg(long, env = "MUSTER_KEEP_EVENTS", value_name = "DURATION", default_value = "90d", value_parser = age)]
@@ -26,7 +28,12 @@ pub struct RetentionArgs {
     keep_logs: Age,
 
     /// MiB of all these logs together; the oldest go first
-    #[arg(long, env = "MUSTER_MAX_LOG_SIZE", value_name = "MIB", default_value_t = 10240)]
+    #[arg(
+        long,
+        env = "MUSTER_MAX_LOG_SIZE",
+        value_name = "MIB",
+        default_value_t = 10240
+    )]
     max_log_size: u32,
 
     /// Hosts of one InfraEnv; further ones are refused, and those that exist keep working
@@ -43,7 +50,11 @@ fn age(text: &str) -> Result<Age, String> {
         return Ok(Age(None));
     }
     let days = || {
-        let days: i64 = text.strip_suffix('d')?.parse().ok().filter(|days| (1..100_000).contains(days))?;
+        let days: i64 = text
+            .strip_suffix('d')?
+            .parse()
+            .ok()
+            .filter(|days| (1..100_000).contains(days))?;
         Some(TimeDelta::days(days))
     };
     duration(text)

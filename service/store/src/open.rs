@@ -24,8 +24,7 @@ const CONNECTION_PATIENCE: Duration = Duration::from_secs(30);
 /// For every SQLite connection. `synchronous=FULL` syncs the log at each commit, so that a power cut loses nothing that was
 /// committed; NORMAL would be enough for the death of the process only. Another process (`muster token`) may hold the write
 /// lock for a moment, hence the busy timeout.
-const SQLITE_SETTINGS: &str =
-    "PRAGMA busy_timeout = 10000; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 67108864;";
+const SQLITE_SETTINGS: &str = "PRAGMA busy_timeout = 10000; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 67108864;";
 
 /// A file below this size, in bytes, that cannot give space back yet is rewritten when it is opened: that takes a moment only.
 const REWRITTEN_BELOW: i64 = 64 << 20;
@@ -282,7 +281,10 @@ async fn apply(address: &Address, migrator: &Migrator) -> Result<(), MigrateErro
     if address.kind == Kind::Sqlite {
         let old = "SELECT 1 FROM pragma_auto_vacuum() a, pragma_page_count() c, pragma_page_size() s
              WHERE a.auto_vacuum = 0 AND c.page_count * s.page_size < $1";
-        let old = sqlx::query(old).bind(REWRITTEN_BELOW).fetch_optional(&mut connection).await?;
+        let old = sqlx::query(old)
+            .bind(REWRITTEN_BELOW)
+            .fetch_optional(&mut connection)
+            .await?;
         if old.is_some()
             && let Err(error) = sqlx::raw_sql("VACUUM").execute(&mut connection).await
         {

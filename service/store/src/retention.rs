@@ -232,7 +232,8 @@ impl Store {
     /// # Errors
     /// Those of the database, also when counting takes too long.
     pub async fn count_rows(&self, what: Aging) -> Result<i64> {
-        self.number(&format!("SELECT COUNT(*) FROM {}", what.table())).await
+        self.number(&format!("SELECT COUNT(*) FROM {}", what.table()))
+            .await
     }
 
     /// Bytes of the whole database, and of the logs in it.

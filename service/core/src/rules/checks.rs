@@ -30,13 +30,13 @@ mod verdict;
 mod vsphere;
 mod worker_ignition;
 
-pub use inputs::CheckInputs;
 pub use conditions::Conditions;
 pub use context::CheckContext;
 pub(crate) use evaluate::find_by_id;
 pub use evaluate::{evaluate, find, holds};
 pub(crate) use ignored::{ALL_CHECKS, NEVER_IGNORED};
 pub use ignored::{BadCheckList, parse_disabled};
+pub use inputs::CheckInputs;
 pub use table::Gate;
 pub use verdict::Verdict;
 pub(crate) use worker_ignition::without_secrets;

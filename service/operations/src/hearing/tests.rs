@@ -461,7 +461,15 @@ async fn a_full_infra_env_refuses_new_hosts_with_one_event_and_keeps_those_it_ha
         assert!(refused.to_string().contains("--max-hosts"), "{refused}");
     }
     register(pooled.id).await.unwrap();
-    let events = world.operations.store.list_events(&EventQuery::default()).await.unwrap();
-    let refusals = events.events.iter().filter(|event| event.name == "host_registration_failed");
+    let events = world
+        .operations
+        .store
+        .list_events(&EventQuery::default())
+        .await
+        .unwrap();
+    let refusals = events
+        .events
+        .iter()
+        .filter(|event| event.name == "host_registration_failed");
     assert_eq!(refusals.count(), 1);
 }

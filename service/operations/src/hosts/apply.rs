@@ -90,7 +90,9 @@ impl Hosts {
         let briefs = self.store.list_host_briefs(Some(infra_env_id)).await?;
         let keys = briefs.into_iter().map(|brief| (infra_env_id, brief.id));
         self.for_each(keys.collect(), |(infra_env_id, id)| async move {
-            self.apply(infra_env_id, id, HostEvent::FactsChanged).await.map(drop)
+            self.apply(infra_env_id, id, HostEvent::FactsChanged)
+                .await
+                .map(drop)
         })
         .await
     }
@@ -120,7 +122,9 @@ impl Hosts {
             if deleted {
                 self.release(infra_env_id, id, cluster_id).await
             } else {
-                self.apply(infra_env_id, id, HostEvent::PeersChanged).await.map(drop)
+                self.apply(infra_env_id, id, HostEvent::PeersChanged)
+                    .await
+                    .map(drop)
             }
         })
         .await

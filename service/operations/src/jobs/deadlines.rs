@@ -48,7 +48,10 @@ pub(crate) async fn work(operations: &Operations) -> Result<Duration, muster_sto
     let mut lag = 0;
     loop {
         let (due, more) = operations.store.due_hosts(started, after.as_ref(), BATCH).await?;
-        lag = lag.max(due.first().map_or(0, |host| (started - host.due_at).num_seconds()));
+        lag = lag.max(
+            due.first()
+                .map_or(0, |host| (started - host.due_at).num_seconds()),
+        );
         for host in &due {
             let outcome = operations
                 .hosts

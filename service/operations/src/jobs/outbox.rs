@@ -81,7 +81,9 @@ async fn work(operations: &Operations, effects: &mut Effects<Validation>) -> Res
         .store
         .take_from_outbox(now(), CLAIM, BATCH, scope)
         .await?;
-    let oldest = entries.first().map_or(0, |entry| (now() - entry.created_at).num_seconds());
+    let oldest = entries
+        .first()
+        .map_or(0, |entry| (now() - entry.created_at).num_seconds());
     metrics::gauge!("muster_outbox_age_seconds").set(oldest as f64);
     let mut done = Vec::with_capacity(entries.len());
     let mut validated = false;

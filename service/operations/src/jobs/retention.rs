@@ -80,7 +80,10 @@ pub(crate) async fn tidy(operations: &Operations) -> Result<(), StoreError> {
     if let Some(total) = retention.log_bytes {
         let deleted = store.trim_logs(total).await?;
         if deleted > 0 {
-            tracing::info!(uploads = deleted, "the oldest logs were deleted: all together were too large");
+            tracing::info!(
+                uploads = deleted,
+                "the oldest logs were deleted: all together were too large"
+            );
         }
     }
     store.give_space_back().await

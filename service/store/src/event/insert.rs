@@ -115,5 +115,6 @@ async fn last_stored(
         .fetch_optional(&mut **transaction)
         .await
         .map_err(failed("looking for the last event of a kind"))?;
-    row.map(|row| Reading::new(&row, "events", &[]).get("at")).transpose()
+    row.map(|row| Reading::new(&row, "events", &[]).get("at"))
+        .transpose()
 }

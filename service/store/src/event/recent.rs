@@ -19,7 +19,12 @@ pub(super) struct EventKey(String, Option<HostId>, Option<InfraEnvId>, Option<Cl
 
 impl EventKey {
     pub(super) fn of(event: &NewEvent) -> Self {
-        Self(event.name.to_string(), event.host_id, event.infra_env_id, event.cluster_id)
+        Self(
+            event.name.to_string(),
+            event.host_id,
+            event.infra_env_id,
+            event.cluster_id,
+        )
     }
 }
 

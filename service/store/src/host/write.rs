@@ -226,12 +226,14 @@ async fn remove_deleted(transaction: &mut Transaction<'static, Any>, host: &Host
         Some(row) => row,
         // Its row went when it had been deleted for long.
         None => {
-            let tombstone = sqlx::query("DELETE FROM host_tombstones WHERE id = $1 AND infra_env_id = $2 RETURNING version")
-                .bind(host.id.to_string())
-                .bind(host.infra_env_id.to_string())
-                .fetch_optional(&mut **transaction)
-                .await
-                .map_err(failed("making room for a host that comes back"))?;
+            let tombstone = sqlx::query(
+                "DELETE FROM host_tombstones WHERE id = $1 AND infra_env_id = $2 RETURNING version",
+            )
+            .bind(host.id.to_string())
+            .bind(host.infra_env_id.to_string())
+            .fetch_optional(&mut **transaction)
+            .await
+            .map_err(failed("making room for a host that comes back"))?;
             match tombstone {
                 Some(row) => row,
                 None => return Ok(None),

@@ -16,7 +16,11 @@ mod cases {
     use crate::world::{World, at, became_known, event, event_of, host, registered};
 
     async fn upload(world: &World, cluster_id: ClusterId, owner: LogOwner, seconds: i64) {
-        let mut upload = world.store.begin_log(cluster_id, owner, at(seconds)).await.unwrap();
+        let mut upload = world
+            .store
+            .begin_log(cluster_id, owner, at(seconds))
+            .await
+            .unwrap();
         world.store.append_log(&mut upload, &[7; 1000]).await.unwrap();
         world.store.finish_log(upload, at(seconds)).await.unwrap();
     }
@@ -31,22 +35,41 @@ mod cases {
     pub async fn old_events_history_and_logs_go_and_new_ones_stay(world: World) {
         let many: Vec<_> = (0..1500).map(|second| event(second, "x")).collect();
         world.store.insert_events(&many).await.unwrap();
-        assert_eq!(world.store.delete_old(Aging::Events, at(1400)).await.unwrap(), (1000, true));
-        assert_eq!(world.store.delete_old(Aging::Events, at(1400)).await.unwrap(), (400, false));
-        assert_eq!(world.store.delete_old(Aging::Events, at(1400)).await.unwrap(), (0, false));
+        assert_eq!(
+            world.store.delete_old(Aging::Events, at(1400)).await.unwrap(),
+            (1000, true)
+        );
+        assert_eq!(
+            world.store.delete_old(Aging::Events, at(1400)).await.unwrap(),
+            (400, false)
+        );
+        assert_eq!(
+            world.store.delete_old(Aging::Events, at(1400)).await.unwrap(),
+            (0, false)
+        );
         assert_eq!(world.store.count_rows(Aging::Events).await.unwrap(), 100);
 
         let infra_env = world.infra_env().await;
         let known = world.host(infra_env.id).await;
-        world.store.save_host(&known, Some(&became_known()), &[]).await.unwrap();
-        assert_eq!(world.store.delete_old(Aging::History, at(3)).await.unwrap(), (1, false));
+        world
+            .store
+            .save_host(&known, Some(&became_known()), &[])
+            .await
+            .unwrap();
+        assert_eq!(
+            world.store.delete_old(Aging::History, at(3)).await.unwrap(),
+            (1, false)
+        );
         let left = world.store.host_history(infra_env.id, known.id).await.unwrap();
         assert_eq!(left.len(), 1);
 
         let cluster = world.cluster_record().await;
         upload(&world, cluster.id, some_host(), 10).await;
         upload(&world, cluster.id, some_host(), 20).await;
-        assert_eq!(world.store.delete_old(Aging::Logs, at(15)).await.unwrap(), (1, false));
+        assert_eq!(
+            world.store.delete_old(Aging::Logs, at(15)).await.unwrap(),
+            (1, false)
+        );
         assert_eq!(world.store.list_logs(cluster.id).await.unwrap().len(), 1);
         let (whole, logs) = world.store.sizes().await.unwrap();
         assert!(whole > 0 && logs == 1000, "{whole} {logs}");
@@ -57,12 +80,28 @@ mod cases {
         let infra_env = world.infra_env().await;
         let (gone, stays) = (world.host(infra_env.id).await, world.host(infra_env.id).await);
         let event = event_of(&gone, "deleted");
-        world.store.delete_host(infra_env.id, gone.id, at(10), &[event]).await.unwrap();
-        assert_eq!(world.store.delete_old(Aging::Hosts, at(10)).await.unwrap(), (0, false));
-        assert_eq!(world.store.delete_old(Aging::Hosts, at(11)).await.unwrap(), (1, false));
+        world
+            .store
+            .delete_host(infra_env.id, gone.id, at(10), &[event])
+            .await
+            .unwrap();
+        assert_eq!(
+            world.store.delete_old(Aging::Hosts, at(10)).await.unwrap(),
+            (0, false)
+        );
+        assert_eq!(
+            world.store.delete_old(Aging::Hosts, at(11)).await.unwrap(),
+            (1, false)
+        );
         assert_eq!(world.store.count_rows(Aging::Hosts).await.unwrap(), 1);
         assert!(world.store.host_was_deleted(infra_env.id, gone.id).await.unwrap());
-        assert!(!world.store.host_was_deleted(infra_env.id, stays.id).await.unwrap());
+        assert!(
+            !world
+                .store
+                .host_was_deleted(infra_env.id, stays.id)
+                .await
+                .unwrap()
+        );
         assert_eq!(world.store.count_hosts(infra_env.id).await.unwrap(), 1);
 
         let again = Host {
@@ -79,14 +118,29 @@ mod cases {
         let cluster = world.cluster_record().await;
         let gone = world.host(infra_env.id).await;
         upload(&world, cluster.id, LogOwner::Controller, 1).await;
-        world.store.delete_host(infra_env.id, gone.id, at(10), &[]).await.unwrap();
-        world.store.delete_infra_env(infra_env.id, at(20), &[]).await.unwrap();
+        world
+            .store
+            .delete_host(infra_env.id, gone.id, at(10), &[])
+            .await
+            .unwrap();
+        world
+            .store
+            .delete_infra_env(infra_env.id, at(20), &[])
+            .await
+            .unwrap();
         world.store.delete_cluster(cluster.id, at(20), &[]).await.unwrap();
         // Its host goes first.
-        assert_eq!(world.store.delete_old(Aging::InfraEnvs, at(30)).await.unwrap(), (0, false));
+        assert_eq!(
+            world.store.delete_old(Aging::InfraEnvs, at(30)).await.unwrap(),
+            (0, false)
+        );
         for what in Aging::ALL {
             if !matches!(what, Aging::Events | Aging::History | Aging::Logs) {
-                assert_eq!(world.store.delete_old(what, at(30)).await.unwrap(), (1, false), "{what:?}");
+                assert_eq!(
+                    world.store.delete_old(what, at(30)).await.unwrap(),
+                    (1, false),
+                    "{what:?}"
+                );
             }
         }
         assert!(!world.store.host_was_deleted(infra_env.id, gone.id).await.unwrap());

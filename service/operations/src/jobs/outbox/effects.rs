@@ -74,7 +74,9 @@ impl<W: Work> Effects<W> {
 
 impl<W: Work> Shared<W> {
     fn busy(&self) -> MutexGuard<'_, HashMap<Subject, Option<OutboxEntry>>> {
-        self.busy.lock().expect("no code panics while it holds the records")
+        self.busy
+            .lock()
+            .expect("no code panics while it holds the records")
     }
 
     /// Works on a change, and on those of the same record that come meanwhile.
