@@ -17,6 +17,7 @@ use muster_operations::auth::{Auth, Claims, Keys};
 use muster_operations::bridge::BridgeState;
 use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
+use muster_operations::jobs::retention::Retention;
 use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
 use muster_operations::{OperationSettings, Operations, now};
@@ -87,6 +88,7 @@ impl World {
                 controller_image: None,
                 node_agent: true,
                 limits: WaitLimits::default(),
+                max_hosts: 1000,
             },
             urls: Urls {
                 public: "https://muster.example.test".into(),
@@ -95,6 +97,7 @@ impl World {
             service_ca: String::new(),
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
+            retention: Retention::default(),
             clock: Arc::new(SystemClock::default()),
         };
         let operations = Arc::new(Operations::new(
