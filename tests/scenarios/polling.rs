@@ -6,11 +6,14 @@ use muster_tests::condition::{assert_throughout, await_condition};
 use serde_json::{Value, json};
 
 use crate::clock::Clock;
-use crate::database::{Database, Served, host_id, infra_env, known_host, on_each_database};
+use crate::database::{
+    Database, Served, host_id, infra_env, inventory, known_host, on_each_database, register, reply,
+};
 use muster_tests::http::HttpClient;
 
 on_each_database!(
     an_idle_hosts_polls_write_nothing,
+    idle_hosts_of_a_cluster_that_reply_cost_what_others_cost,
     a_silent_host_is_disconnected_and_a_poll_brings_it_back,
     a_restart_disconnects_no_client,
     a_clock_that_is_set_either_way_loses_no_host,
@@ -127,6 +130,72 @@ fn an_idle_hosts_polls_write_nothing(database: Database) {
         seen["checked_in_at"].as_str().unwrap() > seen["updated_at"].as_str().unwrap(),
         "a poll shows at once: {seen}"
     );
+}
+
+fn idle_hosts_of_a_cluster_that_reply_cost_what_others_cost(database: Database) {
+    const HOSTS: u64 = 10;
+    let service = database.serve_with(muster_tests::service::Settings::auth_local);
+    let operator = service.http().with_token(&service.token(None));
+    let imported = json!({"name": "day2", "api_vip_dnsname": "api.day2.example.test", "openshift_cluster_id": host_id(99)});
+    let cluster = operator.post("/clusters/import", &imported).expect(201).json();
+    let pool = json!({"name": "hw", "pull_secret": muster_tests::rest::PULL_SECRET, "cluster_id": cluster["id"]});
+    let pool = operator.post("/infra-envs", &pool).expect(201).json();
+    let infra_env = format!("/infra-envs/{}", pool["id"].as_str().unwrap());
+    let agent = service
+        .http()
+        .with("X-Secret-Key", &service.token(Some(&infra_env)));
+    let hosts: Vec<String> = (1..=HOSTS)
+        .map(|n| {
+            let host = register(&agent, &infra_env, n);
+            agent
+                .post(&format!("{host}/instructions"), &reply("inventory", &inventory(n)))
+                .expect(204);
+            host
+        })
+        .collect();
+    // Everybody reaches everybody; only the times differ from report to report.
+    let report = |of: u64, round: u64| {
+        let remote = |n: u64| {
+            json!({"host_id": host_id(n), "l2_connectivity": [], "mtu_report": [], "l3_connectivity": [
+                {"remote_ip_address": format!("198.51.100.{n}"), "successful": true,
+                 "average_rtt_ms": 0.2 + 0.05 * f64::from(u8::try_from((n + of + round) % 7).unwrap())}]})
+        };
+        let others: Vec<Value> = (1..=HOSTS).filter(|n| *n != of).map(remote).collect();
+        reply("connectivity-check", &json!({"remote_hosts": others}))
+    };
+    let all_report = |round: u64| {
+        for (host, n) in hosts.iter().zip(1..) {
+            agent
+                .post(&format!("{host}/instructions"), &report(n, round))
+                .expect(204);
+        }
+    };
+    let all_poll = || {
+        for host in &hosts {
+            agent
+                .get(&format!("{host}/instructions?timestamp=1760000000"))
+                .expect(200);
+        }
+    };
+    all_report(0);
+    all_poll();
+    await_rest(&service);
+    all_poll();
+    let number = |name: &str| metric(&operator, name);
+    let writes = number("muster_database_writes_total");
+    for round in 1..=10 {
+        all_report(round);
+        all_poll();
+    }
+    let wrote = number("muster_database_writes_total") - writes;
+    // The batched flush of check-ins comes every 30 s.
+    assert!(wrote <= 1, "100 polls and 100 replies that tell nothing new made {wrote} write transactions");
+    let reads = number("muster_database_reads_total");
+    for _ in 0..10 {
+        all_poll();
+    }
+    let read = number("muster_database_reads_total") - reads;
+    assert!(read < 60, "100 polls of hosts of a cluster read the database {read} times");
 }
 
 fn status(client: &HttpClient, host: &str) -> Value {

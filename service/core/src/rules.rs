@@ -17,6 +17,7 @@ pub mod live_config;
 pub mod mirror;
 pub mod os_image;
 pub mod peer;
+pub mod peers;
 pub mod placement;
 pub mod requirements;
 pub(crate) mod role;

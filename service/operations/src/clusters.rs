@@ -1,16 +1,16 @@
-//! Reads clusters through a cache that is checked at each read, and creates, changes and deletes them.
+//! Creates, changes and deletes clusters, and shows them to their hosts.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use muster_api::cluster::{ClusterUpdateParams, IgnoredValidations};
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::lifecycle::cluster::{events, ignore, update};
-use muster_core::record::{Cluster, InfraEnv, KubeRef, NewEvent, Peer, Secret};
-use muster_core::rules::facts::{ClusterFacts, controllers_see_nodes};
-use muster_store::{ClusterDeletion, ClusterVersions, Store, StoreError, StoredCluster, Subject};
+use muster_core::record::{Cluster, InfraEnv, KubeRef, NewEvent, Secret};
+use muster_core::rules::facts::controllers_see_nodes;
+use muster_store::{ClusterDeletion, Store, StoreError, StoredCluster, Subject};
 
 use crate::clock::now;
+use crate::cluster_cache::{ClusterCache, ClusterContext};
 use crate::error::OperationError;
 use crate::retry::{retry, unless_conflict};
 use crate::{Result, random, request_id};
@@ -18,78 +18,21 @@ use crate::{Result, random, request_id};
 /// The clusters of the service.
 pub struct Clusters {
     store: Store,
-    cache: Mutex<HashMap<ClusterId, Arc<CachedCluster>>>,
-}
-
-/// A cluster and all its hosts, as of two versions.
-struct CachedCluster {
-    versions: ClusterVersions,
-    stored: StoredCluster,
-    peers: Vec<Peer>,
-}
-
-/// A cluster as one of its hosts sees it.
-pub struct ClusterContext {
-    cluster: Arc<CachedCluster>,
-    others: Vec<Peer>,
-}
-
-impl ClusterContext {
-    /// For decisions. `None` when the cluster is deleted and its hosts are being released.
-    pub fn facts(&self) -> Option<ClusterFacts<'_>> {
-        self.cluster.stored.deleted_at.is_none().then_some(ClusterFacts {
-            cluster: &self.cluster.stored.cluster,
-            peers: &self.others,
-        })
-    }
+    cache: Arc<ClusterCache>,
 }
 
 impl Clusters {
     pub fn new(store: Store) -> Self {
         Self {
+            cache: ClusterCache::of(&store),
             store,
-            cache: Mutex::default(),
         }
     }
 
-    fn cache(&self) -> std::sync::MutexGuard<'_, HashMap<ClusterId, Arc<CachedCluster>>> {
-        self.cache
-            .lock()
-            .expect("no code panics while it holds the cache")
-    }
-
-    /// The cluster as `host` sees it. Reads one small row when nothing changed since the last read.
+    /// The cluster as `host` sees it. Reads nothing while nothing changes.
     pub async fn context(&self, id: ClusterId, host: HostId) -> Result<Option<ClusterContext>, StoreError> {
-        let Some(cluster) = self.cached(id).await? else {
-            return Ok(None);
-        };
-        let others = cluster.peers.iter().filter(|peer| peer.id != host).cloned();
-        Ok(Some(ClusterContext {
-            others: others.collect(),
-            cluster,
-        }))
-    }
-
-    async fn cached(&self, id: ClusterId) -> Result<Option<Arc<CachedCluster>>, StoreError> {
-        let Some(versions) = self.store.cluster_versions(id).await? else {
-            self.cache().remove(&id);
-            return Ok(None);
-        };
-        let cached = self.cache().get(&id).cloned();
-        if let Some(cached) = cached.filter(|cached| cached.versions == versions) {
-            return Ok(Some(cached));
-        }
-        // Read after the versions: a change in between is read again next time.
-        let Some(stored) = self.store.find_cluster(id).await? else {
-            return Ok(None);
-        };
-        let cached = Arc::new(CachedCluster {
-            versions,
-            stored,
-            peers: self.store.list_cluster_peers(id).await?,
-        });
-        self.cache().insert(id, cached.clone());
-        Ok(Some(cached))
+        let found = self.cache.get(id).await?;
+        Ok(found.map(|cluster| ClusterContext::of(cluster, host)))
     }
 
     /// The cluster with this id.
@@ -118,10 +61,10 @@ impl Clusters {
         cluster: Option<ClusterId>,
     ) -> Result<bool, StoreError> {
         let cached = match cluster.filter(|_| infra_env.mirror.is_some()) {
-            Some(id) => self.cached(id).await?,
+            Some(id) => self.cache.get(id).await?,
             None => None,
         };
-        let cluster = cached.as_ref().map(|cached| &cached.stored.cluster);
+        let cluster = cached.as_ref().map(|cached| cached.cluster());
         Ok(controllers_see_nodes(infra_env, cluster))
     }
 
@@ -229,8 +172,8 @@ impl Clusters {
 
     /// True when the cluster is deleted; `None` when it never existed.
     pub async fn is_deleted(&self, id: ClusterId) -> Result<Option<bool>, StoreError> {
-        let cached = self.cached(id).await?;
-        Ok(cached.map(|cached| cached.stored.deleted_at.is_some()))
+        let found = self.cache.read_now(id).await?;
+        Ok(found.map(|found| found.is_deleted()))
     }
 }
 

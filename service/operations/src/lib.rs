@@ -9,6 +9,7 @@ pub mod bridge;
 pub mod changes;
 pub mod check_ins;
 pub mod clock;
+mod cluster_cache;
 pub mod clusters;
 pub mod error;
 pub mod event_quota;

@@ -9,6 +9,7 @@ mod event;
 pub mod events;
 mod install;
 pub mod instructions;
+mod jitter;
 mod logs;
 mod media;
 mod not_booted;

@@ -5,8 +5,9 @@ use muster_api::time::Timestamp;
 
 use super::limits::WaitLimits;
 use super::os_image::list::OsImage;
+use super::peers::Peers;
 use super::requirements::Requirements;
-use crate::record::{Cluster, DeafTime, Host, InfraEnv, Peer};
+use crate::record::{Cluster, DeafTime, Host, InfraEnv};
 
 /// [`HostFacts::kube`] of the hosts of an InfraEnv in a cluster: when the InfraEnv is a custom resource's, or REST's and mirrored while
 /// the cluster is a custom resource's.
@@ -88,8 +89,8 @@ pub struct BootArtifacts<'a> {
 pub struct ClusterFacts<'a> {
     /// The cluster.
     pub cluster: &'a Cluster,
-    /// Its other hosts, sorted by id.
-    pub peers: &'a [Peer],
+    /// Its other hosts.
+    pub peers: Peers<'a>,
 }
 
 impl HostFacts<'_> {

@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use muster_api::host::HostRole;
 use muster_api::inventory::Inventory;
-use muster_api::steps::ConnectivityCheckNic;
+use muster_api::steps::{ConnectivityCheckHost, ConnectivityCheckNic};
 
 use super::hostname;
+use crate::json::to_json;
 use crate::record::{Host, Peer};
 
 /// `host` as the others of its cluster see it. The clock is left out: it moves all the time, and the store of
@@ -26,6 +27,14 @@ pub fn peer(host: &Host) -> Peer {
         clock_offset_secs: None,
         sees: data.sees.clone(),
     }
+}
+
+/// A peer as `connectivity-check` names it: JSON text.
+pub fn asked_about(peer: &Peer) -> String {
+    to_json(&ConnectivityCheckHost {
+        host_id: peer.id.to_string(),
+        nics: peer.nics.clone(),
+    })
 }
 
 fn nics(inventory: &Inventory) -> Vec<ConnectivityCheckNic> {

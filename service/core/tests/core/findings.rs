@@ -9,6 +9,7 @@ use muster_api::steps::{
 use muster_core::record::{HostReports, Peer, Sees};
 use muster_core::rules::findings;
 use muster_core::rules::findings::{changed, matters_to_others, peers_matter, sees};
+use muster_core::rules::peers::Peers;
 
 use crate::registry::scene::{Place, Scene, peer};
 
@@ -105,7 +106,7 @@ fn as_peer(scene: &Scene) -> Peer {
             .reports
             .connectivity
             .as_ref()
-            .map(|report| sees(report, &scene.peers))
+            .map(|report| sees(report, Peers::of(&scene.peers)))
             .unwrap_or_default(),
         ..peer(1)
     }

@@ -123,9 +123,4 @@ impl Hosts {
     pub async fn exists(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<bool, StoreError> {
         Ok(self.store.find_host_brief(infra_env_id, id).await?.is_some())
     }
-
-    /// All hosts of an InfraEnv with their inventories.
-    pub async fn list(&self, infra_env_id: InfraEnvId) -> Result<Vec<Host>, StoreError> {
-        self.store.list_hosts(infra_env_id).await
-    }
 }

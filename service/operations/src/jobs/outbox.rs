@@ -36,6 +36,7 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     };
     let mut effects = Effects::new(validation, CLAIM / 3);
     loop {
+        let began = Instant::now();
         // Each write is a transaction of its own, so the work may be dropped between two of them.
         let worked = tokio::select! {
             worked = work(&operations, &mut effects) => worked,
@@ -46,7 +47,8 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
             Batch::default()
         });
         if worked.validated {
-            rest_ends = Instant::now() + REST;
+            // At most half of the time is spent on clusters that change all the time.
+            rest_ends = Instant::now() + REST.max(began.elapsed());
         }
         if worked.more {
             continue;

@@ -12,7 +12,7 @@ use muster_api::time::Timestamp;
 use super::event::HostEvent;
 use super::refresh::refresh;
 use super::step::Rejection;
-use super::{events, media};
+use super::{events, jitter, media};
 use crate::record::{Host, HostState, NewEvent, Phase};
 use crate::rules::checks::without_secrets;
 use crate::rules::facts::HostFacts;
@@ -87,9 +87,25 @@ fn connectivity(host: &mut Host, report: &ConnectivityReport, facts: &HostFacts<
     if host.cluster_id.is_none() {
         return;
     }
-    let peers = facts.cluster.map_or(&[][..], |cluster| cluster.peers);
+    let peers = facts.cluster.map(|cluster| cluster.peers).unwrap_or_default();
     host.data.sees = findings::sees(report, peers);
-    host.reports.connectivity = Some(report.clone());
+    let mut report = report.clone();
+    if let Some(before) = &host.reports.connectivity {
+        jitter::settle(&mut report, before, &latency_limits(facts));
+    }
+    host.reports.connectivity = Some(report);
+}
+
+/// The times that are too long for one role or another, ms.
+fn latency_limits(facts: &HostFacts<'_>) -> Vec<f64> {
+    let version = facts
+        .cluster
+        .map_or("", |cluster| &cluster.cluster.data.openshift_version);
+    let roles = facts.requirements.of(version);
+    [&roles.master, &roles.arbiter, &roles.worker]
+        .into_iter()
+        .filter_map(|role| role.network_latency_threshold_ms)
+        .collect()
 }
 
 fn free_addresses(host: &mut Host, networks: &[FreeNetworkAddresses]) -> Result<(), Rejection> {

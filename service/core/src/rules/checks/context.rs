@@ -6,9 +6,10 @@ use muster_api::host::{HostRole, HostStage};
 use muster_api::inventory::Inventory;
 use muster_api::time::Timestamp;
 
-use crate::record::{Cluster, ClusterData, ClusterTraits, Host, Peer};
+use crate::record::{Cluster, ClusterData, ClusterTraits, Host};
 use crate::rules::checks::worker_ignition::WorkerIgnition;
 use crate::rules::facts::HostFacts;
+use crate::rules::peers::Peers;
 use crate::rules::requirements::{Required, required};
 
 /// A host with the facts around it. Values that several checks need are computed once.
@@ -74,7 +75,7 @@ impl<'a> CheckContext<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bound<'a> {
     cluster: &'a Cluster,
-    pub(super) peers: &'a [Peer],
+    pub(super) peers: Peers<'a>,
 }
 
 impl<'a> Bound<'a> {

@@ -53,7 +53,7 @@ pub(super) fn duplicates(context: &ClusterContext<'_>) -> Vec<HostFinding> {
         .map(|(_, net)| net.addr())
         .collect();
     let mut doubts: BTreeMap<IpAddr, Doubt> = BTreeMap::new();
-    for peer in context.peers {
+    for peer in context.peers.iter() {
         for address in addresses(peer).filter(|address| own.contains(address)) {
             doubts.entry(address).or_default().holders.insert(peer.id);
         }

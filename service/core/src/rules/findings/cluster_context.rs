@@ -4,13 +4,13 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use muster_api::host::{HostRole, HostStatus};
-use muster_api::ids::HostId;
 use muster_api::inventory::Inventory;
 use muster_api::steps::ConnectivityRemoteHost;
 
 use crate::record::{Host, Peer};
 use crate::rules::addresses::networks_of;
 use crate::rules::facts::HostFacts;
+use crate::rules::peers::Peers;
 use crate::rules::requirements::RoleTable;
 
 /// Names in one message; more are counted.
@@ -19,7 +19,7 @@ const NAMED: usize = 5;
 /// A host and the others.
 pub(super) struct ClusterContext<'a> {
     pub(super) host: &'a Host,
-    pub(super) peers: &'a [Peer],
+    pub(super) peers: Peers<'a>,
     pub(super) roles: &'a RoleTable,
     /// Of the host, once reported.
     pub(super) clock_offset: Option<i64>,
@@ -56,7 +56,7 @@ impl<'a> ClusterContext<'a> {
         let report = self.host.reports.connectivity.as_ref();
         let remotes = report.into_iter().flat_map(|report| &report.remote_hosts);
         remotes.filter_map(|remote| {
-            let peer = find_peer(self.peers, &remote.host_id)?;
+            let peer = self.peers.find(&remote.host_id)?;
             is_awake(peer).then_some((peer, remote))
         })
     }
@@ -112,13 +112,6 @@ pub(super) fn is_awake(peer: &Peer) -> bool {
         | HostStatus::Reclaiming
         | HostStatus::ReclaimingRebooting => false,
     }
-}
-
-/// The peer with this id, as a report writes it.
-pub(crate) fn find_peer<'a>(peers: &'a [Peer], id: &str) -> Option<&'a Peer> {
-    let id: HostId = id.parse().ok()?;
-    let index = peers.binary_search_by_key(&id, |peer| peer.id).ok()?;
-    peers.get(index)
 }
 
 /// Hostname of a peer, else its id.

@@ -3,18 +3,19 @@
 use muster_api::steps::ConnectivityReport;
 
 use super::address::foreign_answers;
-use super::cluster_context::{find_peer, is_awake};
+use super::cluster_context::is_awake;
 use super::reach::is_unreached;
 use crate::record::{Peer, Sees};
+use crate::rules::peers::Peers;
 
 /// Clocks that report whole seconds jitter; less than this is no change, seconds.
 const CLOCK_NEWS_SECS: u64 = 10;
 
 /// The part of a host's report that concerns its `peers`.
-pub fn sees(report: &ConnectivityReport, peers: &[Peer]) -> Sees {
+pub fn sees(report: &ConnectivityReport, peers: Peers<'_>) -> Sees {
     let of_peers = || {
         let remotes = report.remote_hosts.iter();
-        remotes.filter_map(|remote| Some((find_peer(peers, &remote.host_id)?, remote)))
+        remotes.filter_map(|remote| Some((peers.find(&remote.host_id)?, remote)))
     };
     let mut unreached: Vec<_> = of_peers()
         .filter(|(_, remote)| is_unreached(remote))

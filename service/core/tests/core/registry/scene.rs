@@ -10,6 +10,7 @@ use muster_api::steps::{
 };
 use muster_core::record::{Cluster, ClusterData, ClusterTraits, Host, Peer, Progress, Sees};
 use muster_core::rules::facts::{ClusterFacts, HostFacts};
+use muster_core::rules::peers::Peers;
 use uuid::Uuid;
 
 use crate::world::{World, start};
@@ -72,7 +73,7 @@ impl Scene {
         HostFacts {
             cluster: self.cluster.as_ref().map(|cluster| ClusterFacts {
                 cluster,
-                peers: &self.peers,
+                peers: Peers::of(&self.peers),
             }),
             ..self.world.facts()
         }

@@ -1,7 +1,7 @@
 //! The arguments of steps. Source: docs/protocol/instructions.md#3.
 
 use muster_api::steps::{
-    ConnectivityCheckHost, DomainResolutionRequest, DomainResolutionRequestDomain,
+    DomainResolutionRequest, DomainResolutionRequestDomain,
     DownloadBootArtifactsRequest, InstallProxy, InstallRequest, LogsGatherRequest, NtpSynchronizationRequest,
     RebootForReclaimRequest, StepType, TangConnectivityRequest, TangServer,
 };
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::installer_args;
 use crate::json::to_json;
-use crate::record::{ClusterData, Host, NodeAgent};
+use crate::record::{ClusterData, Host, NodeAgent, Peer};
 use crate::rules::facts::HostFacts;
 use crate::rules::ignition::api_vip;
 use crate::rules::{os_image, role};
@@ -26,7 +26,7 @@ pub(super) fn of(step: StepType, host: &Host, facts: &HostFacts<'_>) -> Option<V
         StepType::NtpSynchronizer => Some(vec![to_json(&NtpSynchronizationRequest {
             ntp_source: ntp_sources(facts).to_owned(),
         })]),
-        StepType::ConnectivityCheck => Some(vec![to_json(&peers(host, facts)?)]),
+        StepType::ConnectivityCheck => Some(vec![peers(host, facts)?]),
         // What the host is installed with is here already.
         StepType::ApiVipConnectivityCheck if host.data.has_bootstrap_ignition => None,
         StepType::ApiVipConnectivityCheck => Some(vec![to_json(&api_vip(host, facts.cluster?)?)]),
@@ -77,25 +77,20 @@ fn ntp_sources<'a>(facts: &HostFacts<'a>) -> &'a str {
 }
 
 /// Every other reachable host of the cluster; `None` while one has reported no network interfaces.
-fn peers(host: &Host, facts: &HostFacts<'_>) -> Option<Vec<ConnectivityCheckHost>> {
+fn peers(host: &Host, facts: &HostFacts<'_>) -> Option<String> {
     use muster_api::host::HostStatus::{Binding, Disconnected, Discovering};
 
     let peers = facts.cluster?.peers;
-    if !has_its_turn(host, facts, peers.len() + 1) {
+    if !has_its_turn(host, facts, peers.count() + 1) {
         return None;
     }
-    let there: Vec<_> = peers
-        .iter()
-        .filter(|peer| peer.id != host.id && !matches!(peer.status, Discovering | Disconnected | Binding))
-        .collect();
-    if there.is_empty() || there.iter().any(|peer| peer.nics.is_empty()) {
+    let is_there =
+        |peer: &Peer| peer.id != host.id && !matches!(peer.status, Discovering | Disconnected | Binding);
+    let mut there = peers.iter().filter(|peer| is_there(peer)).peekable();
+    if there.peek().is_none() || there.any(|peer| peer.nics.is_empty()) {
         return None;
     }
-    let asked = there.into_iter().map(|peer| ConnectivityCheckHost {
-        host_id: peer.id.to_string(),
-        nics: peer.nics.clone(),
-    });
-    Some(asked.collect())
+    Some(peers.asked(is_there))
 }
 
 /// In a large cluster hosts take turns by the minute, so that at most some [`MANY_PEERS`] check at a time.

@@ -1,0 +1,231 @@
+//! Keeps clusters with what their hosts know of each other, until they change: a poll of a bound host reads no database.
+//!
+//! Changes are heard of as those of hosts are: from writers here, and by notification from other replicas. While notifications
+//! are not received, and after [`LOOK_AGAIN`], two small numbers are read that tell if anything changed. However many hosts
+//! need a cluster at the same time, it is read once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use muster_api::ids::{ClusterId, HostId};
+use muster_core::record::{Cluster, Peer};
+use muster_core::rules::facts::ClusterFacts;
+use muster_core::rules::peer::asked_about;
+use muster_core::rules::peers::Peers;
+use muster_store::{ClusterVersions, Store, StoreError, StoredCluster, Subject};
+
+/// What is kept is compared with the database after so long: a writer whose task was given up between its commit and its
+/// notification tells nobody.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// The clusters that are kept.
+pub(crate) struct ClusterCache {
+    store: Store,
+    places: Mutex<HashMap<ClusterId, Place>>,
+}
+
+/// A cluster and all its hosts, as of two versions.
+pub(crate) struct CachedCluster {
+    versions: ClusterVersions,
+    stored: StoredCluster,
+    peers: Vec<Peer>,
+    /// The same hosts as `connectivity-check` names them, rendered once for all that are asked about them.
+    asked: Vec<String>,
+}
+
+/// The place of one cluster.
+#[derive(Default)]
+struct Place {
+    cluster: Option<Arc<CachedCluster>>,
+    /// Begin of the last read; `None` after a change.
+    read_at: Option<Instant>,
+    /// Number of changes that were heard of.
+    changes: u64,
+    /// Held while the cluster is read.
+    reading: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// A cluster as one of its hosts sees it.
+pub(crate) struct ClusterContext {
+    cluster: Arc<CachedCluster>,
+    host: HostId,
+}
+
+impl ClusterContext {
+    pub(crate) fn of(cluster: Arc<CachedCluster>, host: HostId) -> Self {
+        Self { cluster, host }
+    }
+
+    /// For decisions. `None` when the cluster is deleted and its hosts are being released.
+    pub(crate) fn facts(&self) -> Option<ClusterFacts<'_>> {
+        let CachedCluster {
+            stored, peers, asked, ..
+        } = &*self.cluster;
+        stored.deleted_at.is_none().then_some(ClusterFacts {
+            cluster: &stored.cluster,
+            peers: Peers::but(self.host, peers, asked),
+        })
+    }
+}
+
+impl CachedCluster {
+    pub(crate) fn cluster(&self) -> &Cluster {
+        &self.stored.cluster
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.stored.deleted_at.is_some()
+    }
+}
+
+impl ClusterCache {
+    /// The clusters of `store`.
+    pub(crate) fn of(store: &Store) -> Arc<Self> {
+        let cache = Arc::new(Self {
+            store: store.clone(),
+            places: Mutex::default(),
+        });
+        let heard: Weak<Self> = Arc::downgrade(&cache);
+        store.on_change(move |change| {
+            if let (Subject::Cluster(id), Some(cache)) = (change.subject, heard.upgrade()) {
+                cache.changed(id);
+            }
+        });
+        cache
+    }
+
+    fn places(&self) -> MutexGuard<'_, HashMap<ClusterId, Place>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn changed(&self, id: ClusterId) {
+        if let Some(place) = self.places().get_mut(&id) {
+            place.changes += 1;
+            place.read_at = None;
+        }
+    }
+
+    /// The cluster with its hosts; `None` when it never existed.
+    pub(crate) async fn get(&self, id: ClusterId) -> Result<Option<Arc<CachedCluster>>, StoreError> {
+        let asked_at = Instant::now();
+        let is_heard = self.store.has_notifications();
+        let since = if is_heard {
+            asked_at.checked_sub(LOOK_AGAIN).unwrap_or(asked_at)
+        } else {
+            asked_at
+        };
+        self.since(id, since).await
+    }
+
+    /// The same, as it is stored now: whatever was heard.
+    pub(crate) async fn read_now(&self, id: ClusterId) -> Result<Option<Arc<CachedCluster>>, StoreError> {
+        self.since(id, Instant::now()).await
+    }
+
+    /// As of a read that began at `since` or later.
+    async fn since(&self, id: ClusterId, since: Instant) -> Result<Option<Arc<CachedCluster>>, StoreError> {
+        let kept = |place: &Place| {
+            let cluster = place.cluster.as_ref()?;
+            place.read_at.is_some_and(|at| at >= since).then(|| cluster.clone())
+        };
+        let reading = {
+            let mut places = self.places();
+            let place = places.entry(id).or_default();
+            if let Some(cluster) = kept(place) {
+                return Ok(Some(cluster));
+            }
+            place.reading.clone()
+        };
+        let _reading = reading.lock().await;
+        // Read by another meanwhile?
+        if let Some(cluster) = self.places().get(&id).and_then(kept) {
+            return Ok(Some(cluster));
+        }
+        self.read(id).await
+    }
+
+    async fn read(&self, id: ClusterId) -> Result<Option<Arc<CachedCluster>>, StoreError> {
+        let began = Instant::now();
+        let (changes, known) = match self.places().get(&id) {
+            Some(place) => (place.changes, place.cluster.clone()),
+            None => (0, None),
+        };
+        let Some(versions) = self.store.cluster_versions(id).await? else {
+            self.places().remove(&id);
+            return Ok(None);
+        };
+        let cluster = match known.filter(|known| known.versions == versions) {
+            Some(known) => known,
+            // Read after the versions: a change in between is read again next time.
+            None => match self.load(id, versions).await? {
+                Some(loaded) => Arc::new(loaded),
+                None => return Ok(None),
+            },
+        };
+        let mut places = self.places();
+        let place = places.entry(id).or_default();
+        place.cluster = Some(cluster.clone());
+        place.read_at = (place.changes == changes).then_some(began);
+        Ok(Some(cluster))
+    }
+
+    async fn load(
+        &self,
+        id: ClusterId,
+        versions: ClusterVersions,
+    ) -> Result<Option<CachedCluster>, StoreError> {
+        let Some(stored) = self.store.find_cluster(id).await? else {
+            return Ok(None);
+        };
+        let peers = self.store.list_cluster_peers(id).await?;
+        Ok(Some(CachedCluster {
+            versions,
+            stored,
+            asked: peers.iter().map(asked_about).collect(),
+            peers,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_core::record::ClusterData;
+
+    use super::*;
+    use crate::clock::now;
+
+    #[tokio::test]
+    async fn a_cluster_is_read_when_it_changes_and_once_for_all_who_ask() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/muster.db", folder.path().display());
+        let store = Store::open(&url).await.unwrap();
+        let mut cluster = Cluster {
+            id: ClusterId::random(),
+            kube: None,
+            version: 0,
+            created_at: now(),
+            updated_at: now(),
+            data: ClusterData::default(),
+        };
+        cluster.version = store.insert_cluster(&cluster, &[]).await.unwrap();
+        let cache = ClusterCache::of(&store);
+        let reads = || store.statement_counts().reads;
+        let before = reads();
+        let asking = (0..50).map(|_| cache.get(cluster.id));
+        for found in futures_util::future::join_all(asking).await {
+            assert!(!found.unwrap().unwrap().is_deleted());
+        }
+        assert_eq!(reads() - before, 3, "versions, cluster and hosts, once");
+        cache.get(cluster.id).await.unwrap();
+        assert_eq!(reads() - before, 3);
+        cluster.data.name = "other".into();
+        store.update_cluster(&cluster, &[]).await.unwrap();
+        let found = cache.get(cluster.id).await.unwrap().unwrap();
+        assert_eq!(found.stored.cluster.data.name, "other");
+        assert_eq!(reads() - before, 6);
+        cache.read_now(cluster.id).await.unwrap();
+        assert_eq!(reads() - before, 7, "what is asked for now reads the versions");
+        assert!(cache.get(ClusterId::random()).await.unwrap().is_none());
+    }
+}
