@@ -123,9 +123,18 @@ async fn file_name(hosts: &Hosts, cluster: &str, log: &StoredLog) -> Result<Stri
     let host = hosts.find(infra_env_id, host_id).await?;
     let (role, name) = host.as_ref().map_or_else(
         || ("host", host_id.to_string()),
-        |host: &Host| (role_name(host.data.role), hostname::display(host)),
+        |host: &Host| (role_name(host.data.role), name_in_file(host)),
     );
     Ok(format!("{cluster}_{role}_{name}.tar.gz"))
+}
+
+/// A host's name, as far as it is one: what a machine calls itself may lead out of a folder, or fit into no archive. Else its id.
+fn name_in_file(host: &Host) -> String {
+    let name = hostname::display(host);
+    match hostname::check(&name) {
+        Ok(()) => name,
+        Err(_) => host.id.to_string(),
+    }
 }
 
 fn role_name(role: HostRole) -> &'static str {
@@ -186,12 +195,54 @@ async fn archive(
 
 fn tar_header(name: &str, size: u64, log: &StoredLog) -> Result<Vec<u8>, Problem> {
     let mut header = tar::Header::new_ustar();
-    header.set_path(name).map_err(|error| {
-        Problem::conflict(format!("{name:?} is no name for a file of an archive: {error}"))
-    })?;
+    if header.set_path(name).is_err() {
+        // Only the cluster's name can be at fault now, and a file without it is worth more than none.
+        let plain = format!("{}.tar.gz", log.id);
+        header.set_path(&plain).map_err(|error| {
+            Problem::conflict(format!("{plain:?} is no name for a file of an archive: {error}"))
+        })?;
+    }
     header.set_size(size);
     header.set_mode(0o644);
     header.set_mtime(u64::try_from(log.completed_at.timestamp()).unwrap_or_default());
     header.set_cksum();
     Ok(header.as_bytes().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_api::ids::InfraEnvId;
+    use muster_api::inventory::Inventory;
+    use muster_api::time::Timestamp;
+    use muster_core::record::{HostData, HostReports, HostState, Secret};
+
+    use super::*;
+
+    fn called(name: &str) -> Host {
+        Host {
+            id: HostId::random(),
+            infra_env_id: InfraEnvId::random(),
+            cluster_id: None,
+            state: HostState::KnownUnbound,
+            version: 1,
+            due_at: None,
+            checked_in_at: Timestamp::UNIX_EPOCH,
+            inventory: Some(Inventory {
+                hostname: name.into(),
+                ..Inventory::default()
+            }),
+            reports: HostReports::default(),
+            bootstrap_ignition: Secret::default(),
+            data: HostData::new(Timestamp::UNIX_EPOCH),
+        }
+    }
+
+    #[test]
+    fn a_hostile_name_does_not_stop_the_archive() {
+        assert_eq!(name_in_file(&called("worker-1")), "worker-1");
+        for hostile in ["../../etc/passwd", "a/../b", "x".repeat(200).as_str(), "a b", "\u{202e}"] {
+            let host = called(hostile);
+            assert_eq!(name_in_file(&host), host.id.to_string(), "{hostile}");
+        }
+    }
 }
