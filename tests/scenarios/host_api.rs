@@ -13,7 +13,58 @@ on_each_database!(
     users_choose_name_role_disks_and_labels,
     every_bad_choice_is_refused_by_name_and_none_of_it_is_taken,
     replies_that_are_not_what_the_step_answers_are_refused,
+    hosts_are_listed_in_parts_in_brief_and_only_when_they_changed,
 );
+
+fn hosts_are_listed_in_parts_in_brief_and_only_when_they_changed(database: Database) {
+    let service = database.serve();
+    let client = service.http();
+    let infra_env = infra_env(&client);
+    let list = format!("{infra_env}/hosts");
+    assert_eq!(client.get(&list).expect(200).json(), json!([]));
+    // More than are read at once.
+    for n in 1..=103 {
+        known_host(&client, &infra_env, n);
+    }
+    let all = client.get(&list).expect(200);
+    let ids = |answer: &Value| -> Vec<String> {
+        let hosts = answer.as_array().unwrap().iter();
+        hosts.map(|host| host["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let wanted: Vec<String> = (1..=103).map(host_id).collect();
+    assert_eq!(ids(&all.json()), wanted);
+
+    let (mut parts, mut after) = (Vec::new(), String::new());
+    loop {
+        let part = client.get(&format!("{list}?limit=40{after}")).expect(200);
+        parts.extend(ids(&part.json()));
+        match part.header("muster-next") {
+            "" => break,
+            next => after = format!("&after={next}"),
+        }
+    }
+    assert_eq!(parts, wanted);
+    client.get(&format!("{list}?limit=0")).expect(400).error_message();
+    let gone = client.get(&format!("{list}?after={}", host_id(999)));
+    gone.expect(400).error_message();
+
+    let brief = client.get(&format!("{list}?brief=true")).expect(200).json();
+    assert_eq!(ids(&brief), wanted);
+    assert_eq!(brief[0]["requested_hostname"], "host-1");
+    assert!(brief[0].get("inventory").is_none(), "{}", brief[0]);
+
+    let since = client.with("If-None-Match", all.header("etag"));
+    client
+        .get(&format!("{list}/{}/instructions?timestamp=1760000000", host_id(1)))
+        .expect(200);
+    let unchanged = since.get(&list).expect(304);
+    assert!(unchanged.body.is_empty() && unchanged.header("etag") == all.header("etag"));
+    client
+        .patch(&format!("{list}/{}", host_id(1)), &json!({"host_name": "renamed"}))
+        .expect(201);
+    let changed = since.get(&list).expect(200).json();
+    assert_eq!(changed[0]["requested_hostname"], "renamed");
+}
 
 fn a_machine_registers_reports_and_becomes_known(database: Database) {
     let service = database.serve();

@@ -4,8 +4,10 @@ mod trigger;
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
-use axum::{Extension, Json};
+use axum::response::Response;
+use futures_util::stream::{self, Stream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use muster_api::error::{ApiError, InfraError};
 use muster_api::event::{Category, Event, Severity};
@@ -17,17 +19,24 @@ use muster_http::body::Query;
 use muster_operations::auth::UrlPurpose;
 use muster_operations::hosts::Hosts;
 use muster_store::Store;
-use muster_store::{EventQuery, Order};
+use muster_store::{EventQuery, Order, StoreError, StoredEvent};
 use serde::{Deserialize, Deserializer};
 use strum::VariantArray;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::json_list;
 use crate::state::Rest;
 
 /// Events answered when no limit is given.
 const DEFAULT_LIMIT: i64 = 5000;
+
+/// Most hosts of one question.
+const MAX_HOSTS: usize = 1000;
+
+/// Events read at once.
+const AT_ONCE: i64 = 500;
 
 /// Which way to sort by time.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
@@ -52,7 +61,7 @@ pub struct EventsQuery {
     #[param(value_type = Option<Vec<String>>, explode = false)]
     host_ids: Vec<HostId>,
     infra_env_id: Option<InfraEnvId>,
-    /// 0 answers the counts alone, a negative number everything.
+    /// 0 answers the counts alone, a negative number everything; with a token for URLs at most 5000.
     limit: Option<i64>,
     offset: Option<i64>,
     #[param(inline)]
@@ -113,12 +122,23 @@ pub async fn list_events(
     State(store): State<Store>,
     Extension(caller): Extension<Caller>,
     Query(mut query): Query<EventsQuery>,
-) -> Result<(HeaderMap, Json<Vec<Event>>), Problem> {
+) -> Result<Response, Problem> {
     query.host_ids.extend(query.host_id);
+    if query.host_ids.len() > MAX_HOSTS {
+        return Err(Problem::bad_request(format!(
+            "host_ids: {} are named, and at most {MAX_HOSTS} are taken; ask for the events of the InfraEnv or cluster",
+            query.host_ids.len()
+        )));
+    }
     check_scope(&hosts, caller, &query).await?;
-    let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
-    let page = store
-        .list_events(&EventQuery {
+    let asked = query.limit.unwrap_or(DEFAULT_LIMIT);
+    let limit = match caller {
+        Caller::Anybody | Caller::Operator => asked,
+        // What stands in a URL is in many hands.
+        Caller::InfraEnv(_) | Caller::Cluster(_) if !(0..=DEFAULT_LIMIT).contains(&asked) => DEFAULT_LIMIT,
+        Caller::InfraEnv(_) | Caller::Cluster(_) => asked,
+    };
+    let wanted = EventQuery {
             scope: match caller {
                 Caller::Anybody | Caller::Operator => None,
                 Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => Some(id),
@@ -142,16 +162,42 @@ pub async fn list_events(
             offset: query.offset.unwrap_or_default().max(0),
             deleted_hosts: query.deleted_hosts.unwrap_or_default(),
             cluster_level: query.cluster_level.unwrap_or_default(),
-        })
-        .await?;
+        };
+    let counts = store.count_events(&wanted).await?;
     let mut headers = HeaderMap::new();
-    for (severity, count) in Severity::VARIANTS.iter().zip(page.by_severity) {
+    for (severity, count) in Severity::VARIANTS.iter().zip(counts.by_severity) {
         let name =
             HeaderName::try_from(format!("severity-count-{}", severity.name())).expect("names are ASCII");
         headers.insert(name, HeaderValue::from(count));
     }
-    headers.insert("event-count", HeaderValue::from(page.total));
-    Ok((headers, Json(page.events.into_iter().map(Event::from).collect())))
+    headers.insert("event-count", HeaderValue::from(counts.total));
+    let left = match (counts.total, limit) {
+        (0, _) => 0,
+        (_, ..0) => i64::MAX,
+        (_, limit) => limit,
+    };
+    let mut answer = json_list::answer(parts(store, wanted, left)).await?;
+    answer.headers_mut().extend(headers);
+    Ok(answer)
+}
+
+/// The events asked for, some at a time; at most `left`.
+fn parts(store: Store, wanted: EventQuery, left: i64) -> impl Stream<Item = Result<Vec<Event>, StoreError>> + Send {
+    stream::try_unfold((None::<StoredEvent>, left), move |(last, left)| {
+        let (store, wanted) = (store.clone(), wanted.clone());
+        async move {
+            if left == 0 {
+                return Ok(None);
+            }
+            let read = store.read_events(&wanted, last.as_ref(), left.min(AT_ONCE)).await?;
+            let Some(last) = read.last().cloned() else {
+                return Ok(None);
+            };
+            let left = left.saturating_sub(i64::try_from(read.len()).unwrap_or(i64::MAX));
+            let part = read.into_iter().map(Event::from).collect();
+            Ok(Some((part, (Some(last), left))))
+        }
+    })
 }
 
 /// An InfraEnv's token shows that InfraEnv's events, or those of hosts that are all in it; a cluster's token that cluster's.

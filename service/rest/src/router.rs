@@ -1,13 +1,13 @@
 //! Routes requests to operations, each group of them behind its gate, and serves their description.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::get;
-use axum::{Json, Router};
+use axum::Router;
+use bytes::Bytes;
 use http::{HeaderValue, header};
 use muster_api::BASE_PATH;
 use muster_http::body::ORDINARY_LIMIT;
@@ -84,10 +84,11 @@ pub fn api(rest: Rest) -> Router {
     let (operations, _) = OpenApiRouter::new()
         .nest(BASE_PATH, operations(Some(&gate)))
         .split_for_parts();
-    let description = Arc::new(openapi());
+    // It is the same for everybody: written once, not for each request.
+    let description = Bytes::from(openapi().to_json().expect("the description is JSON"));
     let described = move || {
         let description = description.clone();
-        async move { Json(description.as_ref().clone()) }
+        async move { ([(header::CONTENT_TYPE, "application/json")], description) }
     };
     operations
         .route("/api/assisted-install/openapi", get(described.clone()))

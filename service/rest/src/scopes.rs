@@ -42,8 +42,7 @@ impl Scopes {
         if self.infra_envs.get(own).await?.cluster_id == Some(id) {
             return Ok(Some(own));
         }
-        let keys = self.store.list_cluster_host_keys(id).await?;
-        if keys.iter().any(|(infra_env, _)| *infra_env == own) {
+        if self.store.has_hosts_in_cluster(own, id).await? {
             return Ok(Some(own));
         }
         Err(unknown())

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use muster_api::BASE_PATH;
-use reqwest::{Method, RequestBuilder, Response};
+use reqwest::header::{ETAG, HeaderValue, IF_NONE_MATCH};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -52,6 +53,25 @@ impl Client {
     /// `GET path`.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         self.read(path, self.request(Method::GET, path)).await
+    }
+
+    /// `GET path`, unless it still is what `tag` stands for: then `None`. `tag` is the ETag of the last answer.
+    pub async fn get_changed<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        tag: &mut Option<HeaderValue>,
+    ) -> Result<Option<T>> {
+        let mut request = self.request(Method::GET, path);
+        if let Some(tag) = &*tag {
+            request = request.header(IF_NONE_MATCH, tag);
+        }
+        let answer = self.answer(request).await?;
+        if answer.status() == StatusCode::NOT_MODIFIED {
+            return Ok(None);
+        }
+        let answer = self.good(answer).await?;
+        *tag = answer.headers().get(ETAG).cloned();
+        self.parse(path, answer).await.map(Some)
     }
 
     /// `POST path` with a JSON body.
@@ -112,7 +132,12 @@ impl Client {
     }
 
     async fn read<T: DeserializeOwned>(&self, path: &str, request: RequestBuilder) -> Result<T> {
-        let text = self.send(request).await?.text().await?;
+        let answer = self.send(request).await?;
+        self.parse(path, answer).await
+    }
+
+    async fn parse<T: DeserializeOwned>(&self, path: &str, answer: Response) -> Result<T> {
+        let text = answer.text().await?;
         if !text.trim_start().starts_with(['{', '[']) {
             return Err(unreachable::not_muster(self.base(), "without JSON").into());
         }

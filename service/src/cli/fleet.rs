@@ -9,6 +9,7 @@ use muster_api::host::Host;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
 use muster_api::inventory::{Disk, Interface, Inventory};
+use reqwest::header::HeaderValue;
 use serde_json::Value;
 
 use super::client::Client;
@@ -143,15 +144,85 @@ fn is_local(address: &str) -> bool {
         .is_ok_and(|address| address.is_loopback())
 }
 
+/// The hosts of InfraEnvs as they were told last, to be asked for again only when they change.
+#[derive(Debug, Default)]
+pub struct Known(HashMap<InfraEnvId, Told>);
+
+/// The hosts of one InfraEnv.
+#[derive(Debug, Default)]
+struct Told {
+    tag: Option<HeaderValue>,
+    hosts: Vec<(Host, Inventory)>,
+}
+
+impl Known {
+    /// Forgets everything, so that all is asked for again.
+    pub fn forget(&mut self) {
+        self.0.clear();
+    }
+
+    /// The hosts of an InfraEnv, as they are now.
+    async fn of(&mut self, client: &Client, id: InfraEnvId) -> Result<&[(Host, Inventory)]> {
+        let told = self.0.entry(id).or_default();
+        let path = format!("/infra-envs/{id}/hosts");
+        if let Some(hosts) = client.get_changed::<Vec<Host>>(&path, &mut told.tag).await? {
+            let read = |mut host: Host| {
+                let inventory = serde_json::from_str(&host.inventory).unwrap_or_default();
+                // A watch needs what was read of it, and keeps it for as long as it runs.
+                host.inventory = String::new();
+                (host, inventory)
+            };
+            told.hosts = hosts.into_iter().map(read).collect();
+        }
+        Ok(&told.hosts)
+    }
+}
+
+/// Like [`members`], of what is known and what changed since.
+pub async fn members_again(
+    client: &Client,
+    only: Option<InfraEnvId>,
+    known: &mut Known,
+) -> Result<Vec<Member>> {
+    let clusters = clusters(client).await?;
+    let mut all = Vec::new();
+    for pool in pools(client, only).await? {
+        let hosts = match known.of(client, pool.id).await {
+            // It was deleted since.
+            Err(error) if kind_of(&error) == Kind::NotFound => continue,
+            hosts => hosts?,
+        };
+        all.extend(hosts.iter().map(|(host, inventory)| Member {
+            pool: pool.clone(),
+            inventory: inventory.clone(),
+            cluster: cluster_name(&clusters, host.cluster_id),
+            host: host.clone(),
+        }));
+    }
+    sort(&mut all);
+    Ok(all)
+}
+
+async fn clusters(client: &Client) -> Result<HashMap<ClusterId, String>> {
+    let clusters: Vec<Cluster> = client.get("/clusters").await?;
+    Ok(clusters.into_iter().map(|one| (one.id, one.name)).collect())
+}
+
+async fn pools(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<InfraEnv>> {
+    let mut pools: Vec<InfraEnv> = client.get("/infra-envs").await?;
+    pools.retain(|pool| only.is_none_or(|id| id == pool.id));
+    Ok(pools)
+}
+
+fn sort(members: &mut [Member]) {
+    members.sort_by_cached_key(|member| (natural(&member.name()), member.pool.name.clone(), member.host.id));
+}
+
 /// The hosts of `only`, or all, by name.
 pub async fn members(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<Member>> {
-    let clusters: Vec<Cluster> = client.get("/clusters").await?;
-    let clusters: HashMap<ClusterId, String> = clusters.into_iter().map(|one| (one.id, one.name)).collect();
+    let clusters = clusters(client).await?;
     let mut all = Vec::new();
-    for pool in client.get::<Vec<InfraEnv>>("/infra-envs").await? {
-        if only.is_some_and(|id| id != pool.id) {
-            continue;
-        }
+    for pool in pools(client, only).await? {
         let hosts: Result<Vec<Host>> = client.get(&format!("/infra-envs/{}/hosts", pool.id)).await;
         let hosts = match hosts {
             // It was deleted since.
@@ -165,7 +236,7 @@ pub async fn members(client: &Client, only: Option<InfraEnvId>) -> Result<Vec<Me
             host,
         }));
     }
-    all.sort_by_cached_key(|member| (natural(&member.name()), member.pool.name.clone(), member.host.id));
+    sort(&mut all);
     Ok(all)
 }
 

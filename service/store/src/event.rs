@@ -6,6 +6,6 @@ mod recent;
 mod row;
 
 pub(crate) use insert::insert;
-pub use list::{EventPage, EventQuery, Order};
+pub use list::{EventCounts, EventPage, EventQuery, Order};
 pub(crate) use recent::StoredEvents;
 pub use row::StoredEvent;

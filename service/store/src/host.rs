@@ -4,6 +4,7 @@ mod brief;
 mod documents;
 mod history;
 mod kube;
+mod list;
 mod membership;
 mod read;
 mod row;
@@ -11,4 +12,5 @@ mod write;
 
 pub use brief::HostBrief;
 pub use history::{HistoryEntry, HistoryRecord};
+pub use list::{HostForm, ListedHost};
 pub(crate) use row::{HOST_KEY, host_from, select_hosts};

@@ -1,14 +1,17 @@
+use axum::Extension;
 use axum::extract::State;
-use axum::{Extension, Json};
+use axum::response::Response;
 use muster_api::host::{Host, HostRole};
 use muster_api::ids::ClusterId;
+use muster_core::record;
 use muster_http::Caller;
 use muster_http::Problem;
 use muster_http::body::{Path, Query};
-use muster_store::Store;
+use muster_store::{HostForm, Store};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::host_list::HostList;
 use crate::lenient::lenient_bool;
 use crate::scopes::Scopes;
 use crate::views::Views;
@@ -46,24 +49,21 @@ pub async fn list_cluster_hosts(
     Extension(caller): Extension<Caller>,
     Path(id): Path<ClusterId>,
     Query(query): Query<HostsQuery>,
-) -> Result<Json<Vec<Host>>, Problem> {
+) -> Result<Response, Problem> {
     let only = scopes.of_cluster(caller, id).await?;
-    let found = store.list_cluster_hosts(id).await?;
-    let wanted = found.iter().filter(|host| {
-        only.is_none_or(|only| host.infra_env_id == only)
-            && query.role.is_none_or(|role| host.data.role == role)
+    let mut keys = store.list_cluster_host_keys(id).await?;
+    keys.retain(|(infra_env_id, _)| only.is_none_or(|only| *infra_env_id == only));
+    let shape = move |host: &record::Host, usual: Host| {
+        let is_wanted = query.role.is_none_or(|role| host.data.role == role)
             && query
                 .status
                 .as_ref()
-                .is_none_or(|status| host.state.status().name() == status)
-    });
-    let mut listed = Vec::new();
-    for host in wanted {
+                .is_none_or(|status| host.state.status().name() == status);
         let mut view = Host {
             progress_stages: None,
             // Unlike elsewhere, only what a user chose.
             requested_hostname: host.data.requested_hostname.clone().unwrap_or_default(),
-            ..views.host(host).await?
+            ..usual
         };
         if !query.with_inventory {
             view.inventory.clear();
@@ -71,7 +71,14 @@ pub async fn list_cluster_hosts(
         if !query.with_connectivity {
             view.connectivity.clear();
         }
-        listed.push(view);
-    }
-    Ok(Json(listed))
+        is_wanted.then_some(view)
+    };
+    // Documents that are shown of reports stand in the whole form only.
+    let list = HostList {
+        store,
+        views,
+        form: HostForm::Whole,
+        shape,
+    };
+    list.answer(&keys).await
 }

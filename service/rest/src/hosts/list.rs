@@ -1,38 +1,103 @@
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use muster_api::error::{ApiError, InfraError};
 use muster_api::host::Host;
-use muster_api::ids::InfraEnvId;
+use muster_api::ids::{HostId, InfraEnvId};
 use muster_http::Problem;
-use muster_http::body::Path;
-use muster_operations::hosts::Hosts;
+use muster_http::body::{Path, Query};
 use muster_operations::infra_envs::InfraEnvs;
+use muster_store::{HostForm, Store};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
+use crate::host_list::HostList;
+use crate::lenient::lenient_bool;
 use crate::views::Views;
 
-/// List the hosts of an InfraEnv.
+/// Names the last host of a part of the list, for `after`; absent with the last part.
+const NEXT: &str = "muster-next";
+
+/// The part of the list, and its form. All of it is an addition to the protocol.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    /// At most so many hosts; the header `Muster-Next` tells how to ask for more.
+    #[param(minimum = 1)]
+    limit: Option<u32>,
+    /// The hosts after this one: the header `Muster-Next` of the part before.
+    after: Option<HostId>,
+    /// Without inventories and reports.
+    #[serde(deserialize_with = "lenient_bool")]
+    #[param(value_type = Option<bool>)]
+    brief: bool,
+}
+
+/// List the hosts of an InfraEnv, oldest first.
 #[utoipa::path(
     get, path = "/infra-envs/{infra_env_id}/hosts", operation_id = "v2ListHosts", tag = "installer",
-    params(("infra_env_id" = InfraEnvId, Path)),
+    params(("infra_env_id" = InfraEnvId, Path), ListQuery,
+        ("if-none-match" = Option<String>, Header, description = "The ETag of an answer: 304 while no host has changed since")),
     responses(
-        (status = 200, body = Vec<Host>),
+        (status = 200, body = Vec<Host>, headers(
+            ("ETag" = String, description = "Another one when a host was changed, came or went; polls alone do not change it"),
+            ("Muster-Next" = Option<String>, description = "With `limit`, where there are more: for `after`"),
+        )),
+        (status = 304, description = "No host has changed"),
         (status = 400, body = InfraError),
         (status = 404, body = ApiError),
     )
 )]
 pub async fn list_hosts(
-    State(hosts): State<Arc<Hosts>>,
+    State(store): State<Store>,
     State(infra_envs): State<Arc<InfraEnvs>>,
     views: Views,
     Path(infra_env_id): Path<InfraEnvId>,
-) -> Result<Json<Vec<Host>>, Problem> {
-    infra_envs.get(infra_env_id).await?;
-    let found = hosts.list(infra_env_id).await?;
-    let mut listed = Vec::with_capacity(found.len());
-    for host in &found {
-        listed.push(views.host(host).await?);
+    Query(query): Query<ListQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    if query.limit == Some(0) {
+        return Err(Problem::bad_request("limit: at least 1 host"));
     }
-    Ok(Json(listed))
+    infra_envs.get(infra_env_id).await?;
+    let form = if query.brief { HostForm::Brief } else { HostForm::Whole };
+    // Before the hosts are read: what changes in between is told next time.
+    let tag = format!("W/\"{}-{}\"", store.hosts_mark(infra_env_id).await?, u8::from(query.brief));
+    let tag = HeaderValue::from_str(&tag).map_err(|_| Problem::internal())?;
+    if is_known(&headers, &tag) {
+        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
+    }
+    let mut keys = store.list_host_keys(infra_env_id).await?;
+    if let Some(after) = query.after {
+        let Some(at) = keys.iter().position(|(_, id)| *id == after) else {
+            return Err(Problem::bad_request(format!(
+                "after: host {after} is not in the list any more; begin again without it"
+            )));
+        };
+        keys.drain(..=at);
+    }
+    let limit = query.limit.map_or(usize::MAX, |limit| limit as usize);
+    let next = (keys.len() > limit).then(|| keys[limit - 1].1.to_string());
+    keys.truncate(limit);
+    let list = HostList {
+        store,
+        views,
+        form,
+        shape: |_: &_, view| Some(view),
+    };
+    let mut answer = list.answer(&keys).await?;
+    answer.headers_mut().insert(header::ETAG, tag);
+    if let Some(next) = next.and_then(|next| HeaderValue::from_str(&next).ok()) {
+        answer.headers_mut().insert(NEXT, next);
+    }
+    Ok(answer)
+}
+
+/// True when the client has what this tag stands for.
+fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    let has = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    has.is_some_and(|list| list.split(',').any(|one| Ok(one.trim()) == tag.to_str()))
 }

@@ -1,6 +1,6 @@
 //! `muster host list`, also called `muster hosts`.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use chrono::Utc;
@@ -12,7 +12,7 @@ use super::filter::FilterArgs;
 use super::rows::{COLUMNS, LAST_SEEN, row};
 use crate::cli::client::Client;
 use crate::cli::failure::Failure;
-use crate::cli::fleet::{self, Member};
+use crate::cli::fleet::{self, Known, Member};
 use crate::cli::names;
 use crate::cli::output::{Format, OutputArgs, show, width};
 use crate::cli::service::ServiceArgs;
@@ -38,6 +38,9 @@ pub struct ListArgs {
 
 /// How often a watch looks.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// After this long a watch asks for all hosts, changed or not.
+const SEE_AGAIN: Duration = Duration::from_secs(30);
 
 /// Lists them.
 pub async fn run(mut args: ListArgs) -> Result<()> {
@@ -84,9 +87,16 @@ fn print_once(format: &Format, found: &[Member]) -> Result<()> {
 async fn watch(client: &Client, only: Option<InfraEnvId>, filter: &FilterArgs, wide: bool) -> Result<()> {
     let mut watch = Watch::new(LAST_SEEN, wide);
     let mut failed = false;
+    let (mut known, mut begun) = (Known::default(), Instant::now());
     loop {
-        match find(client, only, filter).await {
-            Ok(found) => {
+        // Polls are no change, and when a host was last seen moves with them.
+        if begun.elapsed() > SEE_AGAIN {
+            known.forget();
+            begun = Instant::now();
+        }
+        match fleet::members_again(client, only, &mut known).await {
+            Ok(mut found) => {
+                found.retain(|member| filter.takes(member));
                 failed = false;
                 let keys = found.iter().map(|member| member.host.id.to_string()).collect();
                 watch.show(keys, &table(&found, wide));

@@ -10,7 +10,7 @@ use super::row::{EventRow, StoredEvent, event_from};
 use crate::Result;
 use crate::error::{StoreError, failed};
 use crate::lenient::{or_pass_over, readable};
-use crate::row::Reading;
+use crate::row::{Reading, micros};
 use crate::store::Store;
 
 /// A selection of events. `Default` asks for the first 5000 user events of all, oldest first.
@@ -72,6 +72,15 @@ impl Default for EventQuery {
     }
 }
 
+/// Numbers of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventCounts {
+    /// Events that fit all filters, `limit` and `offset` aside.
+    pub total: i64,
+    /// Events of each [`Severity`] that fit the other filters; all 0 without `cluster_id`.
+    pub by_severity: [i64; 4],
+}
+
 /// A part of the events asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventPage {
@@ -91,6 +100,24 @@ impl Store {
     /// # Errors
     /// Those of the database.
     pub async fn list_events(&self, query: &EventQuery) -> Result<EventPage> {
+        let EventCounts { total, by_severity } = self.count_events(query).await?;
+        let events = if query.limit == 0 || total == 0 {
+            Vec::new()
+        } else {
+            self.read_events(query, None, i64::MAX).await?
+        };
+        Ok(EventPage {
+            events,
+            total,
+            by_severity,
+        })
+    }
+
+    /// Number of the events asked for.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn count_events(&self, query: &EventQuery) -> Result<EventCounts> {
         let mut connection = self.reader().await?;
         let counted = Filter::of(query, false)?;
         let sql = format!(
@@ -117,21 +144,35 @@ impl Store {
         if query.cluster_id.is_none() {
             by_severity = [0; 4];
         }
-        if query.limit == 0 || total == 0 {
-            return Ok(EventPage {
-                events: Vec::new(),
-                total,
-                by_severity,
-            });
-        }
+        Ok(EventCounts { total, by_severity })
+    }
 
+    /// At most so many of the events asked for: from the beginning, or those after one of them.
+    ///
+    /// A row that cannot be read is left out, logged and counted.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn read_events(
+        &self,
+        query: &EventQuery,
+        after: Option<&StoredEvent>,
+        most: i64,
+    ) -> Result<Vec<StoredEvent>> {
         let mut filter = Filter::of(query, true)?;
-        let direction = match query.order {
-            Order::Ascending => "ASC",
-            Order::Descending => "DESC",
+        let (direction, beyond) = match query.order {
+            Order::Ascending => ("ASC", '>'),
+            Order::Descending => ("DESC", '<'),
         };
-        let limit = filter.add(if query.limit < 0 { i64::MAX } else { query.limit })?;
-        let offset = filter.add(query.offset.max(0))?;
+        if let Some(after) = after {
+            let at = filter.add(micros(after.at))?;
+            let id = filter.add(after.id.clone())?;
+            filter.and(&format!("(at {beyond} {at} OR (at = {at} AND id {beyond} {id}))"));
+        }
+        let asked = if query.limit < 0 { i64::MAX } else { query.limit };
+        let limit = filter.add(most.min(asked))?;
+        let offset = filter.add(if after.is_some() { 0 } else { query.offset.max(0) })?;
+        let mut connection = self.reader().await?;
         let sql = format!(
             "SELECT {} FROM events{} ORDER BY at {direction}, id {direction} LIMIT {limit} OFFSET {offset}",
             EventRow::COLUMNS,
@@ -141,12 +182,7 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("listing events"))?;
-        let events = readable(&rows, event_from);
-        Ok(EventPage {
-            events,
-            total,
-            by_severity,
-        })
+        Ok(readable(&rows, event_from))
     }
 }
 

@@ -60,23 +60,6 @@ impl Store {
         row.as_ref().map(brief_from).transpose()
     }
 
-    /// The hosts of an InfraEnv, oldest first.
-    ///
-    /// A row that cannot be read is left out, logged and counted.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub async fn list_hosts(&self, infra_env_id: InfraEnvId) -> Result<Vec<Host>> {
-        let mut connection = self.reader().await?;
-        let sql = select_hosts("WHERE infra_env_id = $1 AND deleted_at IS NULL ORDER BY created_at, id");
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(infra_env_id.to_string())
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(failed("listing hosts"))?;
-        Ok(readable(&rows, host_from))
-    }
-
     /// All hosts without their inventories, oldest first; of one InfraEnv when named.
     ///
     /// A row that cannot be read is left out, logged and counted.

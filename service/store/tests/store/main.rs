@@ -32,6 +32,7 @@ mod custom_resources;
 mod events;
 mod hosts;
 mod infra_envs;
+mod lists;
 mod logs;
 mod opening;
 mod outbox;

@@ -10,7 +10,7 @@ mod cases {
     use muster_store::{EventQuery, Kind, Store};
     use sqlx::{AnyConnection, Connection};
 
-    use crate::world::World;
+    use crate::world::{World, hosts};
 
     const RELEASES: [(&str, &str, &str); 1] = [(
         "0.1.0",
@@ -60,8 +60,8 @@ mod cases {
             panic!("{} clusters", clusters.len())
         };
         assert_eq!(day2.cluster.data.openshift_version, "4.20.1");
-        let hosts = store.list_hosts(lab.id).await.unwrap();
-        let states: Vec<HostStatus> = hosts.iter().map(|host| host.state.status()).collect();
+        let found = hosts(store, lab.id).await;
+        let states: Vec<HostStatus> = found.iter().map(|host| host.state.status()).collect();
         assert_eq!(
             states,
             [
@@ -70,7 +70,7 @@ mod cases {
                 HostStatus::DiscoveringUnbound
             ]
         );
-        let (named, bound) = (&hosts[0], &hosts[1]);
+        let (named, bound) = (&found[0], &found[1]);
         assert_eq!(named.data.requested_hostname.as_deref(), Some("named"));
         assert!(named.inventory.is_some() && named.data.ntp_sources.is_some());
         assert_eq!(bound.cluster_id, Some(day2.cluster.id));

@@ -8,7 +8,7 @@ use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::{Interface, Inventory};
 use muster_api::time::Timestamp;
 use muster_core::record::{Cluster, ClusterData, Host, HostData, HostState, InfraEnv, NewEvent, Settings};
-use muster_store::{HistoryEntry, Kind, Store};
+use muster_store::{HistoryEntry, HostForm, Kind, Store};
 use muster_tests::postgres::Postgres;
 use serde_json::Map;
 use sqlx::{AnyConnection, Connection};
@@ -111,6 +111,13 @@ impl World {
             .expect("a host is stored");
         host
     }
+}
+
+/// The hosts of an InfraEnv, oldest first.
+pub async fn hosts(store: &Store, infra_env_id: InfraEnvId) -> Vec<Host> {
+    let keys = store.list_host_keys(infra_env_id).await.expect("keys of hosts");
+    let listed = store.read_hosts(&keys, HostForm::Whole).await.expect("hosts");
+    listed.into_iter().map(|listed| listed.host).collect()
 }
 
 /// So many seconds after a fixed time.

@@ -1,0 +1,149 @@
+//! Reads lists of hosts a few at a time, so that a list of any length needs the memory of few hosts.
+
+use std::collections::HashMap;
+
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_core::record::{Host, HostReports, Secret};
+use sqlx::Row;
+
+use super::row::{HOST_KEY, brief_from, host_from, select_briefs, select_hosts};
+use crate::Result;
+use crate::error::failed;
+use crate::lenient::or_pass_over;
+use crate::row::Reading;
+use crate::store::Store;
+
+/// A host's key.
+type HostKey = (InfraEnvId, HostId);
+
+/// A host of a list, and the name that it reported.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedHost {
+    pub host: Host,
+    /// Also known where the inventory was not read; empty: not reported.
+    pub reported_hostname: String,
+}
+
+/// The form in which hosts are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostForm {
+    /// With inventories and reports, which are most of a host.
+    Whole,
+    /// Without them.
+    Brief,
+}
+
+impl Store {
+    /// The keys of the hosts of an InfraEnv, oldest first.
+    ///
+    /// # Errors
+    /// `Corrupt` when a key cannot be read.
+    pub async fn list_host_keys(&self, infra_env_id: InfraEnvId) -> Result<Vec<HostKey>> {
+        let mut connection = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT infra_env_id, id FROM hosts WHERE infra_env_id = $1 AND deleted_at IS NULL ORDER BY created_at, id",
+        )
+        .bind(infra_env_id.to_string())
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(failed("listing the keys of hosts"))?;
+        rows.iter()
+            .map(|row| {
+                let reading = Reading::new(row, "hosts", &HOST_KEY);
+                Ok((reading.get("infra_env_id")?, reading.get("id")?))
+            })
+            .collect()
+    }
+
+    /// These hosts, in this order; those that are deleted meanwhile, or that cannot be read, are left out.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn read_hosts(&self, keys: &[HostKey], form: HostForm) -> Result<Vec<ListedHost>> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places: Vec<String> = (1..=keys.len()).map(|number| format!("${number}")).collect();
+        let rest = format!("WHERE id IN ({}) AND deleted_at IS NULL", places.join(", "));
+        let sql = match form {
+            HostForm::Whole => select_hosts(&rest),
+            HostForm::Brief => select_briefs(&rest),
+        };
+        let mut query = sqlx::query(sqlx::AssertSqlSafe(sql));
+        for (_, id) in keys {
+            query = query.bind(id.to_string());
+        }
+        let mut connection = self.reader().await?;
+        let rows = query
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(failed("reading hosts of a list"))?;
+        let listed = rows.iter().filter_map(|row| {
+            or_pass_over(match form {
+                HostForm::Whole => host_from(row).map(|host| ListedHost {
+                    reported_hostname: host
+                        .inventory
+                        .as_ref()
+                        .map_or_else(String::new, |inventory| inventory.hostname.clone()),
+                    host,
+                }),
+                HostForm::Brief => brief_from(row).map(|brief| ListedHost {
+                    host: Host {
+                        id: brief.id,
+                        infra_env_id: brief.infra_env_id,
+                        cluster_id: brief.cluster_id,
+                        state: brief.state,
+                        version: brief.version,
+                        due_at: brief.due_at,
+                        checked_in_at: brief.checked_in_at,
+                        inventory: None,
+                        reports: HostReports::default(),
+                        bootstrap_ignition: Secret::default(),
+                        data: brief.data,
+                    },
+                    reported_hostname: brief.reported_hostname,
+                }),
+            })
+        });
+        // One id may be in several InfraEnvs, of which other ones were not asked for.
+        let mut found: HashMap<HostKey, ListedHost> = listed
+            .map(|listed| ((listed.host.infra_env_id, listed.host.id), listed))
+            .collect();
+        Ok(keys.iter().filter_map(|key| found.remove(key)).collect())
+    }
+
+    /// A text that is another one when a host of the InfraEnv was changed, came or went. Polls alone do not change it.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn hosts_mark(&self, infra_env_id: InfraEnvId) -> Result<String> {
+        let mut connection = self.reader().await?;
+        let row = sqlx::query(
+            "SELECT COUNT(*), CAST(COALESCE(SUM(version), 0) AS BIGINT), COALESCE(MAX(created_at), 0)
+             FROM hosts WHERE infra_env_id = $1 AND deleted_at IS NULL",
+        )
+        .bind(infra_env_id.to_string())
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed("looking for changes of hosts"))?;
+        let number = |index: usize| row.try_get::<i64, _>(index).map_err(failed("reading a mark of hosts"));
+        Ok(format!("{}-{}-{}", number(0)?, number(1)?, number(2)?))
+    }
+
+    /// True when a host of the InfraEnv belongs to the cluster.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn has_hosts_in_cluster(&self, infra_env_id: InfraEnvId, id: ClusterId) -> Result<bool> {
+        let mut connection = self.reader().await?;
+        let row = sqlx::query(
+            "SELECT id FROM hosts WHERE cluster_id = $1 AND infra_env_id = $2 AND deleted_at IS NULL LIMIT 1",
+        )
+        .bind(id.to_string())
+        .bind(infra_env_id.to_string())
+        .fetch_optional(&mut *connection)
+        .await
+        .map_err(failed("looking for hosts of a cluster"))?;
+        Ok(row.is_some())
+    }
+}
