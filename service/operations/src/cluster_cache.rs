@@ -47,7 +47,7 @@ struct Place {
 }
 
 /// A cluster as one of its hosts sees it.
-pub(crate) struct ClusterContext {
+pub struct ClusterContext {
     cluster: Arc<CachedCluster>,
     host: HostId,
 }
@@ -58,7 +58,7 @@ impl ClusterContext {
     }
 
     /// For decisions. `None` when the cluster is deleted and its hosts are being released.
-    pub(crate) fn facts(&self) -> Option<ClusterFacts<'_>> {
+    pub fn facts(&self) -> Option<ClusterFacts<'_>> {
         let CachedCluster {
             stored, peers, asked, ..
         } = &*self.cluster;

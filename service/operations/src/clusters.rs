@@ -10,7 +10,8 @@ use muster_core::rules::facts::controllers_see_nodes;
 use muster_store::{ClusterDeletion, Store, StoreError, StoredCluster, Subject};
 
 use crate::clock::now;
-use crate::cluster_cache::{ClusterCache, ClusterContext};
+use crate::cluster_cache::ClusterCache;
+pub use crate::cluster_cache::ClusterContext;
 use crate::error::OperationError;
 use crate::retry::{retry, unless_conflict};
 use crate::{Result, random, request_id};

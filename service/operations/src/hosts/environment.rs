@@ -11,7 +11,7 @@ use muster_store::StoreError;
 use super::Hosts;
 use crate::boot::kernel_line;
 use crate::check_ins::Seen;
-use crate::cluster_cache::ClusterContext;
+use crate::clusters::ClusterContext;
 use crate::hearing::Heard;
 
 /// The node agent runs on the node itself, in no container.

@@ -119,15 +119,16 @@ impl Store {
     pub async fn hosts_mark(&self, infra_env_id: InfraEnvId) -> Result<String> {
         let mut connection = self.reader().await?;
         let row = sqlx::query(
-            "SELECT COUNT(*), CAST(COALESCE(SUM(version), 0) AS BIGINT), COALESCE(MAX(created_at), 0)
-             FROM hosts WHERE infra_env_id = $1 AND deleted_at IS NULL",
+            "SELECT COUNT(deleted_at), COUNT(*), CAST(COALESCE(SUM(version), 0) AS BIGINT), COALESCE(MAX(created_at), 0)
+             FROM hosts WHERE infra_env_id = $1",
         )
         .bind(infra_env_id.to_string())
         .fetch_one(&mut *connection)
         .await
         .map_err(failed("looking for changes of hosts"))?;
         let number = |index: usize| row.try_get::<i64, _>(index).map_err(failed("reading a mark of hosts"));
-        Ok(format!("{}-{}-{}", number(0)?, number(1)?, number(2)?))
+        // Versions only rise, also with a deletion, whose row stays for a while.
+        Ok(format!("{}-{}-{}-{}", number(0)?, number(1)?, number(2)?, number(3)?))
     }
 
     /// True when a host of the InfraEnv belongs to the cluster.

@@ -22,7 +22,7 @@ mod cases {
     use muster_core::record::{CheckId, Host, HostData, HostReports, HostState, Secret};
     use muster_store::{HistoryRecord, HostBrief, StoreError};
 
-    use crate::world::{World, at, became_known, event_of, host, hosts, inventory, registered};
+    use crate::world::{World, at, became_known, event_of, host, all_hosts, inventory, registered};
 
     /// Nothing in it is a default.
     fn full_host(infra_env_id: InfraEnvId) -> Host {
@@ -248,7 +248,7 @@ mod cases {
             world.store.find_host_brief(infra_env.id, host.id).await.unwrap(),
             None
         );
-        assert_eq!(hosts(&world.store, infra_env.id).await, []);
+        assert_eq!(all_hosts(&world.store, infra_env.id).await, []);
         assert_eq!(world.store.due_hosts(at(100), None, 10).await.unwrap().0, []);
         assert_eq!(world.store.next_due().await.unwrap(), None);
         assert!(
@@ -333,7 +333,7 @@ mod cases {
         }
         let elsewhere = world.host(other.id).await;
         let want = [ids[1], ids[2], ids[0]];
-        let listed = hosts(&world.store, one.id).await;
+        let listed = all_hosts(&world.store, one.id).await;
         assert_eq!(listed.iter().map(|host| host.id).collect::<Vec<_>>(), want);
         let briefs = world.store.list_host_briefs(Some(one.id)).await.unwrap();
         assert_eq!(briefs.iter().map(|host| host.id).collect::<Vec<_>>(), want);

@@ -10,7 +10,7 @@ mod cases {
     use muster_store::{EventQuery, Kind, Store};
     use sqlx::{AnyConnection, Connection};
 
-    use crate::world::{World, hosts};
+    use crate::world::{World, all_hosts};
 
     const RELEASES: [(&str, &str, &str); 1] = [(
         "0.1.0",
@@ -60,7 +60,7 @@ mod cases {
             panic!("{} clusters", clusters.len())
         };
         assert_eq!(day2.cluster.data.openshift_version, "4.20.1");
-        let found = hosts(store, lab.id).await;
+        let found = all_hosts(store, lab.id).await;
         let states: Vec<HostStatus> = found.iter().map(|host| host.state.status()).collect();
         assert_eq!(
             states,

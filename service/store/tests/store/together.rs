@@ -12,7 +12,7 @@ mod cases {
     use muster_store::{CheckIn, Deletion, EventQuery, OutboxScope, Store, StoreError};
     use tokio::task::JoinSet;
 
-    use crate::world::{World, at, became_known, event, event_of, host, hosts, infra_env, registered};
+    use crate::world::{World, at, became_known, event, event_of, host, all_hosts, infra_env, registered};
 
     pub async fn a_failing_event_rolls_the_whole_change_back(world: World) {
         let infra_env_record = world.infra_env().await;
@@ -208,7 +208,7 @@ mod cases {
             });
         }
         tasks.join_all().await;
-        for host in hosts(&world.store, infra_env.id).await {
+        for host in all_hosts(&world.store, infra_env.id).await {
             assert_eq!(host.checked_in_at, at(19));
         }
     }

@@ -114,7 +114,7 @@ impl World {
 }
 
 /// The hosts of an InfraEnv, oldest first.
-pub async fn hosts(store: &Store, infra_env_id: InfraEnvId) -> Vec<Host> {
+pub async fn all_hosts(store: &Store, infra_env_id: InfraEnvId) -> Vec<Host> {
     let keys = store.list_host_keys(infra_env_id).await.expect("keys of hosts");
     let listed = store.read_hosts(&keys, HostForm::Whole).await.expect("hosts");
     listed.into_iter().map(|listed| listed.host).collect()
