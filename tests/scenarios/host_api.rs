@@ -29,7 +29,9 @@ fn hosts_are_listed_in_parts_in_brief_and_only_when_they_changed(database: Datab
     let all = client.get(&list).expect(200);
     let ids = |answer: &Value| -> Vec<String> {
         let hosts = answer.as_array().unwrap().iter();
-        hosts.map(|host| host["id"].as_str().unwrap().to_owned()).collect()
+        hosts
+            .map(|host| host["id"].as_str().unwrap().to_owned())
+            .collect()
     };
     let wanted: Vec<String> = (1..=103).map(host_id).collect();
     assert_eq!(ids(&all.json()), wanted);
@@ -55,12 +57,18 @@ fn hosts_are_listed_in_parts_in_brief_and_only_when_they_changed(database: Datab
 
     let since = client.with("If-None-Match", all.header("etag"));
     client
-        .get(&format!("{list}/{}/instructions?timestamp=1760000000", host_id(1)))
+        .get(&format!(
+            "{list}/{}/instructions?timestamp=1760000000",
+            host_id(1)
+        ))
         .expect(200);
     let unchanged = since.get(&list).expect(304);
     assert!(unchanged.body.is_empty() && unchanged.header("etag") == all.header("etag"));
     client
-        .patch(&format!("{list}/{}", host_id(1)), &json!({"host_name": "renamed"}))
+        .patch(
+            &format!("{list}/{}", host_id(1)),
+            &json!({"host_name": "renamed"}),
+        )
         .expect(201);
     let changed = since.get(&list).expect(200).json();
     assert_eq!(changed[0]["requested_hostname"], "renamed");

@@ -138,7 +138,8 @@ fn idle_hosts_of_a_cluster_that_reply_cost_what_others_cost(database: Database) 
     let operator = service.http().with_token(&service.token(None));
     let imported = json!({"name": "day2", "api_vip_dnsname": "api.day2.example.test", "openshift_cluster_id": host_id(99)});
     let cluster = operator.post("/clusters/import", &imported).expect(201).json();
-    let pool = json!({"name": "hw", "pull_secret": muster_tests::rest::PULL_SECRET, "cluster_id": cluster["id"]});
+    let pool =
+        json!({"name": "hw", "pull_secret": muster_tests::rest::PULL_SECRET, "cluster_id": cluster["id"]});
     let pool = operator.post("/infra-envs", &pool).expect(201).json();
     let infra_env = format!("/infra-envs/{}", pool["id"].as_str().unwrap());
     let agent = service
@@ -148,7 +149,10 @@ fn idle_hosts_of_a_cluster_that_reply_cost_what_others_cost(database: Database) 
         .map(|n| {
             let host = register(&agent, &infra_env, n);
             agent
-                .post(&format!("{host}/instructions"), &reply("inventory", &inventory(n)))
+                .post(
+                    &format!("{host}/instructions"),
+                    &reply("inventory", &inventory(n)),
+                )
                 .expect(204);
             host
         })
@@ -189,13 +193,19 @@ fn idle_hosts_of_a_cluster_that_reply_cost_what_others_cost(database: Database) 
     }
     let wrote = number("muster_database_writes_total") - writes;
     // The batched flush of check-ins comes every 30 s.
-    assert!(wrote <= 1, "100 polls and 100 replies that tell nothing new made {wrote} write transactions");
+    assert!(
+        wrote <= 1,
+        "100 polls and 100 replies that tell nothing new made {wrote} write transactions"
+    );
     let reads = number("muster_database_reads_total");
     for _ in 0..10 {
         all_poll();
     }
     let read = number("muster_database_reads_total") - reads;
-    assert!(read < 60, "100 polls of hosts of a cluster read the database {read} times");
+    assert!(
+        read < 60,
+        "100 polls of hosts of a cluster read the database {read} times"
+    );
 }
 
 fn status(client: &HttpClient, host: &str) -> Value {

@@ -127,7 +127,10 @@ impl ClusterCache {
     async fn since(&self, id: ClusterId, since: Instant) -> Result<Option<Arc<CachedCluster>>, StoreError> {
         let kept = |place: &Place| {
             let cluster = place.cluster.as_ref()?;
-            place.read_at.is_some_and(|at| at >= since).then(|| cluster.clone())
+            place
+                .read_at
+                .is_some_and(|at| at >= since)
+                .then(|| cluster.clone())
         };
         let reading = {
             let mut places = self.places();

@@ -139,30 +139,30 @@ pub async fn list_events(
         Caller::InfraEnv(_) | Caller::Cluster(_) => asked,
     };
     let wanted = EventQuery {
-            scope: match caller {
-                Caller::Anybody | Caller::Operator => None,
-                Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => Some(id),
-                Caller::Cluster { .. } => None,
-            },
-            cluster_id: query.cluster_id,
-            host_ids: query.host_ids,
-            infra_env_id: query.infra_env_id,
-            severities: query.severities,
-            categories: if query.categories.is_empty() {
-                vec![Category::User]
-            } else {
-                query.categories
-            },
-            message: query.message.filter(|text| !text.is_empty()),
-            order: match query.order {
-                EventOrder::Ascending => Order::Ascending,
-                EventOrder::Descending => Order::Descending,
-            },
-            limit,
-            offset: query.offset.unwrap_or_default().max(0),
-            deleted_hosts: query.deleted_hosts.unwrap_or_default(),
-            cluster_level: query.cluster_level.unwrap_or_default(),
-        };
+        scope: match caller {
+            Caller::Anybody | Caller::Operator => None,
+            Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => Some(id),
+            Caller::Cluster { .. } => None,
+        },
+        cluster_id: query.cluster_id,
+        host_ids: query.host_ids,
+        infra_env_id: query.infra_env_id,
+        severities: query.severities,
+        categories: if query.categories.is_empty() {
+            vec![Category::User]
+        } else {
+            query.categories
+        },
+        message: query.message.filter(|text| !text.is_empty()),
+        order: match query.order {
+            EventOrder::Ascending => Order::Ascending,
+            EventOrder::Descending => Order::Descending,
+        },
+        limit,
+        offset: query.offset.unwrap_or_default().max(0),
+        deleted_hosts: query.deleted_hosts.unwrap_or_default(),
+        cluster_level: query.cluster_level.unwrap_or_default(),
+    };
     let counts = store.count_events(&wanted).await?;
     let mut headers = HeaderMap::new();
     for (severity, count) in Severity::VARIANTS.iter().zip(counts.by_severity) {
@@ -182,14 +182,20 @@ pub async fn list_events(
 }
 
 /// The events asked for, some at a time; at most `left`.
-fn parts(store: Store, wanted: EventQuery, left: i64) -> impl Stream<Item = Result<Vec<Event>, StoreError>> + Send {
+fn parts(
+    store: Store,
+    wanted: EventQuery,
+    left: i64,
+) -> impl Stream<Item = Result<Vec<Event>, StoreError>> + Send {
     stream::try_unfold((None::<StoredEvent>, left), move |(last, left)| {
         let (store, wanted) = (store.clone(), wanted.clone());
         async move {
             if left == 0 {
                 return Ok(None);
             }
-            let read = store.read_events(&wanted, last.as_ref(), left.min(AT_ONCE)).await?;
+            let read = store
+                .read_events(&wanted, last.as_ref(), left.min(AT_ONCE))
+                .await?;
             let Some(last) = read.last().cloned() else {
                 return Ok(None);
             };

@@ -67,7 +67,10 @@ mod tests {
     async fn parts_make_one_list_whatever_is_in_them() {
         assert_eq!(told(Vec::new()).await.unwrap(), "[]");
         let parts = [vec![], vec![1, 2], vec![], vec![3], vec![]];
-        assert_eq!(told(parts.into_iter().map(Ok).collect()).await.unwrap(), "[1,2,3]");
+        assert_eq!(
+            told(parts.into_iter().map(Ok).collect()).await.unwrap(),
+            "[1,2,3]"
+        );
     }
 
     #[tokio::test]

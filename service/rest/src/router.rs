@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::get;
-use axum::Router;
 use bytes::Bytes;
 use http::{HeaderValue, header};
 use muster_api::BASE_PATH;

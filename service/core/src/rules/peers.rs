@@ -114,6 +114,9 @@ mod tests {
             assert_eq!(peers.asked(|_| false), "[]");
         }
         assert_eq!(Peers::of(&all).count(), 3);
-        assert_eq!(Peers::but(HostId(uuid::Uuid::from_u128(9)), &all, &asked).count(), 3);
+        assert_eq!(
+            Peers::but(HostId(uuid::Uuid::from_u128(9)), &all, &asked).count(),
+            3
+        );
     }
 }

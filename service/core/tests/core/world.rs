@@ -13,8 +13,8 @@ use muster_core::lifecycle::infra_env;
 use muster_core::record::{Cluster, ClusterData, DeafTime, Host, InfraEnv, Peer};
 use muster_core::rules::facts::{BootArtifacts, ClusterFacts, HostFacts, InstallImages};
 use muster_core::rules::limits::WaitLimits;
-use muster_core::rules::peers::Peers;
 use muster_core::rules::os_image::{OsImage, parse};
+use muster_core::rules::peers::Peers;
 use muster_core::rules::requirements::Requirements;
 use uuid::Uuid;
 

@@ -63,9 +63,17 @@ pub async fn list_hosts(
         return Err(Problem::bad_request("limit: at least 1 host"));
     }
     infra_envs.get(infra_env_id).await?;
-    let form = if query.brief { HostForm::Brief } else { HostForm::Whole };
+    let form = if query.brief {
+        HostForm::Brief
+    } else {
+        HostForm::Whole
+    };
     // Before the hosts are read: what changes in between is told next time.
-    let tag = format!("W/\"{}-{}\"", store.hosts_mark(infra_env_id).await?, u8::from(query.brief));
+    let tag = format!(
+        "W/\"{}-{}\"",
+        store.hosts_mark(infra_env_id).await?,
+        u8::from(query.brief)
+    );
     let tag = HeaderValue::from_str(&tag).map_err(|_| Problem::internal())?;
     if is_known(&headers, &tag) {
         return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());

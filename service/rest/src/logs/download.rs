@@ -240,7 +240,13 @@ mod tests {
     #[test]
     fn a_hostile_name_does_not_stop_the_archive() {
         assert_eq!(name_in_file(&called("worker-1")), "worker-1");
-        for hostile in ["../../etc/passwd", "a/../b", "x".repeat(200).as_str(), "a b", "\u{202e}"] {
+        for hostile in [
+            "../../etc/passwd",
+            "a/../b",
+            "x".repeat(200).as_str(),
+            "a b",
+            "\u{202e}",
+        ] {
             let host = called(hostile);
             assert_eq!(name_in_file(&host), host.id.to_string(), "{hostile}");
         }

@@ -126,9 +126,18 @@ impl Store {
         .fetch_one(&mut *connection)
         .await
         .map_err(failed("looking for changes of hosts"))?;
-        let number = |index: usize| row.try_get::<i64, _>(index).map_err(failed("reading a mark of hosts"));
+        let number = |index: usize| {
+            row.try_get::<i64, _>(index)
+                .map_err(failed("reading a mark of hosts"))
+        };
         // Versions only rise, also with a deletion, whose row stays for a while.
-        Ok(format!("{}-{}-{}-{}", number(0)?, number(1)?, number(2)?, number(3)?))
+        Ok(format!(
+            "{}-{}-{}-{}",
+            number(0)?,
+            number(1)?,
+            number(2)?,
+            number(3)?
+        ))
     }
 
     /// True when a host of the InfraEnv belongs to the cluster.

@@ -12,7 +12,7 @@ on_both! {
 mod cases {
     use muster_store::StoreError;
 
-    use crate::world::{World, event, all_hosts, inventory};
+    use crate::world::{World, all_hosts, event, inventory};
 
     pub async fn a_corrupt_host_is_named_and_not_shown(world: World) {
         let infra_env = world.infra_env().await;
@@ -140,10 +140,7 @@ mod cases {
             ))
             .await;
         let store = &world.store;
-        assert_eq!(
-            all_hosts(store, one.id).await,
-            std::slice::from_ref(&good)
-        );
+        assert_eq!(all_hosts(store, one.id).await, std::slice::from_ref(&good));
         let briefs = store.list_host_briefs(Some(one.id)).await.unwrap();
         assert_eq!(briefs.iter().map(|brief| brief.id).collect::<Vec<_>>(), [good.id]);
         let counted: i64 = store

@@ -22,7 +22,7 @@ mod cases {
     use muster_core::record::{CheckId, Host, HostData, HostReports, HostState, Secret};
     use muster_store::{HistoryRecord, HostBrief, StoreError};
 
-    use crate::world::{World, at, became_known, event_of, host, all_hosts, inventory, registered};
+    use crate::world::{World, all_hosts, at, became_known, event_of, host, inventory, registered};
 
     /// Nothing in it is a default.
     fn full_host(infra_env_id: InfraEnvId) -> Host {

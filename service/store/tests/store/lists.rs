@@ -25,15 +25,25 @@ mod cases {
         assert_eq!(keys.len(), 3);
         let backwards: Vec<_> = keys.iter().rev().copied().collect();
         let whole = world.store.read_hosts(&backwards, HostForm::Whole).await.unwrap();
-        let listed: Vec<_> = whole.iter().map(|listed| (listed.host.infra_env_id, listed.host.id)).collect();
+        let listed: Vec<_> = whole
+            .iter()
+            .map(|listed| (listed.host.infra_env_id, listed.host.id))
+            .collect();
         assert_eq!(listed, backwards);
         for listed in &whole {
             let stored = hosts.iter().find(|host| host.id == listed.host.id).unwrap();
             assert_eq!(listed.host, *stored);
         }
-        world.store.delete_host(infra_env.id, keys[1].1, at(9), &[]).await.unwrap();
+        world
+            .store
+            .delete_host(infra_env.id, keys[1].1, at(9), &[])
+            .await
+            .unwrap();
         let brief = world.store.read_hosts(&keys, HostForm::Brief).await.unwrap();
-        let names: Vec<&str> = brief.iter().map(|listed| listed.reported_hostname.as_str()).collect();
+        let names: Vec<&str> = brief
+            .iter()
+            .map(|listed| listed.reported_hostname.as_str())
+            .collect();
         let reported = |key: &(_, _)| {
             let stored = hosts.iter().find(|host| host.id == key.1).unwrap();
             stored.inventory.as_ref().unwrap().hostname.clone()
@@ -62,7 +72,11 @@ mod cases {
         assert_eq!(mark().await, seen[2]);
         world.host(infra_env.id).await;
         seen.push(mark().await);
-        world.store.delete_host(infra_env.id, host.id, at(70), &[]).await.unwrap();
+        world
+            .store
+            .delete_host(infra_env.id, host.id, at(70), &[])
+            .await
+            .unwrap();
         seen.push(mark().await);
         let all: std::collections::BTreeSet<&String> = seen.iter().collect();
         assert_eq!(all.len(), seen.len(), "{seen:?}");

@@ -12,7 +12,7 @@ mod cases {
     use muster_store::{CheckIn, Deletion, EventQuery, OutboxScope, Store, StoreError};
     use tokio::task::JoinSet;
 
-    use crate::world::{World, at, became_known, event, event_of, host, all_hosts, infra_env, registered};
+    use crate::world::{World, all_hosts, at, became_known, event, event_of, host, infra_env, registered};
 
     pub async fn a_failing_event_rolls_the_whole_change_back(world: World) {
         let infra_env_record = world.infra_env().await;

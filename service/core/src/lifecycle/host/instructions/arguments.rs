@@ -1,9 +1,9 @@
 //! The arguments of steps. Source: docs/protocol/instructions.md#3.
 
 use muster_api::steps::{
-    DomainResolutionRequest, DomainResolutionRequestDomain,
-    DownloadBootArtifactsRequest, InstallProxy, InstallRequest, LogsGatherRequest, NtpSynchronizationRequest,
-    RebootForReclaimRequest, StepType, TangConnectivityRequest, TangServer,
+    DomainResolutionRequest, DomainResolutionRequestDomain, DownloadBootArtifactsRequest, InstallProxy,
+    InstallRequest, LogsGatherRequest, NtpSynchronizationRequest, RebootForReclaimRequest, StepType,
+    TangConnectivityRequest, TangServer,
 };
 use serde_json::Value;
 
