@@ -206,6 +206,7 @@ mod tests {
         let mut cluster = Cluster {
             id: ClusterId::random(),
             kube: None,
+            mirror: None,
             version: 0,
             created_at: now(),
             updated_at: now(),
