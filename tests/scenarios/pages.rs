@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use muster_tests::artifacts::project_root;
-use muster_tests::pages::{Use, blocks, pages, type_page};
+use muster_tests::pages::{Use, blocks, pages, type_page, type_text};
 
 macro_rules! typed {
     ($($name:ident: $page:literal),* $(,)?) => {
@@ -29,6 +29,37 @@ typed! {
     the_recipes_for_servers_are_those_that_are_printed: "ipxe/README.md",
     the_deployment_works_as_typed: "deploy/README.md",
     the_fleet_works_as_typed: "tests/fleet/README.md",
+}
+
+#[test]
+fn a_page_that_promises_too_much_fails_with_its_line() {
+    for (page, complaint) in [
+        (
+            "# A\n\n```sh run\ntrue\nls /nowhere\n```\n",
+            "a.md:5: exit code 2 of: ls /nowhere",
+        ),
+        (
+            "```sh run\nx=$(false)\n```\n",
+            "a.md:2: exit code 1 of: false",
+        ),
+        (
+            "```sh run\necho one\n```\n\n```text shows\none\ntwo\n```\n",
+            "a.md:7: the line \"two\"",
+        ),
+        (
+            "```sh run until=\"listening\"\necho no\n```\n",
+            "a.md:2: the command ended",
+        ),
+        (
+            "```sh run until=\"listening\"\nmuster serve --no-such-option\n```\n",
+            "a.md:2: exit code 2",
+        ),
+    ] {
+        let typed = std::panic::catch_unwind(|| type_text("a.md", page));
+        let panic = typed.expect_err(page);
+        let said = panic.downcast_ref::<String>().unwrap();
+        assert!(said.contains(complaint), "{page}: {said}");
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ mod blocks;
 mod session;
 
 pub use blocks::{Block, Use, blocks};
-pub use session::type_page;
+pub use session::{type_page, type_text};
 
 use std::path::PathBuf;
 

@@ -20,7 +20,7 @@ use crate::qemu::{Accel, Slots};
 /// Time limit of a block: the longest boots a machine, of two on emulated processors.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Time limit of what a block before set in motion.
+/// Time limit of a line that a command has yet to print.
 const SHOWN_SOON: Duration = Duration::from_secs(30);
 
 /// Files of the project that the pages name.
@@ -44,7 +44,16 @@ const HOSTS: &str = "127.0.0.1 localhost\n192.0.2.10 muster.example.com\n";
 pub fn type_page(page: &str) {
     let text =
         fs::read_to_string(project_root().join(page)).unwrap_or_else(|error| panic!("{page}: {error}"));
-    let blocks = blocks(&text).unwrap_or_else(|mistakes| panic!("{page}: {mistakes:?}"));
+    type_text(page, &text);
+}
+
+/// As [`type_page`], for a page of that name and text.
+///
+/// # Panics
+/// As it.
+#[track_caller]
+pub fn type_text(page: &str, text: &str) {
+    let blocks = blocks(text).unwrap_or_else(|mistakes| panic!("{page}: {mistakes:?}"));
     let types = |word: &str| {
         blocks
             .iter()
@@ -219,10 +228,12 @@ impl Shell {
             .lines()
             .enumerate()
             .filter(|(_, line)| !line.trim().is_empty());
+        let has_ended = beside(&file, "done").exists();
+        let limit = if has_ended { Duration::ZERO } else { SHOWN_SOON };
         for (number, line) in lines {
             let wanted = pattern_of(line);
             let what = format!("{}:{}: the line {line:?}", self.page, block.line + number);
-            await_condition(&what, SHOWN_SOON, || {
+            await_condition(&what, limit, || {
                 let output = output(&file);
                 if output.lines().any(|line| wanted.is_match(line)) {
                     return Ok(());
