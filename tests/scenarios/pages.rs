@@ -38,10 +38,7 @@ fn a_page_that_promises_too_much_fails_with_its_line() {
             "# A\n\n```sh run\ntrue\nls /nowhere\n```\n",
             "a.md:5: exit code 2 of: ls /nowhere",
         ),
-        (
-            "```sh run\nx=$(false)\n```\n",
-            "a.md:2: exit code 1 of: false",
-        ),
+        ("```sh run\nx=$(false)\n```\n", "a.md:2: exit code 1 of: false"),
         (
             "```sh run\necho one\n```\n\n```text shows\none\ntwo\n```\n",
             "a.md:7: the line \"two\"",
