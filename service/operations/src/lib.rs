@@ -23,6 +23,8 @@ pub mod os_images;
 pub mod random;
 pub mod request_id;
 mod retry;
+#[cfg(test)]
+mod testing;
 pub mod urls;
 pub mod watch_health;
 

@@ -58,7 +58,7 @@ impl Listeners {
 
 /// Opens the database and everything that works on it.
 pub(super) async fn operations(args: &ServeArgs, kube: &Source, urls: Urls) -> Result<Arc<Operations>> {
-    let store = Store::open(&args.database_url())
+    let store = Store::open_with_connections(&args.database_url(), args.database_connections)
         .await?
         .with_event_limits(args.event_limits.clone());
     let keys = open_keys(&store, args.auth_key.as_deref()).await?;

@@ -18,6 +18,9 @@ use crate::store::Store;
 /// Time for a server to come up before opening fails: it is often started together with Muster.
 const STARTING_PATIENCE: Duration = Duration::from_secs(60);
 
+/// Connections to PostgreSQL, where nobody says more.
+const CONNECTIONS: u32 = 16;
+
 /// Time that an operation waits for a free connection. SQLite has one that writes, so under load writes queue here.
 const CONNECTION_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -44,7 +47,15 @@ impl Store {
     /// # Errors
     /// `Address` for a URL of neither form, `Open` for everything else.
     pub async fn open(url: &str) -> Result<Self> {
-        Self::open_within(url, STARTING_PATIENCE).await
+        Self::open_as(url, STARTING_PATIENCE, CONNECTIONS).await
+    }
+
+    /// [`Store::open`] with at most so many connections to a PostgreSQL server.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub async fn open_with_connections(url: &str, connections: u32) -> Result<Self> {
+        Self::open_as(url, STARTING_PATIENCE, connections).await
     }
 
     /// [`Store::open`] with another patience for a server that does not answer.
@@ -52,6 +63,10 @@ impl Store {
     /// # Errors
     /// As [`Store::open`].
     pub async fn open_within(url: &str, patience: Duration) -> Result<Self> {
+        Self::open_as(url, patience, CONNECTIONS).await
+    }
+
+    async fn open_as(url: &str, patience: Duration, connections: u32) -> Result<Self> {
         sqlx::any::install_default_drivers();
         let address = Address::parse(url)?;
         address.prepare_file()?;
@@ -82,7 +97,7 @@ impl Store {
                 )
             }
             Kind::Postgres => {
-                let pool = pool_options().max_connections(16).after_connect(|connection, _| {
+                let pool = pool_options().max_connections(connections).after_connect(|connection, _| {
                     Box::pin(async move {
                         sqlx::raw_sql(POSTGRES_SETTINGS)
                             .execute(connection)

@@ -208,3 +208,35 @@ impl Claim {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::World;
+    use muster_store::EventQuery;
+
+    #[tokio::test]
+    async fn a_full_infra_env_refuses_new_hosts_with_one_event_and_keeps_those_it_has() {
+        let world = World::new().await;
+        let (pooled, _) = world.hosts().await;
+        let hosts = &world.operations.hosts;
+        let register = |id| hosts.register(pooled.infra_env_id, id, "agent", None);
+        register(HostId::random()).await.unwrap();
+        for _ in 0..3 {
+            let refused = register(HostId::random()).await.unwrap_err();
+            assert!(refused.to_string().contains("--max-hosts"), "{refused}");
+        }
+        register(pooled.id).await.unwrap();
+        let events = world
+            .operations
+            .store
+            .list_events(&EventQuery::default())
+            .await
+            .unwrap();
+        let refusals = events
+            .events
+            .iter()
+            .filter(|event| event.name == "host_registration_failed");
+        assert_eq!(refusals.count(), 1);
+    }
+}

@@ -170,3 +170,37 @@ impl Validation {
             .expect("no code panics while it holds the versions")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::World;
+    use muster_api::infra_env::InfraEnvUpdateParams;
+
+    #[tokio::test]
+    async fn hosts_are_validated_again_only_when_their_checks_read_something_else() {
+        let world = World::new().await;
+        let (pooled, _) = world.hosts().await;
+        let operations = &world.operations;
+        let validation = Validation {
+            operations: operations.clone(),
+            judged: Mutex::default(),
+        };
+        let id = pooled.infra_env_id;
+        validation.infra_env_changed(id).await.unwrap();
+        let reads = |before: u64| operations.store.statement_counts().reads - before;
+        for (edit, validated) in [
+            (r#"{"proxy":{"http_proxy":"http://proxy.example.test:3128"}}"#, false),
+            (r#"{"openshift_version":"4.18"}"#, true),
+            (r#"{"additional_ntp_sources":"ntp.example.test"}"#, true),
+            (r#"{"additional_ntp_sources":"other.example.test"}"#, false),
+        ] {
+            let params: InfraEnvUpdateParams = serde_json::from_str(edit).unwrap();
+            operations.infra_envs.update(id, &params).await.unwrap();
+            let before = operations.store.statement_counts().reads;
+            validation.infra_env_changed(id).await.unwrap();
+            // One read is that of the InfraEnv.
+            assert_eq!(reads(before) > 1, validated, "{edit}");
+        }
+    }
+}

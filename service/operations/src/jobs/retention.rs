@@ -101,3 +101,27 @@ async fn measure(operations: &Operations) {
         metrics::gauge!("muster_log_bytes").set(logs as f64);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MINUTE, World};
+
+    #[tokio::test]
+    async fn a_deleted_host_goes_after_its_time_and_others_stay() {
+        let world = World::new().await;
+        let (pooled, installing) = world.hosts().await;
+        let Operations { hosts, store, .. } = &*world.operations;
+        hosts.delete(pooled.infra_env_id, pooled.id).await.unwrap();
+        for (rows, time) in [(2, TimeDelta::hours(72) - MINUTE), (1, MINUTE * 2)] {
+            world.clocks.pass(time);
+            world.beat().await;
+            tidy(&world.operations).await.unwrap();
+            assert_eq!(store.count_rows(Aging::Hosts).await.unwrap(), rows);
+        }
+        assert!(store.host_was_deleted(pooled.infra_env_id, pooled.id).await.unwrap());
+        assert!(hosts.exists(installing.infra_env_id, installing.id).await.unwrap());
+        // Without a limit all is kept.
+        assert!(store.count_rows(Aging::History).await.unwrap() > 0);
+    }
+}

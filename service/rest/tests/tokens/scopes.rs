@@ -150,3 +150,18 @@ async fn a_clusters_url_opens_what_it_was_made_for_and_ends_with_the_cluster() {
         assert!(refused.text.contains("no longer exists"), "{}", refused.text);
     }
 }
+
+#[tokio::test]
+async fn an_agent_sends_no_logs_of_the_controller() {
+    let world = World::open().await;
+    let infra_env = world.infra_env(json!({})).await;
+    let cluster = world.cluster().await;
+    let host = world.host(infra_env, 1).await;
+    world.bind(&host, cluster).await;
+    let agent = world.agent(infra_env).await;
+    let path = format!("/clusters/{cluster}/logs?logs_type=controller");
+    let refused = world.post(&agent, &path, &json!({})).await.expect(403);
+    assert!(refused.text.contains("operator's token"), "{}", refused.text);
+    // The operator's is read: it is no form.
+    world.post(&world.operator, &path, &json!({})).await.expect(400);
+}

@@ -174,3 +174,22 @@ mod cases {
         assert_eq!(stored.events.len(), 2);
     }
 }
+
+/// The file of SQLite is smaller after its rows are gone.
+#[tokio::test]
+async fn sqlite_gives_space_back() {
+    use muster_store::{Aging, Kind};
+
+    use crate::world::{World, at, event};
+
+    let world = World::new(Kind::Sqlite).await;
+    let long = "x".repeat(4000);
+    let many: Vec<_> = (0..2000).map(|second| event(second, &long)).collect();
+    world.store.insert_events(&many).await.unwrap();
+    let (before, _) = world.store.sizes().await.unwrap();
+    assert!(before > 8_000_000, "{before}");
+    while world.store.delete_old(Aging::Events, at(2000)).await.unwrap().1 {}
+    world.store.give_space_back().await.unwrap();
+    let (after, _) = world.store.sizes().await.unwrap();
+    assert!(after < before / 4, "{before} bytes became {after}");
+}

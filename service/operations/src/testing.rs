@@ -1,0 +1,253 @@
+//! A service on SQLite for tests of this crate, with clocks that move when told to.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use muster_api::host::{HostKind, HostStage, HostStatus};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::time::Timestamp;
+use muster_core::record::{
+    Cluster, ClusterData, Host, HostData, HostReports, HostState, InfraEnv, Progress, Secret, Settings,
+};
+use muster_core::rules::limits::WaitLimits;
+use muster_core::rules::requirements::Requirements;
+use muster_store::{HistoryEntry, Store};
+use tempfile::TempDir;
+
+use crate::auth::{Auth, Keys};
+use crate::bridge::BridgeState;
+use crate::check_ins::Seen;
+use crate::clock::{Clock, now};
+use crate::hosts::HostSettings;
+use crate::jobs::retention::Retention;
+use crate::jobs::{deadlines, flush};
+use crate::live_image::LiveImages;
+use crate::urls::Urls;
+use crate::{OperationSettings, Operations, random};
+
+pub(crate) const MINUTE: TimeDelta = TimeDelta::minutes(1);
+
+/// Clocks that move when told to.
+pub(crate) struct Clocks(Mutex<(Timestamp, Duration)>);
+
+impl Clocks {
+    pub(crate) fn at(wall: Timestamp) -> Arc<Self> {
+        Arc::new(Self(Mutex::new((wall, Duration::from_secs(1000)))))
+    }
+
+    pub(crate) fn pass(&self, time: TimeDelta) {
+        self.0.lock().unwrap().1 += time.to_std().unwrap();
+        self.set(time);
+    }
+
+    /// Sets the wall clock alone, as an operator does, or the end of a suspension.
+    pub(crate) fn set(&self, by: TimeDelta) {
+        self.0.lock().unwrap().0 += by;
+    }
+}
+
+impl Clock for Clocks {
+    fn wall(&self) -> Timestamp {
+        self.0.lock().unwrap().0
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.0.lock().unwrap().1
+    }
+}
+
+/// A service whose jobs run when told to.
+pub(crate) struct World {
+    pub(crate) clocks: Arc<Clocks>,
+    pub(crate) operations: Arc<Operations>,
+    folder: Arc<TempDir>,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        Self::on(folder, Clocks::at(now())).await
+    }
+
+    async fn on(folder: Arc<TempDir>, clocks: Arc<Clocks>) -> Self {
+        let url = format!("sqlite://{}/muster.db", folder.path().display());
+        let settings = OperationSettings {
+            hosts: HostSettings {
+                requirements: Requirements::default(),
+                agent_version: "muster-agent/0".into(),
+                agent_image: None,
+                listening_since: clocks.wall(),
+                installer_image: None,
+                controller_image: None,
+                node_agent: true,
+                limits: WaitLimits::default(),
+                max_hosts: 3,
+            },
+            urls: Urls {
+                public: "http://muster.example.test".into(),
+                boot: "http://muster.example.test:8091".into(),
+            },
+            service_ca: String::new(),
+            openshift_versions: vec!["4.20".into()],
+            os_images: Vec::new(),
+            retention: Retention {
+                deleted: Some(TimeDelta::hours(72)),
+                ..Retention::default()
+            },
+            clock: clocks.clone(),
+        };
+        let operations = Arc::new(Operations::new(
+            Store::open(&url).await.unwrap(),
+            Auth::new(false, Keys::from_pem(&Keys::generate()).unwrap(), None),
+            LiveImages::new([]),
+            BridgeState::new(false, false),
+            settings,
+        ));
+        let world = Self {
+            clocks,
+            operations,
+            folder,
+        };
+        world.beat().await;
+        world
+    }
+
+    /// The service starts again.
+    pub(crate) async fn start_again(self, after: TimeDelta) -> Self {
+        self.operations
+            .hearing
+            .leave(&self.operations.store)
+            .await
+            .unwrap();
+        self.operations.store.close().await;
+        self.clocks.pass(after);
+        Self::on(self.folder, self.clocks).await
+    }
+
+    pub(crate) async fn beat(&self) {
+        self.operations
+            .hearing
+            .beat(&self.operations.store)
+            .await
+            .unwrap();
+    }
+
+    pub(crate) async fn judge(&self) {
+        deadlines::work(&self.operations).await.unwrap();
+    }
+
+    /// Time passes as it does for a service that runs; the `polling` hosts are heard.
+    pub(crate) async fn run(&self, time: TimeDelta, polling: &[&Host]) {
+        let step = TimeDelta::seconds(10);
+        for _ in 0..time.num_seconds() / step.num_seconds() {
+            self.clocks.pass(step);
+            self.beat().await;
+            for host in polling {
+                self.poll(host).await;
+            }
+            self.judge().await;
+        }
+        flush::flush(&self.operations).await;
+    }
+
+    pub(crate) async fn poll(&self, host: &Host) {
+        let seen = Seen {
+            at: self.operations.now(),
+            host_clock: None,
+            agent_version: None,
+        };
+        let hosts = &self.operations.hosts;
+        hosts.poll(host.infra_env_id, host.id, seen).await.unwrap();
+    }
+
+    pub(crate) async fn status(&self, host: &Host) -> HostStatus {
+        let found = self.operations.hosts.get(host.infra_env_id, host.id).await;
+        found.unwrap().state.status()
+    }
+
+    /// A host of the pool, and one that is being installed; both are heard now.
+    pub(crate) async fn hosts(&self) -> (Host, Host) {
+        let at = self.operations.now();
+        let infra_env = InfraEnv {
+            id: InfraEnvId::random(),
+            name: "hw".into(),
+            cluster_id: None,
+            kube: None,
+            mirror: None,
+            boot_id: random::boot_id(),
+            version: 0,
+            created_at: at,
+            updated_at: at,
+            settings: Settings::default(),
+        };
+        let cluster = Cluster {
+            id: ClusterId::random(),
+            kube: None,
+            mirror: None,
+            version: 0,
+            created_at: at,
+            updated_at: at,
+            data: ClusterData::default(),
+        };
+        let store = &self.operations.store;
+        store.insert_infra_env(&infra_env, &[]).await.unwrap();
+        store.insert_cluster(&cluster, &[]).await.unwrap();
+        let mut pooled = Host {
+            id: HostId::random(),
+            infra_env_id: infra_env.id,
+            cluster_id: None,
+            state: HostState::DiscoveringUnbound,
+            version: 0,
+            due_at: Some(at),
+            checked_in_at: at,
+            inventory: None,
+            reports: HostReports::default(),
+            bootstrap_ignition: Secret::default(),
+            data: HostData::new(at),
+        };
+        let mut installing = Host {
+            id: HostId::random(),
+            cluster_id: Some(cluster.id),
+            state: HostState::InstallingInProgress,
+            ..pooled.clone()
+        };
+        installing.data.kind = HostKind::AddToExistingClusterHost;
+        installing.data.progress = Some(Progress {
+            stage: HostStage::WritingImageToDisk,
+            percentage: 40,
+            info: String::new(),
+            stage_started_at: at,
+            stage_updated_at: at,
+        });
+        for host in [&mut pooled, &mut installing] {
+            let history = HistoryEntry {
+                at,
+                who: "agent".into(),
+                event: "registration".into(),
+                from: None,
+                to: host.state.status(),
+                reason: String::new(),
+            };
+            host.version = store.insert_host(host, &history, &[]).await.unwrap();
+        }
+        self.judge().await;
+        self.run(MINUTE, &[&pooled, &installing]).await;
+        (pooled, installing)
+    }
+
+    /// No host was lost.
+    pub(crate) async fn all_is_well(&self, (pooled, installing): &(Host, Host)) {
+        assert_eq!(self.status(pooled).await, HostStatus::DiscoveringUnbound);
+        assert_eq!(self.status(installing).await, HostStatus::InstallingInProgress);
+    }
+
+    /// Both count as lost after three minutes of silence that nobody else is to blame for.
+    pub(crate) async fn silence_is_noticed(&self, hosts: &(Host, Host)) {
+        self.run(MINUTE * 2, &[]).await;
+        self.all_is_well(hosts).await;
+        self.run(MINUTE + TimeDelta::seconds(20), &[]).await;
+        assert_eq!(self.status(&hosts.0).await, HostStatus::DisconnectedUnbound);
+        assert_eq!(self.status(&hosts.1).await, HostStatus::Error);
+    }
+}
