@@ -23,7 +23,7 @@ pub enum Aging {
     Hosts,
     /// Deleted InfraEnvs without hosts, with the tombstones of their hosts.
     InfraEnvs,
-    /// Deleted clusters without hosts, with their logs.
+    /// Deleted clusters without hosts that no InfraEnv names, with their logs.
     Clusters,
 }
 
@@ -70,7 +70,9 @@ impl Aging {
             }
             Self::Clusters => {
                 "deleted_at < $1 AND NOT EXISTS
-                     (SELECT 1 FROM hosts WHERE hosts.cluster_id = clusters.id AND hosts.deleted_at IS NULL)"
+                     (SELECT 1 FROM hosts WHERE hosts.cluster_id = clusters.id AND hosts.deleted_at IS NULL)
+                 AND NOT EXISTS
+                     (SELECT 1 FROM infra_envs WHERE infra_envs.cluster_id = clusters.id AND infra_envs.deleted_at IS NULL)"
             }
         }
     }
