@@ -82,7 +82,7 @@ pub struct ServeArgs {
     pub database_url: Option<String>,
 
     /// Connections of this replica to PostgreSQL at most
-    #[arg(long, env = "MUSTER_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=1000))]
+    #[arg(long, env = "MUSTER_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u32).range(12..=1000))]
     pub database_connections: u32,
 
     /// Who may call the API [default: none on loopback, local on any other address]

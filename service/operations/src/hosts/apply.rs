@@ -16,8 +16,8 @@ use crate::error::unless_missing;
 use crate::retry::retry;
 use crate::{Result, request_id};
 
-/// Hosts that are validated at once: fewer than the connections to the database.
-const AT_ONCE: usize = 4;
+/// Hosts of one InfraEnv or cluster that are validated at once. Of four such there are connections to the database left for polls.
+const AT_ONCE: usize = 2;
 
 impl Hosts {
     /// Decides what follows from an event, and stores it together with history, events and outbox.
