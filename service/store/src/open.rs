@@ -97,14 +97,16 @@ impl Store {
                 )
             }
             Kind::Postgres => {
-                let pool = pool_options().max_connections(connections).after_connect(|connection, _| {
-                    Box::pin(async move {
-                        sqlx::raw_sql(POSTGRES_SETTINGS)
-                            .execute(connection)
-                            .await
-                            .map(drop)
-                    })
-                });
+                let pool = pool_options()
+                    .max_connections(connections)
+                    .after_connect(|connection, _| {
+                        Box::pin(async move {
+                            sqlx::raw_sql(POSTGRES_SETTINGS)
+                                .execute(connection)
+                                .await
+                                .map(drop)
+                        })
+                    });
                 let pool = pool.connect_lazy_with(address.options);
                 (pool.clone(), pool)
             }

@@ -190,7 +190,10 @@ mod tests {
         validation.infra_env_changed(id).await.unwrap();
         let reads = |before: u64| operations.store.statement_counts().reads - before;
         for (edit, validated) in [
-            (r#"{"proxy":{"http_proxy":"http://proxy.example.test:3128"}}"#, false),
+            (
+                r#"{"proxy":{"http_proxy":"http://proxy.example.test:3128"}}"#,
+                false,
+            ),
             (r#"{"openshift_version":"4.18"}"#, true),
             (r#"{"additional_ntp_sources":"ntp.example.test"}"#, true),
             (r#"{"additional_ntp_sources":"other.example.test"}"#, false),

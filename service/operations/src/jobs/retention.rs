@@ -119,8 +119,18 @@ mod tests {
             tidy(&world.operations).await.unwrap();
             assert_eq!(store.count_rows(Aging::Hosts).await.unwrap(), rows);
         }
-        assert!(store.host_was_deleted(pooled.infra_env_id, pooled.id).await.unwrap());
-        assert!(hosts.exists(installing.infra_env_id, installing.id).await.unwrap());
+        assert!(
+            store
+                .host_was_deleted(pooled.infra_env_id, pooled.id)
+                .await
+                .unwrap()
+        );
+        assert!(
+            hosts
+                .exists(installing.infra_env_id, installing.id)
+                .await
+                .unwrap()
+        );
         // Without a limit all is kept.
         assert!(store.count_rows(Aging::History).await.unwrap() > 0);
     }
