@@ -174,7 +174,7 @@ fn each_fault_is_contained_and_affects_no_other_host(database: Database) {
 }
 
 fn silent_hosts_are_lost_and_no_others(database: Database) {
-    let service = database.serve_with(|settings| settings.argument("--host-max-disconnection-time=20s"));
+    let service = database.serve_with(|settings| settings.argument("--host-max-disconnection-time=30s"));
     let client = service.http();
     let infra_env = infra_env(&client);
     let run = std::thread::scope(|scope| {
