@@ -252,11 +252,7 @@ fn a_silent_host_is_disconnected_and_a_poll_brings_it_back(database: Database) {
             Err(found.to_string())
         }
     });
-    assert!(
-        known.elapsed() > SILENCE / 2,
-        "{:?}",
-        known.elapsed()
-    );
+    assert!(known.elapsed() > SILENCE / 2, "{:?}", known.elapsed());
     assert_eq!(status(&client, &talking), "known-unbound");
     let found = client.get(&silent).expect(200).json();
     assert!(!found["status_info"].as_str().unwrap().is_empty(), "{found}");
