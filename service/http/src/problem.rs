@@ -190,3 +190,22 @@ impl IntoResponse for Problem {
         response
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_that_cannot_be_read_says_what_is_wrong_with_it() {
+        let problem = Problem::from(StoreError::Corrupt {
+            table: "hosts",
+            id: "a/b".into(),
+            column: "state",
+            reason: "JSON of another shape, near character 7".into(),
+        });
+        assert_eq!(problem.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        for part in ["hosts", "a/b", "state", "near character 7", "newer version"] {
+            assert!(problem.reason().contains(part), "{}", problem.reason());
+        }
+    }
+}
