@@ -13,6 +13,9 @@ const BOOT_PORT: u16 = 8091;
 /// Port of the built-in Kubernetes API where none is given.
 const KUBE_PORT: u16 = 6443;
 
+/// Port of the status listener where none is given.
+const STATUS_PORT: u16 = 8092;
+
 /// Reads `--listen`.
 pub fn api(text: &str) -> Result<SocketAddr, String> {
     address(text, API_PORT)
@@ -26,6 +29,11 @@ pub fn boot(text: &str) -> Result<SocketAddr, String> {
 /// Reads `--kube-listen`.
 pub fn kube(text: &str) -> Result<SocketAddr, String> {
     address(text, KUBE_PORT)
+}
+
+/// Reads `--status-listen`.
+pub fn status(text: &str) -> Result<SocketAddr, String> {
+    address(text, STATUS_PORT)
 }
 
 /// The boot listener beside an API listener at `api`.

@@ -22,9 +22,13 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::addresses::seen_from_here;
+use crate::authority;
 
 /// The setting that holds the administrator's token, so that all replicas know it and a kubeconfig outlives them.
 const TOKEN_SETTING: &str = "kube_api_token";
+
+/// Common name of its authority, and the setting that holds it. Issued certificates name it, so it must not change.
+const AUTHORITY: &str = "muster-kube-api-ca";
 
 /// Namespace of the client in the process.
 const NAMESPACE: &str = "default";
@@ -42,8 +46,7 @@ pub struct BuiltinApi {
 }
 
 impl BuiltinApi {
-    /// Opens it on the database of `store` with our custom resources, and writes the administrator's kubeconfig into `folder`, where
-    /// the authority's key is, too.
+    /// Opens it on the database of `store` with our custom resources, and writes the administrator's kubeconfig into `folder`.
     pub async fn open(store: &Store, listener: TcpListener, folder: &Path) -> Result<Self> {
         let address = listener.local_addr()?;
         let database = match store.kind() {
@@ -60,7 +63,9 @@ impl BuiltinApi {
             .await
             .context("the built-in Kubernetes API cannot be opened")?;
 
-        let authority = Authority::open(folder).context("the authority of the built-in Kubernetes API")?;
+        let authority = authority::open(store, AUTHORITY, authority_of_a_file(folder)?)
+            .await
+            .context("the authority of the built-in Kubernetes API")?;
         let tls = authority
             .server_config(&[address.ip().to_string()])
             .context("the certificate of the built-in Kubernetes API")?;
@@ -100,6 +105,18 @@ impl BuiltinApi {
         });
         api
     }
+}
+
+/// The authority that an earlier version kept in the data dir, PEM: kubeconfigs that were handed out name it.
+fn authority_of_a_file(folder: &Path) -> Result<Option<String>> {
+    let [certificate, key] = authority::EARLIER_FILES.map(|name| folder.join(name));
+    if !certificate.exists() || !key.exists() {
+        return Ok(None);
+    }
+    let read = |path: PathBuf| {
+        std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))
+    };
+    Ok(Some(format!("{}{}", read(certificate)?, read(key)?)))
 }
 
 /// Adds a kind with namespaces to what `kubectl get all` shows. Only here: in a cluster, `all` is for workloads.

@@ -1,6 +1,7 @@
 //! The Muster service: wires operations, REST, image streams and controllers into one program.
 
 pub mod addresses;
+pub mod authority;
 pub mod builtin_api;
 pub mod claimed_file;
 pub mod cli;

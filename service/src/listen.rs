@@ -3,7 +3,7 @@
 use std::future::{Ready, ready};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::pin::Pin;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -16,6 +16,7 @@ use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use muster_images::transport::STALL_TIMEOUT;
 use muster_images::{FileChannel, FileStream};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +24,12 @@ use tower::Layer;
 
 /// Time that a client gets to send its request's head; a slower one holds a connection for nothing.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Bytes of a plain request that are read before its connection is closed.
+const LONGEST_PLAIN: u64 = 64 * 1024;
+
+/// Time that its client gets to close it.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Binds; the error says which flag to change.
 pub fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener> {
@@ -50,7 +57,7 @@ pub fn spawn(
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     match tls {
         Some(config) => {
-            let acceptor = RustlsAcceptor::new(config).acceptor(StallAcceptor);
+            let acceptor = TlsAcceptor(RustlsAcceptor::new(config).acceptor(StallAcceptor));
             let mut server = axum_server::from_tcp(listener)?
                 .acceptor(acceptor)
                 .handle(handle)
@@ -77,23 +84,6 @@ fn tune(builder: &mut hyper_util::server::conn::auto::Builder<hyper_util::rt::To
         .header_read_timeout(HEAD_TIMEOUT);
 }
 
-/// The API's certificate and key.
-///
-/// HTTP/1.1 alone, on every listener: with HTTP/2 a client that takes nothing stalls its stream and not its connection,
-/// and would keep a download's slot for ever.
-pub async fn tls(cert: &std::path::Path, key: &std::path::Path) -> Result<RustlsConfig> {
-    let config = RustlsConfig::from_pem_file(cert, key).await.with_context(|| {
-        format!(
-            "--tls-cert {} and --tls-key {} do not make a certificate",
-            cert.display(),
-            key.display()
-        )
-    })?;
-    let mut inner = (*config.get_inner()).clone();
-    inner.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(RustlsConfig::from_config(Arc::new(inner)))
-}
-
 /// Lets the process open as many files as the system allows it: each connection is one.
 pub fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
@@ -103,6 +93,43 @@ pub fn raise_file_limit() {
     };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
         tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+}
+
+/// Accepts TLS. A client that speaks plain HTTP gets an answer that it understands.
+#[derive(Debug, Clone)]
+struct TlsAcceptor(RustlsAcceptor<StallAcceptor>);
+
+/// First byte of a TLS connection: a record that holds a handshake (RFC 8446, 5.1).
+const HANDSHAKE: u8 = 22;
+
+const SPEAKS_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 89\r\n\r\n\
+{\"code\":400,\"message\":\"this address speaks TLS: write https:// in place of http:// here\"}";
+
+type TlsAccept = RustlsAcceptor<StallAcceptor>;
+
+impl<S: Send + 'static> Accept<TcpStream, S> for TlsAcceptor {
+    type Stream = <TlsAccept as Accept<TcpStream, S>>::Stream;
+    type Service = S;
+    type Future = Pin<Box<dyn Future<Output = io::Result<(Self::Stream, S)>> + Send>>;
+
+    fn accept(&self, mut tcp: TcpStream, service: S) -> Self::Future {
+        let tls = self.0.clone();
+        Box::pin(async move {
+            let mut first = [0];
+            let peeked = tokio::time::timeout(HEAD_TIMEOUT, tcp.peek(&mut first)).await;
+            if peeked.map_err(|_| io::ErrorKind::TimedOut)?? == 1 && first[0] != HANDSHAKE {
+                tcp.write_all(SPEAKS_TLS).await?;
+                tcp.shutdown().await?;
+                // Closed with unread bytes, the connection would be reset before the answer is read.
+                let mut rest = tcp.take(LONGEST_PLAIN);
+                let _ =
+                    tokio::time::timeout(CLOSE_TIMEOUT, tokio::io::copy(&mut rest, &mut tokio::io::sink()))
+                        .await;
+                return Err(io::Error::other("no TLS"));
+            }
+            tls.accept(tcp, service).await
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs the service: opens everything, prints where it listens, runs until it is told to stop.
 
 mod banner;
+mod certificate;
 pub mod data_lock;
 mod front;
 mod notify;

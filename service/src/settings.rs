@@ -1,13 +1,13 @@
 //! Defines the options of `muster serve`: flags and `MUSTER_*` variables, read once in `main`.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use muster_core::record::EventLimits;
-use url::Url;
+use url::{Host, Url};
 
 use crate::addresses;
 use crate::installation::InstallationArgs;
@@ -97,7 +97,8 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_URL_LIFETIME", value_name = "SECONDS", value_parser = seconds)]
     pub url_lifetime: Option<Duration>,
 
-    /// PEM file with the certificate chain of the API listener; needs --tls-key
+    /// PEM file with the certificate chain of the API listener; needs --tls-key. Both are read again when they change
+    /// [default: beyond loopback a certificate of the service's own authority]
     #[arg(long, env = "MUSTER_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
 
@@ -105,7 +106,15 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
 
-    /// PEM file with the CA that hosts need to trust the API [default: the certificate of --tls-cert]
+    /// Speak plain HTTP beyond loopback, too: whoever is on the way reads tokens and pull secrets. For where TLS ends before this service
+    #[arg(long, env = "MUSTER_INSECURE_HTTP", conflicts_with = "tls_cert", value_parser = clap::builder::FalseyValueParser::new())]
+    insecure_http: bool,
+
+    /// Address of a listener with /health, /ready and /metrics alone: plain HTTP, no tokens. /metrics is there only, then
+    #[arg(long, env = "MUSTER_STATUS_LISTEN", value_name = "ADDR:PORT", value_parser = addresses::status)]
+    pub status_listen: Option<SocketAddr>,
+
+    /// PEM file with the CA that hosts need to trust the API [default: the certificate of --tls-cert, or the service's own authority]
     #[arg(long, env = "MUSTER_SERVICE_CA", value_name = "FILE")]
     pub service_ca: Option<PathBuf>,
 
@@ -200,6 +209,29 @@ pub struct ServeArgs {
     pub retention: RetentionArgs,
 }
 
+/// What the API listener speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol<'a> {
+    /// HTTP that only this machine reaches.
+    Plain,
+    /// HTTP that others reach.
+    PlainBeyondLoopback,
+    /// TLS with a given certificate.
+    Files { cert: &'a Path, key: &'a Path },
+    /// TLS with a certificate of the service's own authority.
+    OwnAuthority,
+}
+
+impl Protocol<'_> {
+    /// The scheme of the listener's URLs.
+    pub const fn scheme(self) -> &'static str {
+        match self {
+            Self::Plain | Self::PlainBeyondLoopback => "http",
+            Self::Files { .. } | Self::OwnAuthority => "https",
+        }
+    }
+}
+
 /// A hundred years.
 const LONGEST_SECS: u64 = 100 * 365 * 24 * 3600;
 
@@ -220,11 +252,25 @@ impl ServeArgs {
             .unwrap_or_else(|| default_database_url(&self.data.data_dir))
     }
 
-    /// `local` unless told otherwise or only this machine can reach the service.
+    /// `local` unless told otherwise or only this machine can reach the service. A URL that leads here from elsewhere means that a
+    /// proxy does.
     pub fn auth_mode(&self) -> AuthMode {
-        let loopback = self.listen.ip().is_loopback() && self.boot_listen().ip().is_loopback();
+        let here = |url: &Option<Url>| url.as_ref().is_none_or(is_loopback);
+        let listeners = self.listen.ip().is_loopback() && self.boot_listen().ip().is_loopback();
+        let loopback = listeners && here(&self.public_url) && here(&self.boot_url);
         self.auth
             .unwrap_or(if loopback { AuthMode::None } else { AuthMode::Local })
+    }
+
+    /// How the API listener speaks: plain HTTP on loopback, and where somebody asked for it.
+    pub fn protocol(&self) -> Protocol<'_> {
+        let asked = self.insecure_http || self.public_url.as_ref().is_some_and(|url| url.scheme() == "http");
+        match (&self.tls_cert, &self.tls_key) {
+            (Some(cert), Some(key)) => Protocol::Files { cert, key },
+            _ if self.listen.ip().is_loopback() => Protocol::Plain,
+            _ if asked => Protocol::PlainBeyondLoopback,
+            _ => Protocol::OwnAuthority,
+        }
     }
 
     /// Address of the boot listener: as given, or beside the API.
@@ -240,8 +286,12 @@ impl ServeArgs {
 
     /// The URL that hosts are told, once the listener is bound to `bound`.
     pub fn public_url(&self, bound: SocketAddr) -> Result<String> {
-        let scheme = if self.tls_cert.is_some() { "https" } else { "http" };
-        base_url(self.public_url.as_ref(), scheme, bound, "--public-url")
+        base_url(
+            self.public_url.as_ref(),
+            self.protocol().scheme(),
+            bound,
+            "--public-url",
+        )
     }
 
     /// The URL of boot artifacts, once the boot listener is bound to `bound`.
@@ -271,6 +321,16 @@ fn base_url(given: Option<&Url>, scheme: &str, bound: SocketAddr, flag: &str) ->
         bound.ip()
     };
     Ok(format!("{scheme}://{}", SocketAddr::new(ip, bound.port())))
+}
+
+/// True when the URL names this machine and no other.
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    }
 }
 
 /// The source address of packets to the world. Connecting a datagram socket sends nothing.
@@ -312,6 +372,15 @@ mod tests {
             parse(&["--listen", "0.0.0.0:8090", "--auth", "none"]).auth_mode(),
             AuthMode::None
         );
+        let behind_a_proxy = ["--public-url", "https://muster.example.test"];
+        assert_eq!(parse(&behind_a_proxy).auth_mode(), AuthMode::Local);
+        let named = [
+            "--public-url",
+            "http://localhost:8090",
+            "--boot-url",
+            "http://[::1]:8091",
+        ];
+        assert_eq!(parse(&named).auth_mode(), AuthMode::None);
     }
 
     #[test]
@@ -323,6 +392,28 @@ mod tests {
             boot(&["--listen", "0.0.0.0", "--boot-listen", "192.0.2.7:80"]),
             "192.0.2.7:80"
         );
+    }
+
+    #[test]
+    fn plain_http_is_spoken_on_loopback_and_where_somebody_said_so() {
+        let protocol = |more: &[&str]| {
+            let args = parse(more);
+            match args.protocol() {
+                Protocol::Plain => "plain",
+                Protocol::PlainBeyondLoopback => "plain beyond loopback",
+                Protocol::Files { .. } => "files",
+                Protocol::OwnAuthority => "own",
+            }
+        };
+        let files = ["--listen", ":1", "--tls-cert", "c", "--tls-key", "k"];
+        let beyond = |more: &[&'static str]| protocol(&[&["--listen", ":1"], more].concat());
+        assert_eq!(protocol(&[]), "plain");
+        assert_eq!(protocol(&["--public-url", "https://x"]), "plain");
+        assert_eq!(protocol(&files), "files");
+        assert_eq!(beyond(&[]), "own");
+        assert_eq!(beyond(&["--public-url", "https://x"]), "own");
+        assert_eq!(beyond(&["--insecure-http"]), "plain beyond loopback");
+        assert_eq!(beyond(&["--public-url", "http://x"]), "plain beyond loopback");
     }
 
     #[test]

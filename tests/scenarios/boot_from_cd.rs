@@ -1,9 +1,10 @@
 //! The ISO in an optical drive (or a BMC's virtual one).
 
-use muster_tests::qemu::{Firmware, Medium};
+use muster_tests::qemu::{Firmware, Medium, Nic};
+use muster_tests::segment::{ADDRESS, Offer, in_segment};
 use muster_tests::service::Settings;
 
-use crate::discovery::Discovery;
+use crate::discovery::{Discovery, MACS, known_machine};
 
 #[test]
 fn a_seabios_machine_boots_the_iso_from_cd_and_becomes_known() {
@@ -15,6 +16,20 @@ fn a_seabios_machine_boots_the_iso_from_cd_and_becomes_known() {
 fn an_ovmf_machine_boots_the_iso_from_cd_and_becomes_known_by_its_token() {
     let discovery = Discovery::on(Settings::for_user_networks().auth_local());
     discovery.discover("cd-ovmf", Firmware::Ovmf, Medium::Cd(discovery.iso()));
+}
+
+#[test]
+fn a_machine_reports_over_tls_to_a_service_that_made_its_own_certificate() {
+    in_segment(|segment| {
+        let name = "cd-tls";
+        let discovery = Discovery::on(Settings::on_address(ADDRESS).own_tls().auth_local());
+        segment.name_host(MACS[0], name);
+        segment.serve(&Offer::Addresses);
+        let nic = Nic::tap("virtio-net-pci", MACS[0], &segment.tap());
+        let machine = known_machine(name).firmware(Firmware::SeaBios);
+        let machine = machine.boot(Medium::Cd(discovery.iso())).nic(nic);
+        discovery.discover_machine(machine, name, Firmware::SeaBios);
+    });
 }
 
 #[test]

@@ -308,10 +308,21 @@ fn port_in(line: &str) -> u16 {
 
 #[test]
 fn beyond_loopback_a_service_asks_for_tokens_unless_configured_otherwise() {
+    let elsewhere = ["--public-url", "http://192.0.2.1:8090"];
     for (address, more, asks) in [
-        ("0.0.0.0:0", &[][..], true),
-        ("[::]:0", &[][..], true),
-        ("0.0.0.0:0", &["--auth", "none"][..], false),
+        ("0.0.0.0:0", &elsewhere[..], true),
+        (
+            "[::]:0",
+            &["--insecure-http", "--public-url", "http://192.0.2.1:8090"][..],
+            true,
+        ),
+        (
+            "0.0.0.0:0",
+            &["--auth", "none", "--public-url", "http://192.0.2.1:8090"][..],
+            false,
+        ),
+        // A proxy on this machine leads here.
+        ("127.0.0.1:0", &elsewhere[..], true),
         ("127.0.0.1:0", &[][..], false),
         ("127.0.0.1:0", &["--auth", "local"][..], true),
     ] {
@@ -325,8 +336,6 @@ fn beyond_loopback_a_service_asks_for_tokens_unless_configured_otherwise() {
             "127.0.0.1:0",
             "--kube-listen",
             "127.0.0.1:0",
-            "--public-url",
-            "http://192.0.2.1:8090",
         ]);
         serve.arg("--data-dir").arg(folder.path().join("data")).args(more);
         let mut service = Program::start("muster serve", &mut serve, &folder.path().join("log"));

@@ -1,12 +1,14 @@
 //! The API over TLS; boot artifacts stay on plain HTTP, and nothing else is there.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use muster_api::BASE_PATH;
 use muster_tests::artifacts::{live_image, muster_program};
+use muster_tests::condition::await_condition;
+use muster_tests::ports::ReservedPort;
 use muster_tests::process::{Program, command};
 use muster_tests::rest::PULL_SECRET;
 use muster_tests::service::SERVE_ON_FREE_PORTS;
@@ -178,6 +180,118 @@ fn the_api_speaks_tls_and_the_boot_listener_serves_boot_artifacts_alone() {
     }
     for path in ["/metrics", "/ready", "/api/assisted-install/openapi"] {
         boot.request("GET", path, None).expect(404);
+    }
+}
+
+/// A service on every address, which asks for nothing but a public URL, and the port of its API.
+fn serve_everywhere(data: &Path, more: &[&str]) -> (Program, u16) {
+    let mut serve = command(muster_program());
+    serve.args([
+        "serve",
+        "--boot-listen",
+        "127.0.0.1:0",
+        "--kube-listen",
+        "127.0.0.1:0",
+    ]);
+    serve.args(["--listen", "0.0.0.0:0", "--auth", "none"]);
+    serve.arg("--data-dir").arg(data).args(more);
+    let mut service = Program::start("muster serve", &mut serve, &data.with_extension("log"));
+    let port = service.await_output("listening on https://[0-9.]+:(\\d+)", Duration::from_secs(30));
+    service.await_output("(muster hosts)", Duration::from_secs(30));
+    (service, port.parse().unwrap())
+}
+
+#[test]
+fn beyond_loopback_the_api_speaks_tls_by_an_authority_that_outlives_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let more = ["--public-url", "https://muster.lab.test:8090"];
+    let (service, port) = serve_everywhere(&data, &more);
+    let authority = fs::read(data.join("muster-ca.crt")).unwrap();
+    let client = HttpClient::trusting(&format!("https://127.0.0.1:{port}"), &authority);
+    let path = infra_env(&client);
+    let ignition = client
+        .get(&format!("{path}/downloads/files?file_name=discovery.ign"))
+        .expect(200)
+        .text();
+    assert!(ignition.contains("https://muster.lab.test:8090"), "{ignition}");
+
+    // Plain HTTP is answered with what is wrong.
+    let plain = read_to_end(&mut connect(port, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"));
+    let (head, body) = plain.split_once("\r\n\r\n").unwrap();
+    let body: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert!(head.starts_with("HTTP/1.1 400 "), "{plain}");
+    assert!(body["message"].as_str().unwrap().contains("https://"), "{plain}");
+
+    drop(service);
+    let (_service, port) = serve_everywhere(&data, &more);
+    let client = HttpClient::trusting(&format!("https://127.0.0.1:{port}"), &authority);
+    client.get(&path).expect(200);
+}
+
+#[test]
+fn a_renewed_certificate_is_taken_while_the_service_runs() {
+    let mut identity = Identity::new();
+    let (_service, port, boot_port) = identity.serve(&[]);
+    let path = infra_env(&identity.client(port));
+    let boot = HttpClient::new(&format!("http://127.0.0.1:{boot_port}"));
+    let iso = identity.client(port).get(&format!("{path}/downloads/image-url"));
+    let iso = iso.expect(200).json()["url"].as_str().unwrap().to_owned();
+    let iso = iso[iso.find("/boot/").unwrap()..].to_owned();
+    let tag = || boot.request("HEAD", &iso, None).expect(200).headers["etag"].clone();
+    let before = tag();
+
+    // Half of a pair, or nonsense, changes nothing.
+    let old_key = fs::read_to_string(identity.path("key.pem")).unwrap();
+    fs::write(identity.path("key.pem"), "nonsense").unwrap();
+    let new = Identity::new();
+    identity.client(port).get(&path).expect(200);
+    fs::write(identity.path("key.pem"), &old_key).unwrap();
+
+    fs::copy(new.path("cert.pem"), identity.path("cert.pem")).unwrap();
+    fs::copy(new.path("key.pem"), identity.path("key.pem")).unwrap();
+    identity.pem.clone_from(&new.pem);
+    await_condition("the new certificate", Duration::from_secs(60), || {
+        identity
+            .client(port)
+            .try_request("GET", "/health", None)
+            .map(drop)
+    });
+    // Images that are downloaded now trust the new one.
+    await_condition("images with it", Duration::from_secs(20), || {
+        if tag() == before {
+            Err("the image of before".to_owned())
+        } else {
+            Ok(())
+        }
+    });
+}
+
+#[test]
+fn health_and_metrics_have_a_listener_of_their_own_where_one_is_asked_for() {
+    let identity = Identity::new();
+    let status = ReservedPort::reserve();
+    let address = format!("127.0.0.1:{}", status.number());
+    let (_service, port, _) = identity.serve(&["--status-listen", &address]);
+    let own = HttpClient::new(&format!("http://{address}"));
+    for path in ["/health", "/ready", "/metrics"] {
+        own.request("GET", path, None).expect(200);
+    }
+    own.request("GET", &format!("{BASE_PATH}/infra-envs"), None)
+        .expect(404);
+    let api = identity.client(port);
+    api.request("GET", "/ready", None).expect(200);
+    api.request("GET", "/metrics", None).expect(404);
+}
+
+#[test]
+fn a_service_without_tokens_answers_no_pages_of_other_names() {
+    let identity = Identity::new();
+    let (_service, port, _) = identity.serve(&["--auth", "none"]);
+    let client = identity.client(port);
+    for (header, value) in [("host", "rebound.evil.com"), ("origin", "https://evil.com")] {
+        let answer = client.with(header, value).get("/infra-envs").expect(403);
+        assert!(answer.text().contains("--auth local"), "{}", answer.text());
     }
 }
 

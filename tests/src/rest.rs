@@ -65,6 +65,14 @@ impl Client {
         }
     }
 
+    /// For a service whose certificate that authority (PEM) signed.
+    pub fn trusting(base: &str, authority: &[u8]) -> Self {
+        Self {
+            http: HttpClient::trusting(base, authority).timeout(Duration::from_secs(120)),
+            token: None,
+        }
+    }
+
     /// With an operator's token.
     #[must_use]
     pub fn with_token(mut self, token: &str) -> Self {

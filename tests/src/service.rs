@@ -56,6 +56,7 @@ pub struct Settings {
     auth: &'static str,
     live_image: Option<PathBuf>,
     kube: KubeApi,
+    own_tls: bool,
     more: Vec<String>,
 }
 
@@ -72,6 +73,7 @@ impl Settings {
             auth: "none",
             live_image: Some(artifacts::live_image()),
             kube: KubeApi::Builtin,
+            own_tls: false,
             more: Vec::new(),
         }
     }
@@ -149,6 +151,13 @@ impl Settings {
         self
     }
 
+    /// With TLS by an authority of its own, as it speaks on an address that is not of the loopback.
+    #[must_use]
+    pub fn own_tls(mut self) -> Self {
+        self.own_tls = true;
+        self
+    }
+
     /// With one more argument of `muster serve`.
     #[must_use]
     pub fn argument(mut self, argument: &str) -> Self {
@@ -181,9 +190,15 @@ impl Service {
         let folder = tempfile::Builder::new().prefix("muster-service-").tempdir();
         let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
         let [port, boot_port, kube_port] = std::array::from_fn(|_| ReservedPort::reserve());
-        let client = Client::new(&format!("http://{}:{}", settings.address, port.number()));
+        let mut client = Client::new(&format!("http://{}:{}", settings.address, port.number()));
         let ports = [&port, &boot_port, &kube_port].map(ReservedPort::number);
-        let program = launch(&settings, ports, folder.path());
+        let mut program = launch(&settings, ports, folder.path());
+        if settings.own_tls {
+            program.await_output("(listening on https)", START_LIMIT);
+            let authority = std::fs::read(folder.path().join("data/muster-ca.crt"));
+            let authority = authority.unwrap_or_else(|error| panic!("no authority: {error}"));
+            client = Client::trusting(&format!("https://{}:{}", settings.address, ports[0]), &authority);
+        }
         let mut service = Self {
             program,
             settings,
@@ -321,9 +336,10 @@ fn launch(settings: &Settings, [port, boot_port, kube_port]: [u16; 3], folder: &
     serve.arg("serve").arg("--data-dir").arg(folder.join("data"));
     serve.arg("--listen").arg(format!("{address}:{port}"));
     serve.arg("--boot-listen").arg(format!("{address}:{boot_port}"));
+    let scheme = if settings.own_tls { "https" } else { "http" };
     serve
         .arg("--public-url")
-        .arg(format!("http://{seen_as}:{public_port}"));
+        .arg(format!("{scheme}://{seen_as}:{public_port}"));
     serve
         .arg("--boot-url")
         .arg(format!("http://{seen_as}:{boot_port}"));

@@ -5,9 +5,11 @@ pub mod download;
 pub mod gate;
 pub mod listener;
 mod objects;
+mod origin;
 pub mod problem;
 pub mod request_id;
 
 pub use body::{Body, Path, Query};
 pub use gate::{Allowed, Caller, Gate};
+pub use origin::only_known_names;
 pub use problem::Problem;

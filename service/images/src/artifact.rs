@@ -45,11 +45,7 @@ pub async fn serve(
 ) -> Result<Response, Problem> {
     let live = images.operations.live_images.current().await?;
     // The configuration in the image follows the service's options, too, which may have changed when it was started.
-    let updated_at = SystemTime::from(
-        infra_env
-            .updated_at
-            .max(images.operations.hosts.listening_since()),
-    );
+    let updated_at = SystemTime::from(infra_env.updated_at.max(images.operations.image_options.since()));
     let id = infra_env.id;
     let download = match artifact {
         Artifact::Iso => {

@@ -133,7 +133,7 @@ impl Operations {
         let settings = AgentSettings {
             service_url: &self.urls.public,
             token: token.as_ref(),
-            ca_pem: &self.service_ca,
+            ca_pem: &self.image_options.service_ca(),
         };
         discovery(&told, &settings)
     }
@@ -154,7 +154,8 @@ impl Operations {
     /// The configuration in an InfraEnv's image.
     pub fn live_config(&self, infra_env: &InfraEnv) -> LiveConfig {
         let token = self.auth.infra_env_token(infra_env);
-        live_config(infra_env, &self.urls.public, token.as_deref(), &self.service_ca)
+        let service_ca = self.image_options.service_ca();
+        live_config(infra_env, &self.urls.public, token.as_deref(), &service_ca)
     }
 }
 

@@ -17,6 +17,7 @@ use crate::clusters::Clusters;
 use crate::event_quota::EventQuota;
 use crate::hearing::Hearing;
 use crate::hosts::{HostImages, HostSettings, Hosts};
+use crate::image_options::ImageOptions;
 use crate::infra_envs::InfraEnvs;
 use crate::jobs::retention::Retention;
 use crate::live_image::LiveImages;
@@ -59,8 +60,8 @@ pub struct Operations {
     pub os_images: Arc<OsImages>,
     /// State of the custom-resource bridge.
     pub bridge: Arc<BridgeState>,
-    /// PEM of the CA that hosts need to trust the service; empty when public CAs do.
-    pub service_ca: String,
+    /// What images have from the service's options.
+    pub image_options: Arc<ImageOptions>,
     /// Versions that are offered, oldest first; any other is accepted, too.
     pub openshift_versions: Vec<String>,
 }
@@ -72,7 +73,7 @@ pub struct OperationSettings {
     /// As in [`Operations`].
     pub urls: Urls,
     /// As in [`Operations`].
-    pub service_ca: String,
+    pub image_options: ImageOptions,
     /// As in [`Operations`].
     pub openshift_versions: Vec<String>,
     /// Images that are written to disks.
@@ -134,7 +135,7 @@ impl Operations {
             live_images,
             os_images,
             bridge: Arc::new(bridge),
-            service_ca: settings.service_ca,
+            image_options: Arc::new(settings.image_options),
             openshift_versions: settings.openshift_versions,
             store,
         }

@@ -20,5 +20,5 @@ mod support;
 mod versions;
 mod views;
 
-pub use router::{api, boot_script, openapi};
+pub use router::{api, boot_script, metrics, openapi, probes};
 pub use state::Rest;

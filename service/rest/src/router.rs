@@ -95,14 +95,29 @@ pub fn api(rest: Rest) -> Router {
         .route("/api/assisted-install/v2/openapi", get(described.clone()))
         .route("/openapi.json", get(described))
         .route("/", get(status::front_page))
-        .route("/ready", get(status::ready))
-        .route("/metrics", get(status::metrics))
+        .merge(readiness())
         .layer(DefaultBodyLimit::max(ORDINARY_LIMIT))
         .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
         .layer(CompressionLayer::new().compress_when(SizeAbove::new(COMPRESS_ABOVE)))
         .layer(middleware::map_response(vary))
         .route("/health", get(status::health))
         .with_state(rest)
+}
+
+/// `/metrics`.
+pub fn metrics(rest: Rest) -> Router {
+    Router::new()
+        .route("/metrics", get(status::metrics))
+        .with_state(rest)
+}
+
+/// `/health` and `/ready`, for a listener of their own.
+pub fn probes(rest: Rest) -> Router {
+    readiness().route("/health", get(status::health)).with_state(rest)
+}
+
+fn readiness() -> Router<Rest> {
+    Router::new().route("/ready", get(status::ready))
 }
 
 /// The one operation that the boot listener offers: `downloads/files` with an iPXE script.

@@ -1,4 +1,4 @@
-//! `muster backup`: the database and the keys of the built-in Kubernetes API, in one file, while the service runs.
+//! `muster backup`: the database, which all keys are in, as one file, while the service runs.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -8,9 +8,10 @@ use anyhow::{Context, Result};
 use clap::Args;
 use muster_store::Store;
 
-use super::data::{DATABASE, DataArgs, KEYS};
+use super::data::{DATABASE, DataArgs};
 use super::failure::Failure;
 use super::output::print;
+use crate::authority::EARLIER_FILES;
 
 /// Where to, and of what.
 #[derive(Debug, Args)]
@@ -65,7 +66,7 @@ async fn write(url: &str, data_dir: &Path, part: &Path) -> Result<PathBuf> {
         .mode(0o600)
         .open(&archive);
     let mut tar = tar::Builder::new(out.with_context(named)?);
-    let keys = KEYS.iter().map(|name| (*name, data_dir.join(name)));
+    let keys = EARLIER_FILES.iter().map(|name| (*name, data_dir.join(name)));
     for (name, path) in std::iter::once((DATABASE, database.clone())).chain(keys) {
         if !path.exists() {
             continue;

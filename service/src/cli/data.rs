@@ -8,9 +8,6 @@ use crate::settings::{DataDirArgs, default_database_url};
 /// The database in the data dir.
 pub const DATABASE: &str = "muster.db";
 
-/// The keys of the built-in Kubernetes API there. All others are in the database.
-pub const KEYS: [&str; 2] = ["kube-ca.crt", "kube-ca.key"];
-
 /// Where the data is.
 #[derive(Debug, Args)]
 pub struct DataArgs {

@@ -8,9 +8,10 @@ use anyhow::{Context, Result};
 use clap::Args;
 use muster_store::Store;
 
-use super::data::{DATABASE, DataArgs, KEYS};
+use super::data::{DATABASE, DataArgs};
 use super::failure::Failure;
 use super::output::print;
+use crate::authority::EARLIER_FILES;
 use crate::serve::data_lock::DataLock;
 use crate::settings::default_database_url;
 
@@ -83,7 +84,7 @@ async fn unpack(file: &Path, part: &Path) -> Result<Vec<&'static str>> {
     for entry in archive.entries().map_err(|_| no_backup())? {
         let mut entry = entry.map_err(|_| no_backup())?;
         let path = entry.path().map_err(|_| no_backup())?.into_owned();
-        let known = KEYS
+        let known = EARLIER_FILES
             .iter()
             .chain([&DATABASE])
             .find(|name| Path::new(name) == path);

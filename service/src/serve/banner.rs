@@ -2,12 +2,13 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use muster_operations::Operations;
 
 use crate::addresses::seen_from_here;
 use crate::kubernetes::Running;
-use crate::settings::{AuthMode, ServeArgs};
+use crate::settings::{AuthMode, Protocol, ServeArgs};
 
 /// The addresses of a running service.
 pub(super) struct Banner<'a> {
@@ -16,6 +17,8 @@ pub(super) struct Banner<'a> {
     pub(super) api: SocketAddr,
     pub(super) boot: SocketAddr,
     pub(super) kube: &'a Running,
+    /// What clients need to trust.
+    pub(super) ca_file: Option<&'a Path>,
 }
 
 impl Banner<'_> {
@@ -29,10 +32,16 @@ impl Banner<'_> {
             println!("kubernetes API on https://{address}");
         }
         self.print_next_steps();
+        if self.args.protocol() == Protocol::PlainBeyondLoopback {
+            println!(
+                "warning: the API is plain HTTP, and others reach it: whoever is on the way reads tokens and pull secrets. \
+                 Without --insecure-http and with --public-url https://... it speaks TLS by itself"
+            );
+        }
         if self.api.ip().is_loopback() {
             println!("\nOnly this machine reaches the service. For machines elsewhere:");
             println!(
-                "  {} serve --listen 0.0.0.0   # if they reach it by another address: --public-url http://ADDRESS:8090 --boot-url http://ADDRESS:8091",
+                "  {} serve --listen 0.0.0.0   # if they reach it by another address: --public-url https://ADDRESS:8090 --boot-url http://ADDRESS:8091",
                 program()
             );
         }
@@ -41,12 +50,7 @@ impl Banner<'_> {
     }
 
     pub(super) fn url(&self) -> String {
-        let scheme = if self.args.tls_cert.is_some() {
-            "https"
-        } else {
-            "http"
-        };
-        format!("{scheme}://{}", self.api)
+        format!("{}://{}", self.args.protocol().scheme(), self.api)
     }
 
     /// The same for a client on this computer. A certificate seldom names the loopback address.
@@ -54,17 +58,17 @@ impl Banner<'_> {
         if !self.api.ip().is_unspecified() {
             return self.url();
         }
-        match self.args.tls_cert {
-            Some(_) => self.operations.urls.public.clone(),
-            None => format!("http://{}", seen_from_here(self.api)),
+        match self.args.protocol() {
+            Protocol::Files { .. } => self.operations.urls.public.clone(),
+            other => format!("{}://{}", other.scheme(), seen_from_here(self.api)),
         }
     }
 
     /// Prints commands that can be typed as they stand.
     fn print_next_steps(&self) {
         let muster = program();
-        let is_default =
-            self.api.port() == 8090 && self.api.ip().is_loopback() && self.args.tls_cert.is_none();
+        let protocol = self.args.protocol();
+        let is_default = self.api.port() == 8090 && protocol == Protocol::Plain;
         println!("\nNext, in another terminal:");
         match self.args.auth_mode() {
             AuthMode::None => {
@@ -81,10 +85,10 @@ impl Banner<'_> {
                 );
             }
         }
-        let ca = self.args.tls_cert.as_ref();
         let flags = if is_default {
             String::new()
         } else {
+            let ca = self.ca_file.filter(|_| protocol.scheme() == "https");
             let ca = ca.map_or_else(String::new, |file| format!(" --ca {}", file.display()));
             format!(" --url {}{ca}", self.url_from_here())
         };

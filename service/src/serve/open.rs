@@ -7,10 +7,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use muster_core::record::Secret;
 use muster_core::rules::agent_version::OWN_PREFIX;
-use muster_operations::auth::{Auth, Keys, keys};
+use muster_operations::auth::{Auth, Claims, Keys, keys};
 use muster_operations::bridge::BridgeState;
 use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
+use muster_operations::image_options::ImageOptions;
 use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
 use muster_operations::{OperationSettings, Operations, now};
@@ -29,6 +30,8 @@ pub(super) struct Listeners {
     pub(super) boot: TcpListener,
     /// Of the built-in Kubernetes API, where there is one.
     pub(super) kube: Option<TcpListener>,
+    /// Of health and metrics, where they have one.
+    pub(super) status: Option<TcpListener>,
 }
 
 impl Listeners {
@@ -44,7 +47,16 @@ impl Listeners {
             }
             Source::Cluster(_) | Source::Off => None,
         };
-        Ok(Self { api, boot, kube })
+        let status = args
+            .status_listen
+            .map(|address| listen::bind(address, "--status-listen"));
+        let status = status.transpose()?;
+        Ok(Self {
+            api,
+            boot,
+            kube,
+            status,
+        })
     }
 
     /// The addresses under which the service is reached.
@@ -56,11 +68,20 @@ impl Listeners {
     }
 }
 
-/// Opens the database and everything that works on it.
-pub(super) async fn operations(args: &ServeArgs, kube: &Source, urls: Urls) -> Result<Arc<Operations>> {
-    let store = Store::open_with_connections(&args.database_url(), args.database_connections)
-        .await?
-        .with_event_limits(args.event_limits.clone());
+/// Opens the database.
+pub(super) async fn store(args: &ServeArgs) -> Result<Store> {
+    let store = Store::open_with_connections(&args.database_url(), args.database_connections).await?;
+    Ok(store.with_event_limits(args.event_limits.clone()))
+}
+
+/// Opens everything that works on it.
+pub(super) async fn operations(
+    args: &ServeArgs,
+    kube: &Source,
+    store: Store,
+    urls: Urls,
+    service_ca: &str,
+) -> Result<Arc<Operations>> {
     let keys = open_keys(&store, args.auth_key.as_deref()).await?;
     let hosts = HostSettings {
         requirements: args.requirements.load()?,
@@ -74,6 +95,17 @@ pub(super) async fn operations(args: &ServeArgs, kube: &Source, urls: Urls) -> R
         max_hosts: args.retention.max_hosts,
     };
     let os_images = args.installation.os_images()?;
+    // What an image holds of the options: addresses, the form of its configuration, and tokens.
+    let sample = keys.sign(&Claims::Operator { operator: true });
+    let fixed = [
+        env!("CARGO_PKG_VERSION"),
+        &urls.public,
+        &urls.boot,
+        &format!("{:?}", args.auth_mode()),
+        &sample,
+    ]
+    .join("\n");
+    let image_options = ImageOptions::open(&store, fixed, service_ca, now()).await?;
     Ok(Arc::new(Operations::new(
         store,
         Auth::new(args.auth_mode() == AuthMode::Local, keys, args.url_lifetime),
@@ -82,7 +114,7 @@ pub(super) async fn operations(args: &ServeArgs, kube: &Source, urls: Urls) -> R
         OperationSettings {
             hosts,
             urls,
-            service_ca: service_ca(args)?,
+            image_options,
             openshift_versions: args.openshift_versions.clone(),
             os_images,
             retention: args.retention.retention(),
@@ -123,20 +155,6 @@ pub async fn open_keys(store: &Store, file: Option<&Path>) -> Result<Keys> {
         )
     };
     Keys::from_pem(&pem).with_context(from)
-}
-
-/// The CA that hosts need to trust the service: as given, or the service's own certificate.
-fn service_ca(args: &ServeArgs) -> Result<String> {
-    let Some(path) = args.service_ca.as_ref().or(args.tls_cert.as_ref()) else {
-        return Ok(String::new());
-    };
-    let pem = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    anyhow::ensure!(
-        pem.contains("-----BEGIN CERTIFICATE-----"),
-        "{} holds no PEM certificate",
-        path.display()
-    );
-    Ok(pem)
 }
 
 fn live_image_candidates(args: &ServeArgs) -> Vec<PathBuf> {

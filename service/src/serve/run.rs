@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use muster_http::listener::whole;
+use muster_http::only_known_names;
 use muster_images::Downloads;
 use muster_operations::jobs;
 use muster_rest::Rest;
@@ -12,10 +13,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::banner::Banner;
+use super::certificate::{Identity, names};
 use super::data_lock::DataLock;
 use super::front::front;
 use super::notify;
-use super::open::{Listeners, operations, prepare_data_dir};
+use super::open::{Listeners, operations, prepare_data_dir, store};
 use super::signals::Signals;
 use crate::kubernetes::{Asked, Kubernetes};
 use crate::settings::ServeArgs;
@@ -40,19 +42,34 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let listeners = Listeners::bind(&args, &kube_source)?;
     let (api, boot) = (listeners.api.local_addr()?, listeners.boot.local_addr()?);
     let urls = listeners.urls(&args)?;
-    let tls = match (&args.tls_cert, &args.tls_key) {
-        (Some(cert), Some(key)) => Some(listen::tls(cert, key).await?),
-        _ => None,
-    };
+    let names = names(&urls, api);
+    let mut identity = Identity::new(&args, &names)?;
     // Before a client can connect: from here on a signal means "finish what was begun".
     let mut signals = Signals::new()?;
     let mut tasks = Tasks::default();
     let (requests, stop, drain) = (&mut tasks.requests, &tasks.stop, args.drain_timeout);
-    let (opened, front) = front();
-    listen::spawn(requests, listeners.api, front, tls, stop.clone(), drain)?;
     // The database may be waited for, and brought up to date: `/health` answers meanwhile.
+    let (opened, early) = front();
+    listen::spawn(
+        requests,
+        listeners.api,
+        early,
+        identity.tls.clone(),
+        stop.clone(),
+        drain,
+    )?;
+    let (opened_status, early) = front();
+    let has_status = listeners.status.is_some();
+    if let Some(status) = listeners.status {
+        listen::spawn(requests, status, early, None, stop.clone(), drain)?;
+    }
+    let opening = async {
+        let store = store(&args).await?;
+        identity.open(&args, &store, &names).await?;
+        operations(&args, &kube_source, store, urls, &identity.service_ca).await
+    };
     let operations = tokio::select! {
-        operations = operations(&args, &kube_source, urls) => operations?,
+        operations = opening => operations?,
         () = signals.next() => return Ok(()),
     };
     let metrics = PrometheusBuilder::new()
@@ -67,16 +84,23 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let downloads = Downloads::new(args.max_downloads as usize);
     let images = muster_images::routes(operations.clone(), downloads.clone());
     let os_image = muster_images::os_image_route(operations.clone(), downloads);
-    let api_routes = whole(
-        muster_rest::api(rest.clone())
-            .merge(images.clone())
-            .merge(os_image),
-    );
+    let mut api_routes = muster_rest::api(rest.clone())
+        .merge(images.clone())
+        .merge(os_image);
+    if !has_status {
+        api_routes = api_routes.merge(muster_rest::metrics(rest.clone()));
+    }
+    let mut api_routes = whole(api_routes);
+    if !operations.auth.asks_for_tokens() {
+        api_routes = only_known_names(api_routes, &operations.urls);
+    }
+    let status_routes = whole(muster_rest::probes(rest.clone()).merge(muster_rest::metrics(rest.clone())));
     let boot_routes = whole(images.merge(muster_rest::boot_script(rest)));
     let kube = Kubernetes::open(&args, kube_source, &operations.store, listeners.kube).await?;
 
     listen::spawn(requests, listeners.boot, boot_routes, None, stop.clone(), drain)?;
     opened.send_replace(Some(api_routes));
+    opened_status.send_replace(Some(status_routes));
     jobs::start(&operations, &mut tasks.background, &tasks.stop_background);
     tasks
         .background
@@ -92,7 +116,11 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         &mut tasks.background,
         &tasks.stop,
     );
+    let ca_file = identity.ca_file.clone();
+    let following = identity.follow(operations.clone(), tasks.stop_background.clone());
+    tasks.background.spawn(following);
     let banner = Banner {
+        ca_file: ca_file.as_deref(),
         operations: &operations,
         args: &args,
         api,

@@ -30,6 +30,24 @@ impl Store {
         .transpose()
     }
 
+    /// Stores `value` under `name`, in place of what was there.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn set_setting(&self, name: &str, now: Timestamp, value: &Secret) -> Result<()> {
+        let mut transaction = self.writer().await?;
+        sqlx::query(
+            "INSERT INTO settings (name, value, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE SET value = $2, created_at = $3",
+        )
+        .bind(name)
+        .bind(value.reveal())
+        .bind(micros(now))
+        .execute(&mut *transaction)
+        .await
+        .map_err(failed("storing a setting"))?;
+        commit(transaction).await
+    }
+
     /// The value under `name`, made by `make` when there is none. Of several replicas that start at once one makes it and all
     /// answer the same; `make` may run in vain.
     ///

@@ -215,7 +215,15 @@ fn a_backup_of_a_running_service_is_restored_elsewhere() {
         token.trim(),
     ]);
     assert_eq!(listed, "before\n");
-    let ca = |folder: &str| std::fs::read(world.folder.path().join(folder).join("kube-ca.crt")).unwrap();
+    let ca = |folder: &str| {
+        let kubeconfig = world.folder.path().join(folder).join("kubeconfig");
+        let text = std::fs::read_to_string(kubeconfig).unwrap();
+        let mut lines = text.lines().map(str::trim);
+        lines
+            .find(|line| line.starts_with("certificate-authority-data:"))
+            .unwrap()
+            .to_owned()
+    };
     assert_eq!(ca("again"), ca("data"));
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(world.folder.path().join("b.tar"))

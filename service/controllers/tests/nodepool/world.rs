@@ -213,7 +213,7 @@ async fn workload(folder: &TempDir) -> KubeApi {
 
 /// Serves an API for clients with a kubeconfig, which it returns.
 fn listen(api: Router, folder: &TempDir) -> (String, CancellationToken) {
-    let authority = Authority::open(folder.path()).unwrap();
+    let authority = Authority::generate("workload").unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());

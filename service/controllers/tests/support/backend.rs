@@ -12,6 +12,7 @@ use muster_operations::auth::{Auth, Keys};
 use muster_operations::bridge::BridgeState;
 use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
+use muster_operations::image_options::ImageOptions;
 use muster_operations::jobs::retention::Retention;
 use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
@@ -53,6 +54,9 @@ impl Backend {
             .unwrap();
         let client = Client::new(api.service(), "default");
         let keys = Keys::from_pem(&Keys::generate()).unwrap();
+        let image_options = ImageOptions::open(&store, String::new(), "", listening_since)
+            .await
+            .unwrap();
         let settings = OperationSettings {
             hosts: HostSettings {
                 requirements: Requirements::default(),
@@ -69,7 +73,7 @@ impl Backend {
                 public: "http://muster.example.test".into(),
                 boot: "http://muster.example.test:8091".into(),
             },
-            service_ca: String::new(),
+            image_options,
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
             retention: Retention::default(),

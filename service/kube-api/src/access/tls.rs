@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 
 use crate::request::Caller;
 
-/// Common name of the authority. Issued certificates name it, so it must not change.
-const NAME: &str = "muster-kube-api-ca";
+/// The first line of a key.
+const PRIVATE_KEY: &str = "-----BEGIN PRIVATE KEY-----";
 /// Validity of certificates in years.
 const YEARS: i32 = 10;
 
@@ -37,8 +37,10 @@ pub enum TlsError {
     Unusable(String),
 }
 
-/// The certificate authority: signs the server's certificate at each start, and those of clients.
+/// A certificate authority: signs certificates of servers, at each start of one, and those of clients.
 pub struct Authority {
+    /// Its common name, which issued certificates carry as their issuer.
+    name: String,
     certificate_pem: String,
     key: KeyPair,
 }
@@ -63,27 +65,42 @@ impl std::fmt::Debug for Identity {
 }
 
 impl Authority {
-    /// Opens the authority in a folder: `kube-ca.crt` and `kube-ca.key`, readable to the owner only, created
-    /// if they are missing.
+    /// A new one.
     ///
     /// # Errors
-    /// If the files cannot be read, written or used.
-    pub fn open(folder: &Path) -> Result<Self, TlsError> {
-        let (certificate_path, key_path) = (folder.join("kube-ca.crt"), folder.join("kube-ca.key"));
-        if certificate_path.exists() && key_path.exists() {
-            let read = |path: &Path| fs::read_to_string(path).map_err(|source| file_error(path, source));
-            let key = KeyPair::from_pem(&read(&key_path)?)
-                .map_err(|error| TlsError::Unusable(format!("{}: {error}", key_path.display())))?;
-            return Ok(Self {
-                certificate_pem: read(&certificate_path)?,
-                key,
-            });
-        }
+    /// If its certificate cannot be made.
+    pub fn generate(name: &str) -> Result<Self, TlsError> {
         let key = KeyPair::generate()?;
-        let certificate_pem = authority_parameters()?.self_signed(&key)?.pem();
-        write_private(&key_path, key.serialize_pem().as_bytes())?;
-        write_private(&certificate_path, certificate_pem.as_bytes())?;
-        Ok(Self { certificate_pem, key })
+        let certificate_pem = authority_parameters(name)?.self_signed(&key)?.pem();
+        let name = name.to_owned();
+        Ok(Self {
+            name,
+            certificate_pem,
+            key,
+        })
+    }
+
+    /// One that was made under this name: its certificate and its key, PEM.
+    ///
+    /// # Errors
+    /// If there is no certificate or no key.
+    pub fn from_pem(name: &str, text: &str) -> Result<Self, TlsError> {
+        let unusable = |error: &dyn std::fmt::Display| TlsError::Unusable(format!("{name}: {error}"));
+        CertificateDer::from_pem_slice(text.as_bytes()).map_err(|error| unusable(&error))?;
+        let begin = text
+            .find(PRIVATE_KEY)
+            .ok_or_else(|| unusable(&"there is no private key"))?;
+        let key = KeyPair::from_pem(&text[begin..]).map_err(|error| unusable(&error))?;
+        Ok(Self {
+            name: name.to_owned(),
+            certificate_pem: text[..begin].to_owned(),
+            key,
+        })
+    }
+
+    /// What [`Authority::from_pem`] reads. It is a secret.
+    pub fn to_pem(&self) -> String {
+        format!("{}{}", self.certificate_pem, self.key.serialize_pem())
     }
 
     pub fn certificate_pem(&self) -> &str {
@@ -117,34 +134,30 @@ impl Authority {
         self.sign(parameters)
     }
 
-    /// TLS for a server with these names and addresses, besides those of loopback. Clients may show a
-    /// certificate of this authority.
+    /// Issues the certificate of a server with these names and addresses, besides those of loopback.
+    ///
+    /// # Errors
+    /// If a certificate cannot be made.
+    pub fn server(&self, common_name: &str, names: &[String]) -> Result<Identity, TlsError> {
+        let mut all = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
+        let is_one = |name: &str| {
+            let ip = name.parse::<IpAddr>();
+            ip.map_or(!name.is_empty(), |ip| !ip.is_unspecified())
+        };
+        all.extend(names.iter().filter(|name| is_one(name)).cloned());
+        let mut parameters = leaf_parameters(all, common_name)?;
+        parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        self.sign(parameters)
+    }
+
+    /// TLS for a Kubernetes API with these names and addresses, besides the usual ones. Clients may show a certificate of this
+    /// authority.
     ///
     /// # Errors
     /// If a certificate cannot be made or used.
     pub fn server_config(&self, names: &[String]) -> Result<ServerConfig, TlsError> {
-        let mut all: Vec<String> = [
-            "localhost",
-            "127.0.0.1",
-            "::1",
-            "kubernetes",
-            "kubernetes.default",
-            "kubernetes.default.svc",
-        ]
-        .map(str::to_owned)
-        .to_vec();
-        all.extend(
-            names
-                .iter()
-                .filter(|name| {
-                    name.parse::<IpAddr>()
-                        .map_or(!name.is_empty(), |ip| !ip.is_unspecified())
-                })
-                .cloned(),
-        );
-        let mut parameters = leaf_parameters(all, "kube-apiserver")?;
-        parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        let identity = self.sign(parameters)?;
+        let usual = ["kubernetes", "kubernetes.default", "kubernetes.default.svc"].map(str::to_owned);
+        let identity = self.server("kube-apiserver", &[&usual[..], names].concat())?;
         let unusable = |error: &dyn std::fmt::Display| TlsError::Unusable(error.to_string());
         let read =
             |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|error| unusable(&error));
@@ -171,7 +184,7 @@ impl Authority {
 
     fn sign(&self, parameters: CertificateParams) -> Result<Identity, TlsError> {
         let key = KeyPair::generate()?;
-        let issuer = Issuer::new(authority_parameters()?, &self.key);
+        let issuer = Issuer::new(authority_parameters(&self.name)?, &self.key);
         Ok(Identity {
             certificate_pem: parameters.signed_by(&key, &issuer)?.pem(),
             key_pem: key.serialize_pem(),
@@ -179,9 +192,9 @@ impl Authority {
     }
 }
 
-fn authority_parameters() -> Result<CertificateParams, TlsError> {
+fn authority_parameters(name: &str) -> Result<CertificateParams, TlsError> {
     let mut parameters = CertificateParams::new(Vec::new())?;
-    parameters.distinguished_name.push(DnType::CommonName, NAME);
+    parameters.distinguished_name.push(DnType::CommonName, name);
     parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     parameters.key_usages = vec![
         KeyUsagePurpose::KeyCertSign,

@@ -46,7 +46,7 @@ impl Peer {
     pub async fn built_in(database: Database) -> Self {
         let world = World::new(database).await;
         let folder = tempfile::tempdir().unwrap();
-        let authority = Authority::open(folder.path()).unwrap();
+        let authority = Authority::generate("ours").unwrap();
         let (url, stop, _) = listen(&world.api, &authority, TOKEN);
         let identity = authority.client(&Caller::administrator()).unwrap();
         let path = folder.path().join("kubeconfig");
@@ -56,11 +56,13 @@ impl Peer {
             &Credentials::Certificate(&identity),
         );
         write_private(&path, text.as_bytes()).unwrap();
+        let ca = folder.path().join("ca.crt");
+        write_private(&ca, authority.certificate_pem().as_bytes()).unwrap();
         Self {
             name: "built in",
             url,
             token: TOKEN.to_owned(),
-            authority: folder.path().join("kube-ca.crt"),
+            authority: ca,
             client: client(&path).await,
             kubeconfig: path,
             server: Server::BuiltIn {

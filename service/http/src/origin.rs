@@ -1,0 +1,149 @@
+//! Keeps web pages out of a service that asks for no tokens: a browser on its network would carry out what a page of somebody else
+//! tells it. A page can give its own name the service's address (DNS rebinding), so requests for unknown names are refused, and a page
+//! with another origin cannot hide it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{self, Next};
+use axum::response::IntoResponse;
+use http::{HeaderMap, StatusCode, Uri, header};
+use muster_operations::urls::Urls;
+use url::Url;
+
+use crate::problem::Problem;
+
+/// Endings of names that nobody can register for the internet (RFC 6761, RFC 6762, RFC 8375, ICANN's `internal`; `svc` is Kubernetes').
+const PRIVATE: [&str; 8] = [
+    "localhost",
+    "local",
+    "internal",
+    "test",
+    "example",
+    "invalid",
+    "home.arpa",
+    "svc",
+];
+
+/// Refuses (403) requests for names that are not the service's, and those of web pages with another origin.
+pub fn only_known_names(router: Router, urls: &Urls) -> Router {
+    let name = |url: &str| Some(Url::parse(url).ok()?.host_str()?.to_owned());
+    let known: Arc<[String]> = [&urls.public, &urls.boot]
+        .into_iter()
+        .filter_map(|url| name(url))
+        .collect();
+    let check = move |request: Request, next: Next| {
+        let refused = refusal(&known, request.uri(), request.headers());
+        async move {
+            match refused {
+                Some(refused) => refused.into_response(),
+                None => next.run(request).await,
+            }
+        }
+    };
+    router.layer(middleware::from_fn(check))
+}
+
+fn refusal(known: &[String], uri: &Uri, headers: &HeaderMap) -> Option<Problem> {
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let authority = uri
+        .authority()
+        .map(|authority| authority.as_str())
+        .or(text(header::HOST))?;
+    let refused = |message| Some(Problem::Framework(StatusCode::FORBIDDEN, message));
+    if !is_known(known, host_of(authority)) {
+        return refused(format!(
+            "this service asks for no tokens and is not known as {authority}: name it in --public-url, or let it ask for tokens (--auth local)"
+        ));
+    }
+    let origin = text(header::ORIGIN)?;
+    let from = origin
+        .split_once("://")
+        .map_or(origin, |(_, authority)| authority);
+    if from.eq_ignore_ascii_case(authority) {
+        return None;
+    }
+    refused(format!(
+        "this service asks for no tokens and takes no requests of web pages from {origin} (--auth local makes it ask)"
+    ))
+}
+
+/// The name or address in `HOST:PORT`.
+fn host_of(authority: &str) -> &str {
+    if let Some(rest) = authority.strip_prefix('[') {
+        return rest.split(']').next().unwrap_or_default();
+    }
+    authority.split(':').next().unwrap_or_default()
+}
+
+/// An address, one of the service's names, or a name that no stranger can have.
+fn is_known(known: &[String], host: &str) -> bool {
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let private = |ending: &str| {
+        host.strip_suffix(ending)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    host.parse::<IpAddr>().is_ok()
+        || !host.contains('.')
+        || PRIVATE.iter().any(|ending| private(ending))
+        || host.ends_with(".cluster.local")
+        || known.iter().any(|name| name.eq_ignore_ascii_case(&host))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn is_refused(host: &str, origin: Option<&str>) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, HeaderValue::from_str(host).unwrap());
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, HeaderValue::from_str(origin).unwrap());
+        }
+        refusal(
+            &["muster.example.com".to_owned()],
+            &Uri::from_static("/x"),
+            &headers,
+        )
+        .is_some()
+    }
+
+    #[test]
+    fn names_that_a_stranger_can_own_are_refused() {
+        for host in [
+            "127.0.0.1:8090",
+            "[::1]:8090",
+            "192.0.2.7",
+            "localhost:8090",
+            "rack-server:8090",
+            "muster.example.com",
+            "MUSTER.example.com.:443",
+            "muster.muster.svc:8090",
+            "muster.muster.svc.cluster.local",
+            "lab.internal",
+        ] {
+            assert!(!is_refused(host, None), "{host}");
+        }
+        for host in [
+            "evil.com:8090",
+            "muster.example.com.evil.com",
+            "127.0.0.1.nip.io",
+            "notlocalhost.io",
+            "xlocal.dev",
+        ] {
+            assert!(is_refused(host, None), "{host}");
+        }
+    }
+
+    #[test]
+    fn pages_of_other_origins_are_refused() {
+        assert!(!is_refused("127.0.0.1:8090", Some("http://127.0.0.1:8090")));
+        for origin in ["http://127.0.0.1:9000", "https://evil.com", "null"] {
+            assert!(is_refused("127.0.0.1:8090", Some(origin)), "{origin}");
+        }
+    }
+}
