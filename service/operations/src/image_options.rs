@@ -108,8 +108,8 @@ mod tests {
     #[tokio::test]
     async fn images_keep_their_time_over_restarts_until_an_option_changes() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&format!("sqlite://{}/muster.db", folder.path().display()));
-        let store = store.await.unwrap();
+        let url = format!("sqlite://{}/muster.db", folder.path().display());
+        let store = Store::open(&url).await.unwrap();
         let begin = chrono::DateTime::from_timestamp(1_800_000_000, 0).unwrap();
         let at = |seconds| begin + Duration::from_secs(seconds);
         let open = async |fixed: &str, ca: &str, seconds| {

@@ -20,6 +20,7 @@ use crate::bridge::BridgeState;
 use crate::check_ins::Seen;
 use crate::clock::{Clock, now};
 use crate::hosts::HostSettings;
+use crate::image_options::ImageOptions;
 use crate::jobs::retention::Retention;
 use crate::jobs::{deadlines, flush};
 use crate::live_image::LiveImages;
@@ -72,6 +73,10 @@ impl World {
 
     async fn on(folder: Arc<TempDir>, clocks: Arc<Clocks>) -> Self {
         let url = format!("sqlite://{}/muster.db", folder.path().display());
+        let store = Store::open(&url).await.unwrap();
+        let image_options = ImageOptions::open(&store, String::new(), "", clocks.wall())
+            .await
+            .unwrap();
         let settings = OperationSettings {
             hosts: HostSettings {
                 requirements: Requirements::default(),
@@ -88,7 +93,7 @@ impl World {
                 public: "http://muster.example.test".into(),
                 boot: "http://muster.example.test:8091".into(),
             },
-            service_ca: String::new(),
+            image_options,
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
             retention: Retention {
@@ -98,7 +103,7 @@ impl World {
             clock: clocks.clone(),
         };
         let operations = Arc::new(Operations::new(
-            Store::open(&url).await.unwrap(),
+            store,
             Auth::new(false, Keys::from_pem(&Keys::generate()).unwrap(), None),
             LiveImages::new([]),
             BridgeState::new(false, false),

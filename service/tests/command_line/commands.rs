@@ -327,7 +327,7 @@ fn shells_complete_and_pages_are_written() {
 #[test]
 fn an_image_that_is_not_there_leaves_no_file() {
     // Machines reach the service by an address that leads nowhere from here, as QEMU's guests do.
-    let world = World::start(&["--boot-url", "http://192.0.2.77:8091"]);
+    let world = World::start(&["--boot-url", "http://192.0.2.77:8091", "--auth", "none"]);
     world.infra_env("lab");
     let text = world.transcript(world.muster(&["infra-env", "iso", "lab", "--file", "lab.iso"]));
     assert!(

@@ -53,7 +53,7 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let workload = workload(&folder).await;
         let pods = Pods::default();
-        let (kubeconfig, listening) = listen(pods.before(&workload), &folder);
+        let (kubeconfig, listening) = listen(pods.before(&workload));
         let client = backend.client.clone();
         let (events, queued) = Events::new();
         let context = Context::new(&client, backend.operations.clone(), events);
@@ -212,7 +212,7 @@ async fn workload(folder: &TempDir) -> KubeApi {
 }
 
 /// Serves an API for clients with a kubeconfig, which it returns.
-fn listen(api: Router, folder: &TempDir) -> (String, CancellationToken) {
+fn listen(api: Router) -> (String, CancellationToken) {
     let authority = Authority::generate("workload").unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();

@@ -17,6 +17,7 @@ use muster_operations::auth::{Auth, Claims, Keys};
 use muster_operations::bridge::BridgeState;
 use muster_operations::clock::SystemClock;
 use muster_operations::hosts::HostSettings;
+use muster_operations::image_options::ImageOptions;
 use muster_operations::jobs::retention::Retention;
 use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
@@ -78,6 +79,9 @@ impl World {
             .unwrap();
         let keys = Keys::from_pem(&Keys::generate()).unwrap();
         let operator = keys.sign(&Claims::Operator { operator: true });
+        let image_options = ImageOptions::open(&store, String::new(), "", now())
+            .await
+            .unwrap();
         let settings = OperationSettings {
             hosts: HostSettings {
                 requirements: Requirements::default(),
@@ -94,7 +98,7 @@ impl World {
                 public: "https://muster.example.test".into(),
                 boot: "http://muster.example.test:8091".into(),
             },
-            service_ca: String::new(),
+            image_options,
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
             retention: Retention::default(),
