@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use muster_api::BASE_PATH;
 use muster_tests::artifacts::{live_image, muster_program};
 use muster_tests::condition::await_condition;
@@ -214,7 +216,11 @@ fn beyond_loopback_the_api_speaks_tls_by_an_authority_that_outlives_it() {
         .get(&format!("{path}/downloads/files?file_name=discovery.ign"))
         .expect(200)
         .text();
-    assert!(ignition.contains("https://muster.lab.test:8090"), "{ignition}");
+    let (_, config) = ignition.split_once("base64,").unwrap();
+    let config = BASE64_STANDARD.decode(config.split('"').next().unwrap()).unwrap();
+    let config: serde_json::Value = serde_json::from_slice(&config).unwrap();
+    assert_eq!(config["service_url"], "https://muster.lab.test:8090", "{config}");
+    assert_eq!(config["ca_certificates"].as_str().unwrap().as_bytes(), authority);
 
     // Plain HTTP is answered with what is wrong.
     let plain = read_to_end(&mut connect(port, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"));

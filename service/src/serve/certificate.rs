@@ -66,11 +66,11 @@ impl Identity {
                     key: key.to_owned(),
                     ca: args.service_ca.clone().unwrap_or_else(|| cert.to_owned()),
                 };
-                let Content { cert, key, ca } = files.read()?;
-                let tls = RustlsConfig::from_config(files.config(&cert, &key)?);
+                let content = files.read()?;
+                let tls = RustlsConfig::from_config(files.config(&content)?);
                 let ca_file = Some(files.ca.clone());
                 Ok(Self {
-                    service_ca: ca,
+                    service_ca: content.ca,
                     ca_file,
                     ..identity(Some(tls), Some(files))
                 })
@@ -116,7 +116,7 @@ impl Identity {
             if last.as_ref() == Some(&content) {
                 continue;
             }
-            match files.config(&content.cert, &content.key) {
+            match files.config(&content) {
                 Ok(config) => {
                     tls.reload_from_config(config);
                     tracing::info!(cert = %files.cert.display(), "the API listener has a new certificate");
@@ -175,29 +175,36 @@ impl Files {
         Ok(Content {
             cert: read("--tls-cert", &self.cert)?,
             key: read("--tls-key", &self.key)?,
-            ca: read_ca(&self.ca)?,
+            ca: read("--service-ca", &self.ca)?,
         })
     }
 
-    fn config(&self, cert: &str, key: &str) -> Result<Arc<ServerConfig>> {
-        server_config(cert, key).with_context(|| {
+    fn config(&self, content: &Content) -> Result<Arc<ServerConfig>> {
+        let config = server_config(&content.cert, &content.key).with_context(|| {
             format!(
                 "--tls-cert {} and --tls-key {} do not make a certificate",
                 self.cert.display(),
                 self.key.display()
             )
-        })
+        })?;
+        ensure_certificate(&content.ca, &self.ca)?;
+        Ok(config)
     }
 }
 
 fn read_ca(path: &Path) -> Result<String> {
     let pem = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    ensure_certificate(&pem, path)?;
+    Ok(pem)
+}
+
+fn ensure_certificate(pem: &str, path: &Path) -> Result<()> {
     ensure!(
         pem.contains("-----BEGIN CERTIFICATE-----"),
         "{} holds no PEM certificate",
         path.display()
     );
-    Ok(pem)
+    Ok(())
 }
 
 /// TLS with a new certificate of an authority.
