@@ -93,6 +93,11 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_AUTH_KEY", value_name = "FILE")]
     pub auth_key: Option<PathBuf>,
 
+    /// PEM file with a private key that signed tokens before --auth-key: they stay good. May be given several times; the word database means
+    /// the key that was made there once
+    #[arg(long = "auth-key-previous", env = "MUSTER_AUTH_KEY_PREVIOUS", value_name = "FILE", value_delimiter = ',', requires = "auth_key")]
+    pub auth_keys_previous: Vec<PathBuf>,
+
     /// Seconds for which signed URLs are good [default: until they are revoked]
     #[arg(long, env = "MUSTER_URL_LIFETIME", value_name = "SECONDS", value_parser = seconds)]
     pub url_lifetime: Option<Duration>,

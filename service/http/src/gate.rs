@@ -7,16 +7,19 @@ use std::sync::Arc;
 use axum::extract::{RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, Method, StatusCode, header};
 use muster_api::AGENT_TOKEN_HEADER;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_core::record::InfraEnv;
 use muster_operations::Operations;
 use muster_operations::auth::token::{self, Claims};
-use muster_operations::auth::{Auth, ClusterUrl};
+use muster_operations::auth::{Auth, ClusterUrl, OperatorClaims};
 use muster_operations::clusters::Clusters;
 use muster_operations::infra_envs::InfraEnvs;
+use muster_operations::now;
+use muster_store::Store;
 
+use crate::audit;
 use crate::problem::Problem;
 
 /// The callers of an operation, as the endpoint table names them. The operator may do everything that a user may.
@@ -65,8 +68,10 @@ impl Allowed {
 pub enum Caller {
     /// Nobody was asked.
     Anybody,
-    /// The holder of the operator's token.
+    /// The holder of an operator's token.
     Operator,
+    /// The holder of an operator's token that is limited to an InfraEnv.
+    OperatorOf(InfraEnvId),
     /// The holder of an InfraEnv's token, as its images hold it; it opens that one only.
     InfraEnv(InfraEnvId),
     /// The holder of a URL that was signed for an InfraEnv; it opens that one only.
@@ -84,7 +89,7 @@ impl Caller {
     /// True for those who may read everything.
     pub fn is_user(self) -> bool {
         match self {
-            Self::Anybody | Self::Operator => true,
+            Self::Anybody | Self::Operator | Self::OperatorOf(_) => true,
             Self::InfraEnv(_) | Self::InfraEnvUrl(_) | Self::Cluster { .. } => false,
         }
     }
@@ -93,9 +98,31 @@ impl Caller {
     /// an image has its token.
     pub fn reads_overrides(self) -> bool {
         match self {
-            Self::Anybody | Self::Operator | Self::InfraEnvUrl(_) => true,
+            Self::Anybody | Self::Operator | Self::OperatorOf(_) | Self::InfraEnvUrl(_) => true,
             Self::InfraEnv(_) | Self::Cluster { .. } => false,
         }
+    }
+}
+
+/// The caller with the words for the log: the name and id of a token, or what it opens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admitted {
+    /// For decisions.
+    pub caller: Caller,
+    /// For people.
+    pub who: String,
+}
+
+impl Admitted {
+    fn of(caller: Caller) -> Self {
+        let who = match caller {
+            Caller::Anybody => "anybody".to_owned(),
+            Caller::Operator | Caller::OperatorOf(_) => "operator".to_owned(),
+            Caller::InfraEnv(id) => format!("agent of InfraEnv {id}"),
+            Caller::InfraEnvUrl(id) => format!("URL of InfraEnv {id}"),
+            Caller::Cluster { id, .. } => format!("URL of cluster {id}"),
+        };
+        Self { caller, who }
     }
 }
 
@@ -106,6 +133,8 @@ pub struct Target {
     pub infra_env: Option<InfraEnvId>,
     /// Its `cluster_id`.
     pub cluster: Option<ClusterId>,
+    /// True when the request asks for a change.
+    pub changes: bool,
 }
 
 /// The place of a token in a request.
@@ -122,6 +151,7 @@ pub struct Gate {
     auth: Arc<Auth>,
     infra_envs: Arc<InfraEnvs>,
     clusters: Arc<Clusters>,
+    store: Store,
 }
 
 impl Gate {
@@ -131,6 +161,7 @@ impl Gate {
             auth: operations.auth.clone(),
             infra_envs: operations.infra_envs.clone(),
             clusters: operations.clusters.clone(),
+            store: operations.store.clone(),
         }
     }
 }
@@ -146,10 +177,24 @@ pub async fn require(
     let target = Target {
         infra_env: named("infra_env_id").and_then(|id| id.parse().ok()),
         cluster: named("cluster_id").and_then(|id| id.parse().ok()),
+        changes: !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS),
     };
-    let caller = admit(&gate, allowed, request.headers(), request.uri().query(), target).await?;
+    let host = named("host_id").and_then(|id| id.parse().ok());
+    let Admitted { caller, who } =
+        match admit(&gate, allowed, request.headers(), request.uri().query(), target).await {
+            Ok(admitted) => admitted,
+            Err(problem) => {
+                audit::refused(&request, problem.status(), problem.reason());
+                return Err(problem);
+            }
+        };
+    let change = target.changes.then(|| audit::Change::of(&request, who, target, host));
     request.extensions_mut().insert(caller);
-    Ok(next.run(request).await)
+    let response = next.run(request).await;
+    if let Some(change) = change {
+        change.answered(caller, response.status());
+    }
+    Ok(response)
 }
 
 /// Decides for one request.
@@ -159,9 +204,9 @@ pub async fn admit(
     headers: &HeaderMap,
     query: Option<&str>,
     target: Target,
-) -> Result<Caller, Problem> {
+) -> Result<Admitted, Problem> {
     if !gate.auth.asks_for_tokens() {
-        return Ok(Caller::Anybody);
+        return Ok(Admitted::of(Caller::Anybody));
     }
     let mut refusal = Problem::unauthenticated("unauthenticated for invalid credentials");
     for (carrier, token) in credentials(headers, query) {
@@ -170,7 +215,7 @@ pub async fn admit(
             Err(problem) => Err(problem),
         };
         match admitted {
-            Ok(caller) => return Ok(caller),
+            Ok(admitted) => return Ok(admitted),
             Err(problem) => refusal = problem,
         }
     }
@@ -226,7 +271,7 @@ pub async fn infra_env_of(gate: &Gate, token: &str) -> Result<InfraEnvId, Proble
     if gate.auth.asks_for_tokens() {
         let target = Target {
             infra_env: Some(infra_env_id),
-            cluster: None,
+            ..Target::default()
         };
         authorize(gate, Allowed::UserOrUrl, Carrier::Url, claims, target).await?;
     }
@@ -239,16 +284,16 @@ async fn authorize(
     carrier: Carrier,
     claims: Claims,
     target: Target,
-) -> Result<Caller, Problem> {
+) -> Result<Admitted, Problem> {
     match claims {
-        Claims::Operator { .. } => {
+        Claims::Operator(claims) => {
             if carrier == Carrier::Url {
                 return Err(Problem::unauthenticated(
                     "the operator's token belongs in the Authorization header, not in a URL",
                 ));
             }
             if allowed.user() || carrier == Carrier::Authorization {
-                return Ok(Caller::Operator);
+                return operator(gate, claims, allowed, target).await;
             }
             Err(Problem::unauthenticated(
                 "this operation is for hosts; X-Secret-Key takes an InfraEnv's token",
@@ -272,7 +317,7 @@ async fn authorize(
                     "the tokens of this InfraEnv were replaced since this one was made; boot the machine from an image downloaded since",
                 ));
             }
-            Ok(Caller::InfraEnv(infra_env_id))
+            Ok(Admitted::of(Caller::InfraEnv(infra_env_id)))
         }
         Claims::InfraEnvUrl {
             infra_env_id,
@@ -292,7 +337,7 @@ async fn authorize(
             if url_key != token::url_key(&infra_env.boot_id) {
                 return Err(revoked());
             }
-            Ok(Caller::InfraEnvUrl(infra_env_id))
+            Ok(Admitted::of(Caller::InfraEnvUrl(infra_env_id)))
         }
         Claims::ClusterUrl {
             cluster_id,
@@ -318,12 +363,48 @@ async fn authorize(
             if url_key != token::url_key(cluster.data.url_key.reveal()) {
                 return Err(revoked());
             }
-            Ok(Caller::Cluster {
+            Ok(Admitted::of(Caller::Cluster {
                 id: cluster_id,
                 url: ClusterUrl { purpose, host_id },
-            })
+            }))
         }
     }
+}
+
+/// Admits the holder of an operator's token that is not revoked, to what it opens.
+async fn operator(
+    gate: &Gate,
+    claims: OperatorClaims,
+    allowed: Allowed,
+    target: Target,
+) -> Result<Admitted, Problem> {
+    let mut who = "operator".to_owned();
+    // Tokens of earlier versions have no id and no row.
+    if let Some(id) = &claims.jti {
+        let row = gate.store.find_operator_token(id).await?;
+        if row.is_none_or(|row| row.revoked_at.is_some_and(|at| at <= now())) {
+            return Err(Problem::unauthenticated(
+                "this operator's token was revoked; ask for a new one (muster token create)",
+            ));
+        }
+        who = format!("operator {} ({id})", claims.name);
+    }
+    let beyond = |what: String| Problem::Framework(StatusCode::FORBIDDEN, what);
+    if claims.read_only && target.changes {
+        return Err(beyond("this operator's token reads and changes nothing".into()));
+    }
+    let caller = match claims.only {
+        None => Caller::Operator,
+        Some(own) => {
+            // Operations that name nothing in their path and are open to signed URLs check the scope themselves.
+            let checked = target.infra_env.is_none() && target.cluster.is_none() && allowed.url();
+            if target.infra_env != Some(own) && !checked {
+                return Err(beyond(format!("this operator's token is for InfraEnv {own} alone")));
+            }
+            Caller::OperatorOf(own)
+        }
+    };
+    Ok(Admitted { caller, who })
 }
 
 fn revoked() -> Problem {

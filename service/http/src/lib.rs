@@ -1,5 +1,6 @@
 //! Holds what all HTTP listeners share: the gate, readers of requests, refusals, attachments, request ids.
 
+mod audit;
 pub mod body;
 pub mod download;
 pub mod gate;

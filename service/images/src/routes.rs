@@ -222,9 +222,9 @@ async fn admitted_as(
 ) -> Result<Arc<InfraEnv>, Problem> {
     let target = Target {
         infra_env: Some(id),
-        cluster: None,
+        ..Target::default()
     };
-    let caller = admit(
+    let admitted = admit(
         &Gate::of(operations),
         allowed,
         &request.headers,
@@ -233,7 +233,7 @@ async fn admitted_as(
     )
     .await?;
     debug_assert!(
-        !matches!(caller, Caller::InfraEnv(other) if other != id),
+        !matches!(admitted.caller, Caller::InfraEnv(other) if other != id),
         "the gate checks the scope"
     );
     Ok(operations.infra_envs.get(id).await?)

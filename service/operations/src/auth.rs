@@ -5,21 +5,31 @@ pub mod keys;
 pub mod token;
 
 pub use keys::Keys;
-pub use token::{Claims, TokenError, UrlPurpose};
+pub use token::{Claims, OperatorClaims, TokenError, UrlPurpose};
 
 use std::time::Duration;
 
+use moka::sync::Cache;
 use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
 use muster_core::record::{Cluster, InfraEnv};
+use sha2::{Digest, Sha256};
 use url::Url;
+
+use crate::clock::now;
 
 /// The tokens of the service.
 pub struct Auth {
     asks_for_tokens: bool,
     keys: Keys,
     url_lifetime: Option<Duration>,
+    /// By the digest of the token. A signature stays good, so only the end of a token is checked again; whether it is revoked is asked
+    /// elsewhere, each time.
+    verified: Cache<[u8; 32], Claims>,
 }
+
+/// Tokens whose signatures are remembered. Agents of one InfraEnv share one.
+const MAX_VERIFIED: u64 = 10_000;
 
 /// A credential for a URL.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -47,6 +57,7 @@ impl Auth {
             asks_for_tokens,
             keys,
             url_lifetime,
+            verified: Cache::new(MAX_VERIFIED),
         }
     }
 
@@ -175,7 +186,25 @@ impl Auth {
 
     /// Reads a token and checks its signature.
     pub fn verify(&self, token: &str) -> Result<Claims, TokenError> {
-        self.keys.verify(token)
+        self.verify_at(token, now())
+    }
+
+    fn verify_at(&self, token: &str, now: Timestamp) -> Result<Claims, TokenError> {
+        let digest = Sha256::digest(token.as_bytes()).into();
+        if let Some(claims) = self.verified.get(&digest) {
+            if claims.ends_at().is_some_and(|end| end <= now.timestamp()) {
+                return Err(TokenError::Expired);
+            }
+            return Ok(claims);
+        }
+        let claims = self.keys.verify(token)?;
+        self.verified.insert(digest, claims.clone());
+        Ok(claims)
+    }
+
+    /// Signs a token of the user API.
+    pub fn operator_token(&self, claims: OperatorClaims) -> String {
+        self.keys.sign(&Claims::Operator(claims))
     }
 }
 
@@ -206,11 +235,6 @@ mod tests {
             updated_at: now(),
             settings: Settings::default(),
         }
-    }
-
-    /// Tokens are checked against the clock of this machine.
-    fn now() -> Timestamp {
-        chrono::Utc::now()
     }
 
     fn auth(lifetime: Option<u64>) -> Auth {
@@ -249,6 +273,20 @@ mod tests {
             !auth.is_fresh(&infra_env, &agents, now()),
             "an agent's token is none for URLs"
         );
+    }
+
+    #[test]
+    fn a_remembered_signature_does_not_outlive_the_token() {
+        let (auth, infra_env) = (auth(Some(1000)), infra_env());
+        let issued = now();
+        let token = auth.url_token(&infra_env, issued).token.unwrap();
+        let at = |seconds| auth.verify_at(&token, issued + Duration::from_secs(seconds));
+        assert_eq!(at(0), at(999));
+        assert!(at(0).is_ok());
+        assert_eq!(at(1001), Err(TokenError::Expired));
+        let other = Auth::new(true, Keys::from_pem(&Keys::generate()).unwrap(), None);
+        assert_eq!(other.verify(&token), Err(TokenError::BadSignature));
+        assert!(auth.verify(&format!("{token}x")).is_err());
     }
 
     #[test]

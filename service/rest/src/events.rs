@@ -141,7 +141,7 @@ pub async fn list_events(
     let wanted = EventQuery {
         scope: match caller {
             Caller::Anybody | Caller::Operator => None,
-            Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => Some(id),
+            Caller::OperatorOf(id) | Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => Some(id),
             Caller::Cluster { .. } => None,
         },
         cluster_id: query.cluster_id,
@@ -211,7 +211,7 @@ async fn check_scope(hosts: &Hosts, caller: Caller, query: &EventsQuery) -> Resu
     let foreign = || Problem::Handler(StatusCode::NOT_FOUND, "Object Not Found".into());
     let scope = match caller {
         Caller::Anybody | Caller::Operator => return Ok(()),
-        Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => id,
+        Caller::OperatorOf(id) | Caller::InfraEnv(id) | Caller::InfraEnvUrl(id) => id,
         Caller::Cluster { id, url } if query.cluster_id == Some(id) && url.purpose == UrlPurpose::Events => {
             return Ok(());
         }

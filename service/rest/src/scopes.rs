@@ -37,7 +37,7 @@ impl Scopes {
                 return Ok(None);
             }
             Caller::Cluster { .. } => return Err(unknown()),
-            Caller::InfraEnv(own) | Caller::InfraEnvUrl(own) => own,
+            Caller::OperatorOf(own) | Caller::InfraEnv(own) | Caller::InfraEnvUrl(own) => own,
         };
         if self.infra_envs.get(own).await?.cluster_id == Some(id) {
             return Ok(Some(own));

@@ -1,6 +1,8 @@
-//! `muster token`: tokens are signed and stored nowhere, so they are made here and taken back by what they open.
+//! `muster token`: tokens are signed and stored nowhere. The database knows which were made for operators, and which were revoked; others
+//! are taken back by what they open.
 
 mod create;
+mod list;
 mod revoke;
 mod rotate;
 
@@ -21,9 +23,12 @@ pub struct TokenArgs {
 /// Commands about tokens.
 #[derive(Debug, Subcommand)]
 enum TokenCommand {
-    /// Print a token: the operator's, or that of an InfraEnv. Needs the service's data dir or database
+    /// Print a token: an operator's, or that of an InfraEnv. Needs the service's data dir or database
     Create(create::CreateArgs),
-    /// Make the signed URLs of an InfraEnv useless that were handed out so far
+    /// List the tokens that were made for operators
+    #[command(visible_alias = "ls")]
+    List(list::ListArgs),
+    /// Make an operator's token useless, or the signed URLs of an InfraEnv or cluster that were handed out so far
     Revoke(revoke::RevokeArgs),
     /// Refuse the images of an InfraEnv that were downloaded so far
     Rotate(rotate::RotateArgs),
@@ -34,6 +39,7 @@ pub async fn run(args: TokenArgs) -> Result<()> {
     match args.command {
         None => create::run(args.create).await,
         Some(TokenCommand::Create(create)) => create::run(create).await,
+        Some(TokenCommand::List(list)) => list::run(list).await,
         Some(TokenCommand::Revoke(revoke)) => revoke::run(revoke).await,
         Some(TokenCommand::Rotate(rotate)) => rotate::run(rotate).await,
     }

@@ -82,7 +82,7 @@ pub(super) async fn operations(
     urls: Urls,
     service_ca: &str,
 ) -> Result<Arc<Operations>> {
-    let keys = open_keys(&store, args.auth_key.as_deref()).await?;
+    let keys = open_keys(&store, args.auth_key.as_deref(), &args.auth_keys_previous).await?;
     let hosts = HostSettings {
         requirements: args.requirements.load()?,
         agent_version: format!("{OWN_PREFIX}{}", env!("CARGO_PKG_VERSION")),
@@ -96,7 +96,7 @@ pub(super) async fn operations(
     };
     let os_images = args.installation.os_images()?;
     // What an image holds of the options: addresses, the form of its configuration, and tokens.
-    let sample = keys.sign(&Claims::Operator { operator: true });
+    let sample = keys.sign(&Claims::operator());
     let fixed = [
         env!("CARGO_PKG_VERSION"),
         &urls.public,
@@ -135,26 +135,36 @@ pub(super) fn prepare_data_dir(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads the key pair from `--auth-key`, or from the database, where the first replica to start has put it.
-pub async fn open_keys(store: &Store, file: Option<&Path>) -> Result<Keys> {
-    let pem = match file {
-        Some(path) => {
-            std::fs::read_to_string(path).with_context(|| format!("--auth-key {}", path.display()))?
-        }
+/// The word that stands for the key in the database.
+const IN_DATABASE: &str = "database";
+
+/// Reads the key pair from `--auth-key`, or from the database, where the first replica to start has put it; and those before.
+pub async fn open_keys(store: &Store, file: Option<&Path>, previous: &[PathBuf]) -> Result<Keys> {
+    let read = |flag: &str, path: &Path| {
+        let text = std::fs::read_to_string(path);
+        let from = || format!("{flag} {}", path.display());
+        Keys::from_pem(&text.with_context(from)?).with_context(from)
+    };
+    let mut keys = match file {
+        Some(path) => read("--auth-key", path)?,
         None => {
             let made = store
                 .setting_or_insert(keys::SETTING, now(), || Secret::new(Keys::generate()))
                 .await?;
-            made.reveal().to_owned()
+            Keys::from_pem(made.reveal()).context("the key in the database")?
         }
     };
-    let from = || {
-        file.map_or_else(
-            || "the key in the database".into(),
-            |path| format!("--auth-key {}", path.display()),
-        )
-    };
-    Keys::from_pem(&pem).with_context(from)
+    for path in previous {
+        let earlier = if path.as_os_str() == IN_DATABASE {
+            let found = store.setting(keys::SETTING).await?;
+            let found = found.context("--auth-key-previous database: there is no key in the database")?;
+            Keys::from_pem(found.reveal()).context("the key in the database")?
+        } else {
+            read("--auth-key-previous", path)?
+        };
+        keys = keys.accepting(earlier);
+    }
+    Ok(keys)
 }
 
 fn live_image_candidates(args: &ServeArgs) -> Vec<PathBuf> {

@@ -5,15 +5,16 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use p256::SecretKey;
 use p256::pkcs8::{DecodePrivateKey, EncodePrivateKey, EncodePublicKey, LineEnding};
 
-use super::token::{Claims, TokenError};
+use super::token::{Claims, OperatorClaims, TokenError};
 
 /// Name of the setting that holds the private key.
 pub const SETTING: &str = "auth-private-key";
 
-/// A P-256 key pair, ready for use.
+/// A P-256 key pair, ready for use, and public keys of earlier ones.
 pub struct Keys {
     signing: EncodingKey,
-    verifying: DecodingKey,
+    /// The own one first.
+    verifying: Vec<DecodingKey>,
     validation: Validation,
 }
 
@@ -59,9 +60,16 @@ impl Keys {
         validation.validate_aud = false;
         Ok(Self {
             signing: EncodingKey::from_ec_pem(private.as_bytes()).map_err(|_| BadKey)?,
-            verifying: DecodingKey::from_ec_pem(public.as_bytes()).map_err(|_| BadKey)?,
+            verifying: vec![DecodingKey::from_ec_pem(public.as_bytes()).map_err(|_| BadKey)?],
             validation,
         })
+    }
+
+    /// Accepts what `previous` signed, too: a new key does not end the tokens in images that are in the field.
+    #[must_use]
+    pub fn accepting(mut self, previous: Keys) -> Self {
+        self.verifying.extend(previous.verifying);
+        self
     }
 
     /// Signs; the same claims give the same text (RFC 6979 nonces), so that an image's bytes are stable.
@@ -72,14 +80,21 @@ impl Keys {
 
     /// Checks signature and shape.
     pub fn verify(&self, token: &str) -> Result<Claims, TokenError> {
-        let data = jsonwebtoken::decode::<serde_json::Value>(token, &self.verifying, &self.validation)
-            .map_err(|error| match error.kind() {
-                ErrorKind::InvalidSignature => TokenError::BadSignature,
-                ErrorKind::ExpiredSignature => TokenError::Expired,
-                _ => TokenError::Malformed,
-            })?;
-        match serde_json::from_value(data.claims) {
-            Ok(Claims::Operator { operator: false }) | Err(_) => Err(TokenError::NoScope),
+        let mut outcome = Err(TokenError::BadSignature);
+        for key in &self.verifying {
+            outcome = jsonwebtoken::decode::<serde_json::Value>(token, key, &self.validation).map_err(
+                |error| match error.kind() {
+                    ErrorKind::InvalidSignature => TokenError::BadSignature,
+                    ErrorKind::ExpiredSignature => TokenError::Expired,
+                    _ => TokenError::Malformed,
+                },
+            );
+            if !matches!(outcome, Err(TokenError::BadSignature)) {
+                break;
+            }
+        }
+        match serde_json::from_value(outcome?.claims) {
+            Ok(Claims::Operator(OperatorClaims { operator: false, .. })) | Err(_) => Err(TokenError::NoScope),
             Ok(claims) => Ok(claims),
         }
     }
@@ -107,13 +122,13 @@ mod tests {
 
     #[test]
     fn a_foreign_or_broken_token_is_refused() {
-        let claims = Claims::Operator { operator: true };
+        let claims = Claims::operator();
         let token = keys().sign(&claims);
         assert_eq!(keys().verify(&token), Err(TokenError::BadSignature));
         assert_eq!(keys().verify("not.a.token"), Err(TokenError::Malformed));
         let ours = keys();
         assert_eq!(
-            ours.verify(&ours.sign(&Claims::Operator { operator: false })),
+            ours.verify(&ours.sign(&Claims::Operator(OperatorClaims::default()))),
             Err(TokenError::NoScope)
         );
     }
@@ -129,6 +144,18 @@ mod tests {
         assert_eq!(keys.verify(&keys.sign(&until(1))), Err(TokenError::Expired));
         let good = until(4_102_444_800);
         assert_eq!(keys.verify(&keys.sign(&good)), Ok(good));
+    }
+
+    #[test]
+    fn tokens_of_an_earlier_key_are_good_while_it_is_named() {
+        let (old, new) = (Keys::generate(), Keys::generate());
+        let read = |pem: &str| Keys::from_pem(pem).unwrap();
+        let token = read(&old).sign(&Claims::operator());
+        assert_eq!(read(&new).verify(&token), Err(TokenError::BadSignature));
+        let both = read(&new).accepting(read(&old));
+        assert_eq!(both.verify(&token), Ok(Claims::operator()));
+        assert_eq!(read(&old).verify(&both.sign(&Claims::operator())), Err(TokenError::BadSignature));
+        assert_eq!(both.verify(&keys().sign(&Claims::operator())), Err(TokenError::BadSignature));
     }
 
     #[test]

@@ -41,10 +41,48 @@ pub enum Claims {
         exp: Option<i64>,
     },
     /// The user API.
-    Operator {
-        /// Always true.
-        operator: bool,
-    },
+    Operator(OperatorClaims),
+}
+
+/// Who uses the user API, and which part.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorClaims {
+    /// Always true.
+    pub operator: bool,
+    /// Key of the row that says that it was made, and not revoked. Absent from tokens of earlier versions, which end with the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jti: Option<String>,
+    /// Who uses it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// It changes nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
+    /// The InfraEnv that alone it opens. (Not named as the agents' claim: these tokens are none of an agent.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<InfraEnvId>,
+    /// Seconds since 1970; absent: it does not end by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exp: Option<i64>,
+}
+
+impl Claims {
+    /// The user API, whole, without a name.
+    pub fn operator() -> Self {
+        Self::Operator(OperatorClaims {
+            operator: true,
+            ..OperatorClaims::default()
+        })
+    }
+
+    /// Seconds since 1970 at which the token ends; `None`: it does not end by itself.
+    pub fn ends_at(&self) -> Option<i64> {
+        match self {
+            Self::InfraEnvUrl { exp, .. } | Self::ClusterUrl { exp, .. } => *exp,
+            Self::Operator(claims) => claims.exp,
+            Self::InfraEnv { .. } => None,
+        }
+    }
 }
 
 /// What a signed URL of a cluster is for.
@@ -70,7 +108,7 @@ pub enum TokenError {
     #[error("the token names neither an InfraEnv nor a cluster nor the operator")]
     NoScope,
     /// Its time is over.
-    #[error("this URL has expired; ask for a new one")]
+    #[error("this token or URL has expired; ask for a new one")]
     Expired,
 }
 

@@ -79,7 +79,7 @@ async fn check_scope(
     };
     match caller {
         Caller::Anybody | Caller::Operator => {}
-        Caller::InfraEnv(own) | Caller::InfraEnvUrl(own) => {
+        Caller::OperatorOf(own) | Caller::InfraEnv(own) | Caller::InfraEnvUrl(own) => {
             if told.infra_env_id.is_some_and(|named| named != own) {
                 return Err(foreign("infra_env_id"));
             }
@@ -93,7 +93,7 @@ async fn check_scope(
         scopes.of_cluster(caller, cluster_id).await?;
     }
     let scope = match caller {
-        Caller::InfraEnv(own) | Caller::InfraEnvUrl(own) => Some(own),
+        Caller::OperatorOf(own) | Caller::InfraEnv(own) | Caller::InfraEnvUrl(own) => Some(own),
         Caller::Anybody | Caller::Operator | Caller::Cluster { .. } => told.infra_env_id,
     };
     if let Some(infra_env_id) = scope {

@@ -1,13 +1,14 @@
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
+use http::StatusCode;
 use muster_api::cluster::BindHostParams;
 use muster_api::error::ApiError;
 use muster_api::host::Host;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
-use muster_http::Problem;
+use muster_http::{Caller, Problem};
 use muster_http::body::{Body, Path};
 use muster_operations::hosts::Hosts;
 
@@ -28,9 +29,17 @@ use crate::views::Views;
 pub async fn bind_host(
     State(hosts): State<Arc<Hosts>>,
     views: Views,
+    Extension(caller): Extension<Caller>,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(params): Body<BindHostParams>,
 ) -> Result<Json<Host>, Problem> {
+    if let Caller::OperatorOf(own) = caller {
+        // A member of a cluster is given the cluster's credentials.
+        return Err(Problem::Framework(
+            StatusCode::FORBIDDEN,
+            format!("this operator's token is for InfraEnv {own} alone, and does not reach into clusters"),
+        ));
+    }
     let event = HostEvent::Bound {
         cluster_id: params.cluster_id,
     };

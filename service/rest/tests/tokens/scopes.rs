@@ -1,11 +1,12 @@
 //! Tokens open what they were made for, and end.
 
-use muster_operations::auth::{ClusterUrl, UrlPurpose};
+use muster_api::ids::InfraEnvId;
+use muster_operations::auth::{ClusterUrl, OperatorClaims, UrlPurpose};
 use muster_operations::now;
-use muster_store::LogOwner;
+use muster_store::{LogOwner, OperatorToken};
 use serde_json::json;
 
-use crate::world::{Credential, World, host_id};
+use crate::world::{Credential, PULL_SECRET, World, host_id};
 
 #[tokio::test]
 async fn replaced_tokens_of_an_infra_env_are_refused_with_the_reason() {
@@ -164,4 +165,88 @@ async fn an_agent_sends_no_logs_of_the_controller() {
     assert!(refused.text.contains("operator's token"), "{}", refused.text);
     // The operator's is read: it is no form.
     world.post(&world.operator, &path, &json!({})).await.expect(400);
+}
+
+/// An operator's token that the database knows, with its id.
+pub async fn operator(world: &World, read_only: bool, only: Option<InfraEnvId>) -> (String, Credential) {
+    let made = OperatorToken {
+        id: format!("t{}", InfraEnvId::random()),
+        name: "ci".into(),
+        read_only,
+        infra_env_id: only,
+        created_at: now(),
+        expires_at: None,
+        revoked_at: None,
+    };
+    world.operations.store.insert_operator_token(&made).await.unwrap();
+    let token = world.operations.auth.operator_token(OperatorClaims {
+        operator: true,
+        jti: Some(made.id.clone()),
+        name: made.name,
+        read_only,
+        only,
+        exp: None,
+    });
+    (made.id, Credential::Operator(token))
+}
+
+#[tokio::test]
+async fn an_operators_token_ends_at_once_when_it_is_revoked() {
+    let world = World::open().await;
+    let ((id, token), (_, other)) = (operator(&world, false, None).await, operator(&world, false, None).await);
+    world.get(&token, "/infra-envs").await.expect(200);
+    world.get(&token, "/infra-envs").await.expect(200);
+    world.operations.store.revoke_operator_token(&id, now()).await.unwrap();
+    let refused = world.get(&token, "/infra-envs").await.expect(401);
+    assert!(refused.text.contains("revoked"), "{}", refused.text);
+    world.get(&other, "/infra-envs").await.expect(200);
+    let unknown = world.operations.auth.operator_token(OperatorClaims {
+        operator: true,
+        jti: Some("made-up".into()),
+        ..OperatorClaims::default()
+    });
+    world.get(&Credential::Operator(unknown), "/infra-envs").await.expect(401);
+    let ended = world.operations.auth.operator_token(OperatorClaims {
+        operator: true,
+        exp: Some(1),
+        ..OperatorClaims::default()
+    });
+    let refused = world.get(&Credential::Operator(ended), "/infra-envs").await.expect(401);
+    assert!(refused.text.contains("expired"), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn an_operators_token_opens_no_more_than_it_was_made_for() {
+    let world = World::open().await;
+    let (own, other, cluster) = (world.infra_env(json!({})).await, world.infra_env(json!({})).await, world.cluster().await);
+    let host = world.host(own, 1).await;
+    let (_, reader) = operator(&world, true, None).await;
+    world.get(&reader, "/infra-envs").await.expect(200);
+    world.get(&reader, &host).await.expect(200);
+    let name = json!({"host_name": "renamed"});
+    world.patch(&reader, &host, &name).await.expect(403);
+    world.ask(&reader, "DELETE", &host, None).await.expect(403);
+
+    let (_, limited) = operator(&world, false, Some(own)).await;
+    world.patch(&limited, &host, &name).await.expect(201);
+    world.get(&limited, &format!("/events?infra_env_id={own}")).await.expect(200);
+    for path in [
+        "/infra-envs".to_owned(),
+        format!("/infra-envs/{other}"),
+        format!("/infra-envs/{other}/hosts"),
+        format!("/clusters/{cluster}"),
+        "/clusters".to_owned(),
+        format!("/events?infra_env_id={other}"),
+        format!("/events?cluster_id={cluster}"),
+        "/events".to_owned(),
+    ] {
+        let status = world.get(&limited, &path).await.status.as_u16();
+        assert!(matches!(status, 403 | 404), "{path}: {status}");
+    }
+    let body = json!({"cluster_id": cluster});
+    world.post(&limited, &format!("{host}/actions/bind"), &body).await.expect(403);
+    world.post(&limited, "/infra-envs", &json!({"name": "x", "pull_secret": PULL_SECRET})).await.expect(403);
+    // It is no agent's.
+    let Credential::Operator(text) = &limited else { unreachable!() };
+    world.post(&Credential::Agent(text.clone()), &format!("/infra-envs/{own}/hosts"), &json!({"host_id": host_id(3)})).await.expect(401);
 }

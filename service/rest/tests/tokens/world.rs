@@ -78,7 +78,7 @@ impl World {
             .await
             .unwrap();
         let keys = Keys::from_pem(&Keys::generate()).unwrap();
-        let operator = keys.sign(&Claims::Operator { operator: true });
+        let operator = keys.sign(&Claims::operator());
         let image_options = ImageOptions::open(&store, String::new(), "", now())
             .await
             .unwrap();

@@ -1,11 +1,14 @@
 //! `muster token create`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use muster_operations::auth::Claims;
-use muster_store::Store;
+use muster_core::record::InfraEnv;
+use muster_operations::auth::{Claims, OperatorClaims};
+use muster_operations::{now, random};
+use muster_store::{OperatorToken, Store};
 
 use crate::cli::data::DataArgs;
 use crate::cli::names::{Named, pick};
@@ -15,13 +18,29 @@ use crate::serve::open_keys;
 /// Whose token, and where the key is.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// The token of the user API
+    /// A token of the user API
     #[arg(long, required_unless_present = "infra_env")]
     operator: bool,
 
     /// The token of this InfraEnv's agents and images instead: its name, its id, or the beginning of its id
     #[arg(long, value_name = "INFRA_ENV", conflicts_with = "operator")]
     infra_env: Option<String>,
+
+    /// Who or what will use it, for the log and for muster token list
+    #[arg(long, value_name = "NAME", default_value = "operator", conflicts_with = "infra_env", value_parser = name)]
+    name: String,
+
+    /// Time after which it ends, e.g. 90d or 12h [default: it ends when it is revoked]
+    #[arg(long, value_name = "TIME", conflicts_with = "infra_env", value_parser = lifetime)]
+    expires: Option<Duration>,
+
+    /// It changes nothing
+    #[arg(long, conflicts_with = "infra_env")]
+    read_only: bool,
+
+    /// It opens this InfraEnv with its hosts, and no clusters
+    #[arg(long, value_name = "INFRA_ENV", conflicts_with = "infra_env")]
+    only: Option<String>,
 
     #[command(flatten)]
     data: DataArgs,
@@ -31,22 +50,71 @@ pub struct CreateArgs {
     auth_key: Option<PathBuf>,
 }
 
+fn name(text: &str) -> Result<String, String> {
+    let fits = (1..=64).contains(&text.chars().count()) && !text.contains(char::is_control);
+    fits.then(|| text.to_owned())
+        .ok_or_else(|| "give 1 to 64 characters".into())
+}
+
+fn lifetime(text: &str) -> Result<Duration, String> {
+    let found = match text.strip_suffix('d').map(str::parse::<u32>) {
+        Some(Ok(days)) => Some(Duration::from_secs(u64::from(days) * 24 * 3600)),
+        _ => muster_core::text::duration(text).and_then(|time| time.to_std().ok()),
+    };
+    found
+        .filter(|time| (1..=36_500 * 24 * 3600).contains(&time.as_secs()))
+        .ok_or_else(|| "give a time such as 90d, 12h or 30m".into())
+}
+
 /// Prints the token, and nothing else.
 pub async fn run(args: CreateArgs) -> Result<()> {
     let url = args.data.existing_url()?;
     let store = Store::open(&url).await?;
-    let keys = open_keys(&store, args.auth_key.as_deref()).await?;
-    let claims = match args.infra_env {
-        Some(wanted) => opens(&store, &wanted).await?,
-        None => Claims::Operator { operator: true },
+    let keys = open_keys(&store, args.auth_key.as_deref(), &[]).await?;
+    let claims = match &args.infra_env {
+        Some(wanted) => {
+            let found = find(&store, wanted).await?;
+            Claims::InfraEnv {
+                infra_env_id: found.id,
+                generation: found.settings.token_generation,
+            }
+        }
+        None => Claims::Operator(operator(&store, &args).await?),
     };
     print(&format!("{}\n", keys.sign(&claims)));
     store.close().await;
     Ok(())
 }
 
-async fn opens(store: &Store, wanted: &str) -> Result<Claims> {
-    let all = store.list_infra_envs(None).await?;
+/// Stores that the token is made. Its text is kept nowhere.
+async fn operator(store: &Store, args: &CreateArgs) -> Result<OperatorClaims> {
+    let only = match &args.only {
+        Some(wanted) => Some(find(store, wanted).await?.id),
+        None => None,
+    };
+    let at = now();
+    let made = OperatorToken {
+        id: random::short_id(),
+        name: args.name.clone(),
+        read_only: args.read_only,
+        infra_env_id: only,
+        created_at: at,
+        expires_at: args.expires.map(|lifetime| at + lifetime),
+        revoked_at: None,
+    };
+    store.insert_operator_token(&made).await?;
+    Ok(OperatorClaims {
+        operator: true,
+        jti: Some(made.id),
+        name: made.name,
+        read_only: made.read_only,
+        only,
+        exp: made.expires_at.map(|at| at.timestamp()),
+    })
+}
+
+async fn find(store: &Store, wanted: &str) -> Result<InfraEnv> {
+    let mut all = store.list_infra_envs(None).await?;
     let named: Vec<Named> = all
         .iter()
         .map(|one| Named {
@@ -56,8 +124,5 @@ async fn opens(store: &Store, wanted: &str) -> Result<Claims> {
         })
         .collect();
     let found = pick("InfraEnv", wanted, &named)?;
-    Ok(Claims::InfraEnv {
-        infra_env_id: all[found].id,
-        generation: all[found].settings.token_generation,
-    })
+    Ok(all.swap_remove(found))
 }

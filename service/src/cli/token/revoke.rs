@@ -2,31 +2,54 @@
 
 use anyhow::Result;
 use clap::Args;
+use muster_operations::now;
+use muster_store::Store;
 
 use crate::cli::client::Client;
+use crate::cli::data::DataArgs;
+use crate::cli::failure::Failure;
 use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 
-/// Whose URLs. Agents that run keep their token; `muster token rotate` replaces it.
+/// Which token, or whose URLs. Agents that run keep their token; `muster token rotate` replaces it.
 #[derive(Debug, Args)]
-pub struct RevokeArgs {
-    /// Name, id, or beginning of the id of the InfraEnv
-    #[arg(long, value_name = "INFRA_ENV", required_unless_present = "cluster")]
+#[group(required = true, multiple = false)]
+pub struct Which {
+    /// Id of an operator's token (muster token list); needs the service's data dir or database
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+
+    /// The signed URLs of an InfraEnv: its name, its id, or the beginning of its id
+    #[arg(long, value_name = "INFRA_ENV")]
     infra_env: Option<String>,
 
-    /// Name, id, or beginning of the id of a cluster instead: its events and its hosts' logs
-    #[arg(long, value_name = "CLUSTER", conflicts_with = "infra_env")]
+    /// The signed URLs of a cluster, of its events and its hosts' logs: its name, its id, or the beginning of its id
+    #[arg(long, value_name = "CLUSTER")]
     cluster: Option<String>,
+}
+
+/// What is revoked, and where it is.
+#[derive(Debug, Args)]
+pub struct RevokeArgs {
+    #[command(flatten)]
+    which: Which,
+
+    #[command(flatten)]
+    data: DataArgs,
 
     #[command(flatten)]
     service: ServiceArgs,
 }
 
-/// Asks the service for another signing key of the InfraEnv or cluster.
+/// Revokes an operator's token in the database, which every replica asks; or asks the service for another signing key of the InfraEnv or
+/// cluster.
 pub async fn run(args: RevokeArgs) -> Result<()> {
+    if let Some(id) = &args.which.id {
+        return operator_token(&args.data, id).await;
+    }
     let client = Client::new(&args.service)?;
-    if let Some(wanted) = &args.cluster {
+    if let Some(wanted) = &args.which.cluster {
         let found = names::cluster(&client, wanted).await?;
         client
             .act(&format!("/clusters/{}/regenerate-signing-key", found.id))
@@ -37,7 +60,7 @@ pub async fn run(args: RevokeArgs) -> Result<()> {
         ));
         return Ok(());
     }
-    let found = names::infra_env(&client, args.infra_env.as_deref().unwrap_or_default()).await?;
+    let found = names::infra_env(&client, args.which.infra_env.as_deref().unwrap_or_default()).await?;
     client
         .act(&format!("/infra-envs/{}/regenerate-signing-key", found.id))
         .await?;
@@ -45,5 +68,22 @@ pub async fn run(args: RevokeArgs) -> Result<()> {
         "the URLs of infra-env {} that were handed out are revoked; new ones: muster infra-env iso {}\n",
         found.name, found.id
     ));
+    Ok(())
+}
+
+async fn operator_token(data: &DataArgs, id: &str) -> Result<()> {
+    let store = Store::open(&data.existing_url()?).await?;
+    let revoked = store.revoke_operator_token(id, now()).await?;
+    let known = store.find_operator_token(id).await?;
+    store.close().await;
+    let Some(token) = known else {
+        return Err(Failure::not_found(format!("no token has the id {id:?}; see: muster token list")).into());
+    };
+    let name = token.name;
+    print(&if revoked {
+        format!("the token {id} of {name} is revoked\n")
+    } else {
+        format!("the token {id} of {name} was revoked already\n")
+    });
     Ok(())
 }

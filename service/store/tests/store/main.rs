@@ -35,6 +35,7 @@ mod infra_envs;
 mod lists;
 mod logs;
 mod opening;
+mod operator_tokens;
 mod outbox;
 mod polled;
 mod releases;

@@ -1,0 +1,79 @@
+//! `muster token list`.
+
+use anyhow::Result;
+use clap::Args;
+use muster_operations::now;
+use muster_store::{OperatorToken, Store};
+use serde_json::json;
+
+use crate::cli::data::DataArgs;
+use crate::cli::output::{OutputArgs, show};
+use crate::cli::table::{Column, Place, Table};
+
+/// Of which service.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+const COLUMNS: &[Column] = &[
+    Column("ID", Place::Always),
+    Column("NAME", Place::Always),
+    Column("STATE", Place::Always),
+    Column("MAY", Place::Text),
+    Column("CREATED", Place::Room(0)),
+    Column("EXPIRES", Place::Room(1)),
+];
+
+/// Lists the operators' tokens. Those that were made by versions before tokens had ids are not known.
+pub async fn run(args: ListArgs) -> Result<()> {
+    let store = Store::open(&args.data.existing_url()?).await?;
+    let all = store.list_operator_tokens().await?;
+    store.close().await;
+    let rows = all.iter().map(|token| {
+        let until = token.expires_at.map_or_else(|| "never".into(), |at| at.to_rfc3339());
+        vec![
+            token.id.clone(),
+            token.name.clone(),
+            state(token).to_owned(),
+            may(token),
+            token.created_at.to_rfc3339(),
+            until,
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let json: Vec<_> = all
+        .iter()
+        .map(|token| {
+            json!({
+                "id": token.id, "name": token.name, "state": state(token), "read_only": token.read_only,
+                "infra_env_id": token.infra_env_id, "created_at": token.created_at,
+                "expires_at": token.expires_at, "revoked_at": token.revoked_at,
+            })
+        })
+        .collect();
+    let names: Vec<String> = all.iter().map(|token| token.id.clone()).collect();
+    show(&args.output.output, || Table::new(COLUMNS, rows), &json.into(), &names)
+}
+
+fn state(token: &OperatorToken) -> &'static str {
+    if token.revoked_at.is_some() {
+        "revoked"
+    } else if token.expires_at.is_some_and(|at| at <= now()) {
+        "expired"
+    } else {
+        "good"
+    }
+}
+
+fn may(token: &OperatorToken) -> String {
+    let what = if token.read_only { "read" } else { "change" };
+    match token.infra_env_id {
+        Some(id) => format!("{what} InfraEnv {id}"),
+        None => format!("{what} everything"),
+    }
+}
