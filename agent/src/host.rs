@@ -3,6 +3,7 @@
 
 pub mod fingerprint;
 pub mod id;
+pub mod key;
 mod live;
 pub mod restart;
 

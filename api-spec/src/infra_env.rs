@@ -145,6 +145,8 @@ pub struct InfraEnvCreateParams {
     pub openshift_version: Option<String>,
     pub proxy: Option<Proxy>,
     pub rendezvous_ip: Option<String>,
+    /// An addition: hosts prove by a key of their own that they are who registered, and others are refused.
+    pub require_host_keys: Option<bool>,
     pub ssh_authorized_key: Option<String>,
     pub static_network_config: Option<Vec<HostStaticNetworkConfig>>,
 }
@@ -165,6 +167,8 @@ pub struct InfraEnvUpdateParams {
     pub proxy: Option<Proxy>,
     pub pull_secret: Option<String>,
     pub rendezvous_ip: Option<String>,
+    /// An addition: hosts prove by a key of their own that they are who registered, and others are refused.
+    pub require_host_keys: Option<bool>,
     pub ssh_authorized_key: Option<String>,
     pub static_network_config: Option<Vec<HostStaticNetworkConfig>>,
 }
@@ -199,6 +203,9 @@ pub struct InfraEnv {
     pub static_network_config: String,
     #[serde(default, skip_serializing_if = "is_default")]
     pub rendezvous_ip: String,
+    /// An addition.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub require_host_keys: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     pub ignition_config_override: String,
     /// JSON text of the list of [`KernelArgument`].

@@ -10,6 +10,7 @@ pub mod error;
 pub mod event;
 pub mod fingerprint;
 pub mod host;
+pub mod host_key;
 pub mod ids;
 pub mod infra_env;
 pub mod inventory;

@@ -12,6 +12,9 @@ pub const PROGRAM_PATH: &str = "/usr/local/bin/muster-agent";
 /// Path of the configuration on the node, mode 0600.
 pub const CONFIG_PATH: &str = "/etc/muster/agent.json";
 
+/// Path of the private part of the host's key on the node, mode 0600: 64 hexadecimal digits.
+pub const HOST_KEY_PATH: &str = "/etc/muster/host-key";
+
 /// URL of the service and the host's credentials.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeAgentConfig {

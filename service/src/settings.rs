@@ -95,7 +95,13 @@ pub struct ServeArgs {
 
     /// PEM file with a private key that signed tokens before --auth-key: they stay good. May be given several times; the word database means
     /// the key that was made there once
-    #[arg(long = "auth-key-previous", env = "MUSTER_AUTH_KEY_PREVIOUS", value_name = "FILE", value_delimiter = ',', requires = "auth_key")]
+    #[arg(
+        long = "auth-key-previous",
+        env = "MUSTER_AUTH_KEY_PREVIOUS",
+        value_name = "FILE",
+        value_delimiter = ',',
+        requires = "auth_key"
+    )]
     pub auth_keys_previous: Vec<PathBuf>,
 
     /// Seconds for which signed URLs are good [default: until they are revoked]

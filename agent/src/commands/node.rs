@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use muster_api::node_agent::{CONFIG_PATH, NodeAgentConfig};
+use muster_api::node_agent::{CONFIG_PATH, HOST_KEY_PATH, NodeAgentConfig};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::signals::Signals;
 use crate::config::{OWN_VERSION, Settings, Token, service_url};
+use crate::host::key;
 use crate::net::names::Names;
 use crate::session::client::Client;
 use crate::session::devices::Devices;
@@ -34,6 +35,7 @@ impl NodeCommand {
     /// A configuration that cannot work. An unreachable service is no error.
     pub fn run(&self) -> anyhow::Result<()> {
         let config = read(&self.config)?;
+        key::take_from(Path::new(HOST_KEY_PATH))?;
         let settings = settings(&config)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)

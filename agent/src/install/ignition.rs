@@ -7,8 +7,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use muster_api::node_agent::PROGRAM_PATH;
+use muster_api::node_agent::{HOST_KEY_PATH, PROGRAM_PATH};
 use serde_json::{Value, json};
+
+use crate::host::key;
 
 /// An ignition that the installed system would not take.
 #[derive(Debug, thiserror::Error)]
@@ -48,16 +50,16 @@ pub fn parse(body: &[u8]) -> Result<Value, IgnitionError> {
     }
 }
 
-/// The config with the program of this process as a file of the node.
+/// The config with the program and the key of this process as files of the node.
 ///
 /// # Errors
 /// [`IgnitionError`]
 pub fn with_own_program(config: Value) -> Result<Value, IgnitionError> {
     let program = std::fs::read("/proc/self/exe").map_err(IgnitionError::Program)?;
-    with_program(config, &program)
+    with_program(config, &program, &key::own().secret())
 }
 
-fn with_program(mut config: Value, program: &[u8]) -> Result<Value, IgnitionError> {
+fn with_program(mut config: Value, program: &[u8], key: &str) -> Result<Value, IgnitionError> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     let packed = packed
         .write_all(program)
@@ -68,7 +70,13 @@ fn with_program(mut config: Value, program: &[u8]) -> Result<Value, IgnitionErro
     let files = files
         .as_array_mut()
         .ok_or(IgnitionError::Misplaced("storage.files"))?;
-    files.retain(|file| file["path"] != PROGRAM_PATH);
+    files.retain(|file| file["path"] != PROGRAM_PATH && file["path"] != HOST_KEY_PATH);
+    files.push(json!({
+        "path": HOST_KEY_PATH,
+        "mode": 0o600,
+        "overwrite": true,
+        "contents": {"source": format!("data:,{key}")},
+    }));
     files.push(json!({
         "path": PROGRAM_PATH,
         "mode": 0o755,
@@ -108,15 +116,23 @@ mod tests {
             "storage": {"files": [{"path": "/etc/hostname"}, {"path": PROGRAM_PATH}]},
         });
         let program = vec![7; 100_000];
-        let made = with_program(config.clone(), &program).unwrap();
+        let made = with_program(config.clone(), &program, "ab").unwrap();
         assert_eq!(made["ignition"], config["ignition"]);
         let files = made["storage"]["files"].as_array().unwrap();
-        assert_eq!(files.len(), 2);
+        assert_eq!(files.len(), 3);
         assert_eq!(
-            (&files[0]["path"], &files[1]["mode"]),
+            (
+                &files[1]["path"],
+                &files[1]["mode"],
+                &files[1]["contents"]["source"]
+            ),
+            (&json!(HOST_KEY_PATH), &json!(384), &json!("data:,ab"))
+        );
+        assert_eq!(
+            (&files[0]["path"], &files[2]["mode"]),
             (&json!("/etc/hostname"), &json!(493))
         );
-        let source = files[1]["contents"]["source"].as_str().unwrap();
+        let source = files[2]["contents"]["source"].as_str().unwrap();
         let packed = STANDARD
             .decode(source.strip_prefix("data:;base64,").unwrap())
             .unwrap();
@@ -125,8 +141,13 @@ mod tests {
             .read_to_end(&mut unpacked)
             .unwrap();
         assert_eq!(unpacked, program);
-        let bare = with_program(json!({"ignition": {"version": "3.2.0"}, "storage": null}), b"x").unwrap();
-        assert_eq!(bare["storage"]["files"].as_array().unwrap().len(), 1);
+        let bare = with_program(
+            json!({"ignition": {"version": "3.2.0"}, "storage": null}),
+            b"x",
+            "ab",
+        )
+        .unwrap();
+        assert_eq!(bare["storage"]["files"].as_array().unwrap().len(), 2);
     }
 
     #[test]
@@ -141,7 +162,7 @@ mod tests {
             let error = parse(body.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(word) && !error.contains("secret"), "{error}");
         }
-        let misplaced = with_program(json!({"storage": []}), b"x").unwrap_err();
+        let misplaced = with_program(json!({"storage": []}), b"x", "ab").unwrap_err();
         assert!(misplaced.to_string().contains("files"));
     }
 }

@@ -2,10 +2,13 @@
 
 pub mod install;
 mod logs;
+mod speaker;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
+use muster_api::host_key::HOST_KEY_HEADER;
 use muster_api::ids::HostId;
 use muster_api::steps::{NextStepRunnerArgs, Steps};
 use muster_api::{AGENT_TOKEN_HEADER, AGENT_VERSION_HEADER, BASE_PATH};
@@ -15,8 +18,10 @@ use serde::Deserialize;
 use url::Url;
 use uuid::Uuid;
 
+use self::speaker::ServiceClock;
 use super::machine::Failure;
 use crate::config::Settings;
+use crate::host::key;
 use crate::net::http::{self, BodyError, HttpError, causes};
 use crate::net::names::Names;
 
@@ -51,6 +56,7 @@ pub struct Client {
     http: reqwest::Client,
     hosts: Url,
     health: Url,
+    clock: Arc<ServiceClock>,
 }
 
 impl Client {
@@ -75,7 +81,12 @@ impl Client {
         ));
         let mut health = settings.service_url.clone();
         health.set_path(&format!("{base}/health"));
-        Ok(Self { http, hosts, health })
+        Ok(Self {
+            http,
+            hosts,
+            health,
+            clock: Arc::default(),
+        })
     }
 
     /// Registers the host. Its fingerprint goes into a header, since services refuse unknown members.
@@ -93,8 +104,9 @@ impl Client {
         let request = self
             .request(Method::POST, self.hosts.clone(), Some(version), request_id)
             .header(FINGERPRINT_HEADER, fingerprint.header_value())
+            .header(HOST_KEY_HEADER, key::own().public())
             .json(&body);
-        parse_registration(&answer(request).await?, host_id)
+        parse_registration(&self.answer(Some(host_id), request).await?, host_id)
     }
 
     /// Asks for instructions. `now` is the host's clock, seconds since 1970; the service checks it.
@@ -116,7 +128,7 @@ impl Client {
                 request_id,
             )
             .query(&[("timestamp", now)]);
-        serde_json::from_slice(&answer(request).await?)
+        serde_json::from_slice(&self.answer(Some(host_id), request).await?)
             .map_err(|error| Failure::Malformed(printable(&error.to_string())))
     }
 
@@ -139,7 +151,7 @@ impl Client {
                 request_id,
             )
             .json(body);
-        answer(request).await.map(drop)
+        self.answer(Some(host_id), request).await.map(drop)
     }
 
     /// The discovery ignition of the InfraEnv, which holds its pull secret, mirrors and certificates.
@@ -151,7 +163,8 @@ impl Client {
         let infra_env = url.path().trim_end_matches("/hosts").to_owned();
         url.set_path(&format!("{infra_env}/downloads/files"));
         url.query_pairs_mut().append_pair("file_name", "discovery.ign");
-        answer(self.request(Method::GET, url, None, Uuid::new_v4())).await
+        self.answer(None, self.request(Method::GET, url, None, Uuid::new_v4()))
+            .await
     }
 
     /// A URL under the protocol's base path.
@@ -189,46 +202,57 @@ impl Client {
     pub fn health_url(&self) -> &Url {
         &self.health
     }
-}
 
-/// Sends, with quick retries on 503 and 504; gives the body of a successful answer.
-async fn answer(request: RequestBuilder) -> Result<Vec<u8>, Failure> {
-    for attempt in 0.. {
-        let again = request.try_clone();
-        let response =
-            request_once(again.ok_or_else(|| Failure::Transport("not repeatable".into()))?).await?;
-        let status = response.status().as_u16();
-        if matches!(status, 503 | 504) && attempt < QUICK_RETRIES {
-            let most = (2000 << attempt).min(10_000);
-            tokio::time::sleep(Duration::from_millis(rand::random_range(0..most))).await;
-            continue;
-        }
-        let good = response.status().is_success();
-        let location = response
-            .headers()
-            .get("location")
-            .and_then(|value| value.to_str().ok())
-            .map(printable);
-        let body = read_body(response).await?;
-        if good {
-            return Ok(body);
-        }
-        let reason = match location {
-            Some(to) if (300..400).contains(&status) => {
-                format!("it sends us on to {to}; use that as the service URL")
+    /// Sends, with quick retries on 503 and 504; gives the body of a successful answer. `speaker`: the host that it speaks for.
+    async fn answer(&self, speaker: Option<HostId>, request: RequestBuilder) -> Result<Vec<u8>, Failure> {
+        for attempt in 0.. {
+            let again = request.try_clone();
+            let again = again.ok_or_else(|| Failure::Transport("not repeatable".into()))?;
+            let response = self.request_once(speaker, again).await?;
+            let status = response.status().as_u16();
+            if matches!(status, 503 | 504) && attempt < QUICK_RETRIES {
+                let most = (2000 << attempt).min(10_000);
+                tokio::time::sleep(Duration::from_millis(rand::random_range(0..most))).await;
+                continue;
             }
-            _ => reason(&body),
-        };
-        return Err(Failure::Status(status, reason));
+            let good = response.status().is_success();
+            let location = response
+                .headers()
+                .get("location")
+                .and_then(|value| value.to_str().ok())
+                .map(printable);
+            let body = read_body(response).await?;
+            if good {
+                return Ok(body);
+            }
+            let reason = match location {
+                Some(to) if (300..400).contains(&status) => {
+                    format!("it sends us on to {to}; use that as the service URL")
+                }
+                _ => reason(&body),
+            };
+            return Err(Failure::Status(status, reason));
+        }
+        unreachable!("the loop ends by returning")
     }
-    unreachable!("the loop ends by returning")
-}
 
-async fn request_once(request: RequestBuilder) -> Result<Response, Failure> {
-    request
-        .send()
-        .await
-        .map_err(|error| Failure::Transport(printable(&causes(&error.without_url()))))
+    /// Sends once: a proof is good for one request.
+    async fn request_once(
+        &self,
+        speaker: Option<HostId>,
+        request: RequestBuilder,
+    ) -> Result<Response, Failure> {
+        let failed = |error: reqwest::Error| Failure::Transport(printable(&causes(&error.without_url())));
+        let mut request = request.build().map_err(failed)?;
+        if let Some(host) = speaker {
+            self.clock
+                .prove(&mut request, host, &self.http, &self.health)
+                .await;
+        }
+        let response = self.http.execute(request).await.map_err(failed)?;
+        self.clock.learn(&response);
+        Ok(response)
+    }
 }
 
 async fn read_body(response: Response) -> Result<Vec<u8>, Failure> {

@@ -68,18 +68,18 @@ pub async fn before_tls(sources: &TimeSources, http: &reqwest::Client, health: &
     else {
         return;
     };
-    let date = answer
-        .headers()
-        .get("date")
-        .and_then(|date| date.to_str().ok())
-        .and_then(http_date);
-    match date.filter(|date| *date > clock::EARLIEST) {
+    match date_of(&answer).filter(|date| *date > clock::EARLIEST) {
         Some(date) => match clock::set(date) {
             Ok(()) => info!("clock set by the service's own answer"),
             Err(error) => warn!("{error}"),
         },
         None => warn!("the clock was never set and no source answers"),
     }
+}
+
+/// The service's clock at an answer, as time since 1970; `None`: the answer does not tell.
+pub fn date_of(answer: &reqwest::Response) -> Option<Duration> {
+    http_date(answer.headers().get("date")?.to_str().ok()?)
 }
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may send (RFC 9110 §5.6.7), as time since 1970.

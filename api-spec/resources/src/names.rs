@@ -84,6 +84,8 @@ pub mod label {
 
 /// Keys of annotations.
 pub mod annotation {
+    /// On InfraEnvs, `true`: hosts prove by a key of their own that they are who registered, and others are refused.
+    pub const REQUIRE_HOST_KEYS: &str = "infraenv.agent-install.openshift.io/require-host-keys";
     /// On Agents: what is left in the cluster stays as it is when the Agent is deleted; also the node that its host is.
     pub const SKIP_SPOKE_CLEANUP: &str = "agent.agent-install.openshift.io/skip-spoke-cleanup";
     /// On Agents: state of the host.

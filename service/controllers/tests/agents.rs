@@ -17,7 +17,7 @@ use kube::{Api, ResourceExt};
 use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
 use muster_controllers::bridge::{self, Bridge};
-use muster_core::lifecycle::host::HostEvent;
+use muster_core::lifecycle::host::{HostEvent, Machine};
 use muster_core::record::InfraEnv as Stored;
 use muster_core::record::{Cluster, Host, HostState, KubeRef, NodeAgent};
 use muster_core::rules::limits::USUAL_SILENCE;
@@ -105,7 +105,10 @@ impl World {
     async fn register(&self, infra_env: &Stored) -> HostId {
         let id = HostId::random();
         let hosts = &self.backend.operations.hosts;
-        hosts.register(infra_env.id, id, "v", None).await.unwrap();
+        hosts
+            .register(infra_env.id, id, "v", Machine::default())
+            .await
+            .unwrap();
         id
     }
 
@@ -371,13 +374,19 @@ async fn an_agent_whose_node_returns_is_held_until_it_is_back() {
     assert_eq!(world.state(id).await.as_deref(), Some("reclaiming"));
     // It boots the discovery image.
     let hosts = &world.backend.operations.hosts;
-    hosts.register(infra_env.id, id, "v", None).await.unwrap();
+    hosts
+        .register(infra_env.id, id, "v", Machine::default())
+        .await
+        .unwrap();
     eventually("the Agent to go", async || {
         world.agent(id).await.is_none().then_some(())
     })
     .await;
     assert!(world.host(id).await.is_none());
-    hosts.register(infra_env.id, id, "v", None).await.unwrap();
+    hosts
+        .register(infra_env.id, id, "v", Machine::default())
+        .await
+        .unwrap();
     let second = eventually("another Agent", async || world.agent(id).await).await;
     assert_ne!(second.uid(), first);
 }

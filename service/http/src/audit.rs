@@ -53,7 +53,10 @@ impl Change {
 
 /// The route, not the path: paths may hold tokens.
 fn operation(request: &Request) -> String {
-    let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("", MatchedPath::as_str);
     format!("{} {route}", request.method())
 }
 
@@ -61,13 +64,20 @@ fn operation(request: &Request) -> String {
 pub fn refused(request: &Request, status: StatusCode, why: &str) {
     static LATELY: Mutex<Option<Lately>> = Mutex::new(None);
     let mut lately = LATELY.lock().unwrap_or_else(PoisonError::into_inner);
-    let (logs, unsaid) = lately.get_or_insert_with(|| Lately::new(Instant::now())).one_more(Instant::now());
+    let (logs, unsaid) = lately
+        .get_or_insert_with(|| Lately::new(Instant::now()))
+        .one_more(Instant::now());
     drop(lately);
     if unsaid > 0 {
         tracing::info!(refusals = unsaid, "further requests were refused");
     }
     if logs {
-        tracing::info!(operation = operation(request), status = status.as_u16(), why, "refused");
+        tracing::info!(
+            operation = operation(request),
+            status = status.as_u16(),
+            why,
+            "refused"
+        );
     }
 }
 

@@ -9,18 +9,19 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, Method, StatusCode, header};
 use muster_api::AGENT_TOKEN_HEADER;
-use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_core::record::InfraEnv;
 use muster_operations::Operations;
 use muster_operations::auth::token::{self, Claims};
 use muster_operations::auth::{Auth, ClusterUrl, OperatorClaims};
 use muster_operations::clusters::Clusters;
+use muster_operations::hosts::Hosts;
 use muster_operations::infra_envs::InfraEnvs;
 use muster_operations::now;
 use muster_store::Store;
 
-use crate::audit;
 use crate::problem::Problem;
+use crate::{audit, proof};
 
 /// The callers of an operation, as the endpoint table names them. The operator may do everything that a user may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray)]
@@ -151,6 +152,7 @@ pub struct Gate {
     auth: Arc<Auth>,
     infra_envs: Arc<InfraEnvs>,
     clusters: Arc<Clusters>,
+    hosts: Arc<Hosts>,
     store: Store,
 }
 
@@ -161,6 +163,7 @@ impl Gate {
             auth: operations.auth.clone(),
             infra_envs: operations.infra_envs.clone(),
             clusters: operations.clusters.clone(),
+            hosts: operations.hosts.clone(),
             store: operations.store.clone(),
         }
     }
@@ -180,6 +183,7 @@ pub async fn require(
         changes: !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS),
     };
     let host = named("host_id").and_then(|id| id.parse().ok());
+    let host = host.or_else(|| uploader(&request, target));
     let Admitted { caller, who } =
         match admit(&gate, allowed, request.headers(), request.uri().query(), target).await {
             Ok(admitted) => admitted,
@@ -188,13 +192,33 @@ pub async fn require(
                 return Err(problem);
             }
         };
-    let change = target.changes.then(|| audit::Change::of(&request, who, target, host));
+    if let (Caller::InfraEnv(own), Some(host)) = (caller, host) {
+        let spoken = (request.method().as_str(), request.uri().path());
+        if let Err(problem) = proof::check(&gate.hosts, (own, host), spoken, request.headers()).await {
+            audit::refused(&request, problem.status(), problem.reason());
+            return Err(problem);
+        }
+    }
+    let change = target
+        .changes
+        .then(|| audit::Change::of(&request, who, target, host));
     request.extensions_mut().insert(caller);
     let response = next.run(request).await;
     if let Some(change) = change {
         change.answered(caller, response.status());
     }
     Ok(response)
+}
+
+/// The host that sends its logs, which the path does not name.
+fn uploader(request: &Request, target: Target) -> Option<HostId> {
+    if !target.changes || target.cluster.is_none() {
+        return None;
+    }
+    let mut pairs = url::form_urlencoded::parse(request.uri().query()?.as_bytes());
+    pairs
+        .find(|(name, _)| name == "host_id")
+        .and_then(|(_, id)| id.parse().ok())
 }
 
 /// Decides for one request.
@@ -399,7 +423,9 @@ async fn operator(
             // Operations that name nothing in their path and are open to signed URLs check the scope themselves.
             let checked = target.infra_env.is_none() && target.cluster.is_none() && allowed.url();
             if target.infra_env != Some(own) && !checked {
-                return Err(beyond(format!("this operator's token is for InfraEnv {own} alone")));
+                return Err(beyond(format!(
+                    "this operator's token is for InfraEnv {own} alone"
+                )));
             }
             Caller::OperatorOf(own)
         }

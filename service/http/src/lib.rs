@@ -8,6 +8,7 @@ pub mod listener;
 mod objects;
 mod origin;
 pub mod problem;
+pub mod proof;
 pub mod request_id;
 
 pub use body::{Body, Path, Query};

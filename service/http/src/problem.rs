@@ -84,7 +84,9 @@ impl From<OperationError> for Problem {
             OperationError::Refused(refused) => refused.into(),
             OperationError::Invalid(_) | OperationError::Inhabited { .. } => Self::invalid(text),
             OperationError::Installing { .. } => Self::conflict(text),
-            OperationError::Busy(Subject::Host { .. }) => Self::unavailable(text),
+            OperationError::KeyInUse { .. } | OperationError::Busy(Subject::Host { .. }) => {
+                Self::unavailable(text)
+            }
             OperationError::Busy(Subject::InfraEnv(_) | Subject::Cluster(_)) => Self::conflict(text),
             OperationError::Store(error) => error.into(),
         }

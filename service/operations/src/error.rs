@@ -20,6 +20,17 @@ pub enum OperationError {
     /// Other writers changed the record at each attempt.
     #[error("{}", busy(.0))]
     Busy(Subject),
+    /// Another machine registered under this id with a key of its own, and still speaks.
+    #[error(
+        "another machine has registered as host {id} of infra_env {infra_env_id} with a key of its own, and was heard within the last {} seconds; one that was started anew is taken when that time is over",
+        muster_core::lifecycle::host::key::KEY_SILENCE.num_seconds()
+    )]
+    KeyInUse {
+        /// The InfraEnv.
+        infra_env_id: InfraEnvId,
+        /// The host.
+        id: HostId,
+    },
     /// An InfraEnv is not deleted while it has hosts.
     #[error("infra_env {infra_env_id} still has {hosts} host(s); delete them first")]
     Inhabited {
@@ -72,6 +83,7 @@ impl OperationError {
             Self::Refused(_)
             | Self::Invalid(_)
             | Self::Busy(_)
+            | Self::KeyInUse { .. }
             | Self::Inhabited { .. }
             | Self::Installing { .. }
             | Self::Store(_) => false,
@@ -85,6 +97,7 @@ impl OperationError {
             Self::Missing(_)
             | Self::Refused(_)
             | Self::Invalid(_)
+            | Self::KeyInUse { .. }
             | Self::Inhabited { .. }
             | Self::Installing { .. }
             | Self::Store(_) => false,
@@ -94,7 +107,7 @@ impl OperationError {
     /// True when the same call may succeed later without a change of what it asks for.
     pub fn is_temporary(&self) -> bool {
         match self {
-            Self::Busy(_) => true,
+            Self::Busy(_) | Self::KeyInUse { .. } => true,
             Self::Store(error) => error.is_temporary(),
             Self::Missing(_)
             | Self::Refused(_)
@@ -113,7 +126,7 @@ impl OperationError {
             | Self::Inhabited { .. }
             | Self::Installing { .. }
             | Self::Store(StoreError::Missing { .. }) => true,
-            Self::Busy(_) | Self::Store(_) => false,
+            Self::Busy(_) | Self::KeyInUse { .. } | Self::Store(_) => false,
         }
     }
 }

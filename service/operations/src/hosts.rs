@@ -6,8 +6,10 @@ mod delete;
 mod environment;
 mod os_image;
 mod poll;
+mod proof;
 mod register;
 mod restore;
 
 pub use access::{HostImages, HostSettings, Hosts};
+pub use proof::{NotProved, ProofError, Proofs, Spoken};
 pub use register::Registration;

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use muster_api::host::{HostProgressParams, HostStage};
+use muster_api::ids::HostId;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{Client, answer, printable};
+use super::{Client, printable};
 use crate::net::http::{self, BodyError};
 use crate::session::machine::Failure;
 
@@ -57,7 +58,7 @@ impl Client {
             progress_info: Some(info),
         };
         let request = self.request(Method::PUT, url, None, Uuid::new_v4()).json(&body);
-        answer(request).await.map(drop)
+        self.answer(Some(HostId(host)), request).await.map(drop)
     }
 
     /// The host's ignition. Of all paths this one has `infra-env` in the singular.
@@ -72,7 +73,7 @@ impl Client {
             .request(Method::GET, url, None, Uuid::new_v4())
             .headers(accept)
             .timeout(IGNITION);
-        let response = super::request_once(request).await?;
+        let response = self.request_once(Some(HostId(host)), request).await?;
         let status = response.status();
         let body = http::body(response, LARGEST_IGNITION)
             .await
@@ -95,7 +96,8 @@ impl Client {
     /// [`Failure`]
     pub async fn cluster(&self, cluster: Uuid) -> Result<ClusterState, Failure> {
         let url = self.api(&format!("clusters/{cluster}"));
-        let body = answer(self.request(Method::GET, url, None, Uuid::new_v4())).await?;
+        let request = self.request(Method::GET, url, None, Uuid::new_v4());
+        let body = self.answer(None, request).await?;
         serde_json::from_slice(&body).map_err(|error| Failure::Malformed(printable(&error.to_string())))
     }
 }

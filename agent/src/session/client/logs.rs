@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use muster_api::host::{LogsProgressParams, LogsProgressState};
+use muster_api::ids::HostId;
 use reqwest::Method;
 use uuid::Uuid;
 
-use super::{Client, answer, read_body, reason, request_once};
+use super::{Client, read_body, reason};
 use crate::session::machine::Failure;
 
 /// Longest duration of an upload.
@@ -28,7 +29,7 @@ impl Client {
         let request = self
             .request(Method::PUT, url, None, Uuid::new_v4())
             .json(&LogsProgressParams { logs_state: state });
-        answer(request).await.map(drop)
+        self.answer(Some(HostId(host)), request).await.map(drop)
     }
 
     /// Uploads an archive of logs as it is made. An error among the pieces aborts the upload.
@@ -68,7 +69,7 @@ impl Client {
             .timeout(LOGS_UPLOAD)
             .body(reqwest::Body::wrap_stream(body));
         // A stream cannot be sent twice: no quick retries.
-        let response = request_once(request).await?;
+        let response = self.request_once(Some(HostId(host)), request).await?;
         let status = response.status();
         let body = read_body(response).await?;
         if status.is_success() {

@@ -19,6 +19,8 @@ pub struct World<'a> {
     pub cluster: Option<&'a Cluster>,
     /// Of the NMStateConfigs that match and can be accepted.
     pub networks: &'a [HostStaticNetworkConfig],
+    /// As its annotation says.
+    pub require_host_keys: bool,
     /// The version of an InfraEnv that names none.
     pub newest_version: Option<&'a str>,
 }
@@ -65,6 +67,7 @@ pub fn desired(name: &str, spec: &InfraEnvSpec, world: &World<'_>) -> Result<Inf
         openshift_version: Some(version(spec, world)),
         proxy,
         rendezvous_ip: None,
+        require_host_keys: Some(world.require_host_keys),
         ssh_authorized_key: spec.ssh_authorized_key.clone(),
         static_network_config: Some(world.networks.to_vec()),
     })

@@ -107,6 +107,10 @@ async fn converge(
         pull_secret: &pull_secret,
         cluster,
         networks: &networks.accepted,
+        require_host_keys: infra_env
+            .annotations()
+            .get(names::annotation::REQUIRE_HOST_KEYS)
+            .is_some_and(|value| value == "true"),
         newest_version: app.newest_version(),
     };
     let wanted = desired(&kube.name, spec, &world).map_err(refused)?;

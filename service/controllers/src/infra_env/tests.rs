@@ -66,6 +66,7 @@ fn kept(asked: Value) -> Result<Kept, String> {
     let spec = spec(asked);
     let secret = pull_secret();
     let world = World {
+        require_host_keys: false,
         pull_secret: &secret,
         cluster: None,
         networks: &[],
@@ -233,6 +234,7 @@ fn architecture_and_cluster_stay_what_they_are() {
     let found = kept(json!({})).unwrap();
     let secret = pull_secret();
     let mut world = World {
+        require_host_keys: false,
         pull_secret: &secret,
         cluster: None,
         networks: &[],

@@ -17,8 +17,8 @@ pub struct EventLimits(BTreeMap<String, Duration>);
 pub struct BadLimits(String);
 
 impl Default for EventLimits {
-    /// One an hour of the three about upgrades of agents (source: docs/protocol/events.tsv), and of registrations that are refused:
-    /// a host tries again every minute.
+    /// One an hour of the three about upgrades of agents (source: docs/protocol/events.tsv), of registrations that are refused, and of
+    /// machines without a host's key: a host tries again every minute.
     fn default() -> Self {
         let hourly = |name: &str| (name.to_owned(), Duration::hours(1));
         Self(
@@ -27,6 +27,7 @@ impl Default for EventLimits {
                 "upgrade_agent_finished",
                 "upgrade_agent_failed",
                 "host_registration_failed",
+                "host_key_in_use",
             ]
             .map(hourly)
             .into(),

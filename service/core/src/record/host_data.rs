@@ -136,6 +136,9 @@ pub struct HostData {
     /// The machine's own ids, as our agent reported them at registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
+    /// Public part of the key by which the machine proves that it is the one that registered, hexadecimal; empty: it has none. Ours alone do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub public_key: String,
     /// Noteworthy facts beyond the protocol's validations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<HostFinding>,
@@ -199,6 +202,7 @@ impl HostData {
             api_vip_connectivity: None,
             tang_connectivity: String::new(),
             fingerprint: None,
+            public_key: String::new(),
             findings: Vec::new(),
             settled_with: Vec::new(),
             sees: Sees::default(),

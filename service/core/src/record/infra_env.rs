@@ -81,6 +81,9 @@ pub struct Settings {
     pub rendezvous_ip: String,
     /// Seconds.
     pub network_discovery_delay_seconds: Option<i64>,
+    /// Hosts register with a key of their own, or not at all.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub require_host_keys: bool,
     /// Tokens of agents that were made for an earlier generation are refused.
     #[serde(skip_serializing_if = "is_first")]
     pub token_generation: u32,

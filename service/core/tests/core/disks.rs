@@ -82,6 +82,7 @@ fn a_users_choice_survives_a_new_inventory_a_new_registration_and_the_loss_of_th
     let host = world.after(&host, &HostEvent::Edited(choice));
     assert_eq!(host.data.installation_disk_id, "/dev/disk/by-id/wwn-sdb");
     let registered = HostEvent::Registered {
+        public_key: String::new(),
         fingerprint: None,
         agent_version: "x".into(),
     };

@@ -118,6 +118,7 @@ impl Teller {
                 if self.host.is_some() {
                     let fingerprint = self.world.fingerprint.clone();
                     self.happens(&HostEvent::Registered {
+                        public_key: String::new(),
                         agent_version,
                         fingerprint,
                     });

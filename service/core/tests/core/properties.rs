@@ -121,6 +121,7 @@ fn happening() -> impl Strategy<Value = HostEvent> {
 
 fn registration() -> impl Strategy<Value = HostEvent> {
     word().prop_map(|agent_version| HostEvent::Registered {
+        public_key: String::new(),
         agent_version,
         fingerprint: None,
     })

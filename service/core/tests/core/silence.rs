@@ -110,6 +110,7 @@ fn registering_again_forgets_the_last_boot_and_keeps_what_users_chose() {
     host.data.node_labels = vec![("a".into(), "b".into())];
     world.wait(Duration::hours(1));
     let registered = HostEvent::Registered {
+        public_key: String::new(),
         agent_version: "other/agent:2".into(),
         fingerprint: None,
     };
@@ -133,6 +134,7 @@ fn an_infra_env_for_disconnected_installation_takes_no_hosts() {
     let host = world.known_host();
     world.infra_env.settings.image_type = muster_api::infra_env::ImageType::DisconnectedIso;
     let registered = HostEvent::Registered {
+        public_key: String::new(),
         agent_version: "x".into(),
         fingerprint: None,
     };

@@ -169,6 +169,7 @@ fn our_answers_have_the_recorded_shapes() {
         .unwrap()
         .to_owned();
     let registered = HostEvent::Registered {
+        public_key: String::new(),
         fingerprint: None,
         agent_version: version.clone(),
     };
@@ -176,7 +177,7 @@ fn our_answers_have_the_recorded_shapes() {
         registration["host_id"].as_str().unwrap().parse().unwrap(),
         ie,
         &version,
-        None,
+        muster_core::lifecycle::host::Machine::default(),
         &world.facts(),
         world.now,
     )

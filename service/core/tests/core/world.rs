@@ -8,7 +8,7 @@ use muster_api::inventory::{Cpu, Disk, Eligibility, Interface, Inventory, Memory
 use muster_api::steps::{StepReply, StepType, Steps};
 use muster_api::time::Timestamp;
 use muster_core::lifecycle::host::reply::{Limits, interpret};
-use muster_core::lifecycle::host::{HostEvent, Refused, Step, advance, instructions, register};
+use muster_core::lifecycle::host::{HostEvent, Machine, Refused, Step, advance, instructions, register};
 use muster_core::lifecycle::infra_env;
 use muster_core::record::{Cluster, ClusterData, DeafTime, Host, InfraEnv, Peer};
 use muster_core::rules::facts::{BootArtifacts, ClusterFacts, HostFacts, InstallImages};
@@ -125,12 +125,15 @@ impl World {
         } else {
             self.facts()
         };
-        let fingerprint = self.fingerprint.clone();
+        let machine = Machine {
+            fingerprint: self.fingerprint.clone(),
+            public_key: String::new(),
+        };
         register(
             host_id(),
             self.infra_env.id,
             agent_version,
-            fingerprint,
+            machine,
             &facts,
             self.now,
         )
@@ -150,6 +153,7 @@ impl World {
 
     pub fn registered(&self) -> HostEvent {
         HostEvent::Registered {
+            public_key: String::new(),
             agent_version: AGENT.into(),
             fingerprint: self.fingerprint.clone(),
         }

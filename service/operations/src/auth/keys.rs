@@ -82,13 +82,14 @@ impl Keys {
     pub fn verify(&self, token: &str) -> Result<Claims, TokenError> {
         let mut outcome = Err(TokenError::BadSignature);
         for key in &self.verifying {
-            outcome = jsonwebtoken::decode::<serde_json::Value>(token, key, &self.validation).map_err(
-                |error| match error.kind() {
-                    ErrorKind::InvalidSignature => TokenError::BadSignature,
-                    ErrorKind::ExpiredSignature => TokenError::Expired,
-                    _ => TokenError::Malformed,
-                },
-            );
+            outcome =
+                jsonwebtoken::decode::<serde_json::Value>(token, key, &self.validation).map_err(|error| {
+                    match error.kind() {
+                        ErrorKind::InvalidSignature => TokenError::BadSignature,
+                        ErrorKind::ExpiredSignature => TokenError::Expired,
+                        _ => TokenError::Malformed,
+                    }
+                });
             if !matches!(outcome, Err(TokenError::BadSignature)) {
                 break;
             }
@@ -154,8 +155,14 @@ mod tests {
         assert_eq!(read(&new).verify(&token), Err(TokenError::BadSignature));
         let both = read(&new).accepting(read(&old));
         assert_eq!(both.verify(&token), Ok(Claims::operator()));
-        assert_eq!(read(&old).verify(&both.sign(&Claims::operator())), Err(TokenError::BadSignature));
-        assert_eq!(both.verify(&keys().sign(&Claims::operator())), Err(TokenError::BadSignature));
+        assert_eq!(
+            read(&old).verify(&both.sign(&Claims::operator())),
+            Err(TokenError::BadSignature)
+        );
+        assert_eq!(
+            both.verify(&keys().sign(&Claims::operator())),
+            Err(TokenError::BadSignature)
+        );
     }
 
     #[test]

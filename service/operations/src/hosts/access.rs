@@ -9,6 +9,7 @@ use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
 use muster_store::{Store, StoreError};
 
+use super::proof::Proofs;
 use crate::Result;
 use crate::check_ins::CheckIns;
 use crate::clusters::Clusters;
@@ -28,6 +29,7 @@ pub struct Hosts {
     pub(super) hearing: Arc<Hearing>,
     pub(super) images: HostImages,
     pub(super) settings: HostSettings,
+    pub(super) proofs: Proofs,
 }
 
 /// What hosts boot and what is written to their disks, and where they get it.
@@ -77,6 +79,7 @@ impl Hosts {
             hearing,
             images,
             settings,
+            proofs: Proofs::default(),
         }
     }
 

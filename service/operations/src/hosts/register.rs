@@ -5,7 +5,7 @@ use std::sync::Arc;
 use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host;
-use muster_core::lifecycle::host::HostEvent;
+use muster_core::lifecycle::host::{HostEvent, Machine, key};
 use muster_core::record::{Host, InfraEnv};
 use muster_core::rules::identity;
 use muster_core::rules::identity::{Comparison, Duplicate};
@@ -16,7 +16,7 @@ use super::apply::must_decide_again;
 use crate::check_ins::Seen;
 use crate::error::unless_missing;
 use crate::retry::retry;
-use crate::{Result, request_id};
+use crate::{OperationError, Result, request_id};
 
 /// The outcome of a registration.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Hosts {
         infra_env_id: InfraEnvId,
         claimed: HostId,
         agent_version: &str,
-        fingerprint: Option<Fingerprint>,
+        machine: Machine,
     ) -> Result<Registration> {
         let infra_env = self.infra_envs.get(infra_env_id).await?;
         let subject = Subject::Host {
@@ -43,7 +43,7 @@ impl Hosts {
             id: claimed,
         };
         retry(subject, || {
-            self.try_register(&infra_env, claimed, agent_version, fingerprint.as_ref())
+            self.try_register(&infra_env, claimed, agent_version, &machine)
         })
         .await
     }
@@ -53,9 +53,14 @@ impl Hosts {
         infra_env: &Arc<InfraEnv>,
         claimed: HostId,
         agent_version: &str,
-        fingerprint: Option<&Fingerprint>,
+        machine: &Machine,
     ) -> Result<Option<Registration>> {
-        let claim = self.claim(infra_env.id, claimed, fingerprint).await?;
+        let claim = self
+            .claim(infra_env.id, claimed, machine.fingerprint.as_ref())
+            .await?;
+        if claim.known {
+            self.check_key(infra_env, claim.id, machine).await?;
+        }
         let seen = Seen {
             at: self.now(),
             host_clock: None,
@@ -65,7 +70,8 @@ impl Hosts {
         let registration = if claim.known {
             let event = HostEvent::Registered {
                 agent_version: agent_version.to_owned(),
-                fingerprint: fingerprint.cloned(),
+                fingerprint: machine.fingerprint.clone(),
+                public_key: machine.public_key.clone(),
             };
             match self.apply(infra_env.id, claim.id, event).await {
                 // Deleted in between, so it is new now. Agents of other vendors stop for ever on a 404.
@@ -73,10 +79,7 @@ impl Hosts {
                 outcome => Registration::Again(outcome?),
             }
         } else {
-            match self
-                .insert(infra_env, claim.id, agent_version, fingerprint)
-                .await?
-            {
+            match self.insert(infra_env, claim.id, agent_version, machine).await? {
                 Some(inserted) => Registration::New(inserted),
                 None => return Ok(None),
             }
@@ -85,6 +88,32 @@ impl Hosts {
             self.report_duplicate(infra_env.id, claimed, *twin).await?;
         }
         Ok(Some(registration))
+    }
+
+    /// Checks that the machine may take the place of the one that registered under this id: see [`key`].
+    ///
+    /// # Errors
+    /// [`OperationError::KeyInUse`] while that one is still heard.
+    async fn check_key(&self, infra_env: &InfraEnv, id: HostId, machine: &Machine) -> Result<()> {
+        let Some(found) = self.store.find_host_brief(infra_env.id, id).await? else {
+            return Ok(());
+        };
+        let polled = self.check_ins.last((infra_env.id, id)).map(|seen| seen.at);
+        // Nobody could be heard before the end of a time that was the service's own.
+        let since = found.checked_in_at.max(self.hearing.heard().since);
+        let heard = polled.map_or(since, |polled| polled.max(since));
+        let now = self.now();
+        if key::may_register(&found.state, &found.data, &machine.public_key, heard, now) {
+            return Ok(());
+        }
+        let refused = OperationError::KeyInUse {
+            infra_env_id: infra_env.id,
+            id,
+        };
+        tracing::warn!(host.id = %id, infra_env.id = %infra_env.id, "{refused}");
+        let event = host::events::key_in_use(id, infra_env, &refused.to_string(), now);
+        request_id::naming(&self.store).insert_events(&[event]).await?;
+        Err(refused)
     }
 
     /// The id under which a machine that claims `claimed` is kept.
@@ -143,7 +172,7 @@ impl Hosts {
         infra_env: &Arc<InfraEnv>,
         id: HostId,
         agent_version: &str,
-        fingerprint: Option<&Fingerprint>,
+        machine: &Machine,
     ) -> Result<Option<Host>> {
         let now = self.now();
         let most = self.settings.max_hosts;
@@ -157,8 +186,7 @@ impl Hosts {
             .environment(infra_env, infra_env.cluster_id, id, None, None)
             .await?;
         let facts = self.facts(&environment);
-        let fingerprint = fingerprint.cloned();
-        let step = match host::register(id, infra_env.id, agent_version, fingerprint, &facts, now) {
+        let step = match host::register(id, infra_env.id, agent_version, machine.clone(), &facts, now) {
             Ok(step) => step,
             Err(refused) => {
                 let event = host::events::registration_refused(id, infra_env, &refused, now);

@@ -3,14 +3,14 @@ use std::time::Instant;
 
 use axum::Extension;
 use axum::extract::State;
-use http::StatusCode;
+use http::{HeaderMap, Method, StatusCode, Uri};
 use muster_api::error::ApiError;
 use muster_api::event::{Category, TriggeredEvent};
 use muster_core::record::{MAX_MESSAGE, NewEvent};
 use muster_core::text::one_line;
 use muster_http::Caller;
-use muster_http::Problem;
 use muster_http::body::Body;
+use muster_http::{Problem, proof};
 use muster_operations::{Operations, now};
 use serde_json::{Map, Value};
 
@@ -37,6 +37,7 @@ pub async fn trigger_event(
     State(operations): State<Arc<Operations>>,
     State(scopes): State<Scopes>,
     Extension(caller): Extension<Caller>,
+    (method, uri, headers): (Method, Uri, HeaderMap),
     Body(told): Body<TriggeredEvent>,
 ) -> Result<StatusCode, Problem> {
     let name = one_line(told.name.as_deref().unwrap_or_default(), MAX_NAME);
@@ -44,6 +45,10 @@ pub async fn trigger_event(
         return Err(Problem::invalid("name: an event needs one"));
     }
     check_scope(&operations, &scopes, caller, &told).await?;
+    if let (Caller::InfraEnv(own), Some(host_id)) = (caller, told.host_id) {
+        let spoken = (method.as_str(), uri.path());
+        proof::check(&operations.hosts, (own, host_id), spoken, &headers).await?;
+    }
     if let Caller::InfraEnv(own) | Caller::InfraEnvUrl(own) = caller
         && !operations.event_quota.take(own, Instant::now())
     {

@@ -8,8 +8,8 @@ use muster_api::error::ApiError;
 use muster_api::host::Host;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
-use muster_http::{Caller, Problem};
 use muster_http::body::{Body, Path};
+use muster_http::{Caller, Problem};
 use muster_operations::hosts::Hosts;
 
 use crate::views::Views;

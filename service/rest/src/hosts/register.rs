@@ -1,17 +1,17 @@
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
-use http::{HeaderMap, StatusCode};
+use axum::{Extension, Json};
+use http::{HeaderMap, Method, StatusCode, Uri};
 use muster_api::AGENT_VERSION_HEADER;
 use muster_api::error::ApiError;
 use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
 use muster_api::host::{HostCreateParams, HostRegistrationResponse};
 use muster_api::ids::InfraEnvId;
-use muster_core::lifecycle::host::{Shown, registration_view, repeated_registration_view};
+use muster_core::lifecycle::host::{Machine, Shown, registration_view, repeated_registration_view};
 use muster_core::rules::agent_version::answered_agent_version;
-use muster_http::Problem;
 use muster_http::body::{Body, Path};
+use muster_http::{Caller, Problem, proof};
 use muster_operations::hosts::Hosts;
 use muster_operations::hosts::Registration;
 
@@ -22,6 +22,7 @@ use crate::views::USER;
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/hosts", operation_id = "v2RegisterHost", tag = "installer",
     params(("infra_env_id" = InfraEnvId, Path), ("discovery_agent_version" = Option<String>, Header),
+        ("x-muster-host-key" = Option<String>, Header, description = "The public part of the machine's key, which later requests prove; of Muster agents"),
         ("x-muster-fingerprint" = Option<String>, Header, description = "What tells the machine from others of the same id; of Muster agents")),
     request_body = HostCreateParams,
     responses(
@@ -29,12 +30,14 @@ use crate::views::USER;
         (status = 400, body = ApiError),
         (status = 404, body = ApiError, description = "The InfraEnv does not exist"),
         (status = 409, body = ApiError),
+        (status = 503, body = ApiError, description = "Another machine holds this id by its key, and is still heard"),
     )
 )]
 pub async fn register_host(
     State(hosts): State<Arc<Hosts>>,
     Path(infra_env_id): Path<InfraEnvId>,
-    headers: HeaderMap,
+    Extension(caller): Extension<Caller>,
+    (method, uri, headers): (Method, Uri, HeaderMap),
     Body(params): Body<HostCreateParams>,
 ) -> Result<(StatusCode, Json<HostRegistrationResponse>), Problem> {
     let reported = params
@@ -46,8 +49,19 @@ pub async fn register_host(
         user: USER,
         ..Shown::default()
     };
+    // Where nobody is asked for a token, nobody is asked for a proof.
+    let public_key = match caller {
+        Caller::InfraEnv(_) => {
+            proof::public_key(&hosts, params.host_id, (method.as_str(), uri.path()), &headers)?
+        }
+        _ => String::new(),
+    };
+    let machine = Machine {
+        fingerprint: fingerprint(&headers),
+        public_key,
+    };
     let answer = match hosts
-        .register(infra_env_id, params.host_id, &reported, fingerprint(&headers))
+        .register(infra_env_id, params.host_id, &reported, machine)
         .await?
     {
         Registration::New(host) => registration_view(&host, told, shown),

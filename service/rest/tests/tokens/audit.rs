@@ -26,8 +26,12 @@ impl Log {
     #[track_caller]
     fn line(&self, words: &[&str]) -> String {
         let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
-        let found = text.lines().find(|line| words.iter().all(|word| line.contains(word)));
-        found.unwrap_or_else(|| panic!("no line with {words:?} in:\n{text}")).to_owned()
+        let found = text
+            .lines()
+            .find(|line| words.iter().all(|word| line.contains(word)));
+        found
+            .unwrap_or_else(|| panic!("no line with {words:?} in:\n{text}"))
+            .to_owned()
     }
 }
 
@@ -44,9 +48,14 @@ async fn every_change_is_logged_with_who_made_it() {
     let pool = world.infra_env(json!({})).await;
     let (id, token) = operator(&world, false, None).await;
     let host = world.host(pool, 1).await;
-    world.patch(&token, &host, &json!({"host_name": "renamed"})).await.expect(201);
+    world
+        .patch(&token, &host, &json!({"host_name": "renamed"}))
+        .await
+        .expect(201);
     world.get(&token, &host).await.expect(200);
-    world.post(&token, &format!("{host}/actions/unbind"), &json!({})).await;
+    world
+        .post(&token, &format!("{host}/actions/unbind"), &json!({}))
+        .await;
 
     let who = format!("operator ci ({id})");
     let changed = log.line(&["changed", &who, "PATCH", "/hosts/{host_id}", "201"]);
@@ -54,9 +63,18 @@ async fn every_change_is_logged_with_who_made_it() {
         assert!(changed.contains(&word), "{changed}");
     }
     log.line(&["changed", &who, "/actions/unbind", "409"]);
-    log.line(&["changed", &format!("agent of InfraEnv {pool}"), "POST", "/hosts", "201"]);
+    log.line(&[
+        "changed",
+        &format!("agent of InfraEnv {pool}"),
+        "POST",
+        "/hosts",
+        "201",
+    ]);
     let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    assert!(!text.contains("changed") || !text.contains("GET /"), "reading is no change");
+    assert!(
+        !text.contains("changed") || !text.contains("GET /"),
+        "reading is no change"
+    );
     let Credential::Operator(secret) = &token else {
         unreachable!()
     };

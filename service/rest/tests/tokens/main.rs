@@ -4,5 +4,6 @@
 
 mod audit;
 mod canaries;
+mod proofs;
 mod scopes;
 mod world;

@@ -193,10 +193,18 @@ pub async fn operator(world: &World, read_only: bool, only: Option<InfraEnvId>) 
 #[tokio::test]
 async fn an_operators_token_ends_at_once_when_it_is_revoked() {
     let world = World::open().await;
-    let ((id, token), (_, other)) = (operator(&world, false, None).await, operator(&world, false, None).await);
+    let ((id, token), (_, other)) = (
+        operator(&world, false, None).await,
+        operator(&world, false, None).await,
+    );
     world.get(&token, "/infra-envs").await.expect(200);
     world.get(&token, "/infra-envs").await.expect(200);
-    world.operations.store.revoke_operator_token(&id, now()).await.unwrap();
+    world
+        .operations
+        .store
+        .revoke_operator_token(&id, now())
+        .await
+        .unwrap();
     let refused = world.get(&token, "/infra-envs").await.expect(401);
     assert!(refused.text.contains("revoked"), "{}", refused.text);
     world.get(&other, "/infra-envs").await.expect(200);
@@ -205,20 +213,30 @@ async fn an_operators_token_ends_at_once_when_it_is_revoked() {
         jti: Some("made-up".into()),
         ..OperatorClaims::default()
     });
-    world.get(&Credential::Operator(unknown), "/infra-envs").await.expect(401);
+    world
+        .get(&Credential::Operator(unknown), "/infra-envs")
+        .await
+        .expect(401);
     let ended = world.operations.auth.operator_token(OperatorClaims {
         operator: true,
         exp: Some(1),
         ..OperatorClaims::default()
     });
-    let refused = world.get(&Credential::Operator(ended), "/infra-envs").await.expect(401);
+    let refused = world
+        .get(&Credential::Operator(ended), "/infra-envs")
+        .await
+        .expect(401);
     assert!(refused.text.contains("expired"), "{}", refused.text);
 }
 
 #[tokio::test]
 async fn an_operators_token_opens_no_more_than_it_was_made_for() {
     let world = World::open().await;
-    let (own, other, cluster) = (world.infra_env(json!({})).await, world.infra_env(json!({})).await, world.cluster().await);
+    let (own, other, cluster) = (
+        world.infra_env(json!({})).await,
+        world.infra_env(json!({})).await,
+        world.cluster().await,
+    );
     let host = world.host(own, 1).await;
     let (_, reader) = operator(&world, true, None).await;
     world.get(&reader, "/infra-envs").await.expect(200);
@@ -229,7 +247,10 @@ async fn an_operators_token_opens_no_more_than_it_was_made_for() {
 
     let (_, limited) = operator(&world, false, Some(own)).await;
     world.patch(&limited, &host, &name).await.expect(201);
-    world.get(&limited, &format!("/events?infra_env_id={own}")).await.expect(200);
+    world
+        .get(&limited, &format!("/events?infra_env_id={own}"))
+        .await
+        .expect(200);
     for path in [
         "/infra-envs".to_owned(),
         format!("/infra-envs/{other}"),
@@ -244,9 +265,28 @@ async fn an_operators_token_opens_no_more_than_it_was_made_for() {
         assert!(matches!(status, 403 | 404), "{path}: {status}");
     }
     let body = json!({"cluster_id": cluster});
-    world.post(&limited, &format!("{host}/actions/bind"), &body).await.expect(403);
-    world.post(&limited, "/infra-envs", &json!({"name": "x", "pull_secret": PULL_SECRET})).await.expect(403);
+    world
+        .post(&limited, &format!("{host}/actions/bind"), &body)
+        .await
+        .expect(403);
+    world
+        .post(
+            &limited,
+            "/infra-envs",
+            &json!({"name": "x", "pull_secret": PULL_SECRET}),
+        )
+        .await
+        .expect(403);
     // It is no agent's.
-    let Credential::Operator(text) = &limited else { unreachable!() };
-    world.post(&Credential::Agent(text.clone()), &format!("/infra-envs/{own}/hosts"), &json!({"host_id": host_id(3)})).await.expect(401);
+    let Credential::Operator(text) = &limited else {
+        unreachable!()
+    };
+    world
+        .post(
+            &Credential::Agent(text.clone()),
+            &format!("/infra-envs/{own}/hosts"),
+            &json!({"host_id": host_id(3)}),
+        )
+        .await
+        .expect(401);
 }

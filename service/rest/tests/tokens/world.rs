@@ -132,8 +132,23 @@ impl World {
         path: &str,
         body: Option<&Value>,
     ) -> Answer {
+        self.send(credential, method, path, body, &[]).await
+    }
+
+    /// The same with further headers.
+    pub async fn send(
+        &self,
+        credential: &Credential,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+        headers: &[(&str, String)],
+    ) -> Answer {
         let mut url = format!("{BASE_PATH}{path}");
         let mut request = Request::builder().method(method);
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
         match credential {
             Credential::Nothing => {}
             Credential::Operator(token) => {

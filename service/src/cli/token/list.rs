@@ -35,7 +35,9 @@ pub async fn run(args: ListArgs) -> Result<()> {
     let all = store.list_operator_tokens().await?;
     store.close().await;
     let rows = all.iter().map(|token| {
-        let until = token.expires_at.map_or_else(|| "never".into(), |at| at.to_rfc3339());
+        let until = token
+            .expires_at
+            .map_or_else(|| "never".into(), |at| at.to_rfc3339());
         vec![
             token.id.clone(),
             token.name.clone(),
@@ -57,7 +59,12 @@ pub async fn run(args: ListArgs) -> Result<()> {
         })
         .collect();
     let names: Vec<String> = all.iter().map(|token| token.id.clone()).collect();
-    show(&args.output.output, || Table::new(COLUMNS, rows), &json.into(), &names)
+    show(
+        &args.output.output,
+        || Table::new(COLUMNS, rows),
+        &json.into(),
+        &names,
+    )
 }
 
 fn state(token: &OperatorToken) -> &'static str {

@@ -32,6 +32,7 @@ mod cases {
             updated_at: at(2),
             settings: Settings {
                 token_generation: 3,
+                require_host_keys: true,
                 image_type: ImageType::MinimalIso,
                 cpu_architecture: CpuArchitecture::Arm64,
                 openshift_version: "4.20".into(),

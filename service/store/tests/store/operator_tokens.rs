@@ -25,7 +25,10 @@ mod cases {
             world.store.insert_operator_token(token).await.unwrap();
         }
         let other = world.another_store().await;
-        assert_eq!(other.list_operator_tokens().await.unwrap(), [first.clone(), second.clone()]);
+        assert_eq!(
+            other.list_operator_tokens().await.unwrap(),
+            [first.clone(), second.clone()]
+        );
         assert!(world.store.revoke_operator_token("b", at(5)).await.unwrap());
         assert!(!world.store.revoke_operator_token("b", at(6)).await.unwrap());
         assert!(!world.store.revoke_operator_token("c", at(6)).await.unwrap());

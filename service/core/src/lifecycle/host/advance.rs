@@ -56,7 +56,14 @@ fn happens(
         HostEvent::Registered {
             agent_version,
             fingerprint,
-        } => register::again(next, agent_version, fingerprint.as_ref(), facts, now),
+            public_key,
+        } => register::again(
+            next,
+            agent_version,
+            (fingerprint.as_ref(), public_key),
+            facts,
+            now,
+        ),
         HostEvent::CheckedIn
         | HostEvent::DeadlinePassed
         | HostEvent::FactsChanged

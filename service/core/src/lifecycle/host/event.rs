@@ -20,6 +20,8 @@ pub enum HostEvent {
         agent_version: String,
         /// Only reported by our own agents; see [`identity`](crate::rules::identity).
         fingerprint: Option<Fingerprint>,
+        /// Only of our own agents, else empty; see [`key`](super::key), which was asked.
+        public_key: String,
     },
     /// The first poll of a host that counted as disconnected.
     CheckedIn,

@@ -383,6 +383,25 @@ pub fn infra_env_is_full(id: HostId, infra_env: &InfraEnv, refused: &Refused, no
     }
 }
 
+/// A machine claims the id of a host whose key it does not have.
+pub fn key_in_use(id: HostId, infra_env: &InfraEnv, why: &str, now: Timestamp) -> NewEvent {
+    NewEvent {
+        name: "host_key_in_use".into(),
+        severity: Severity::Warning,
+        category: Category::User,
+        message: cut(
+            &format!("A machine was not taken for host {id}: {why}"),
+            MAX_MESSAGE,
+        )
+        .to_owned(),
+        props: Map::new(),
+        host_id: Some(id),
+        infra_env_id: Some(infra_env.id),
+        cluster_id: infra_env.cluster_id,
+        at: now,
+    }
+}
+
 fn status_severity(status: HostStatus) -> Severity {
     match status {
         HostStatus::Disconnected | HostStatus::Insufficient | HostStatus::InstallingPendingUserAction => {

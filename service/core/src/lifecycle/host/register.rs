@@ -19,6 +19,15 @@ use crate::text::one_line;
 /// Longest agent version that is kept, bytes: image references are shorter.
 const MAX_AGENT_VERSION: usize = 512;
 
+/// What our own agents tell of the machine; others tell nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Tells it from others of the same id.
+    pub fingerprint: Option<Fingerprint>,
+    /// By which it proves from now on that it is the one that registered; empty: it has none.
+    pub public_key: String,
+}
+
 /// The record of a host that registers for the first time. For one that is known already, see [`advance`](super::advance::advance).
 /// `facts.cluster` is the cluster of the InfraEnv, if it has one.
 ///
@@ -31,7 +40,7 @@ pub fn register(
     id: HostId,
     infra_env_id: InfraEnvId,
     agent_version: &str,
-    fingerprint: Option<Fingerprint>,
+    machine: Machine,
     facts: &HostFacts<'_>,
     now: Timestamp,
 ) -> Result<Step, Refused> {
@@ -41,7 +50,7 @@ pub fn register(
         event: "registration",
         reason,
     };
-    check_open(facts).map_err(|reason| refused(RefusalClass::BadInput, reason))?;
+    check_open(facts, &machine.public_key).map_err(|reason| refused(RefusalClass::BadInput, reason))?;
     let cluster_id = facts.infra_env.cluster_id;
     if cluster_id.is_some() && facts.cluster.map(|facts| facts.cluster.id) != cluster_id {
         let reason = format!(
@@ -53,7 +62,8 @@ pub fn register(
     let mut data = HostData {
         status_info: WAITS_FOR_INVENTORY.into(),
         discovery_agent_version: one_line(agent_version, MAX_AGENT_VERSION),
-        fingerprint,
+        fingerprint: machine.fingerprint,
+        public_key: machine.public_key,
         ..HostData::new(now)
     };
     if cluster_id.is_some() {
@@ -106,11 +116,12 @@ pub fn full(infra_env: &InfraEnv, most: u32) -> Refused {
 pub(super) fn again(
     host: &mut Host,
     agent_version: &str,
-    fingerprint: Option<&Fingerprint>,
+    machine: (Option<&Fingerprint>, &str),
     facts: &HostFacts<'_>,
     now: Timestamp,
 ) -> Result<(), Rejection> {
-    check_open(facts).map_err(|reason| Rejection::plain(RefusalClass::BadInput, reason))?;
+    let (fingerprint, public_key) = machine;
+    check_open(facts, public_key).map_err(|reason| Rejection::plain(RefusalClass::BadInput, reason))?;
     match host.state {
         HostState::DiscoveringUnbound
         | HostState::KnownUnbound
@@ -137,8 +148,11 @@ pub(super) fn again(
             let info = "The host restarted unexpectedly in the middle of its installation";
             move_to(host, HostState::Error, info);
         }
-        // Nothing is written: its logs can still be fetched.
-        HostState::Error => return Ok(()),
+        // Nothing else is written: its logs can still be fetched.
+        HostState::Error => {
+            public_key.clone_into(&mut host.data.public_key);
+            return Ok(());
+        }
         HostState::InstallingPendingUserAction { .. } => {
             return Err(Rejection::bad_input(
                 "it must boot from its disk; put that first in its boot order and reboot it",
@@ -156,6 +170,7 @@ pub(super) fn again(
         }
     }
     host.data.registered_at = now;
+    public_key.clone_into(&mut host.data.public_key);
     if let Some(fingerprint) = fingerprint {
         host.data.fingerprint = Some(fingerprint.clone());
     }
@@ -181,7 +196,13 @@ fn should_boot_from_disk(host: &Host) -> bool {
     progress.is_some_and(|progress| matches!(progress.stage, HostStage::Rebooting | HostStage::Done))
 }
 
-fn check_open(facts: &HostFacts<'_>) -> Result<(), String> {
+fn check_open(facts: &HostFacts<'_>, public_key: &str) -> Result<(), String> {
+    if facts.infra_env.settings.require_host_keys && public_key.is_empty() {
+        return Err(format!(
+            "The InfraEnv {} takes only machines that prove who they are (require_host_keys); boot its Muster image",
+            facts.infra_env.id
+        ));
+    }
     match facts.infra_env.settings.image_type {
         ImageType::FullIso | ImageType::MinimalIso => Ok(()),
         ImageType::DisconnectedIso => Err(format!(

@@ -39,6 +39,7 @@ pub fn create(
         proxy: params.proxy,
         pull_secret: Some(params.pull_secret),
         rendezvous_ip: params.rendezvous_ip,
+        require_host_keys: params.require_host_keys,
         ssh_authorized_key: params.ssh_authorized_key,
         static_network_config: params.static_network_config,
     };

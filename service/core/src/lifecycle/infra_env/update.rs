@@ -133,6 +133,9 @@ pub(super) fn apply(settings: &mut Settings, params: InfraEnvUpdateParams) -> Re
         next.additional_trust_bundle = bundle.to_owned();
     }
     rendezvous(&mut next, params.rendezvous_ip)?;
+    if let Some(wanted) = params.require_host_keys {
+        next.require_host_keys = wanted;
+    }
     if let Some(seconds) = params.network_discovery_delay_seconds {
         if seconds < 0 {
             return Err(Invalid::new(

@@ -34,6 +34,7 @@ pub fn view(
         pull_secret_set: !settings.pull_secret.is_empty(),
         static_network_config: list_text(&settings.static_network_config).unwrap_or_default(),
         rendezvous_ip: settings.rendezvous_ip.clone(),
+        require_host_keys: settings.require_host_keys,
         ignition_config_override: settings.ignition_config_override.clone(),
         kernel_arguments: settings.kernel_arguments.as_deref().and_then(list_text),
         additional_trust_bundle: settings.additional_trust_bundle.clone(),
