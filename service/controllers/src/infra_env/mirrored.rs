@@ -49,6 +49,8 @@ impl Said {
             pull_secret: self.pull_secret.as_ref().unwrap_or(&stored.settings.pull_secret),
             cluster,
             networks: &self.networks,
+            // REST's alone: its spec has no word for it.
+            require_host_keys: stored.settings.require_host_keys,
             newest_version,
         };
         let mut wanted = desired(&stored.name, &self.spec, &world)?;
