@@ -354,6 +354,7 @@ fn a_mirror_says_everything_that_its_record_is() {
     assert_eq!(networks.refused, []);
     let secret = pull_secret();
     let world = World {
+        require_host_keys: false,
         pull_secret: &secret,
         cluster: None,
         networks: &networks.accepted,
