@@ -248,7 +248,7 @@ mod tests {
         let world = World::new().await;
         let (pooled, _) = world.hosts().await;
         let hosts = &world.operations.hosts;
-        let register = |id| hosts.register(pooled.infra_env_id, id, "agent", None);
+        let register = |id| hosts.register(pooled.infra_env_id, id, "agent", Machine::default());
         register(HostId::random()).await.unwrap();
         for _ in 0..3 {
             let refused = register(HostId::random()).await.unwrap_err();
