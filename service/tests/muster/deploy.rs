@@ -172,6 +172,6 @@ fn the_example_puts_its_own_addresses_and_image_in_place() {
     let map = get(&objects, "ConfigMap", name);
     assert_eq!(
         map["data"]["MUSTER_PUBLIC_URL"],
-        "http://muster.example.test:8090"
+        "https://muster.example.test:8090"
     );
 }

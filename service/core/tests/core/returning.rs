@@ -4,7 +4,7 @@ use chrono::Duration;
 use muster_api::host::{HostStage, HostStatus};
 use muster_api::steps::{PostStepAction, StepType};
 use muster_core::lifecycle::host::{HostEvent, events, node_may_be_back};
-use muster_core::record::{Host, HostState, NodeAgent};
+use muster_core::record::{Host, HostState, KubeRef, NodeAgent};
 use muster_core::rules::facts::HostFacts;
 
 use crate::world::{World, good_inventory};
@@ -262,6 +262,7 @@ fn our_agents_poll_more_often_on_the_way_in_and_no_longer_once_they_stay_somewhe
 fn name_approval_and_choices_survive_the_way_in_and_out() {
     let mut world = World::new();
     world.kube = true;
+    world.infra_env.kube = Some(KubeRef::new("lab", "hw"));
     let host = world.known_host_of_cluster();
     let host = world.after(&host, &HostEvent::Approved(true));
     let edit = serde_json::from_str(r#"{"host_name":"worker-7"}"#).unwrap();
