@@ -219,7 +219,7 @@ fn what_only_a_new_cluster_needs_is_refused_with_what_to_do_instead(database: Da
     let client = service.http();
     let cluster = import(&client, "day2");
     for (method, path, status, hint) in [
-        ("POST", "/clusters".to_owned(), 409, "/v2/clusters/import"),
+        ("POST", "/clusters".to_owned(), 400, "/v2/clusters/import"),
         (
             "POST",
             format!("/clusters/{cluster}/actions/install"),

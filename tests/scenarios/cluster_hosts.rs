@@ -117,7 +117,7 @@ fn a_host_is_bound_validated_installed_and_unbound(database: Database) {
     assert_eq!(client.get(&host).json()["status"], "added-to-existing-cluster");
     client
         .put(&format!("{host}/progress"), &json!({"current_stage": "Dancing"}))
-        .expect(405);
+        .expect(400);
     // Its firmware that asks for the boot script is sent on to its disk; an unknown machine gets one.
     let made_of: Value = serde_json::from_str(seen["inventory"].as_str().unwrap()).unwrap();
     let mac = made_of["interfaces"][0]["mac_address"].as_str().unwrap();
@@ -181,7 +181,7 @@ fn refused_actions_name_the_state_and_are_reported(database: Database) {
             &format!("{host}/progress"),
             &json!({"current_stage": "Installing"}),
         )
-        .expect(400);
+        .expect(405);
     let events = client
         .get(&format!("/events?host_id={}", host_id(1)))
         .expect(200)

@@ -81,7 +81,7 @@ fn logs_go_up_and_come_down_whole(database: Database) {
     operator.get(&logs).expect(409).error_message();
     operator
         .get(&format!("{logs}?logs_type=host"))
-        .expect(400)
+        .expect(409)
         .error_message();
 
     // Longer than one chunk, and nothing that a text could be.

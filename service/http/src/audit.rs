@@ -7,7 +7,7 @@ use axum::extract::{MatchedPath, Request};
 use http::StatusCode;
 use muster_api::ids::HostId;
 
-use crate::gate::{Caller, Target};
+use crate::gate::Target;
 
 /// Refusals that are logged in each [`WINDOW`]; further ones are counted.
 const MOST_REFUSALS: u32 = 20;
@@ -32,7 +32,7 @@ impl Change {
     }
 
     /// Logs it. Replies to steps come from every host each minute and say nothing about people: those that went well are for debugging.
-    pub fn answered(self, caller: Caller, status: StatusCode) {
+    pub fn answered(self, status: StatusCode) {
         let Self {
             who,
             operation,
@@ -43,7 +43,7 @@ impl Change {
         let cluster = target.cluster.map(|id| id.to_string());
         let host = host.map(|id| id.to_string());
         let status = status.as_u16();
-        if matches!(caller, Caller::InfraEnv(_)) && operation.ends_with("/instructions") && status < 300 {
+        if operation.ends_with("/instructions") && status < 300 {
             tracing::debug!(who, operation, infra_env, cluster, host, status, "changed");
         } else {
             tracing::info!(who, operation, infra_env, cluster, host, status, "changed");

@@ -205,7 +205,7 @@ pub async fn require(
     request.extensions_mut().insert(caller);
     let response = next.run(request).await;
     if let Some(change) = change {
-        change.answered(caller, response.status());
+        change.answered(response.status());
     }
     Ok(response)
 }

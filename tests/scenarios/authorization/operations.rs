@@ -204,14 +204,14 @@ pub fn operations() -> Vec<Operation> {
         ),
         refusable("v2ResetHostValidation", OPERATOR_ONLY, 409, None),
         // The host of the InfraEnv is bound by the first of them, and on its way for the others.
-        refusable("BindHost", OPERATOR_ONLY, 409, Some(json!({"cluster_id": "{c}"}))),
+        refusable("BindHost", OPERATOR_ONLY, 400, Some(json!({"cluster_id": "{c}"}))),
         refusable("UnbindHost", OPERATOR_ONLY, 409, None),
         refusable("v2InstallHost", OPERATOR_ONLY, 409, None),
         refusable("v2ResetHost", OPERATOR_ONLY, 409, None),
         refusable(
             "v2UpdateHostInstallProgress",
             AGENT,
-            409,
+            405,
             Some(json!({"current_stage": "Installing"})),
         ),
     ];

@@ -27,7 +27,7 @@ const NEXT: &str = "muster-next";
 pub struct ListQuery {
     /// At most so many hosts; the header `Muster-Next` tells how to ask for more.
     #[param(minimum = 1)]
-    limit: Option<u32>,
+    limit: Option<u64>,
     /// The hosts after this one: the header `Muster-Next` of the part before.
     after: Option<HostId>,
     /// Without inventories and reports.
@@ -87,7 +87,9 @@ pub async fn list_hosts(
         };
         keys.drain(..=at);
     }
-    let limit = query.limit.map_or(usize::MAX, |limit| limit as usize);
+    let limit = query
+        .limit
+        .map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let next = (keys.len() > limit).then(|| keys[limit - 1].1.to_string());
     keys.truncate(limit);
     let list = HostList {
