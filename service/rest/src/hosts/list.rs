@@ -27,7 +27,7 @@ const NEXT: &str = "muster-next";
 pub struct ListQuery {
     /// At most so many hosts; the header `Muster-Next` tells how to ask for more.
     #[param(minimum = 1)]
-    limit: Option<u64>,
+    limit: Option<i64>,
     /// The hosts after this one: the header `Muster-Next` of the part before.
     after: Option<HostId>,
     /// Without inventories and reports.
@@ -59,7 +59,7 @@ pub async fn list_hosts(
     Query(query): Query<ListQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    if query.limit == Some(0) {
+    if query.limit.is_some_and(|limit| limit < 1) {
         return Err(Problem::bad_request("limit: at least 1 host"));
     }
     infra_envs.get(infra_env_id).await?;
