@@ -9,6 +9,7 @@ mod infra_envs;
 mod names;
 mod place;
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use futures_util::{StreamExt, future, stream};
 use kube::runtime::scheduler::{ScheduleRequest, scheduler};
 use muster_api::ids::{ClusterId, InfraEnvId};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -82,11 +84,13 @@ async fn follow(
     mut receiver: UnboundedReceiver<Request>,
 ) {
     let failures = Failures::default();
+    let lanes = Lanes::default();
     let requests = stream::poll_fn(move |task| receiver.poll_recv(task));
     scheduler(requests)
         .for_each_concurrent(CONCURRENCY, |key| {
-            let failures = &failures;
+            let (failures, lanes) = (&failures, &lanes);
             async move {
+                let _lane = lanes.enter(&key).await;
                 let began = std::time::Instant::now();
                 let outcome = timeout(RECONCILE_LIMIT, mirror_one(key, context))
                     .await
@@ -104,6 +108,21 @@ async fn follow(
             }
         })
         .await;
+}
+
+/// Where one record is mirrored by one task at a time: two would give it two names.
+#[derive(Default)]
+struct Lanes {
+    locks: [Mutex<()>; CONCURRENCY],
+    hasher: RandomState,
+}
+
+impl Lanes {
+    async fn enter(&self, key: &Key) -> MutexGuard<'_, ()> {
+        let lanes = self.locks.len() as u64;
+        let lane = usize::try_from(self.hasher.hash_one(key) % lanes).unwrap_or_default();
+        self.locks[lane].lock().await
+    }
 }
 
 async fn mirror_one(key: Key, context: &Context) -> Result<(), Error> {

@@ -1,10 +1,12 @@
 //! Builds references between objects: by namespace and name, and as owners.
 
+use std::str::FromStr;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::runtime::reflector::ObjectRef;
 use kube::{Resource, ResourceExt};
 use muster_core::record::KubeRef;
-use muster_resources::names::group;
+use muster_resources::names::{group, label, namespace};
 use muster_resources::{AgentClusterInstall, ClusterDeployment, InfraEnv, names};
 
 use super::capi::kinds::VERSIONS;
@@ -22,6 +24,19 @@ pub fn cluster_api_owner<'a>(object: &'a impl Resource, kind: &str) -> Option<&'
 /// Namespace and name of an object.
 pub fn kube_ref<K: Resource>(object: &K) -> KubeRef {
     KubeRef::new(object.namespace().unwrap_or_default(), object.name_any())
+}
+
+/// The id of the record that an object was made to mirror; `None` for other objects.
+pub fn mirror_of<I: FromStr>(object: &impl Resource) -> Option<I> {
+    let id = object.labels().get(label::MIRROR_OF)?;
+    id.parse()
+        .ok()
+        .filter(|_| object.namespace().as_deref() == Some(namespace::MIRROR))
+}
+
+/// True for an object that was not made to mirror another record than this one.
+pub fn may_be_of<I: FromStr + PartialEq>(object: &impl Resource, record: &I) -> bool {
+    mirror_of::<I>(object).is_none_or(|id| id == *record)
 }
 
 /// The object of this kind with this namespace and name.

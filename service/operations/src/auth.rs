@@ -78,34 +78,33 @@ impl Auth {
 
     /// A token for a URL of an InfraEnv. Without a lifetime it is the same text until it is revoked.
     pub fn url_token(&self, infra_env: &InfraEnv, now: Timestamp) -> UrlToken {
-        if !self.asks_for_tokens() {
-            return UrlToken::default();
-        }
-        let expires_at = self.url_lifetime.map(|lifetime| now + lifetime);
-        UrlToken {
-            token: Some(self.keys.sign(&Claims::InfraEnvUrl {
-                infra_env_id: infra_env.id,
-                url_key: token::url_key(&infra_env.boot_id),
-                exp: expires_at.map(|at| at.timestamp()),
-            })),
-            expires_at,
-        }
+        self.sign_for_url(now, |exp| Claims::InfraEnvUrl {
+            infra_env_id: infra_env.id,
+            url_key: token::url_key(&infra_env.boot_id),
+            exp,
+        })
     }
 
     /// A token for a URL of a cluster that is not deleted.
     pub fn cluster_url_token(&self, cluster: &Cluster, scope: ClusterUrl, now: Timestamp) -> UrlToken {
+        self.sign_for_url(now, |exp| Claims::ClusterUrl {
+            cluster_id: cluster.id,
+            purpose: scope.purpose,
+            host_id: scope.host_id,
+            url_key: token::url_key(cluster.data.url_key.reveal()),
+            exp,
+        })
+    }
+
+    /// Signs claims that end, in seconds since 1970, with the lifetime of signed URLs. Empty when no tokens are asked for.
+    fn sign_for_url(&self, now: Timestamp, claims: impl FnOnce(Option<i64>) -> Claims) -> UrlToken {
         if !self.asks_for_tokens() {
             return UrlToken::default();
         }
         let expires_at = self.url_lifetime.map(|lifetime| now + lifetime);
+        let claims = claims(expires_at.map(|at| at.timestamp()));
         UrlToken {
-            token: Some(self.keys.sign(&Claims::ClusterUrl {
-                cluster_id: cluster.id,
-                purpose: scope.purpose,
-                host_id: scope.host_id,
-                url_key: token::url_key(cluster.data.url_key.reveal()),
-                exp: expires_at.map(|at| at.timestamp()),
-            })),
+            token: Some(self.keys.sign(&claims)),
             expires_at,
         }
     }

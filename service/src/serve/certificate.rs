@@ -37,7 +37,8 @@ pub(super) struct Identity {
     pub(super) service_ca: String,
     /// File with what clients of this service need to trust.
     pub(super) ca_file: Option<PathBuf>,
-    files: Option<Files>,
+    /// Files to follow, with what was read of them.
+    files: Option<(Files, Content)>,
 }
 
 impl Identity {
@@ -48,17 +49,17 @@ impl Identity {
     /// For files that hold no certificate.
     pub(super) fn new(args: &ServeArgs, names: &[String]) -> Result<Self> {
         let given = args.service_ca.as_deref().map(read_ca).transpose()?;
-        let identity = |tls, files: Option<Files>| Self {
+        let identity = |tls| Self {
             tls,
             service_ca: given.clone().unwrap_or_default(),
             ca_file: args.service_ca.clone(),
-            files,
+            files: None,
         };
         match args.protocol() {
-            Protocol::Plain | Protocol::PlainBeyondLoopback => Ok(identity(None, None)),
+            Protocol::Plain | Protocol::PlainBeyondLoopback => Ok(identity(None)),
             Protocol::OwnAuthority => {
                 let tls = issued(&Authority::generate(AUTHORITY)?, names)?;
-                Ok(identity(Some(RustlsConfig::from_config(tls)), None))
+                Ok(identity(Some(RustlsConfig::from_config(tls))))
             }
             Protocol::Files { cert, key } => {
                 let files = Files {
@@ -68,11 +69,11 @@ impl Identity {
                 };
                 let content = files.read()?;
                 let tls = RustlsConfig::from_config(files.config(&content)?);
-                let ca_file = Some(files.ca.clone());
                 Ok(Self {
-                    service_ca: content.ca,
-                    ca_file,
-                    ..identity(Some(tls), Some(files))
+                    tls: Some(tls),
+                    service_ca: content.ca.clone(),
+                    ca_file: Some(files.ca.clone()),
+                    files: Some((files, content)),
                 })
             }
         }
@@ -101,10 +102,9 @@ impl Identity {
 
     /// Takes new content of the files until `stop`. What cannot be used is logged, and the one before stays.
     pub(super) async fn follow(self, operations: Arc<Operations>, stop: CancellationToken) {
-        let (Some(files), Some(tls)) = (self.files, self.tls) else {
+        let (Some((files, mut last)), Some(tls)) = (self.files, self.tls) else {
             return stop.cancelled().await;
         };
-        let mut last = files.read().ok();
         let mut ticks = tokio::time::interval(INTERVAL);
         loop {
             tokio::select! {
@@ -113,7 +113,7 @@ impl Identity {
             }
             // While files are replaced one by one they do not belong together: the next look finds both.
             let Ok(content) = files.read() else { continue };
-            if last.as_ref() == Some(&content) {
+            if last == content {
                 continue;
             }
             match files.config(&content) {
@@ -136,7 +136,7 @@ impl Identity {
                     );
                 }
             }
-            last = Some(content);
+            last = content;
         }
     }
 }

@@ -93,9 +93,8 @@ impl Store {
         let deleted = match what {
             Aging::Hosts => self.delete_old_hosts(&mut transaction, before, batch).await?,
             Aging::Events | Aging::History | Aging::Logs | Aging::InfraEnvs | Aging::Clusters => {
-                let returning = "RETURNING id";
                 let sql = format!(
-                    "DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {condition} LIMIT $2) {returning}"
+                    "DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {condition} LIMIT $2) RETURNING id"
                 );
                 let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
                     .bind(micros(before))

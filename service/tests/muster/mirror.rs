@@ -375,3 +375,33 @@ fn a_cluster_that_rest_imported_can_be_named_by_an_agent() {
         &json!("198.51.100.9"),
     );
 }
+
+#[test]
+fn what_rest_deletes_while_it_is_being_shown_never_comes_back() {
+    let world = World::start();
+    let (rest, kubectl) = (world.rest(), world.kubectl().namespace(NAMESPACE));
+    let cluster =
+        json!({"name": "prod", "api_vip_dnsname": "api.prod.example.com", "openshift_cluster_id": HOST});
+    for round in 0..30 {
+        let infra_env = make(&rest, &json!({}));
+        let imported = rest.post("/clusters/import", &cluster).expect(201).json();
+        let path = format!(
+            "/clusters/{}",
+            imported["id"].as_str().expect("a cluster has an id")
+        );
+        // Some are deleted before their resources are made, some while these follow, some after.
+        for port in 0..round * 2 {
+            let proxy = json!({"http_proxy": format!("http://198.51.100.4:{}", 3128 + port)});
+            rest.patch(&path, &proxy).expect(201);
+        }
+        rest.delete(&format!("/infra-envs/{infra_env}")).expect(204);
+        rest.delete(&path).expect(204);
+    }
+    let kinds = "infraenvs,clusterdeployments,agentclusterinstalls";
+    kubectl.await_that("nothing", &[kinds], LIMIT, |seen| {
+        seen["items"].as_array()?.is_empty().then_some(())
+    });
+    for list in ["/infra-envs", "/clusters"] {
+        assert_eq!(rest.get(list).expect(200).json(), json!([]), "{list}");
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use kube::api::{DeleteParams, ListParams, Patch};
 use kube::runtime::controller::Action;
-use kube::{Api, ResourceExt};
+use kube::{Api, Resource, ResourceExt};
 use muster_core::record::KubeRef;
 use muster_operations::unless_missing;
 use muster_resources::{Agent, AgentClusterInstall, ClusterDeployment, InfraEnv, names};
@@ -17,7 +17,7 @@ use crate::conditions::Synced;
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
-use crate::references::{cluster_ref, deployment_ref, install_ref, kube_ref};
+use crate::references::{cluster_ref, deployment_ref, install_ref, kube_ref, may_be_of};
 use crate::retry::RETRY_INTERVAL;
 use crate::writes::patch_params;
 
@@ -47,7 +47,7 @@ pub async fn deployment(
     if !is_forgotten(deployment, context).await? {
         release_agents(&kube, preserves(Some(deployment)), context).await?;
     }
-    delete_record(&kube, context).await?;
+    delete_record(&kube, deployment, context).await?;
     let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &kube.namespace);
     finalizers::remove(&api, deployment, names::finalizer::CLUSTER_DEPLOYMENT).await?;
     Ok(Action::await_change())
@@ -74,7 +74,7 @@ pub async fn install(
         if !forgotten {
             release_agents(&kube, preserves(deployment), context).await?;
         }
-        if let Err(error) = delete_record(&kube, context).await {
+        if let Err(error) = delete_record(&kube, install, context).await {
             let stored = context.app.clusters.find_by_kube(&kube).await?;
             let why = format!("The deletion waits: {error}");
             write_status(install, context, &Synced::Backend(why), stored.as_ref()).await?;
@@ -91,9 +91,10 @@ fn preserves(deployment: Option<&ClusterDeployment>) -> bool {
     deployment.is_some_and(|deployment| deployment.spec.preserve_on_delete == Some(true))
 }
 
-/// Deletes the record, if there is one. Refused while hosts are being installed into it.
-async fn delete_record(kube: &KubeRef, context: &Context) -> Result<(), Error> {
-    let Some(stored) = context.app.clusters.find_by_kube(kube).await? else {
+/// Deletes the record of that name, if there is one and `resource` is of it. Refused while hosts are being installed into it.
+async fn delete_record(kube: &KubeRef, resource: &impl Resource, context: &Context) -> Result<(), Error> {
+    let found = context.app.clusters.find_by_kube(kube).await?;
+    let Some(stored) = found.filter(|stored| may_be_of(resource, &stored.id)) else {
         return Ok(());
     };
     // A refusal is no mistake of the resource's writer: it is tried again.

@@ -5,15 +5,13 @@
 
 use std::fmt::Debug;
 
-use kube::api::Patch;
+use kube::Resource;
 use kube::core::NamespaceResourceScope;
-use kube::{Api, Resource, ResourceExt};
 use muster_core::lifecycle::cluster::events;
 use muster_core::record::{Agreed, Cluster, ClusterData, Fields};
 use muster_core::rules::mirror;
 use muster_operations::now;
 use muster_resources::ClusterDeployment;
-use muster_resources::names::{label, namespace};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -23,8 +21,8 @@ use super::shown::{deployment_spec, install_spec};
 use crate::agent::patch::merge_patch;
 use crate::context::Context;
 use crate::error::{Error, Refusal};
-use crate::references::kube_ref;
-use crate::writes::patch_params;
+use crate::references::{kube_ref, mirror_of};
+use crate::writes::patch_spec;
 
 /// The member whose own members are compared one by one.
 const TRAITS: &str = "traits";
@@ -51,11 +49,7 @@ pub async fn is_forgotten(deployment: &ClusterDeployment, context: &Context) -> 
 
 /// The living record that a resource was made to mirror. `None`: it was made for none.
 async fn record(deployment: &ClusterDeployment, context: &Context) -> Result<Option<Option<Cluster>>, Error> {
-    if deployment.namespace().as_deref() != Some(namespace::MIRROR) {
-        return Ok(None);
-    }
-    let id = deployment.labels().get(label::MIRROR_OF);
-    let Some(id) = id.and_then(|id| id.parse().ok()) else {
+    let Some(id) = mirror_of(deployment) else {
         return Ok(None);
     };
     let found = context.app.store.find_cluster(id).await?;
@@ -168,16 +162,7 @@ where
     let Some(patch) = merge_patch(&present, &wanted) else {
         return Ok(None);
     };
-    let api = Api::<K>::namespaced(context.client.clone(), &object.namespace().unwrap_or_default());
-    let patch = json!({
-        "metadata": {"resourceVersion": object.resource_version()},
-        "spec": patch,
-    });
-    tracing::info!(object = %kube_ref(object), "what REST changed is written to a custom resource of the cluster");
-    let patched = api
-        .patch(&object.name_any(), &patch_params(), &Patch::Merge(patch))
-        .await;
-    Ok(Some(patched?))
+    patch_spec(object, &patch, context).await.map(Some)
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 //! AgentClusterInstall.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{DeleteParams, Patch};
+use kube::api::Patch;
 use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
 use muster_api::ids::ClusterId;
@@ -24,10 +25,10 @@ use crate::context::Context;
 use crate::error::{Error, Refusal, unless_absent};
 use crate::events::warning;
 use crate::finalizers;
-use crate::references::{install_ref, kube_ref, with_owner};
+use crate::references::{install_ref, kube_ref, mirror_of, with_owner};
 use crate::retry::RETRY_INTERVAL;
 use crate::secrets::{self, ReferenceError};
-use crate::writes::patch_params;
+use crate::writes::{delete_params, patch_params};
 
 /// Brings record and status in line with the resources.
 pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>) -> Result<Action, Error> {
@@ -45,7 +46,10 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
     }
     if mirrored::is_left_over(&deployment, &context).await? {
         let api = Api::<ClusterDeployment>::namespaced(context.client.clone(), &namespace);
-        unless_absent(api.delete(&deployment.name_any(), &DeleteParams::default()).await)?;
+        unless_absent(
+            api.delete(&deployment.name_any(), &delete_params(&*deployment))
+                .await,
+        )?;
         return Ok(Action::await_change());
     }
     let Some(install) = install else {
@@ -61,6 +65,10 @@ pub async fn reconcile(deployment: Arc<ClusterDeployment>, context: Arc<Context>
         None => deployment,
     };
     let stored = context.app.clusters.find_by_kube(&kube_ref(&*deployment)).await?;
+    if stored.is_none() && mirror_of::<ClusterId>(&*deployment).is_some() {
+        // Its record was deleted meanwhile. A mirror makes no record.
+        return Ok(Action::requeue(Duration::ZERO));
+    }
     let deployment = match &stored {
         // An older one would look like a change.
         Some(found) if found.mirror.is_some() => {

@@ -18,7 +18,7 @@ use super::status::Outcome;
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
-use crate::references::kube_ref;
+use crate::references::{kube_ref, may_be_of};
 
 /// Between two reconciles while Agents go. The deletion of a host triggers one as well.
 const DELETION_RETRY_INTERVAL: Duration = Duration::from_secs(5);
@@ -37,6 +37,7 @@ pub async fn delete(infra_env: &InfraEnv, context: &Context) -> Result<Action, E
         return Ok(Action::await_change());
     }
     let stored = context.app.infra_envs.find_by_kube(&kube_ref(infra_env)).await?;
+    let stored = stored.filter(|stored| may_be_of(infra_env, &stored.id));
     let hosts = match &stored {
         Some(stored) => hosts(context, stored.id).await?,
         None => Vec::new(),

@@ -10,7 +10,7 @@ use muster_core::record::{self, Agreed, Cluster, Fields, Secret, Settings};
 use muster_core::rules::input::Invalid;
 use muster_core::rules::mirror;
 use muster_operations::now;
-use muster_resources::names::{key, label, namespace};
+use muster_resources::names::key;
 use muster_resources::{InfraEnv, InfraEnvSpec};
 use serde_json::{Value, json};
 
@@ -18,12 +18,13 @@ use super::desired::{World, check_unchangeable, desired, spec_field};
 use super::reconcile::{self, Converged, not_stored, refused};
 use super::shown::{network_objects, selector, shown};
 use super::static_network::sorted_out;
-use super::writing::{write_networks, write_secret, write_spec};
+use super::writing::{write_networks, write_secret};
 use crate::agent::patch::merge_patch;
 use crate::context::Context;
 use crate::error::{Error, Refusal};
-use crate::references::kube_ref;
+use crate::references::{kube_ref, mirror_of};
 use crate::secrets::{self, ReferenceError};
+use crate::writes::patch_spec;
 
 const PULL_SECRET: &str = "pull_secret";
 const NETWORKS: &str = "static_network_config";
@@ -73,11 +74,7 @@ impl Said {
 /// # Errors
 /// Those of the database.
 pub async fn is_left_over(infra_env: &InfraEnv, context: &Context) -> Result<bool, Error> {
-    if infra_env.namespace().as_deref() != Some(namespace::MIRROR) {
-        return Ok(false);
-    }
-    let id = infra_env.labels().get(label::MIRROR_OF);
-    let Some(id) = id.and_then(|id| id.parse().ok()) else {
+    let Some(id) = mirror_of(infra_env) else {
         return Ok(false);
     };
     let own = kube_ref(infra_env);
@@ -168,7 +165,8 @@ pub(super) async fn converge(
     })
 }
 
-fn gone() -> Refusal {
+/// A mirror, or its record, was deleted since the reconcile began. A mirror makes no record: the next reconcile deletes it.
+pub(super) fn gone() -> Refusal {
     Refusal::Later(Error::Internal("it was deleted meanwhile".into()))
 }
 
@@ -227,7 +225,7 @@ async fn write(
         members.retain(|_, value| !value.is_null());
     }
     if let Some(patch) = merge_patch(&before, &spec) {
-        next.spec = write_spec(resource, &patch, context).await?.spec;
+        next.spec = patch_spec(resource, &patch, context).await?.spec;
     }
     Ok(next)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::{DeleteParams, ListParams};
+use kube::api::ListParams;
 use kube::core::Selector;
 use kube::runtime::controller::Action;
 use kube::{Api, ResourceExt};
@@ -30,9 +30,10 @@ use crate::cluster_deployment::untaken::why_untaken;
 use crate::context::Context;
 use crate::error::{Error, Refusal, unless_absent};
 use crate::finalizers;
-use crate::references::{cluster_ref, kube_ref};
+use crate::references::{cluster_ref, kube_ref, mirror_of};
 use crate::retry::RETRY_INTERVAL;
 use crate::secrets::{self, ReferenceError};
+use crate::writes::delete_params;
 
 /// Between two checks for a live image that is missing. Source: docs/protocol/kube-controllers.md#0
 /// (recoverable errors of InfraEnvs).
@@ -45,7 +46,10 @@ pub async fn reconcile(infra_env: Arc<InfraEnv>, context: Arc<Context>) -> Resul
     }
     let api = api(&context, &infra_env);
     if mirrored::is_left_over(&infra_env, &context).await? {
-        unless_absent(api.delete(&infra_env.name_any(), &DeleteParams::default()).await)?;
+        unless_absent(
+            api.delete(&infra_env.name_any(), &delete_params(&*infra_env))
+                .await,
+        )?;
         return Ok(Action::await_change());
     }
     let infra_env = match finalizers::set(&api, &infra_env, names::finalizer::INFRA_ENV).await? {
@@ -96,6 +100,9 @@ async fn converge(
     let found = app.infra_envs.find_by_kube(&kube).await?;
     if let Some(mirrored) = found.as_ref().filter(|found| found.mirror.is_some()) {
         return mirrored::converge(infra_env, mirrored, cluster, context).await;
+    }
+    if mirror_of::<InfraEnvId>(infra_env).is_some() {
+        return Err(mirrored::gone());
     }
     let secret = spec.pull_secret_ref.name.as_str();
     let pull_secret = secrets::read_secret(&context.client, &kube.namespace, secret, names::key::PULL_SECRET)

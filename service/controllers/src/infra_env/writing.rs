@@ -1,4 +1,4 @@
-//! Writes a mirrored InfraEnv's resource, and the objects that it refers to.
+//! Writes the objects that a mirrored InfraEnv's resource refers to.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret as KubeSecret;
@@ -8,27 +8,11 @@ use kube::{Api, ResourceExt};
 use muster_core::record::Secret;
 use muster_resources::names::{key, label};
 use muster_resources::{InfraEnv, NMStateConfig};
-use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
-use crate::references::{kube_ref, owner_reference};
-use crate::writes::{applied, patch_params};
-
-/// Patches the spec of the version that was read.
-pub async fn write_spec(infra_env: &InfraEnv, patch: &Value, context: &Context) -> Result<InfraEnv, Error> {
-    let patch = json!({
-        "metadata": {"resourceVersion": infra_env.resource_version()},
-        "spec": patch,
-    });
-    tracing::info!(infra_env = %kube_ref(infra_env), "what REST changed is written to its custom resource");
-    let namespace = infra_env.namespace().unwrap_or_default();
-    let api = Api::<InfraEnv>::namespaced(context.client.clone(), &namespace);
-    let written = api
-        .patch(&infra_env.name_any(), &patch_params(), &Patch::Merge(patch))
-        .await;
-    Ok(written?)
-}
+use crate::references::owner_reference;
+use crate::writes::applied;
 
 /// Writes the pull secret into the Secret that the spec names.
 pub async fn write_secret(infra_env: &InfraEnv, value: &Secret, context: &Context) -> Result<(), Error> {

@@ -1,35 +1,21 @@
 //! Gives a cluster that REST imported its ClusterDeployment and AgentClusterInstall.
 
-use std::collections::BTreeSet;
-
-use kube::api::{DeleteParams, ListParams};
-use kube::core::PartialObjectMeta;
-use kube::{Api, ResourceExt};
 use muster_api::ids::ClusterId;
 use muster_core::record::{self, Agreed, KubeRef};
-use muster_resources::names::{label, namespace};
+use muster_resources::names::namespace;
 use muster_resources::{AgentClusterInstall, ClusterDeployment};
 
 use super::names::candidates;
-use super::place::{create, ensure_namespace};
+use super::place::{self, create, ensure_namespace};
 use crate::cluster_deployment::shown;
 use crate::context::Context;
-use crate::error::{Error, unless_absent};
-
-type Seen = PartialObjectMeta<ClusterDeployment>;
+use crate::error::Error;
 
 /// All records, and those whose mirrors are there: they may be gone.
 pub async fn all(context: &Context) -> Result<Vec<ClusterId>, Error> {
     let records = context.app.clusters.list(false).await?;
-    let mut known: BTreeSet<ClusterId> = records.iter().map(|record| record.cluster.id).collect();
-    let mirrors = mirrors(context)
-        .list(&ListParams::default().labels(label::MIRROR_OF))
-        .await?;
-    let ids = mirrors
-        .iter()
-        .filter_map(|mirror| mirror.labels().get(label::MIRROR_OF));
-    known.extend(ids.filter_map(|id| id.parse::<ClusterId>().ok()));
-    Ok(known.into_iter().collect())
+    let ids = records.iter().map(|record| record.cluster.id);
+    place::with_mirrored::<ClusterDeployment, _>(ids, context).await
 }
 
 /// Forgets mirrors, and deletes those that are there: they are not wanted, or the API is another.
@@ -37,7 +23,7 @@ pub async fn forget(context: &Context) -> Result<(), Error> {
     for record in context.app.clusters.list(false).await? {
         if record.cluster.mirror.is_some() {
             link(context, record.cluster.id, None).await?;
-            delete(record.cluster.id, context).await?;
+            place::delete::<ClusterDeployment>(record.cluster.id, context).await?;
         }
     }
     Ok(())
@@ -53,7 +39,11 @@ pub async fn mirror(id: ClusterId, context: &Context) -> Result<(), Error> {
                 Some(name) => name.clone(),
                 None => named(&record, context).await?,
             };
-            if mirrors(context).get_opt(&name.name).await?.is_some() {
+            if place::mirrors::<ClusterDeployment>(context)
+                .get_opt(&name.name)
+                .await?
+                .is_some()
+            {
                 return Ok(());
             }
             ensure_namespace(context).await?;
@@ -63,21 +53,20 @@ pub async fn mirror(id: ClusterId, context: &Context) -> Result<(), Error> {
         }
         // A resource made it.
         Some(_) => Ok(()),
-        None => delete(id, context).await,
+        // The AgentClusterInstall goes with its ClusterDeployment.
+        None => place::delete::<ClusterDeployment>(id, context).await,
     }
-}
-
-fn mirrors(context: &Context) -> Api<Seen> {
-    Api::namespaced(context.client.clone(), namespace::MIRROR)
 }
 
 /// Gives the record the name of its resources.
 async fn named(record: &record::Cluster, context: &Context) -> Result<KubeRef, Error> {
-    let installs =
-        Api::<PartialObjectMeta<AgentClusterInstall>>::namespaced(context.client.clone(), namespace::MIRROR);
+    let installs = place::mirrors::<AgentClusterInstall>(context);
     for name in candidates(&record.data.name, record.id.0) {
-        let is_taken =
-            mirrors(context).get_opt(&name).await?.is_some() || installs.get_opt(&name).await?.is_some();
+        let is_taken = place::mirrors::<ClusterDeployment>(context)
+            .get_opt(&name)
+            .await?
+            .is_some()
+            || installs.get_opt(&name).await?.is_some();
         let name = KubeRef::new(namespace::MIRROR, name);
         if !is_taken && context.app.clusters.find_by_kube(&name).await?.is_none() {
             link(context, record.id, Some(&name)).await?;
@@ -101,15 +90,5 @@ async fn link(context: &Context, id: ClusterId, name: Option<&KubeRef>) -> Resul
         Ok((!newest.belongs_to_resource()).then(|| (with_mirror(), Vec::new())))
     });
     linked.await?;
-    Ok(())
-}
-
-/// Deletes the mirrors of a record; the AgentClusterInstall goes with its ClusterDeployment.
-async fn delete(id: ClusterId, context: &Context) -> Result<(), Error> {
-    let label = format!("{}={id}", label::MIRROR_OF);
-    let api = mirrors(context);
-    for left in api.list(&ListParams::default().labels(&label)).await? {
-        unless_absent(api.delete(&left.name_any(), &DeleteParams::default()).await)?;
-    }
     Ok(())
 }

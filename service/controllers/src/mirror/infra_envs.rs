@@ -1,36 +1,22 @@
 //! Gives an InfraEnv that REST made its resource.
 
-use std::collections::BTreeSet;
-
-use kube::api::{DeleteParams, ListParams};
-use kube::core::PartialObjectMeta;
-use kube::{Api, ResourceExt};
 use muster_api::ids::InfraEnvId;
 use muster_core::record::{self, Agreed, KubeRef};
 use muster_resources::InfraEnv;
-use muster_resources::names::{label, namespace};
+use muster_resources::names::namespace;
 use muster_store::Subject;
 
 use super::names::candidates;
-use super::place::{create, ensure_namespace};
+use super::place::{self, create, ensure_namespace};
 use crate::context::Context;
-use crate::error::{Error, unless_absent};
+use crate::error::Error;
 use crate::infra_env::shown;
-
-type Seen = PartialObjectMeta<InfraEnv>;
 
 /// All records, and those whose mirrors are there: they may be gone.
 pub async fn all(context: &Context) -> Result<Vec<InfraEnvId>, Error> {
     let records = context.app.infra_envs.list(None).await?;
-    let mut known: BTreeSet<InfraEnvId> = records.iter().map(|record| record.id).collect();
-    let mirrors = mirrors(context)
-        .list(&ListParams::default().labels(label::MIRROR_OF))
-        .await?;
-    let ids = mirrors
-        .iter()
-        .filter_map(|mirror| mirror.labels().get(label::MIRROR_OF));
-    known.extend(ids.filter_map(|id| id.parse::<InfraEnvId>().ok()));
-    Ok(known.into_iter().collect())
+    let ids = records.iter().map(|record| record.id);
+    place::with_mirrored::<InfraEnv, _>(ids, context).await
 }
 
 /// Forgets mirrors, and deletes those that are there: they are not wanted, or the API is another.
@@ -38,7 +24,7 @@ pub async fn forget(context: &Context) -> Result<(), Error> {
     for record in context.app.infra_envs.list(None).await? {
         if record.mirror.is_some() {
             link(context, record.id, None).await?;
-            delete(record.id, context).await?;
+            place::delete::<InfraEnv>(record.id, context).await?;
         }
     }
     Ok(())
@@ -56,18 +42,17 @@ pub async fn mirror(id: InfraEnvId, context: &Context) -> Result<(), Error> {
             make(record, &name, context).await
         }
         // It was deleted, or a resource has taken it over.
-        Some(_) | None => delete(id, context).await,
+        Some(_) | None => place::delete::<InfraEnv>(id, context).await,
     }
-}
-
-fn mirrors(context: &Context) -> Api<Seen> {
-    Api::namespaced(context.client.clone(), namespace::MIRROR)
 }
 
 /// Gives the record the name of its resource.
 async fn named(record: &record::InfraEnv, context: &Context) -> Result<KubeRef, Error> {
     for name in candidates(&record.name, record.id.0) {
-        let is_taken = mirrors(context).get_opt(&name).await?.is_some();
+        let is_taken = place::mirrors::<InfraEnv>(context)
+            .get_opt(&name)
+            .await?
+            .is_some();
         let name = KubeRef::new(namespace::MIRROR, name);
         if !is_taken && context.app.infra_envs.find_by_kube(&name).await?.is_none() {
             link(context, record.id, Some(&name)).await?;
@@ -96,7 +81,11 @@ async fn link(context: &Context, id: InfraEnvId, name: Option<&KubeRef>) -> Resu
 }
 
 async fn make(record: &record::InfraEnv, name: &KubeRef, context: &Context) -> Result<(), Error> {
-    if mirrors(context).get_opt(&name.name).await?.is_some() {
+    if place::mirrors::<InfraEnv>(context)
+        .get_opt(&name.name)
+        .await?
+        .is_some()
+    {
         return Ok(());
     }
     let cluster = match record.cluster_id {
@@ -119,16 +108,6 @@ async fn make(record: &record::InfraEnv, name: &KubeRef, context: &Context) -> R
             id: host.id,
         };
         context.changes.publish(subject, 0);
-    }
-    Ok(())
-}
-
-/// Deletes the mirrors of a record.
-async fn delete(id: InfraEnvId, context: &Context) -> Result<(), Error> {
-    let label = format!("{}={id}", label::MIRROR_OF);
-    let api = mirrors(context);
-    for left in api.list(&ListParams::default().labels(&label)).await? {
-        unless_absent(api.delete(&left.name_any(), &DeleteParams::default()).await)?;
     }
     Ok(())
 }

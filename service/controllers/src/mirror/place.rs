@@ -1,18 +1,56 @@
-//! Makes the objects of mirrors, and the namespace that they are in.
+//! Makes, finds and deletes the objects of mirrors, and makes the namespace that they are in.
 
-use std::fmt::Debug;
+use std::collections::BTreeSet;
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
 
 use k8s_openapi::api::core::v1::Namespace;
-use kube::core::NamespaceResourceScope;
+use kube::api::ListParams;
+use kube::core::{NamespaceResourceScope, PartialObjectMeta};
 use kube::{Api, Resource, ResourceExt};
-use muster_resources::names::namespace;
+use muster_resources::names::{label, namespace};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::Context;
-use crate::error::Error;
-use crate::references::kube_ref;
-use crate::writes::post_params;
+use crate::error::{Error, unless_absent};
+use crate::references::{kube_ref, mirror_of};
+use crate::writes::{delete_params, post_params};
+
+/// The mirrors of a kind: their metadata, by which they are found.
+pub fn mirrors<K>(context: &Context) -> Api<PartialObjectMeta<K>>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+{
+    Api::namespaced(context.client.clone(), namespace::MIRROR)
+}
+
+/// The ids of `records`, and of those whose mirrors are there: they may be gone.
+pub async fn with_mirrored<K, I>(records: impl Iterator<Item = I>, context: &Context) -> Result<Vec<I>, Error>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug,
+    I: Ord + FromStr,
+{
+    let mut known: BTreeSet<I> = records.collect();
+    let found = mirrors::<K>(context)
+        .list(&ListParams::default().labels(label::MIRROR_OF))
+        .await?;
+    known.extend(found.iter().filter_map(mirror_of));
+    Ok(known.into_iter().collect())
+}
+
+/// Deletes the mirrors of a record.
+pub async fn delete<K>(id: impl Display, context: &Context) -> Result<(), Error>
+where
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug,
+{
+    let label = format!("{}={id}", label::MIRROR_OF);
+    let api = mirrors::<K>(context);
+    for left in api.list(&ListParams::default().labels(&label)).await? {
+        unless_absent(api.delete(&left.name_any(), &delete_params(&left)).await)?;
+    }
+    Ok(())
+}
 
 /// Creates an object, unless it is there.
 pub async fn create<K>(context: &Context, object: &K) -> Result<(), Error>

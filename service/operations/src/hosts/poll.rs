@@ -4,7 +4,6 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::{StepType, Steps};
 use muster_core::lifecycle::host;
 use muster_core::lifecycle::host::HostEvent;
-use muster_core::record::{Host, HostReports, Secret};
 use muster_store::HostBrief;
 
 use super::Hosts;
@@ -33,7 +32,7 @@ impl Hosts {
         } else if host::instructions::needs_inventory(&brief.state) {
             self.get(infra_env_id, id).await?
         } else {
-            without_inventory(&brief)
+            HostBrief::clone(&brief).into_host()
         };
         let environment = self.environment_of(&infra_env, &polled).await?;
         let facts = self.facts(&environment);
@@ -44,21 +43,5 @@ impl Hosts {
         }
         let mut step_id = |step: StepType| format!("{}-{}", step.name(), random::step_suffix());
         Ok(host::instructions(&polled, &facts, &mut step_id))
-    }
-}
-
-fn without_inventory(brief: &HostBrief) -> Host {
-    Host {
-        id: brief.id,
-        infra_env_id: brief.infra_env_id,
-        cluster_id: brief.cluster_id,
-        state: brief.state.clone(),
-        version: brief.version,
-        due_at: brief.due_at,
-        checked_in_at: brief.checked_in_at,
-        inventory: None,
-        reports: HostReports::default(),
-        bootstrap_ignition: Secret::default(),
-        data: brief.data.clone(),
     }
 }

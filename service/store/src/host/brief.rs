@@ -2,7 +2,7 @@
 
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::record::{HostData, HostState};
+use muster_core::record::{Host, HostData, HostReports, HostState, Secret};
 
 /// A [`Host`](muster_core::record::Host) without its inventory and reports: enough for lists and polls.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,4 +18,23 @@ pub struct HostBrief {
     pub has_inventory: bool,
     /// The host name in the inventory; empty when unknown.
     pub reported_hostname: String,
+}
+
+impl HostBrief {
+    /// The host as far as it was read: without inventory, reports and bootstrap ignition.
+    pub fn into_host(self) -> Host {
+        Host {
+            id: self.id,
+            infra_env_id: self.infra_env_id,
+            cluster_id: self.cluster_id,
+            state: self.state,
+            version: self.version,
+            due_at: self.due_at,
+            checked_in_at: self.checked_in_at,
+            inventory: None,
+            reports: HostReports::default(),
+            bootstrap_ignition: Secret::default(),
+            data: self.data,
+        }
+    }
 }

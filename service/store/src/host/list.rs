@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
-use muster_core::record::{Host, HostReports, Secret};
+use muster_core::record::Host;
 use sqlx::Row;
 
 use super::row::{HOST_KEY, brief_from, host_from, select_briefs, select_hosts};
@@ -87,21 +87,9 @@ impl Store {
                         .map_or_else(String::new, |inventory| inventory.hostname.clone()),
                     host,
                 }),
-                HostForm::Brief => brief_from(row).map(|brief| ListedHost {
-                    host: Host {
-                        id: brief.id,
-                        infra_env_id: brief.infra_env_id,
-                        cluster_id: brief.cluster_id,
-                        state: brief.state,
-                        version: brief.version,
-                        due_at: brief.due_at,
-                        checked_in_at: brief.checked_in_at,
-                        inventory: None,
-                        reports: HostReports::default(),
-                        bootstrap_ignition: Secret::default(),
-                        data: brief.data,
-                    },
-                    reported_hostname: brief.reported_hostname,
+                HostForm::Brief => brief_from(row).map(|mut brief| ListedHost {
+                    reported_hostname: std::mem::take(&mut brief.reported_hostname),
+                    host: brief.into_host(),
                 }),
             })
         });
