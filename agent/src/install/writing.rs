@@ -35,7 +35,7 @@ const ATTEMPTS_AT_DIGEST: u32 = 2;
 const TICK: Duration = Duration::from_millis(500);
 /// A slow medium still shows that it moves: the service's limit is half an hour without a change.
 const SLOW: Duration = Duration::from_secs(10 * 60);
-/// Longest duration of one attempt.
+/// Longest duration of all attempts: the step may take ten hours.
 const LONGEST: Duration = Duration::from_secs(6 * 60 * 60);
 /// Longest wait for the boot partition: two mounts and some small files.
 const PLACING: Duration = Duration::from_secs(10 * 60);
@@ -67,8 +67,9 @@ impl Writing<'_> {
     pub async fn run(self) -> Result<Placed, InstallError> {
         let mut percent = Percent::default();
         let mut attempt = 1;
+        let deadline = Instant::now() + LONGEST;
         let written = loop {
-            match self.attempt(&mut percent).await {
+            match self.attempt(&mut percent, deadline).await {
                 Ok(written) => break written,
                 Err(ImageError::Stopped) => return Err(InstallError::Stopped),
                 Err(ImageError::Prepare(error)) if attempt == 1 => return Err(error),
@@ -112,7 +113,7 @@ impl Writing<'_> {
         .await
     }
 
-    async fn attempt(&self, percent: &mut Percent) -> Result<Written, ImageError> {
+    async fn attempt(&self, percent: &mut Percent, deadline: Instant) -> Result<Written, ImageError> {
         let counts = Arc::<Counts>::default();
         let copy = Copy {
             downloads: self.downloads,
@@ -128,7 +129,6 @@ impl Writing<'_> {
         tokio::pin!(running);
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let deadline = Instant::now() + LONGEST;
         let mut told = (Instant::now(), 0);
         loop {
             tokio::select! {
@@ -189,16 +189,16 @@ impl Placed {
         let (boot, kind) =
             partition::find(&self.written.target.file, &self.written.head.table).map_err(failed)?;
         let mounted = Mounted::new(&node, &boot, kind, false).map_err(failed)?;
-        config.write(mounted.place()).map_err(failed)?;
+        let written = config.write(mounted.place()).map_err(failed)?;
         mounted.end().map_err(failed)?;
         let mounted = Mounted::new(&node, &boot, kind, true).map_err(failed)?;
-        let is_there = config.is_there(mounted.place()).map_err(failed)?;
+        let is_there = written.is_there(mounted.place()).map_err(failed)?;
         mounted.end().map_err(failed)?;
         if is_there {
             Ok(())
         } else {
             Err(failed(io::Error::other(
-                "the disk gives back another ignition or network configuration than was written",
+                "the disk gives back another ignition, network configuration or boot entry than was written",
             )))
         }
     }

@@ -22,53 +22,65 @@ pub struct BootConfig {
     pub network: Vec<(String, Vec<u8>)>,
 }
 
+/// The files that were written: their paths below the boot partition, and their content.
+#[derive(Debug)]
+pub struct WrittenFiles(Vec<(PathBuf, Vec<u8>)>);
+
 impl BootConfig {
     /// Writes everything below `boot`. Running it again changes nothing but arguments that are appended twice.
     ///
     /// # Errors
     /// The path, and the reason.
-    pub fn write(&self, boot: &Path) -> io::Result<()> {
-        put(boot, &boot.join(IGNITION), &self.ignition)?;
-        for (name, content) in &self.network {
-            put(boot, &boot.join(NETWORK).join(name), content)?;
+    pub fn write(&self, boot: &Path) -> io::Result<WrittenFiles> {
+        let mut written = vec![(PathBuf::from(IGNITION), self.ignition.clone())];
+        let network = self.network.iter();
+        written.extend(network.map(|(name, content)| (Path::new(NETWORK).join(name), content.clone())));
+        written.extend(self.entries(boot)?);
+        for (path, content) in &written {
+            put(boot, &boot.join(path), content)?;
         }
+        Ok(WrittenFiles(written))
+    }
+
+    /// The boot loader's entries with their arguments changed; none when there is nothing to change.
+    fn entries(&self, boot: &Path) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
         if self.append_kargs.is_empty() && self.delete_kargs.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let folder = inside(boot, &boot.join(ENTRIES))?;
-        let mut found = false;
+        let mut edited = Vec::new();
         for path in files(&folder)? {
             if path.extension().is_none_or(|extension| extension != "conf") {
                 continue;
             }
-            found = true;
             let text = std::fs::read_to_string(&path).map_err(at(&path))?;
             let text = entries::edited(&text, &self.delete_kargs, &self.append_kargs);
-            put(boot, &path, text.as_bytes())?;
+            let path = Path::new(ENTRIES).join(path.file_name().unwrap_or_default());
+            edited.push((path, text.into_bytes()));
         }
-        if found {
-            Ok(())
-        } else {
-            Err(io::Error::new(
+        if edited.is_empty() {
+            return Err(io::Error::new(
                 io::ErrorKind::NotFound,
                 format!("kernel arguments are to be changed, and the image has no entry in {ENTRIES}"),
-            ))
+            ));
         }
+        Ok(edited)
     }
+}
 
-    /// True when ignition and network below `boot` are these.
+impl WrittenFiles {
+    /// True when they are below `boot` with this content.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// One cannot be read.
     pub fn is_there(&self, boot: &Path) -> io::Result<bool> {
-        let is = |path: PathBuf, content: &[u8]| -> io::Result<bool> {
-            Ok(std::fs::read(&path).map_err(at(&path))? == content)
-        };
-        let mut same = is(boot.join(IGNITION), &self.ignition)?;
-        for (name, content) in &self.network {
-            same &= is(boot.join(NETWORK).join(name), content)?;
+        for (path, content) in &self.0 {
+            let path = boot.join(path);
+            if std::fs::read(&path).map_err(at(&path))? != *content {
+                return Ok(false);
+            }
         }
-        Ok(same)
+        Ok(true)
     }
 }
 
@@ -167,8 +179,8 @@ mod tests {
         std::fs::write(real.join("ostree-1.conf"), "title t\noptions quiet x\n").unwrap();
         std::fs::write(real.join("note"), "options quiet").unwrap();
         let config = config();
-        config.write(boot.path()).unwrap();
-        assert!(config.is_there(boot.path()).unwrap());
+        let written = config.write(boot.path()).unwrap();
+        assert!(written.is_there(boot.path()).unwrap());
         let ignition = boot.path().join(IGNITION);
         assert_eq!(
             std::fs::metadata(&ignition).unwrap().permissions().mode() & 0o777,
@@ -183,12 +195,17 @@ mod tests {
         let network = std::fs::read(boot.path().join("coreos-firstboot-network/eth0.nmconnection")).unwrap();
         assert_eq!(network, b"[connection]");
         assert!(!boot.path().join("ignition/.muster.part").exists());
-        std::fs::write(
-            boot.path().join("coreos-firstboot-network/eth0.nmconnection"),
-            "x",
-        )
-        .unwrap();
-        assert!(!config.is_there(boot.path()).unwrap());
+        for path in [
+            "coreos-firstboot-network/eth0.nmconnection",
+            "loader/entries/ostree-1.conf",
+        ] {
+            let path = boot.path().join(path);
+            let content = std::fs::read(&path).unwrap();
+            std::fs::write(&path, "x").unwrap();
+            assert!(!written.is_there(boot.path()).unwrap(), "{}", path.display());
+            std::fs::write(&path, content).unwrap();
+            assert!(written.is_there(boot.path()).unwrap());
+        }
     }
 
     #[test]
@@ -206,11 +223,16 @@ mod tests {
         std::fs::create_dir(outside.path().join("entries")).unwrap();
         let error = config().write(boot.path()).unwrap_err().to_string();
         assert!(error.contains("out of the image"), "{error}");
+        std::fs::create_dir(boot.path().join("ignition")).unwrap();
         let part = boot.path().join("ignition/.muster.part");
         let victim = outside.path().join("victim");
         std::fs::write(&victim, "as it was").unwrap();
         std::os::unix::fs::symlink(&victim, &part).unwrap();
-        assert!(config().write(boot.path()).is_err());
+        let without_arguments = BootConfig {
+            ignition: b"{}".to_vec(),
+            ..BootConfig::default()
+        };
+        assert!(without_arguments.write(boot.path()).is_err());
         assert_eq!(std::fs::read(&victim).unwrap(), b"as it was");
     }
 

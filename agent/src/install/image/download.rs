@@ -107,6 +107,10 @@ impl Downloads {
                 Err(Ended::Final(error)) => return Err(error),
                 Err(Ended::Failure(failure)) => failure,
             };
+            if at > 0 && known.validator.is_none() && !source.has_digest() {
+                let place = source.place.shown();
+                return Err(ImageError::Unresumable { place, at });
+            }
             if at > before {
                 (failures, since) = (0, Instant::now());
             }

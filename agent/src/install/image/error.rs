@@ -18,6 +18,12 @@ pub enum ImageError {
     /// The server has another file now than when the download began.
     #[error("{place} changed while it was downloaded")]
     Changed { place: String },
+    /// The connection ended, and there is no entity tag, time of change or digest by which the rest could be known to belong to the
+    /// bytes that are there.
+    #[error(
+        "the connection to {place} ended after {at} bytes, and nothing tells that its rest is of the same file"
+    )]
+    Unresumable { place: String, at: u64 },
     #[error("{place} cannot be read: {source}")]
     Read { place: String, source: io::Error },
     #[error("the image is said to be {said} and is {found}")]
@@ -79,6 +85,7 @@ impl ImageError {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Changed { .. }
+            | Self::Unresumable { .. }
             | Self::Digest { .. }
             | Self::Decode { .. }
             | Self::Short { .. }

@@ -49,6 +49,11 @@ impl Place {
 }
 
 impl Source {
+    /// True when a digest tells in the end whether the bytes are the right ones.
+    pub fn has_digest(&self) -> bool {
+        self.sha256.is_some() || self.uncompressed_sha256.is_some()
+    }
+
     /// The image that the step names. `service` is the base URL of the service.
     ///
     /// # Errors

@@ -28,6 +28,8 @@ pub enum Delivery {
     DropsAfter(usize),
     /// Ranges are ignored, and the first answer ends at the half.
     DropsOnceWithoutRanges,
+    /// The first answer ends at the half, and none has an entity tag or a time of change.
+    DropsOnceWithoutTag,
     /// The first answer ends at the half, and then the file is another one.
     Changes,
     /// Nothing comes after the half.
@@ -201,7 +203,14 @@ fn image(world: &mut World, headers: &HeaderMap, mut released: watch::Receiver<b
     let body = image.slice(start..);
     let half = image.len() / 2;
     let sent = match delivery {
-        Delivery::DropsOnce | Delivery::DropsOnceWithoutRanges | Delivery::Changes if nth == 1 => half,
+        Delivery::DropsOnce
+        | Delivery::DropsOnceWithoutRanges
+        | Delivery::DropsOnceWithoutTag
+        | Delivery::Changes
+            if nth == 1 =>
+        {
+            half
+        }
         Delivery::Hangs => half,
         Delivery::DropsAfter(bytes) | Delivery::EndsAfter(bytes) => bytes.min(body.len()),
         _ => body.len(),
@@ -227,7 +236,10 @@ fn image(world: &mut World, headers: &HeaderMap, mut released: watch::Receiver<b
         let broken = futures_util::stream::iter([Err(std::io::Error::other("dropped"))]);
         Body::from_stream(pieces.chain(broken))
     };
-    let mut response = Response::builder().header("etag", tag);
+    let mut response = Response::builder();
+    if delivery != Delivery::DropsOnceWithoutTag {
+        response = response.header("etag", tag);
+    }
     if !matches!(delivery, Delivery::EndsAfter(_)) {
         response = response.header("content-length", body.len());
     }

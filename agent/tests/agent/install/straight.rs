@@ -158,6 +158,24 @@ async fn a_connection_that_ends_at_the_half_is_taken_up_where_it_ended() {
 }
 
 #[tokio::test]
+async fn a_file_that_nothing_identifies_is_taken_from_the_start_when_its_connection_ended() {
+    for has_digest in [true, false] {
+        let Some(world) = World::new(Delivery::DropsOnceWithoutTag).await else {
+            return;
+        };
+        let mut request = world.request();
+        let named = request.os_image.as_mut().unwrap();
+        named.sha256 = named.sha256.take().filter(|_| has_digest);
+        named.uncompressed_sha256 = None;
+        world.install(&request).await;
+        let requests = world.service.requests("os-image");
+        assert_eq!(requests.len(), 2);
+        assert_eq!(requests[1].1.contains_key("range"), has_digest);
+        assert!(world.disk.boots());
+    }
+}
+
+#[tokio::test]
 async fn a_service_that_is_away_for_a_moment_gets_its_reports_later() {
     let Some(world) = World::new(Delivery::Whole).await else {
         return;
