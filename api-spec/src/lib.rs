@@ -33,3 +33,6 @@ pub const AGENT_VERSION_HEADER: &str = "discovery_agent_version";
 
 /// Name of the header that carries an agent's token, without any prefix.
 pub const AGENT_TOKEN_HEADER: &str = "x-secret-key";
+
+/// Name of the header of an answer with the token that an agent of ours sends from now on, since its own was replaced.
+pub const REPLACING_TOKEN_HEADER: &str = "x-muster-replacing-token";

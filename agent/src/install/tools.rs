@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_api::live::LiveProxy;
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::HeaderName;
 
 use super::boot::efi::Variables;
 use super::error::InstallError;
@@ -57,13 +57,12 @@ impl Tools {
             .map_err(refused)?
             .build()
             .map_err(|error| refused(HttpError::client(error)))?;
-        let mut token = HeaderValue::from_str(self.settings.token.reveal()).map_err(|_| {
-            InstallError::Refused("the token holds characters that cannot be sent".to_owned())
-        })?;
-        token.set_sensitive(true);
         Ok(Downloads {
             service,
-            token: (HeaderName::from_static(muster_api::AGENT_TOKEN_HEADER), token),
+            token: (
+                HeaderName::from_static(muster_api::AGENT_TOKEN_HEADER),
+                self.client.token(),
+            ),
             elsewhere,
             patience: self.patience,
         })

@@ -1,5 +1,6 @@
 //! The service's HTTP API. Source: docs/protocol/agent-protocol.md#2 to #4.
 
+mod credential;
 pub mod install;
 mod logs;
 mod speaker;
@@ -12,12 +13,13 @@ use muster_api::host_key::HOST_KEY_HEADER;
 use muster_api::ids::HostId;
 use muster_api::steps::{NextStepRunnerArgs, Steps};
 use muster_api::{AGENT_TOKEN_HEADER, AGENT_VERSION_HEADER, BASE_PATH};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderValue;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::Deserialize;
 use url::Url;
 use uuid::Uuid;
 
+use self::credential::Credential;
 use self::speaker::ServiceClock;
 use super::machine::Failure;
 use crate::config::Settings;
@@ -57,6 +59,7 @@ pub struct Client {
     hosts: Url,
     health: Url,
     clock: Arc<ServiceClock>,
+    credential: Arc<Credential>,
 }
 
 impl Client {
@@ -66,13 +69,8 @@ impl Client {
     /// [`ClientError`]: the settings cannot work.
     pub fn new(settings: &Settings, names: &Names) -> Result<Self, ClientError> {
         let builder = http::service_client(settings, names)?;
-        let mut token = HeaderValue::from_str(settings.token.reveal()).map_err(|_| ClientError::Token)?;
-        token.set_sensitive(true);
-        let headers = HeaderMap::from_iter([(HeaderName::from_static(AGENT_TOKEN_HEADER), token)]);
-        let http = builder
-            .default_headers(headers)
-            .build()
-            .map_err(HttpError::client)?;
+        let token = HeaderValue::from_str(settings.token.reveal()).map_err(|_| ClientError::Token)?;
+        let http = builder.build().map_err(HttpError::client)?;
         let base = settings.service_url.path().trim_end_matches('/').to_owned();
         let mut hosts = settings.service_url.clone();
         hosts.set_path(&format!(
@@ -86,6 +84,7 @@ impl Client {
             hosts,
             health,
             clock: Arc::default(),
+            credential: Arc::new(Credential::new(token)),
         })
     }
 
@@ -191,11 +190,17 @@ impl Client {
         let mut request = self
             .http
             .request(method, url)
+            .header(AGENT_TOKEN_HEADER, self.token())
             .header("x-request-id", request_id.to_string());
         if let Some(version) = version.and_then(|text| HeaderValue::from_str(text).ok()) {
             request = request.header(AGENT_VERSION_HEADER, version);
         }
         request.header("accept", "application/json")
+    }
+
+    /// The token that requests carry.
+    pub fn token(&self) -> HeaderValue {
+        self.credential.present()
     }
 
     /// The URL of the service's health, which needs no token.
@@ -251,6 +256,9 @@ impl Client {
         }
         let response = self.http.execute(request).await.map_err(failed)?;
         self.clock.learn(&response);
+        if speaker.is_some() {
+            self.credential.take_from(&response);
+        }
         Ok(response)
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Unlike upstream, a token of one InfraEnv opens nothing of another, whichever way it is carried.
 
+mod speaker;
+
 use std::sync::Arc;
 
 use axum::extract::{RawPathParams, Request, State};
@@ -20,8 +22,9 @@ use muster_operations::infra_envs::InfraEnvs;
 use muster_operations::now;
 use muster_store::Store;
 
+use self::speaker::Said;
+use crate::audit;
 use crate::problem::Problem;
-use crate::{audit, proof};
 
 /// The callers of an operation, as the endpoint table names them. The operator may do everything that a user may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray)]
@@ -184,28 +187,25 @@ pub async fn require(
     };
     let host = named("host_id").and_then(|id| id.parse().ok());
     let host = host.or_else(|| uploader(&request, target));
-    let Admitted { caller, who } =
-        match admit(&gate, allowed, request.headers(), request.uri().query(), target).await {
-            Ok(admitted) => admitted,
-            Err(problem) => {
-                audit::refused(&request, problem.status(), problem.reason());
-                return Err(problem);
-            }
-        };
-    if let (Caller::InfraEnv(own), Some(host)) = (caller, host) {
-        let spoken = (request.method().as_str(), request.uri().path());
-        if let Err(problem) = proof::check(&gate.hosts, (own, host), spoken, request.headers()).await {
-            audit::refused(&request, problem.status(), problem.reason());
-            return Err(problem);
-        }
+    let mut admitted = admit(&gate, allowed, request.headers(), request.uri().query(), target).await;
+    let mut replacing = None;
+    if let Some(host) = host {
+        let said = Said::of(&request);
+        (admitted, replacing) = speaker::admit(&gate, allowed, target, host, said, admitted).await;
     }
+    let Admitted { caller, who } = admitted.inspect_err(|problem| {
+        audit::refused(&request, problem.status(), problem.reason());
+    })?;
     let change = target
         .changes
         .then(|| audit::Change::of(&request, who, target, host));
     request.extensions_mut().insert(caller);
-    let response = next.run(request).await;
+    let mut response = next.run(request).await;
     if let Some(change) = change {
         change.answered(response.status());
+    }
+    if let Some(token) = replacing {
+        speaker::hand_out(&mut response, &token);
     }
     Ok(response)
 }

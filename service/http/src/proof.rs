@@ -49,6 +49,26 @@ pub async fn check(
     Ok(hosts.check_proof(infra_env_id, id, spoken, now()).await?)
 }
 
+/// True when the machine of an installed host, or of one on its way there or back, proves that it is this host, so that it may speak with a
+/// token that was replaced.
+///
+/// # Errors
+/// Those of the database.
+pub async fn outlasts_token(
+    hosts: &Hosts,
+    (infra_env_id, id): (InfraEnvId, HostId),
+    (method, path): (&str, &str),
+    headers: &HeaderMap,
+) -> Result<bool, Problem> {
+    let proof = proof(headers);
+    let spoken = Spoken {
+        method,
+        path,
+        proof: proof.as_ref(),
+    };
+    Ok(hosts.outlasts_token(infra_env_id, id, spoken, now()).await?)
+}
+
 /// The public key that a machine registers with, which it must have the private part of; empty: it has none.
 ///
 /// # Errors

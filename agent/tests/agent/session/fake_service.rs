@@ -9,6 +9,7 @@ use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use muster_api::REPLACING_TOKEN_HEADER;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use url::Url;
@@ -38,6 +39,7 @@ struct Answers {
     registrations: VecDeque<(u16, String)>,
     instructions: VecDeque<(u16, String)>,
     redirect: Option<String>,
+    replacing_token: Option<String>,
 }
 
 #[derive(Clone)]
@@ -91,6 +93,11 @@ impl FakeService {
 
     pub fn redirect_to(&self, url: &str) {
         self.answers.lock().unwrap().redirect = Some(url.to_owned());
+    }
+
+    /// Every answer hands out this token.
+    pub fn replace_token(&self, token: &str) {
+        self.answers.lock().unwrap().replacing_token = Some(token.to_owned());
     }
 
     pub async fn next(&mut self) -> Seen {
@@ -154,10 +161,16 @@ async fn answer(State(shared): State<Shared>, request: Request) -> Response {
         1 => queue[0].clone(),
         _ => queue.pop_front().expect("not empty"),
     };
-    (
+    let mut response = (
         StatusCode::from_u16(status).unwrap(),
         [("content-type", "application/json")],
         body,
     )
-        .into_response()
+        .into_response();
+    if let Some(token) = &answers.replacing_token {
+        response
+            .headers_mut()
+            .insert(REPLACING_TOKEN_HEADER, token.parse().unwrap());
+    }
+    response
 }

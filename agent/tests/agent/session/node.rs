@@ -52,3 +52,25 @@ async fn a_node_polls_and_answers_and_never_registers() {
     stop.cancel();
     timeout(Duration::from_secs(5), session).await.unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn a_node_goes_on_with_the_token_that_it_is_handed() {
+    let mut service = FakeService::start().await;
+    service.replace_token("the-new-one");
+    service.instruct_with(200, r#"{"next_instruction_seconds":1}"#);
+    let stop = CancellationToken::new();
+    let client = client(&service, "the-old-one");
+    let session = tokio::spawn(node::run(
+        client.clone(),
+        HOST.parse().unwrap(),
+        "0.0.9".to_owned(),
+        Arc::new(Registry::new(Vec::new())),
+        stop.clone(),
+    ));
+    for expected in ["the-old-one", "the-new-one", "the-new-one"] {
+        assert_eq!(service.next().await.header("x-secret-key"), expected);
+    }
+    assert!(!format!("{:?}", client.token()).contains("the-new-one"));
+    stop.cancel();
+    timeout(Duration::from_secs(5), session).await.unwrap().unwrap();
+}

@@ -6,6 +6,7 @@ use moka::sync::Cache;
 use muster_api::host_key::{Proof, signed_text};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
+use muster_core::lifecycle::host::key;
 use muster_store::StoreError;
 use ring::signature::{ED25519, UnparsedPublicKey};
 
@@ -127,6 +128,27 @@ impl Hosts {
             return Ok(());
         }
         Ok(self.proofs.check(&host.data.public_key, id, spoken, now)?)
+    }
+
+    /// True when the request comes from an installed host, or one on its way there or back, that has a key and proves it: its agent goes on
+    /// though its token was replaced.
+    ///
+    /// # Errors
+    /// Those of the database. A proof that is not good is none.
+    pub async fn outlasts_token(
+        &self,
+        infra_env_id: InfraEnvId,
+        id: HostId,
+        spoken: Spoken<'_>,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let Some(host) = self.store.polled_host(infra_env_id, id).await? else {
+            return Ok(false);
+        };
+        let key = &host.data.public_key;
+        Ok(!key.is_empty()
+            && key::outlasts_token(&host.state)
+            && self.proofs.check(key, id, spoken, now).is_ok())
     }
 
     /// The proofs that were used.

@@ -1,13 +1,15 @@
 //! A host that registered with a key is nobody else, whoever has the token of its image.
 
-use muster_api::BASE_PATH;
 use muster_api::host_key::{HOST_KEY_HEADER, HOST_PROOF_HEADER, Proof, signed_text};
 use muster_api::ids::InfraEnvId;
+use muster_api::{BASE_PATH, REPLACING_TOKEN_HEADER};
+use muster_core::lifecycle::host::key;
+use muster_core::record::HostState;
 use muster_operations::now;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 
-use crate::world::{Answer, World, host_id, reply};
+use crate::world::{Answer, Credential, World, host_id, reply};
 
 /// A machine, or somebody who plays one.
 struct Machine {
@@ -187,4 +189,78 @@ async fn an_infra_env_can_take_hosts_with_keys_alone() {
     let refused = world.post(&agent, &hosts, &body).await.expect(400);
     assert!(refused.text.contains("require_host_keys"), "{}", refused.text);
     Machine::new(1).registers(&world, pool, 1).await.expect(201);
+}
+
+/// A request of machine number 1 with this token and a proof.
+async fn says(
+    world: &World,
+    own: &Machine,
+    token: &Credential,
+    (method, path): (&str, &str),
+    body: Option<&Value>,
+) -> Answer {
+    let headers = own.proof(method, path, 1, now().timestamp());
+    world.send(token, method, path, body, &headers).await
+}
+
+#[tokio::test]
+async fn an_installed_host_with_a_key_outlasts_its_token_and_is_given_the_new_one() {
+    let world = World::open().await;
+    let pool = world.infra_env(json!({})).await;
+    let (own, thief) = (Machine::new(1), Machine::new(2));
+    own.registers(&world, pool, 1).await.expect(201);
+    world.host(pool, 2).await;
+    let old = world.agent(pool).await;
+    world.operations.infra_envs.replace_tokens(pool).await.unwrap();
+    world.operations.infra_envs.replace_tokens(pool).await.unwrap();
+    let host = format!("/infra-envs/{pool}/hosts/{}", host_id(1));
+    let steps = format!("{host}/instructions");
+
+    // In discovery: the image is to be booted anew.
+    let refused = says(&world, &own, &old, ("GET", &steps), None).await.expect(401);
+    assert!(refused.text.contains("downloaded since"), "{}", refused.text);
+    assert!(!refused.headers.contains_key(REPLACING_TOKEN_HEADER));
+
+    for state in HostState::one_of_each().into_iter().filter(key::outlasts_token) {
+        world.put(pool, 1, state.clone()).await;
+        let answer = says(&world, &own, &old, ("GET", &steps), None).await.expect(200);
+        let given = answer.headers[REPLACING_TOKEN_HEADER]
+            .to_str()
+            .unwrap()
+            .to_owned();
+        let Credential::Agent(present) = world.agent(pool).await else {
+            panic!("an agent's token is one of an agent");
+        };
+        assert_eq!(given, present, "{state:?}");
+        let again = says(&world, &own, &Credential::Agent(given), ("GET", &steps), None).await;
+        assert!(!again.expect(200).headers.contains_key(REPLACING_TOKEN_HEADER));
+    }
+    world.put(pool, 1, HostState::InstallingInProgress).await;
+    let logs = json!({"logs_state": "completed"});
+    let progress = format!("{host}/logs-progress");
+    says(&world, &own, &old, ("PUT", &progress), Some(&logs))
+        .await
+        .expect(204);
+
+    // Nobody else, and nothing else.
+    let body = json!({"host_id": host_id(1)});
+    let hosts = format!("/infra-envs/{pool}/hosts");
+    for (who, method, path, body) in [
+        (&thief, "GET", steps.as_str(), None),
+        (&own, "POST", hosts.as_str(), Some(&body)),
+        (&own, "GET", hosts.as_str(), None),
+        (&own, "GET", &format!("/infra-envs/{pool}"), None),
+    ] {
+        let refused = says(&world, who, &old, (method, path), body).await.expect(401);
+        assert!(!refused.headers.contains_key(REPLACING_TOKEN_HEADER), "{path}");
+    }
+    world.get(&old, &steps).await.expect(401);
+    world.put(pool, 2, HostState::AddedToExistingCluster).await;
+    let keyless = format!("{hosts}/{}/instructions", host_id(2));
+    world.get(&old, &keyless).await.expect(401);
+    let headers = own.proof("GET", &keyless, 2, now().timestamp());
+    world
+        .send(&old, "GET", &keyless, None, &headers)
+        .await
+        .expect(401);
 }

@@ -1,5 +1,7 @@
 //! Tokens open what they were made for, and end.
 
+use std::time::{Duration, Instant};
+
 use muster_api::ids::InfraEnvId;
 use muster_operations::auth::{ClusterUrl, OperatorClaims, UrlPurpose};
 use muster_operations::now;
@@ -25,6 +27,40 @@ async fn replaced_tokens_of_an_infra_env_are_refused_with_the_reason() {
         .get(&bystander, &format!("/infra-envs/{other}/hosts"))
         .await
         .expect(200);
+}
+
+#[tokio::test]
+async fn another_replica_refuses_replaced_and_revoked_tokens_within_five_seconds() {
+    let one = World::open().await;
+    let two = one.replica().await;
+    let infra_env = one.infra_env(json!({})).await;
+    let (old, url) = (one.agent(infra_env).await, one.url(infra_env).await);
+    let hosts = format!("/infra-envs/{infra_env}/hosts");
+    let path = format!("/infra-envs/{infra_env}");
+    // The other one remembers the InfraEnv now.
+    two.get(&old, &hosts).await.expect(200);
+    two.get(&url, &path).await.expect(200);
+    let (id, named) = operator(&two, false, None).await;
+    two.get(&named, &path).await.expect(200);
+
+    one.operations.infra_envs.replace_tokens(infra_env).await.unwrap();
+    let replaced = Instant::now();
+    one.get(&old, &hosts).await.expect(401);
+    one.get(&url, &path).await.expect(401);
+    one.operations
+        .store
+        .revoke_operator_token(&id, now())
+        .await
+        .unwrap();
+    two.get(&named, &path).await.expect(401);
+    while two.get(&old, &hosts).await.status != 401 {
+        assert!(replaced.elapsed() < Duration::from_secs(6), "still taken");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    two.get(&url, &path).await.expect(401);
+    let new = two.agent(infra_env).await;
+    one.get(&new, &hosts).await.expect(200);
+    two.get(&new, &hosts).await.expect(200);
 }
 
 #[tokio::test]

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use http::{Request, StatusCode};
+use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use muster_api::BASE_PATH;
 use muster_api::ids::{ClusterId, InfraEnvId};
-use muster_core::record::InfraEnv;
+use muster_core::record::{HostState, InfraEnv};
 use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
 use muster_operations::auth::{Auth, Claims, Keys};
@@ -23,7 +23,7 @@ use muster_operations::live_image::LiveImages;
 use muster_operations::urls::Urls;
 use muster_operations::{OperationSettings, Operations, now};
 use muster_rest::Rest;
-use muster_store::Store;
+use muster_store::{HistoryEntry, Store};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt;
@@ -43,6 +43,7 @@ pub enum Credential {
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,
+    pub headers: HeaderMap,
     pub text: String,
 }
 
@@ -64,7 +65,8 @@ pub struct World {
     pub operations: Arc<Operations>,
     pub operator: Credential,
     router: Router,
-    _folder: TempDir,
+    keys: String,
+    folder: Arc<TempDir>,
 }
 
 impl World {
@@ -73,11 +75,20 @@ impl World {
     }
 
     pub async fn with_url_lifetime(lifetime: Option<Duration>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        Self::on(folder, Keys::generate(), lifetime).await
+    }
+
+    /// Another service with the same database and keys.
+    pub async fn replica(&self) -> Self {
+        Self::on(self.folder.clone(), self.keys.clone(), None).await
+    }
+
+    async fn on(folder: Arc<TempDir>, pem: String, lifetime: Option<Duration>) -> Self {
         let store = Store::open(&format!("sqlite://{}/muster.db", folder.path().display()))
             .await
             .unwrap();
-        let keys = Keys::from_pem(&Keys::generate()).unwrap();
+        let keys = Keys::from_pem(&pem).unwrap();
         let operator = keys.sign(&Claims::operator());
         let image_options = ImageOptions::open(&store, String::new(), "", now())
             .await
@@ -120,7 +131,8 @@ impl World {
             operations,
             operator: Credential::Operator(operator),
             router,
-            _folder: folder,
+            keys: pem,
+            folder,
         }
     }
 
@@ -170,10 +182,11 @@ impl World {
             .oneshot(request.uri(url).body(body).unwrap())
             .await
             .unwrap();
-        let status = answer.status();
+        let (status, headers) = (answer.status(), answer.headers().clone());
         let bytes = answer.into_body().collect().await.unwrap().to_bytes();
         Answer {
             status,
+            headers,
             text: String::from_utf8_lossy(&bytes).into_owned(),
         }
     }
@@ -252,6 +265,26 @@ impl World {
         let agent = self.agent(infra_env).await;
         let path = format!("{host}/instructions");
         self.post(&agent, &path, &reply(step, output)).await.expect(204);
+    }
+
+    /// Puts a host into this state.
+    pub async fn put(&self, infra_env: InfraEnvId, number: u32, state: HostState) {
+        let id = host_id(number).parse().unwrap();
+        let mut host = self.operations.hosts.get(infra_env, id).await.unwrap();
+        let history = HistoryEntry {
+            at: now(),
+            who: "test".into(),
+            event: "put".into(),
+            from: Some(host.state.status()),
+            to: state.status(),
+            reason: String::new(),
+        };
+        host.state = state;
+        self.operations
+            .store
+            .save_host(&host, Some(&history), &[])
+            .await
+            .unwrap();
     }
 
     pub async fn bind(&self, host: &str, cluster: ClusterId) {

@@ -8,8 +8,8 @@ use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
 
-/// Whose tokens. Machines that run an image downloaded before are refused until they boot one downloaded since; so are agents on installed
-/// nodes, which bring their machines back.
+/// Whose tokens. Machines that run an image downloaded before are refused until they boot one downloaded since. Hosts with a key that are
+/// installed, or being installed, are given the new token.
 #[derive(Debug, Args)]
 pub struct RotateArgs {
     /// Name, id, or beginning of the id of the InfraEnv

@@ -48,6 +48,34 @@ fn expects_boot(state: &HostState, data: &HostData) -> bool {
     }
 }
 
+/// True from the request to install until the host is in discovery again: an operator has chosen it, and a new image would not help it. Its
+/// agent goes on with a replaced token when it proves the host's key.
+pub fn outlasts_token(state: &HostState) -> bool {
+    match state {
+        HostState::Installing
+        | HostState::InstallingInProgress
+        | HostState::InstallingPendingUserAction { .. }
+        | HostState::AddedToExistingCluster
+        | HostState::Error
+        | HostState::Cancelled
+        | HostState::ResettingPendingUserAction
+        | HostState::UnbindingPendingUserAction
+        | HostState::Reclaiming
+        | HostState::ReclaimingRebooting => true,
+        HostState::DiscoveringUnbound
+        | HostState::KnownUnbound
+        | HostState::InsufficientUnbound { .. }
+        | HostState::DisconnectedUnbound
+        | HostState::Binding
+        | HostState::Discovering
+        | HostState::Known
+        | HostState::Insufficient { .. }
+        | HostState::PendingForInput { .. }
+        | HostState::Disconnected
+        | HostState::Unbinding => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
