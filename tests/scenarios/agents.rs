@@ -167,7 +167,8 @@ impl Machine {
                 return Next::Poll;
             }
             // A report that came too late: the host has been bound or installed meanwhile. Agents go on.
-            if answer.status != 409 {
+            let is_late = answer.status == 400 && answer.error_message().contains("is not asked for one now");
+            if !is_late {
                 answer.expect(204);
             }
             if kind == "install" {

@@ -8,6 +8,7 @@ mod clusters;
 mod infra_envs;
 mod names;
 mod place;
+pub mod spec;
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;

@@ -1,16 +1,7 @@
-//! Parameters of all writes, which name this service in `managedFields`, and the write of a spec.
+//! Parameters of all writes, which name this service in `managedFields`.
 
-use std::fmt::Debug;
-
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::NamespaceResourceScope;
-use kube::{Api, Resource, ResourceExt};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
-
-use crate::context::Context;
-use crate::error::Error;
-use crate::references::kube_ref;
+use kube::api::{DeleteParams, PatchParams, PostParams, Preconditions};
+use kube::{Resource, ResourceExt};
 
 /// The writer of all changes, in `managedFields`.
 pub const FIELD_MANAGER: &str = "muster";
@@ -40,24 +31,4 @@ pub fn delete_params(object: &impl Resource) -> DeleteParams {
         uid: object.uid(),
         ..Preconditions::default()
     })
-}
-
-/// Writes what REST changed to the spec of an object, if it still is the version that was read.
-///
-/// # Errors
-/// Those of the API; a conflict when it was changed meanwhile.
-pub async fn patch_spec<K>(object: &K, patch: &Value, context: &Context) -> Result<K, Error>
-where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + Debug + DeserializeOwned,
-{
-    let patch = json!({
-        "metadata": {"resourceVersion": object.resource_version()},
-        "spec": patch,
-    });
-    tracing::info!(kind = %K::kind(&()), object = %kube_ref(object), "what REST changed is written to its custom resource");
-    let api = Api::<K>::namespaced(context.client.clone(), &object.namespace().unwrap_or_default());
-    let written = api
-        .patch(&object.name_any(), &patch_params(), &Patch::Merge(patch))
-        .await;
-    Ok(written?)
 }

@@ -21,8 +21,8 @@ use super::shown::{deployment_spec, install_spec};
 use crate::agent::patch::merge_patch;
 use crate::context::Context;
 use crate::error::{Error, Refusal};
+use crate::mirror::spec::patch_spec;
 use crate::references::{kube_ref, mirror_of};
-use crate::writes::patch_spec;
 
 /// The member whose own members are compared one by one.
 const TRAITS: &str = "traits";

@@ -22,9 +22,9 @@ use super::writing::{write_networks, write_secret};
 use crate::agent::patch::merge_patch;
 use crate::context::Context;
 use crate::error::{Error, Refusal};
+use crate::mirror::spec::patch_spec;
 use crate::references::{kube_ref, mirror_of};
 use crate::secrets::{self, ReferenceError};
-use crate::writes::patch_spec;
 
 const PULL_SECRET: &str = "pull_secret";
 const NETWORKS: &str = "static_network_config";
