@@ -8,8 +8,8 @@ use muster_tests::qemu::{Firmware, Slots};
 use muster_tests::walk::{Host, Hub, MachineDeploymentWalk, Story, apply_our_crds};
 
 /// From the scale to Ready nodes, and back.
-const INSTALLATION: Duration = Duration::from_secs(900);
-const RETURN: Duration = Duration::from_secs(600);
+const INSTALLATION: Duration = Duration::from_secs(1500);
+const RETURN: Duration = Duration::from_secs(900);
 
 #[test]
 fn a_machine_deployment_makes_nodes_of_hosts_and_hosts_of_nodes() {

@@ -16,9 +16,9 @@ pub const CLUSTERS: &str = "clusters";
 /// The HostedCluster's name and the NodePool's.
 pub const POOL: &str = "vcluster2";
 /// From the scale to Done: two machines download, write, boot and start a kubelet on two busy cores.
-const INSTALLATION: Duration = Duration::from_secs(900);
+const INSTALLATION: Duration = Duration::from_secs(1500);
 /// From the scale to available again: a drain, a download, a boot.
-const RETURN: Duration = Duration::from_secs(600);
+const RETURN: Duration = Duration::from_secs(900);
 /// From the Node to the Machine that has its providerID.
 const FOLLOWING: Duration = Duration::from_secs(60);
 
