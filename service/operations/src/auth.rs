@@ -7,10 +7,11 @@ pub mod token;
 pub use keys::Keys;
 pub use token::{Claims, OperatorClaims, TokenError, UrlPurpose};
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use moka::sync::Cache;
-use muster_api::ids::HostId;
+use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::{Cluster, InfraEnv};
 use sha2::{Digest, Sha256};
@@ -26,10 +27,15 @@ pub struct Auth {
     /// By the digest of the token. A signature stays good, so only the end of a token is checked again; whether it is revoked is asked
     /// elsewhere, each time.
     verified: Cache<[u8; 32], Claims>,
+    /// Tokens of InfraEnvs by the generation that they are of. Each range of an image asks for one, and it is the same each time.
+    of_infra_envs: Cache<(InfraEnvId, u32), Arc<str>>,
 }
 
 /// Tokens whose signatures are remembered. Agents of one InfraEnv share one.
 const MAX_VERIFIED: u64 = 10_000;
+
+/// InfraEnvs whose tokens are remembered.
+const MAX_INFRA_ENVS: u64 = 1_000;
 
 /// A credential for a URL.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -58,6 +64,7 @@ impl Auth {
             keys,
             url_lifetime,
             verified: Cache::new(MAX_VERIFIED),
+            of_infra_envs: Cache::new(MAX_INFRA_ENVS),
         }
     }
 
@@ -68,11 +75,19 @@ impl Auth {
 
     /// The token of an InfraEnv's agents, the same text each time; `None` when no tokens are asked for.
     pub fn infra_env_token(&self, infra_env: &InfraEnv) -> Option<String> {
+        let (infra_env_id, generation) = (infra_env.id, infra_env.settings.token_generation);
+        let sign = || {
+            self.keys
+                .sign(&Claims::InfraEnv {
+                    infra_env_id,
+                    generation,
+                })
+                .into()
+        };
         self.asks_for_tokens().then(|| {
-            self.keys.sign(&Claims::InfraEnv {
-                infra_env_id: infra_env.id,
-                generation: infra_env.settings.token_generation,
-            })
+            self.of_infra_envs
+                .get_with((infra_env_id, generation), sign)
+                .to_string()
         })
     }
 
@@ -216,7 +231,7 @@ fn token_of(address: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use muster_api::ids::{ClusterId, InfraEnvId};
+    use muster_api::ids::ClusterId;
     use muster_core::record::{ClusterData, Secret, Settings};
 
     use super::*;
@@ -286,6 +301,19 @@ mod tests {
         let other = Auth::new(true, Keys::from_pem(&Keys::generate()).unwrap(), None);
         assert_eq!(other.verify(&token), Err(TokenError::BadSignature));
         assert!(auth.verify(&format!("{token}x")).is_err());
+    }
+
+    #[test]
+    fn the_token_of_an_infra_env_is_signed_once_a_generation() {
+        let (auth, mut infra_env) = (auth(None), infra_env());
+        let first = auth.infra_env_token(&infra_env).unwrap();
+        for _ in 0..10 {
+            assert_eq!(auth.infra_env_token(&infra_env), Some(first.clone()));
+        }
+        infra_env.settings.token_generation += 1;
+        assert_ne!(auth.infra_env_token(&infra_env), Some(first));
+        auth.of_infra_envs.run_pending_tasks();
+        assert_eq!(auth.of_infra_envs.entry_count(), 2);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use muster_core::lifecycle::infra_env::{events, update};
 use muster_core::record::{InfraEnv, KubeRef, NewEvent};
 use muster_store::{Deletion, Store, StoreError, Subject};
 
+use crate::boot_media::BootMedia;
 use crate::clock::now;
 use crate::error::OperationError;
 use crate::retry::{retry, unless_conflict};
@@ -28,11 +29,13 @@ pub struct InfraEnvs {
     cache: Cache<InfraEnvId, Arc<InfraEnv>>,
     deleted: Cache<InfraEnvId, ()>,
     by_kube: Cache<KubeRef, InfraEnvId>,
+    boot_media: Arc<BootMedia>,
 }
 
 impl InfraEnvs {
     pub fn new(store: Store) -> Self {
         Self {
+            boot_media: BootMedia::of(&store),
             store,
             cache: Cache::builder().time_to_live(TIME_TO_LIVE).build(),
             deleted: Cache::builder().time_to_live(DELETED_TIME_TO_LIVE).build(),
@@ -88,9 +91,10 @@ impl InfraEnvs {
         self.find(id).await?.ok_or_else(|| missing(id))
     }
 
-    /// The InfraEnv whose boot URLs carry `boot_id`. Never cached: a revoked URL is dead at once.
-    pub async fn find_by_boot_id(&self, boot_id: &str) -> Result<Option<InfraEnv>, StoreError> {
-        self.store.find_infra_env_by_boot_id(boot_id).await
+    /// The InfraEnv whose boot URLs carry `boot_id`, at most 5 s old; older while the database does not answer, unless it is known to
+    /// have changed.
+    pub async fn find_by_boot_id(&self, boot_id: &str) -> Result<Option<Arc<InfraEnv>>, StoreError> {
+        self.boot_media.find(boot_id).await
     }
 
     /// The InfraEnv of this custom resource, at most 5 s old when another replica changed it.

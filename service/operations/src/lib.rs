@@ -5,6 +5,7 @@
 pub mod auth;
 pub mod base_file;
 pub mod boot;
+mod boot_media;
 pub mod bridge;
 pub mod changes;
 pub mod check_ins;

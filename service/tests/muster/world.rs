@@ -81,6 +81,7 @@ pub fn serve(data_dir: &Path) -> Command {
         serve.env_remove(name);
     }
     serve.args(SERVE_ON_FREE_PORTS).arg("--data-dir").arg(data_dir);
-    serve.args(["--live-image", "/nonexistent/live.iso", "--kube-api", "builtin"]);
+    serve.args(["--kube-api", "builtin"]);
+    serve.env("MUSTER_LIVE_IMAGE", "/nonexistent/live.iso");
     serve
 }

@@ -1,0 +1,236 @@
+//! Keeps the InfraEnvs whose boot URLs are in use, so that machines go on booting while the database is away.
+//!
+//! Firmware and BMCs read a mounted ISO range by range for as long as the machine runs from it; an answer that fails ends the
+//! boot. An InfraEnv that was read is told from memory for [`FRESH`]. After that the database is asked, and only while it does not
+//! answer is the InfraEnv told as it was, for at most [`STALE`]. Whoever changes or deletes an InfraEnv, here or in another replica
+//! that is heard, ends what is kept of it: a revoked URL is dead as soon as that is known.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use muster_api::ids::InfraEnvId;
+use muster_core::record::InfraEnv;
+use muster_store::{Store, StoreError, Subject};
+use tokio::time::timeout;
+
+use crate::error::chain;
+
+/// Longest delay until a change is seen of which nobody told.
+const FRESH: Duration = Duration::from_secs(3);
+
+/// Longest time that an InfraEnv is told without having been read: long enough for every machine that boots to come up.
+const STALE: Duration = Duration::from_secs(3600);
+
+/// Time that the database gets where an answer is known without it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Interval in which a database that did not answer is asked again about one InfraEnv.
+const ASK_AGAIN: Duration = Duration::from_secs(2);
+
+/// What is kept of the InfraEnvs of a store.
+pub(crate) struct BootMedia {
+    store: Store,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    by_boot_id: HashMap<String, Place>,
+    /// Number of changes of InfraEnvs that were heard of.
+    changes: u64,
+    /// True after the database did not answer, until it does. The log tells it once.
+    is_away: bool,
+}
+
+struct Place {
+    infra_env: Arc<InfraEnv>,
+    read_at: Instant,
+    /// The database is not asked before.
+    ask_at: Instant,
+}
+
+impl BootMedia {
+    /// Of the InfraEnvs in `store`.
+    pub(crate) fn of(store: &Store) -> Arc<Self> {
+        let media = Arc::new(Self {
+            store: store.clone(),
+            kept: Mutex::default(),
+        });
+        let heard: Weak<Self> = Arc::downgrade(&media);
+        store.on_change(move |change| {
+            if let (Subject::InfraEnv(id), Some(media)) = (change.subject, heard.upgrade()) {
+                media.changed(id);
+            }
+        });
+        media
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn changed(&self, id: InfraEnvId) {
+        let mut kept = self.kept();
+        kept.changes += 1;
+        kept.by_boot_id.retain(|_, place| place.infra_env.id != id);
+    }
+
+    /// The InfraEnv whose boot URLs carry `boot_id`; `None` when there is none, or they were revoked.
+    ///
+    /// # Errors
+    /// Those of the database, when the InfraEnv was not read within [`STALE`].
+    pub(crate) async fn find(&self, boot_id: &str) -> Result<Option<Arc<InfraEnv>>, StoreError> {
+        let asked_at = Instant::now();
+        let (changes, known) = {
+            let mut kept = self.kept();
+            let changes = kept.changes;
+            let place = kept.by_boot_id.get_mut(boot_id);
+            let place = place.filter(|place| asked_at.duration_since(place.read_at) < STALE);
+            let known = place.map(|place| {
+                let ask = place.ask_at <= asked_at;
+                if ask {
+                    // One asks for all who come meanwhile.
+                    place.ask_at = asked_at + PATIENCE;
+                }
+                (place.infra_env.clone(), ask)
+            });
+            (changes, known)
+        };
+        let Some((infra_env, ask)) = known else {
+            let read = self.store.find_infra_env_by_boot_id(boot_id).await?;
+            return Ok(self.keep(boot_id, read, asked_at, changes));
+        };
+        if !ask {
+            return Ok(Some(infra_env));
+        }
+        let why = match timeout(PATIENCE, self.store.find_infra_env_by_boot_id(boot_id)).await {
+            Ok(Err(error)) if error.is_temporary() => chain(&error),
+            Ok(read) => return Ok(self.keep(boot_id, read?, asked_at, changes)),
+            Err(_) => "it did not answer in time".to_owned(),
+        };
+        if self.goes_on(boot_id, &why) {
+            return Ok(Some(infra_env));
+        }
+        let read = self.store.find_infra_env_by_boot_id(boot_id).await?;
+        Ok(self.keep(boot_id, read, asked_at, changes))
+    }
+
+    /// Keeps what was read, unless an InfraEnv changed meanwhile, which may have been this one.
+    fn keep(
+        &self,
+        boot_id: &str,
+        read: Option<InfraEnv>,
+        read_at: Instant,
+        changes: u64,
+    ) -> Option<Arc<InfraEnv>> {
+        let mut kept = self.kept();
+        if std::mem::take(&mut kept.is_away) {
+            tracing::info!("the database answers again: boot URLs are checked as ever");
+        }
+        let Some(infra_env) = read.map(Arc::new) else {
+            kept.by_boot_id.remove(boot_id);
+            return None;
+        };
+        if kept.changes == changes {
+            // Boot ids that nobody asks about any more.
+            kept.by_boot_id.retain(|_, place| place.read_at.elapsed() < STALE);
+            let place = Place {
+                infra_env: infra_env.clone(),
+                read_at,
+                ask_at: read_at + FRESH,
+            };
+            kept.by_boot_id.insert(boot_id.to_owned(), place);
+        }
+        Some(infra_env)
+    }
+
+    /// Notes that the database did not answer. False when the InfraEnv was heard to change since it was read.
+    fn goes_on(&self, boot_id: &str, why: &str) -> bool {
+        let mut kept = self.kept();
+        if !std::mem::replace(&mut kept.is_away, true) {
+            tracing::warn!(
+                why,
+                minutes = STALE.as_secs() / 60,
+                "the database does not answer: machines that boot go on with what is known of their InfraEnvs"
+            );
+        }
+        let place = kept.by_boot_id.get_mut(boot_id);
+        place.is_some_and(|place| {
+            place.ask_at = Instant::now() + ASK_AGAIN;
+            true
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_core::record::Settings;
+
+    use super::*;
+    use crate::clock::now;
+    use crate::random;
+
+    async fn with_infra_env() -> (tempfile::TempDir, Store, InfraEnv) {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/muster.db", folder.path().display());
+        let store = Store::open(&url).await.unwrap();
+        let mut infra_env = InfraEnv {
+            id: InfraEnvId::random(),
+            name: "hw".into(),
+            cluster_id: None,
+            kube: None,
+            mirror: None,
+            boot_id: random::boot_id(),
+            version: 0,
+            created_at: now(),
+            updated_at: now(),
+            settings: Settings::default(),
+        };
+        infra_env.version = store.insert_infra_env(&infra_env, &[]).await.unwrap();
+        (folder, store, infra_env)
+    }
+
+    /// Time passes for what is kept.
+    fn age(media: &BootMedia, by: Duration) {
+        for place in media.kept().by_boot_id.values_mut() {
+            place.read_at = place.read_at.checked_sub(by).unwrap();
+            place.ask_at = place.ask_at.checked_sub(by).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn an_infra_env_is_read_once_and_ends_when_its_urls_are_revoked() {
+        let (_folder, store, mut infra_env) = with_infra_env().await;
+        let media = BootMedia::of(&store);
+        let first = infra_env.boot_id.clone();
+        let before = store.statement_counts().reads;
+        for _ in 0..50 {
+            assert_eq!(media.find(&first).await.unwrap().unwrap().id, infra_env.id);
+        }
+        assert_eq!(store.statement_counts().reads - before, 1);
+        infra_env.boot_id = random::boot_id();
+        store.update_infra_env(&infra_env, &[]).await.unwrap();
+        assert!(media.find(&first).await.unwrap().is_none());
+        assert!(media.find(&infra_env.boot_id).await.unwrap().is_some());
+        age(&media, FRESH);
+        assert!(media.find(&infra_env.boot_id).await.unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn without_the_database_what_is_known_is_told_for_a_limited_time() {
+        let (_folder, store, infra_env) = with_infra_env().await;
+        let media = BootMedia::of(&store);
+        media.find(&infra_env.boot_id).await.unwrap();
+        store.close().await;
+        for _ in 0..3 {
+            age(&media, FRESH);
+            assert!(media.find(&infra_env.boot_id).await.unwrap().is_some());
+        }
+        assert!(media.find("another").await.is_err());
+        age(&media, STALE);
+        assert!(media.find(&infra_env.boot_id).await.is_err());
+        media.changed(infra_env.id);
+        assert!(media.find(&infra_env.boot_id).await.is_err());
+    }
+}
