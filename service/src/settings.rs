@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use muster_images::Limits;
 use muster_core::record::EventLimits;
 use url::{Host, Url};
 
@@ -135,7 +136,11 @@ pub struct ServeArgs {
 
     /// Image downloads served at once; further ones wait
     #[arg(long, env = "MUSTER_MAX_DOWNLOADS", default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_downloads: u32,
+    max_downloads: u32,
+
+    /// Those of them to one address (IPv6: to one /64), as many more wait: raise it for machines behind NAT or a proxy [default: half of --max-downloads]
+    #[arg(long, env = "MUSTER_MAX_DOWNLOADS_PER_ADDRESS", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_downloads_per_address: Option<u32>,
 
     /// Versions offered to clients, oldest first; the last is the default. The live image serves any other version, too
     #[arg(
@@ -282,6 +287,12 @@ impl ServeArgs {
             _ if asked => Protocol::PlainBeyondLoopback,
             _ => Protocol::OwnAuthority,
         }
+    }
+
+    /// The most downloads at once.
+    pub fn download_limits(&self) -> Limits {
+        let to_one_address = self.max_downloads_per_address.map(|most| most as usize);
+        Limits::new(self.max_downloads as usize, to_one_address)
     }
 
     /// Address of the boot listener: as given, or beside the API.

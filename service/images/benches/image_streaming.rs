@@ -18,7 +18,7 @@ use axum::routing::get;
 use http::request::Parts;
 use muster_image::iso9660::Extent;
 use muster_image::{Piece, Plan};
-use muster_images::{Download, DownloadListener, Downloads, Meta, Peer};
+use muster_images::{Download, DownloadListener, Downloads, Limits, Meta, Peer};
 use muster_operations::base_file::BaseFile;
 
 const MEGABYTE: u64 = 1_000_000;
@@ -315,7 +315,7 @@ async fn serve(path: &Path) -> Result<()> {
     let base = Arc::new(BaseFile::new(File::open(PathBuf::from(path))?)?);
     let served = Served {
         download: Download { plan, base, meta },
-        downloads: Downloads::new(400),
+        downloads: Downloads::new(Limits::new(400, Some(400))),
     };
     let router = Router::new().route("/image", get(image)).with_state(served);
 

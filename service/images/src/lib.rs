@@ -15,7 +15,7 @@ mod serve;
 pub mod transport;
 
 pub use download::{Download, Meta};
-pub use downloads::Downloads;
+pub use downloads::{Downloads, Limits};
 pub use routes::{os_image_route, routes};
 pub use serve::serve;
 pub use transport::{DownloadListener, FileChannel, FileStream, Peer};

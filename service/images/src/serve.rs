@@ -1,21 +1,25 @@
 //! The answer to a download request.
 
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::response::{IntoResponse, Response};
 use headers::{AcceptRanges, ContentLength, ContentRange, ETag, HeaderMapExt, LastModified};
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode, header};
+use muster_http::Problem;
 use muster_image::{Piece, Plan};
 
 use super::body::ImageBody;
 use super::download::{Download, Meta};
 use super::downloads::Downloads;
 use super::selection::{Selection, select};
-use super::transport::FileChannel;
+use super::transport::{FileChannel, Peer};
 
 /// Answers GET and HEAD for `download`, with ranges and preconditions.
 ///
-/// Waits for a slot only when a body will be sent. On a plain HTTP/1 connection of a
+/// Waits for a slot only when a body will be sent; 503 when none can be had. On a plain HTTP/1 connection of a
 /// [`DownloadListener`](super::DownloadListener) the kernel copies from the page cache to the socket; on any other the bytes pass through a small buffer.
 pub async fn serve(request: &Parts, download: Download, downloads: &Downloads) -> Response {
     let Download { plan, base, meta } = download;
@@ -76,7 +80,10 @@ pub async fn serve(request: &Parts, download: Download, downloads: &Downloads) -
         .headers_mut()
         .typed_insert(ContentLength(range.end - range.start));
     if request.method != Method::HEAD {
-        let slot = downloads.slot().await;
+        let slot = match downloads.slot(client_of(request)).await {
+            Ok(slot) => slot,
+            Err(refused) => return Problem::unavailable(refused.to_string()).into_response(),
+        };
         let body = ImageBody::new(
             plan,
             range,
@@ -88,6 +95,16 @@ pub async fn serve(request: &Parts, download: Download, downloads: &Downloads) -
         *response.body_mut() = Body::new(body);
     }
     response
+}
+
+/// The address of the request's client. All whose address is not known are one.
+fn client_of(request: &Parts) -> IpAddr {
+    let extensions = &request.extensions;
+    let address = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0);
+    let of_peer = || extensions.get::<ConnectInfo<Peer>>().map(|info| info.0.address);
+    address
+        .or_else(of_peer)
+        .map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |address| address.ip())
 }
 
 fn insert_content_headers(headers: &mut http::HeaderMap, meta: &Meta) {

@@ -81,7 +81,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         metrics: metrics.clone(),
     };
     // After the recorder, which it registers gauges with.
-    let downloads = Downloads::new(args.max_downloads as usize);
+    let downloads = Downloads::new(args.download_limits());
     let images = muster_images::routes(operations.clone(), downloads.clone());
     let os_image = muster_images::os_image_route(operations.clone(), downloads);
     let mut api_routes = muster_rest::api(rest.clone())

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,11 +20,11 @@ use muster_api::live::{CONFIG_VERSION, LiveConfig};
 use muster_image::iso9660::Extent;
 use muster_image::testing::{LiveTree, pattern};
 use muster_image::{Customisation, Plan};
-use muster_images::{Download, DownloadListener, Downloads, Meta, Peer};
+use muster_images::{Download, DownloadListener, Downloads, Limits, Meta, Peer};
 use muster_operations::base_file::BaseFile;
 use muster_operations::live_image::LiveImages;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 pub const INITRD_LENGTH: usize = 700_001;
 /// More than the sockets of a connection hold, so that a client that does not read stops the download.
@@ -62,6 +62,10 @@ impl Server {
     }
 
     pub async fn start_with_stall_timeout(way: Way, most_downloads: usize, stall_timeout: Duration) -> Self {
+        Self::start_with_limits(way, Limits::new(most_downloads, Some(most_downloads)), stall_timeout).await
+    }
+
+    pub async fn start_with_limits(way: Way, limits: Limits, stall_timeout: Duration) -> Self {
         // Not in /tmp, which may be a tmpfs: that cannot say what of a file is in the page cache, so nothing is sent from the file there.
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let iso = folder.path().join("live.iso");
@@ -70,7 +74,7 @@ impl Server {
         fs::write(&big, pattern(BIG_LENGTH as usize, 3)).unwrap();
 
         let live = Arc::new(LiveImages::new([iso.clone()]));
-        let downloads = Downloads::new(most_downloads);
+        let downloads = Downloads::new(limits);
         let edited = Arc::new(AtomicBool::new(false));
         let app = App {
             live: live.clone(),
@@ -88,7 +92,8 @@ impl Server {
                 tokio::spawn(async move { axum::serve(listener, service).await });
             }
             Way::Buffered => {
-                tokio::spawn(async move { axum::serve(tcp, router).await });
+                let service = router.into_make_service_with_connect_info::<SocketAddr>();
+                tokio::spawn(async move { axum::serve(tcp, service).await });
             }
         }
         let client = client().build().expect("a client can be made");
@@ -119,6 +124,18 @@ impl Server {
 
     pub async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// Asks for the big file from that address of the loopback network and reads nothing.
+    pub async fn request_from(&self, client: Ipv4Addr) -> TcpStream {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((client, 0).into()).unwrap();
+        let mut socket = socket.connect(self.address).await.unwrap();
+        socket
+            .write_all(b"GET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            .await
+            .unwrap();
+        socket
     }
 
     /// Asks for `path` and reads nothing.

@@ -4,11 +4,14 @@
 
 mod image_server;
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use image_server::{Server, Way, eventually};
 use muster_image::testing::KARGS_LENGTH;
+use muster_images::Limits;
+use muster_images::transport::STALL_TIMEOUT;
 use reqwest::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -315,6 +318,43 @@ async fn a_client_that_leaves_while_waiting_gives_its_place_up() {
     eventually("nobody waits", || server.downloads.waiting() == 0).await;
     drop(running);
     assert!(!server.bytes("/big").await.is_empty());
+}
+
+#[tokio::test]
+async fn one_address_with_many_slow_readers_leaves_slots_for_others() {
+    for way in BOTH {
+        let limits = Limits {
+            most: 8,
+            to_one_address: 4,
+            patience: Duration::from_secs(60),
+        };
+        let server = Server::start_with_limits(way, limits, STALL_TIMEOUT).await;
+        let (greedy, healthy) = (Ipv4Addr::new(127, 0, 0, 2), Ipv4Addr::new(127, 0, 0, 3));
+        let mut held = Vec::new();
+        for _ in 0..8 {
+            held.push(server.request_from(greedy).await);
+        }
+        eventually("its share runs and as many wait", || {
+            (server.downloads.running(), server.downloads.waiting()) == (4, 4)
+        })
+        .await;
+        for _ in 0..20 {
+            let mut refused = String::new();
+            let mut socket = server.request_from(greedy).await;
+            socket.read_to_string(&mut refused).await.unwrap();
+            assert!(refused.starts_with("HTTP/1.1 503 "), "{way:?}: {refused}");
+            assert!(refused.contains("retry-after: "), "{way:?}: {refused}");
+        }
+        let mut received = Vec::new();
+        let mut socket = server.request_from(healthy).await;
+        socket.read_to_end(&mut received).await.unwrap();
+        assert!(
+            received.len() as u64 > image_server::BIG_LENGTH,
+            "{way:?}: another address gets it whole"
+        );
+        drop(held);
+        eventually("all slots are free", || server.downloads.running() == 0).await;
+    }
 }
 
 #[tokio::test]
