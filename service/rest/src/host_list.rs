@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::{self, Stream, StreamExt};
 use muster_api::host::Host as HostView;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::Host;
@@ -14,7 +14,7 @@ use crate::json_list;
 use crate::views::Views;
 
 /// Hosts read at once.
-const AT_ONCE: usize = 100;
+pub const AT_ONCE: usize = 100;
 
 /// The hosts of a list.
 pub struct HostList<F> {
@@ -31,13 +31,20 @@ impl<F: Fn(&Host, HostView) -> Option<HostView> + Send + Sync + 'static> HostLis
     /// # Errors
     /// Those of the database.
     pub async fn answer(self, keys: &[(InfraEnvId, HostId)]) -> Result<Response, Problem> {
+        json_list::answer(self.parts(keys)).await
+    }
+
+    /// The hosts, part by part.
+    pub fn parts(
+        self,
+        keys: &[(InfraEnvId, HostId)],
+    ) -> impl Stream<Item = Result<Vec<HostView>, StoreError>> + Send + use<F> {
         let parts: Vec<Vec<_>> = keys.chunks(AT_ONCE).map(<[_]>::to_vec).collect();
         let list = Arc::new(self);
-        let read = stream::iter(parts).then(move |keys| {
+        stream::iter(parts).then(move |keys| {
             let list = list.clone();
             async move { list.part(&keys).await }
-        });
-        json_list::answer(read).await
+        })
     }
 
     async fn part(&self, keys: &[(InfraEnvId, HostId)]) -> Result<Vec<HostView>, StoreError> {

@@ -10,24 +10,42 @@ use muster_operations::chain;
 use muster_store::StoreError;
 use serde::Serialize;
 
-/// The answer. Its first part is read before it begins, so that a database that is away is a 503. A later failure ends the
-/// connection, which the client notices.
+/// The list as an answer.
 ///
 /// # Errors
 /// Those of the first part.
 pub async fn answer<T: Serialize + Send + 'static>(
     parts: impl Stream<Item = Result<Vec<T>, StoreError>> + Send + 'static,
 ) -> Result<Response, Problem> {
-    let mut parts = parts.boxed();
-    let first = parts.next().await.transpose()?.unwrap_or_default();
-    let mut has_entries = false;
-    let entries = stream::once(async { Ok(first) })
-        .chain(parts)
-        .inspect_err(|error| tracing::warn!(error = %chain(error), "a list ends in the middle"))
-        .map(move |part| text(&part?, &mut has_entries));
-    let bracket = |text: &'static [u8]| stream::once(async move { Ok(Bytes::from_static(text)) });
-    let body = Body::from_stream(bracket(b"[").chain(entries).chain(bracket(b"]")));
+    whole("[", entries(parts), "]").await
+}
+
+/// The answer that these texts make between two more. Its first text is read before it begins, so that a database that is away is a
+/// 503. A later failure ends the connection, which the client notices.
+///
+/// # Errors
+/// Those of the first text.
+pub async fn whole(
+    before: &'static str,
+    texts: impl Stream<Item = Result<Bytes, StoreError>> + Send + 'static,
+    after: &'static str,
+) -> Result<Response, Problem> {
+    let mut texts = texts.boxed();
+    let first = texts.next().await.transpose()?.unwrap_or_default();
+    let texts = stream::once(async { Ok(first) })
+        .chain(texts)
+        .inspect_err(|error| tracing::warn!(error = %chain(error), "a list ends in the middle"));
+    let fixed = |text: &'static str| stream::once(async move { Ok(Bytes::from_static(text.as_bytes())) });
+    let body = Body::from_stream(fixed(before).chain(texts).chain(fixed(after)));
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// The entries of a list, without its brackets.
+pub fn entries<T: Serialize + Send + 'static>(
+    parts: impl Stream<Item = Result<Vec<T>, StoreError>> + Send + 'static,
+) -> impl Stream<Item = Result<Bytes, StoreError>> + Send + 'static {
+    let mut has_entries = false;
+    parts.map(move |part| text(&part?, &mut has_entries))
 }
 
 /// The entries of a part; `has_entries`: some stand before it.

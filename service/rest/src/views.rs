@@ -8,7 +8,7 @@ use http::request::Parts;
 use muster_api::cluster::Cluster as ClusterView;
 use muster_api::host::Host as HostView;
 use muster_api::infra_env::InfraEnv as InfraEnvView;
-use muster_core::lifecycle::cluster::view::{Shape, host_networks};
+use muster_core::lifecycle::cluster::view::{HostSums, Shape};
 use muster_core::lifecycle::host::Shown;
 use muster_core::lifecycle::{host, infra_env};
 use muster_core::record::{Host, InfraEnv};
@@ -93,31 +93,16 @@ impl Views {
         })
     }
 
-    /// A cluster with `hosts`.
-    pub async fn cluster(
-        &self,
-        found: &StoredCluster,
-        shape: Shape,
-        hosts: &[Host],
-    ) -> Result<ClusterView, StoreError> {
-        let mut views = Vec::with_capacity(hosts.len());
-        for host in hosts {
-            views.push(self.host(host).await?);
-        }
-        let mut shown = muster_core::lifecycle::cluster::view(
-            &found.cluster,
-            shape,
-            views,
-            host_networks(hosts),
-            found.deleted_at,
-            USER,
-        );
+    /// A cluster without its hosts, of which `sums` tells.
+    pub fn cluster(&self, found: &StoredCluster, shape: Shape, sums: HostSums) -> ClusterView {
+        let mut shown =
+            muster_core::lifecycle::cluster::view(&found.cluster, shape, sums, found.deleted_at, USER);
         if !self.secrets {
             for proxy in [&mut shown.http_proxy, &mut shown.https_proxy] {
                 *proxy = without_password(proxy);
             }
         }
-        Ok(shown)
+        shown
     }
 }
 

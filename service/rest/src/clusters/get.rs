@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
-use axum::{Extension, Json};
+use axum::response::Response;
 use http::HeaderMap;
 use muster_api::cluster::Cluster;
 use muster_api::error::ApiError;
@@ -14,6 +15,8 @@ use muster_operations::Operations;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::cluster_text::{ClusterText, With};
+use crate::json_list;
 use crate::lenient::{lenient_bool, parse_bool};
 use crate::scopes::Scopes;
 use crate::views::Views;
@@ -47,16 +50,21 @@ pub async fn get_cluster(
     Path(id): Path<ClusterId>,
     Query(query): Query<GetQuery>,
     headers: HeaderMap,
-) -> Result<Json<Cluster>, Problem> {
+) -> Result<Response, Problem> {
     let only = scopes.of_cluster(caller, id).await?;
     let found = operations.clusters.find(id, wants_deleted(&headers)?).await?;
-    let mut hosts = if query.exclude_hosts {
-        Vec::new()
-    } else {
-        operations.store.list_cluster_hosts(id).await?
+    let with = match only {
+        _ if query.exclude_hosts => With::Nobody,
+        Some(only) => With::Of(only),
+        None => With::All,
     };
-    hosts.retain(|host| only.is_none_or(|only| host.infra_env_id == only));
-    Ok(Json(views.cluster(&found, Shape::Alone, &hosts).await?))
+    let text = ClusterText {
+        store: operations.store.clone(),
+        views,
+        shape: Shape::Alone,
+        with,
+    };
+    json_list::whole("", text.of("", found), "").await
 }
 
 /// The header `get_unregistered_clusters`.

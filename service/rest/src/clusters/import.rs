@@ -6,6 +6,7 @@ use http::StatusCode;
 use muster_api::cluster::{Cluster, ImportClusterParams};
 use muster_api::error::ApiError;
 use muster_api::ids::ClusterId;
+use muster_core::lifecycle::cluster::view::HostSums;
 use muster_core::lifecycle::cluster::{Shape, import};
 use muster_http::Problem;
 use muster_http::body::Body;
@@ -36,6 +37,6 @@ pub async fn import_cluster(
     };
     Ok((
         StatusCode::CREATED,
-        Json(views.cluster(&stored, Shape::Imported, &[]).await?),
+        Json(views.cluster(&stored, Shape::Imported, HostSums::default())),
     ))
 }

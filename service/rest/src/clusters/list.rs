@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{self, StreamExt};
 use http::HeaderMap;
 use muster_api::cluster::Cluster;
 use muster_core::lifecycle::cluster::Shape;
@@ -13,6 +15,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::get::wants_deleted;
+use crate::cluster_text::{ClusterText, With};
+use crate::json_list;
 use crate::lenient::lenient_bool;
 use crate::views::USER;
 use crate::views::Views;
@@ -46,28 +50,31 @@ pub async fn list_clusters(
     views: Views,
     Query(query): Query<ListQuery>,
     headers: HeaderMap,
-) -> Result<Json<Vec<Cluster>>, Problem> {
+) -> Result<Response, Problem> {
     // First: what is wrong is refused also where the filters leave nothing.
     let deleted = wants_deleted(&headers)?;
     let wanted = query.openshift_cluster_id.map(|id| id.to_string());
     let subscribed = query.ams_subscription_ids.as_deref().unwrap_or_default();
     if !subscribed.is_empty() || query.owner.is_some_and(|owner| owner != USER) {
-        return Ok(Json(Vec::new()));
+        return Ok(Json(Vec::<Cluster>::new()).into_response());
     }
-    let mut listed = Vec::new();
-    for found in clusters.list(deleted).await? {
-        if wanted
+    let mut listed = clusters.list(deleted).await?;
+    listed.retain(|found| {
+        wanted
             .as_ref()
-            .is_some_and(|wanted| *wanted != found.cluster.data.openshift_cluster_id)
-        {
-            continue;
-        }
-        let hosts = if query.with_hosts {
-            store.list_cluster_hosts(found.cluster.id).await?
+            .is_none_or(|wanted| *wanted == found.cluster.data.openshift_cluster_id)
+    });
+    let text = ClusterText {
+        store,
+        views,
+        shape: Shape::Listed,
+        with: if query.with_hosts {
+            With::All
         } else {
-            Vec::new()
-        };
-        listed.push(views.cluster(&found, Shape::Listed, &hosts).await?);
-    }
-    Ok(Json(listed))
+            With::Nobody
+        },
+    };
+    let texts = stream::iter(listed.into_iter().enumerate())
+        .flat_map(move |(number, found)| text.clone().of(if number == 0 { "" } else { "," }, found));
+    json_list::whole("[", texts, "]").await
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use http::StatusCode;
 use muster_api::cluster::{Cluster, ClusterUpdateParams};
 use muster_api::error::ApiError;
@@ -13,6 +13,8 @@ use muster_operations::clusters::Clusters;
 use muster_store::Store;
 use muster_store::StoredCluster;
 
+use crate::cluster_text::{ClusterText, With};
+use crate::json_list;
 use crate::views::Views;
 
 /// Change what is known of a cluster. Its hosts are judged anew.
@@ -33,14 +35,18 @@ pub async fn update_cluster(
     views: Views,
     Path(id): Path<ClusterId>,
     Body(params): Body<ClusterUpdateParams>,
-) -> Result<(StatusCode, Json<Cluster>), Problem> {
+) -> Result<Response, Problem> {
     let stored = StoredCluster {
         cluster: clusters.update(id, &params).await?,
         deleted_at: None,
     };
-    let hosts = store.list_cluster_hosts(id).await?;
-    Ok((
-        StatusCode::CREATED,
-        Json(views.cluster(&stored, Shape::Alone, &hosts).await?),
-    ))
+    let text = ClusterText {
+        store,
+        views,
+        shape: Shape::Alone,
+        with: With::All,
+    };
+    let mut answer = json_list::whole("", text.of("", stored), "").await?;
+    *answer.status_mut() = StatusCode::CREATED;
+    Ok(answer)
 }

@@ -4,6 +4,8 @@
 
 mod audit;
 mod canaries;
+mod large_clusters;
 mod proofs;
 mod scopes;
+mod uploads;
 mod world;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use http::{HeaderMap, Request, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use muster_api::BASE_PATH;
@@ -48,6 +48,16 @@ pub struct Answer {
 }
 
 impl Answer {
+    async fn of(answer: Response<Body>) -> Self {
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+        Self {
+            status,
+            headers,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+
     /// # Panics
     /// When the status is another.
     #[track_caller]
@@ -156,6 +166,28 @@ impl World {
         body: Option<&Value>,
         headers: &[(&str, String)],
     ) -> Answer {
+        let body = body.map(|body| ("application/json", body.to_string()));
+        Answer::of(self.respond(credential, method, path, body, headers).await).await
+    }
+
+    /// Sends a body of another type than JSON.
+    pub async fn post_text(&self, credential: &Credential, path: &str, body: (&str, String)) -> Answer {
+        Answer::of(self.respond(credential, "POST", path, Some(body), &[]).await).await
+    }
+
+    /// The answer to `GET`, whose body is not read yet.
+    pub async fn answer(&self, credential: &Credential, path: &str) -> Response<Body> {
+        self.respond(credential, "GET", path, None, &[]).await
+    }
+
+    async fn respond(
+        &self,
+        credential: &Credential,
+        method: &str,
+        path: &str,
+        body: Option<(&str, String)>,
+        headers: &[(&str, String)],
+    ) -> Response<Body> {
         let mut url = format!("{BASE_PATH}{path}");
         let mut request = Request::builder().method(method);
         for (name, value) in headers {
@@ -172,23 +204,15 @@ impl World {
                 url = format!("{url}{join}api_key={token}");
             }
         }
-        if body.is_some() {
-            request = request.header("content-type", "application/json");
+        if let Some((media_type, _)) = body {
+            request = request.header("content-type", media_type);
         }
-        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let answer = self
-            .router
+        let body = body.map_or_else(Body::empty, |(_, text)| Body::from(text));
+        self.router
             .clone()
             .oneshot(request.uri(url).body(body).unwrap())
             .await
-            .unwrap();
-        let (status, headers) = (answer.status(), answer.headers().clone());
-        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
-        Answer {
-            status,
-            headers,
-            text: String::from_utf8_lossy(&bytes).into_owned(),
-        }
+            .unwrap()
     }
 
     pub async fn get(&self, credential: &Credential, path: &str) -> Answer {

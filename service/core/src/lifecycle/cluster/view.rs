@@ -1,6 +1,6 @@
 //! Shows clusters as the API answers them; the recorded conversation decides the shape.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use muster_api::cluster::{
     IgnitionEndpoint, ImageInfo, LastInstallationPreparation, LoadBalancer, MachineNetwork,
     MonitoredOperator, Platform, PlatformExternal, PlatformType, ServiceNetwork, Vip,
 };
-use muster_api::host::{Host as HostView, HostStatus};
+use muster_api::host::HostStatus;
 use muster_api::ids::HostId;
 use muster_api::time::{NEVER, NEVER_MILLIS, Timestamp, micros, millis};
 
@@ -29,12 +29,46 @@ pub enum Shape {
     Listed,
 }
 
-/// `hosts`: those that are answered with it. `networks`: of its hosts. `user`: the owner's name (`admin`).
+/// What a cluster tells of all hosts that are answered with it.
+#[derive(Debug, Clone, Default)]
+pub struct HostSums {
+    total: i64,
+    ready: i64,
+    networks: BTreeMap<String, (Vec<HostId>, HashSet<HostId>)>,
+}
+
+impl HostSums {
+    /// Counts one more.
+    pub fn add(&mut self, host: &Host) {
+        self.total += 1;
+        self.ready += i64::from(host.state.status() == HostStatus::Known);
+        for interface in host.inventory.iter().flat_map(|inventory| &inventory.interfaces) {
+            for address in interface.ipv4_addresses.iter().chain(&interface.ipv6_addresses) {
+                let Ok(net) = address.parse::<IpNet>() else {
+                    continue;
+                };
+                let (ids, known) = self.networks.entry(net.trunc().to_string()).or_default();
+                if known.insert(host.id) {
+                    ids.push(host.id);
+                }
+            }
+        }
+    }
+
+    /// The networks that hosts are in, by their inventories.
+    fn into_networks(self) -> Vec<HostNetwork> {
+        let networks = self.networks.into_iter();
+        networks
+            .map(|(cidr, (host_ids, _))| HostNetwork { cidr, host_ids })
+            .collect()
+    }
+}
+
+/// Without its hosts, of which `sums` tells. `user`: the owner's name (`admin`).
 pub fn view(
     cluster: &Cluster,
     shape: Shape,
-    hosts: Vec<HostView>,
-    networks: Vec<HostNetwork>,
+    sums: HostSums,
     deleted_at: Option<Timestamp>,
     user: &str,
 ) -> ClusterView {
@@ -44,8 +78,6 @@ pub fn view(
     let full = shape != Shape::Imported;
     let proxy = |part: &Option<String>| part.clone().unwrap_or_default();
     let first = |list: &[String]| list.first().cloned().unwrap_or_default();
-    let count =
-        |of: &dyn Fn(&&HostView) -> bool| i64::try_from(hosts.iter().filter(of).count()).unwrap_or(i64::MAX);
     ClusterView {
         kind: ClusterKind::AddHostsCluster,
         id: cluster.id,
@@ -78,7 +110,11 @@ pub fn view(
             .and_then(|one| one.host_prefix)
             .unwrap_or_default(),
         service_network_cidr: first(&traits.service_networks),
-        host_networks: (shape != Shape::Listed).then_some(networks),
+        total_host_count: sums.total,
+        enabled_host_count: sums.total,
+        ready_host_count: sums.ready,
+        host_networks: (shape != Shape::Listed).then(|| sums.into_networks()),
+        hosts: Vec::new(),
         platform: platform(traits.platform.as_ref(), full),
         load_balancer: LoadBalancer {
             balancer_type: traits.load_balancer,
@@ -103,10 +139,6 @@ pub fn view(
         ntp_sources: data.ntp_sources.clone(),
         ignored_host_validations: ids(&data.ignored_host_validations),
         ignored_cluster_validations: ids(&data.ignored_cluster_validations),
-        total_host_count: count(&|_| true),
-        enabled_host_count: count(&|_| true),
-        ready_host_count: count(&|host| host.status == Some(HostStatus::Known)),
-        hosts,
         image_info: ImageInfo {
             created_at: if shape == Shape::Alone {
                 NEVER.into()
@@ -157,28 +189,6 @@ fn service_networks(cluster: &Cluster) -> Vec<ServiceNetwork> {
             cluster_id: Some(cluster.id),
             cidr: Some(cidr.clone()),
         })
-        .collect()
-}
-
-/// The networks that hosts are in, by their inventories.
-pub fn host_networks(hosts: &[Host]) -> Vec<HostNetwork> {
-    let mut found: BTreeMap<String, Vec<HostId>> = BTreeMap::new();
-    for host in hosts {
-        for interface in host.inventory.iter().flat_map(|inventory| &inventory.interfaces) {
-            for address in interface.ipv4_addresses.iter().chain(&interface.ipv6_addresses) {
-                let Ok(net) = address.parse::<IpNet>() else {
-                    continue;
-                };
-                let ids = found.entry(net.trunc().to_string()).or_default();
-                if !ids.contains(&host.id) {
-                    ids.push(host.id);
-                }
-            }
-        }
-    }
-    found
-        .into_iter()
-        .map(|(cidr, host_ids)| HostNetwork { cidr, host_ids })
         .collect()
 }
 
