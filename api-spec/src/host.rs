@@ -1,7 +1,9 @@
 //! Hosts on the wire. Source: docs/protocol/rest-schemas.json, docs/protocol/rest-behaviour.md#3 and §5, docs/protocol/host-lifecycle.md#1.
 
+mod history;
 mod stage;
 
+pub use history::HostStateChange;
 pub use stage::{HostProgressParams, HostStage};
 
 use serde::{Deserialize, Serialize};

@@ -3,6 +3,7 @@
 mod bind;
 mod delete;
 mod get;
+mod history;
 mod ignition;
 mod install;
 mod installer_args;
@@ -32,6 +33,7 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
     match allowed {
         Allowed::User => routes
             .routes(routes!(get::get_host))
+            .routes(routes!(history::list_host_history))
             .routes(routes!(update::update_host))
             .routes(routes!(delete::delete_host))
             .routes(routes!(installer_args::update_installer_args))

@@ -19,14 +19,14 @@ use super::table::{Column, Place, Table};
 pub struct TellArgs {
     /// Number of events, the newest
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
+    pub limit: u32,
 
     /// Go on with new events, until interrupted
     #[arg(long, short)]
-    follow: bool,
+    pub follow: bool,
 
     #[command(flatten)]
-    output: OutputArgs,
+    pub output: OutputArgs,
 }
 
 /// Which events.
@@ -169,15 +169,17 @@ fn news(before: &[Event], newest: &[Event]) -> Vec<Event> {
     news
 }
 
+/// A time as tables show it.
+pub fn seconds(time: &str) -> String {
+    let time = time.replace('T', " ");
+    let seconds = time.split('.').next().unwrap_or_default();
+    seconds.trim_end_matches('Z').to_owned()
+}
+
 fn table(events: &[Event]) -> Table {
     let row = |event: &Event| {
-        let time = event.event_time.replace('T', " ");
         vec![
-            time.split('.')
-                .next()
-                .unwrap_or_default()
-                .trim_end_matches('Z')
-                .to_owned(),
+            seconds(&event.event_time),
             event.severity.name().to_owned(),
             event.name.clone().unwrap_or_default(),
             event.host_id.map(|id| id.to_string()).unwrap_or_default(),

@@ -146,6 +146,19 @@ fn from_an_infra_env_to_a_host_in_a_cluster() {
             "wide",
         ],
     );
+    golden(
+        "host-history-states",
+        &[
+            "host",
+            "history",
+            "00000000-0000-4000-8000-000000000002",
+            "--states",
+            "--limit",
+            "2",
+            "-o",
+            "wide",
+        ],
+    );
     all_agree(differences);
 }
 

@@ -2,13 +2,18 @@
 
 use anyhow::Result;
 use clap::Args;
+use muster_api::host::HostStateChange;
 
 use crate::cli::client::Client;
-use crate::cli::events::{Query, TellArgs, print_events};
+use crate::cli::events::{Query, TellArgs, print_events, seconds};
+use crate::cli::failure::Failure;
+use crate::cli::fleet::Member;
 use crate::cli::names;
+use crate::cli::output::show;
 use crate::cli::service::ServiceArgs;
+use crate::cli::table::{Column, Place, Table};
 
-/// Whose.
+/// Whose, and which.
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
     /// Its name, its id, or the beginning of its id
@@ -18,6 +23,10 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "INFRA_ENV")]
     infra_env: Option<String>,
 
+    /// Its states in place of its events: when it went from which to which, who caused that, and why
+    #[arg(long)]
+    states: bool,
+
     #[command(flatten)]
     tell: TellArgs,
 
@@ -25,15 +34,59 @@ pub struct HistoryArgs {
     service: ServiceArgs,
 }
 
+const COLUMNS: &[Column] = &[
+    Column("TIME", Place::Always),
+    Column("FROM", Place::Room(1)),
+    Column("TO", Place::Always),
+    Column("WHO", Place::Room(2)),
+    Column("EVENT", Place::Wide),
+    Column("REASON", Place::Text),
+];
+
 /// Shows it.
 pub async fn run(args: HistoryArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
     let only = names::infra_env_id(&client, args.infra_env.as_deref()).await?;
     let member = names::host(&client, &args.host, only).await?;
+    if args.states {
+        return print_states(&client, &member, &args.tell).await;
+    }
     let query = Query {
         host: Some(member.host.id),
         infra_env: Some(member.pool.id),
         ..Query::default()
     };
     print_events(&client, &query, &args.tell).await
+}
+
+async fn print_states(client: &Client, member: &Member, tell: &TellArgs) -> Result<()> {
+    if tell.follow {
+        return Err(Failure::usage("--follow goes on with events: leave --states out").into());
+    }
+    let path = format!(
+        "/infra-envs/{}/hosts/{}/history?limit={}",
+        member.pool.id, member.host.id, tell.limit
+    );
+    let changes: Vec<HostStateChange> = client.get(&path).await?;
+    let names: Vec<String> = changes.iter().map(|change| change.to.to_string()).collect();
+    show(
+        &tell.output.output,
+        || table(&changes),
+        &serde_json::to_value(&changes)?,
+        &names,
+    )
+}
+
+fn table(changes: &[HostStateChange]) -> Table {
+    let row = |change: &HostStateChange| {
+        vec![
+            seconds(&change.at),
+            change.from.map(|from| from.to_string()).unwrap_or_default(),
+            change.to.to_string(),
+            change.who.clone(),
+            change.event.clone(),
+            change.reason.clone(),
+        ]
+    };
+    Table::new(COLUMNS, changes.iter().map(row).collect())
 }

@@ -49,23 +49,30 @@ row! {
 }
 
 impl Store {
-    /// All changes of state of a host, oldest first.
+    /// The newest changes of state of a host, oldest first.
     ///
     /// # Errors
     /// `Corrupt` when a row cannot be read.
-    pub async fn host_history(&self, infra_env_id: InfraEnvId, id: HostId) -> Result<Vec<HistoryRecord>> {
+    pub async fn host_history(
+        &self,
+        infra_env_id: InfraEnvId,
+        id: HostId,
+        limit: u32,
+    ) -> Result<Vec<HistoryRecord>> {
         let mut connection = self.reader().await?;
         let sql = format!(
-            "SELECT {} FROM host_history WHERE host_id = $1 AND infra_env_id = $2 ORDER BY version, id",
+            "SELECT {} FROM host_history WHERE host_id = $1 AND infra_env_id = $2 ORDER BY version DESC, id DESC LIMIT $3",
             HistoryRow::COLUMNS
         );
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(id.to_string())
             .bind(infra_env_id.to_string())
+            .bind(i64::from(limit))
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("reading a host's history"))?;
         rows.iter()
+            .rev()
             .map(|row| {
                 let row = HistoryRow::read(&Reading::new(row, HistoryRow::TABLE, &["id"]))?;
                 Ok(HistoryRecord {

@@ -258,7 +258,7 @@ async fn check(store: &Store, infra_env_id: InfraEnvId, committed: &[(String, i6
     let mut versions = std::collections::BTreeMap::new();
     for host in store.list_host_briefs(Some(infra_env_id)).await.expect("hosts") {
         let history = store
-            .host_history(infra_env_id, host.id)
+            .host_history(infra_env_id, host.id, 100)
             .await
             .expect("a history");
         let in_history: Vec<i64> = history.iter().map(|record| record.version).collect();

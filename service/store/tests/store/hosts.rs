@@ -158,7 +158,7 @@ mod cases {
         assert_eq!(
             world
                 .store
-                .host_history(infra_env.id, first.id)
+                .host_history(infra_env.id, first.id, 100)
                 .await
                 .unwrap()
                 .len(),
@@ -279,7 +279,7 @@ mod cases {
         assert_eq!(
             world
                 .store
-                .host_history(infra_env.id, host.id)
+                .host_history(infra_env.id, host.id, 100)
                 .await
                 .unwrap()
                 .len(),
@@ -317,7 +317,7 @@ mod cases {
             },
         ];
         assert_eq!(
-            world.store.host_history(infra_env.id, host.id).await.unwrap(),
+            world.store.host_history(infra_env.id, host.id, 100).await.unwrap(),
             want
         );
     }

@@ -56,7 +56,7 @@ mod cases {
             None
         );
         assert_eq!(
-            world.store.host_history(new.infra_env_id, new.id).await.unwrap(),
+            world.store.host_history(new.infra_env_id, new.id, 100).await.unwrap(),
             []
         );
         let found = world
@@ -69,7 +69,7 @@ mod cases {
         assert_eq!(
             world
                 .store
-                .host_history(stored.infra_env_id, stored.id)
+                .host_history(stored.infra_env_id, stored.id, 100)
                 .await
                 .unwrap()
                 .len(),
@@ -146,7 +146,7 @@ mod cases {
             assert_eq!(
                 world
                     .store
-                    .host_history(own.infra_env_id, own.id)
+                    .host_history(own.infra_env_id, own.id, 100)
                     .await
                     .unwrap()
                     .len(),
@@ -168,7 +168,7 @@ mod cases {
         assert_eq!(
             world
                 .store
-                .host_history(infra_env.id, shared.id)
+                .host_history(infra_env.id, shared.id, 100)
                 .await
                 .unwrap()
                 .len(),
