@@ -15,6 +15,7 @@ pub mod host;
 pub mod infra_env;
 pub mod list;
 pub mod man;
+pub mod migrate;
 pub mod names;
 pub mod output;
 pub mod pxe_config;

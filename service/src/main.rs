@@ -7,8 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use muster::cli::failure::{self, EXIT_CODES};
 use muster::cli::output::print;
 use muster::cli::{
-    backup, cluster, completion, config, crds, events, host, infra_env, man, pxe_config, restore, status,
-    token,
+    backup, cluster, completion, config, crds, events, host, infra_env, man, migrate, pxe_config, restore,
+    status, token,
 };
 use muster::serve;
 use muster::settings::ServeArgs;
@@ -54,6 +54,8 @@ enum Command {
     Backup(backup::BackupArgs),
     /// Make a data dir from such a file
     Restore(restore::RestoreArgs),
+    /// Bring the tables of the database up to date, which the service does, too, when it starts
+    Migrate(migrate::MigrateArgs),
     /// Print the script by which a shell completes commands
     Completion(completion::CompletionArgs),
     /// Write man pages
@@ -96,6 +98,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::Config(command) => config::run(command),
             Command::Backup(args) => backup::run(args).await,
             Command::Restore(args) => restore::run(args).await,
+            Command::Migrate(args) => migrate::run(args).await,
             Command::Completion(args) => completion::run(&args, Cli::command()),
             Command::Man(args) => man::run(&args, Cli::command()),
             Command::PxeConfig(args) => pxe_config::run(args).await,

@@ -124,9 +124,9 @@ fn pool_options() -> AnyPoolOptions {
 }
 
 /// A URL that has been understood.
-struct Address {
+pub(crate) struct Address {
     kind: Kind,
-    options: AnyConnectOptions,
+    pub(crate) options: AnyConnectOptions,
     /// For messages: without password.
     shown: String,
     /// SQLite's file.
@@ -134,7 +134,7 @@ struct Address {
 }
 
 impl Address {
-    fn parse(url: &str) -> Result<Self> {
+    pub(crate) fn parse(url: &str) -> Result<Self> {
         let refused = |reason: &str| StoreError::Address {
             reason: reason.to_owned(),
         };
@@ -178,7 +178,7 @@ impl Address {
         })
     }
 
-    fn failed(&self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> StoreError {
+    pub(crate) fn failed(&self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> StoreError {
         StoreError::Open {
             address: self.shown.clone(),
             source: source.into(),
@@ -257,7 +257,7 @@ async fn migrate(address: &Address) -> Result<(), NotUpToDate> {
 
 /// The reason why the tables are not as this version needs them.
 #[derive(Debug, thiserror::Error)]
-enum NotUpToDate {
+pub(crate) enum NotUpToDate {
     #[error(transparent)]
     Migrate(#[from] MigrateError),
     #[error(

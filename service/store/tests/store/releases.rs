@@ -29,7 +29,11 @@ mod cases {
                 ),
             };
             restore(&url, world.store.kind(), dump).await;
+            let missing = Store::pending_migrations(&url).await.unwrap();
+            assert!(!missing.is_empty() && missing.iter().all(|one| !one.ends_older_versions));
+            assert_eq!(Store::pending_migrations(&url).await.unwrap(), missing);
             let store = Store::open(&url).await.unwrap();
+            assert_eq!(Store::pending_migrations(&url).await.unwrap(), []);
             holds_what_the_release_wrote(&store).await;
         }
     }
