@@ -2,7 +2,8 @@
 //! muster-kube-api --example serve_kube_api -- sqlite:///tmp/kube.db 127.0.0.1:18080 CRD.yaml...`
 
 use anyhow::Context as _;
-use muster_kube_api::{Database, KubeApi, SqlStorage};
+use axum::Extension;
+use muster_kube_api::{Caller, Database, KubeApi, SqlStorage};
 use muster_store::{Kind, Store};
 
 #[tokio::main]
@@ -28,6 +29,8 @@ async fn main() -> anyhow::Result<()> {
     let api = KubeApi::open(SqlStorage::new(database, readers, writers), crds).await?;
     let listener = tokio::net::TcpListener::bind(&address).await?;
     println!("http://{}", listener.local_addr()?);
-    axum::serve(listener, api.router()).await?;
+    // For whoever is on this computer: it is a playground.
+    let router = api.router().layer(Extension(Caller::administrator()));
+    axum::serve(listener, router).await?;
     Ok(())
 }

@@ -17,6 +17,7 @@ use crate::endpoints::handle;
 use crate::error::Result;
 use crate::garbage_collector;
 use crate::object;
+use crate::request::Caller;
 use crate::server::Server;
 use crate::storage::{Revision, SqlStorage};
 use crate::strategy::Strategy;
@@ -71,13 +72,14 @@ impl KubeApi {
     }
 
     /// The API as an HTTP service for other programs. A [`Caller`](crate::Caller) in a request's extensions
-    /// is the user.
+    /// is the user; without one only discovery is answered.
     pub fn router(&self) -> Router {
         let server = self.server.clone();
         Router::new().fallback(move |request: Request<Body>| handle(server.clone(), request))
     }
 
-    /// The API as a tower service for `kube::Client::new`: requests stay in the process.
+    /// The API as a tower service for `kube::Client::new`: requests stay in the process, and are an
+    /// administrator's.
     pub fn service(&self) -> LocalService {
         LocalService {
             server: self.server.clone(),
@@ -129,8 +131,9 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let server = self.server.clone();
+        request.extensions_mut().insert(Caller::administrator());
         Box::pin(async move { Ok(handle(server, request.map(Body::new)).await) })
     }
 }

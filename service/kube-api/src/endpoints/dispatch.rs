@@ -48,8 +48,9 @@ async fn answer(server: &Arc<Server>, request: Request<Body>) -> Result<Response
     if target.namespace.is_some() && !resource.namespaced {
         return Ok(nothing_there());
     }
-    let options = Options::parse(head.uri.query().unwrap_or_default(), &head.method)?;
     let caller = head.extensions.get::<Caller>().cloned();
+    let caller = caller.ok_or_else(ApiError::unauthorized)?;
+    let options = Options::parse(head.uri.query().unwrap_or_default(), &head.method)?;
     let request = RequestInfo {
         namespace: target.namespace.unwrap_or_default(),
         name: target.name.unwrap_or_default(),
@@ -57,7 +58,7 @@ async fn answer(server: &Arc<Server>, request: Request<Body>) -> Result<Response
         manager: field_manager(&options, &head.headers),
         is_patch: head.method == Method::PATCH,
         options,
-        caller: caller.unwrap_or_else(Caller::administrator),
+        caller,
         resource,
     };
     if !request.name.is_empty() && request.resource.namespaced && request.namespace.is_empty() {

@@ -1,7 +1,7 @@
 //! The authenticated user of a request.
 
-/// The user that sends a request. Authentication puts it into the request's extensions; without it the caller
-/// is an administrator.
+/// The user that sends a request. Authentication puts it into the request's extensions; a request without it
+/// is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub name: String,

@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
+use http::Request;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use muster_kube_api::{Authority, Caller, Credentials, Database, kubeconfig, write_private};
+
+use tower::ServiceExt as _;
 
 use crate::kubectl::Kubectl;
 use crate::peers::listen;
@@ -67,4 +71,18 @@ async fn a_kubeconfig_with_a_certificate_or_a_token_opens_the_api_and_nothing_el
         .expect("it stops in time")
         .unwrap()
         .unwrap();
+}
+
+#[tokio::test]
+async fn a_request_that_nobody_authenticated_is_refused() {
+    let world = World::new(Database::Sqlite).await;
+    for (path, status) in [
+        ("/version", 200),
+        ("/api/v1/namespaces", 401),
+        ("/api/v1/namespaces/default", 401),
+    ] {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let answer = world.api.router().oneshot(request).await.unwrap();
+        assert_eq!(answer.status().as_u16(), status, "{path}");
+    }
 }
