@@ -1,11 +1,15 @@
 //! Reads bodies and parameters; every fault is a 400 that names the field, and a body without measure a 413.
 
+use std::time::Duration;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use muster_ipxe::{MacAddress, MacError};
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::objects::Objects;
 use crate::problem::Problem;
@@ -16,6 +20,15 @@ pub const ORDINARY_LIMIT: usize = 1 << 20;
 /// Largest body of a step reply, bytes: the inventory of a machine with thousands of disks is below 4 MiB.
 pub const REPLY_LIMIT: usize = 8 << 20;
 
+/// Time in which a body must have come, however steadily it does: until then its bytes are kept in memory.
+const TIME: Duration = Duration::from_secs(120);
+
+/// Bodies above so many bytes, and those that do not tell their size, are read a few at a time.
+const LARGE: u64 = 256 << 10;
+
+/// The places of large bodies: together they take at most 256 MiB.
+static LARGE_BODIES: Semaphore = Semaphore::const_new(32);
+
 /// A JSON body.
 #[derive(Debug)]
 pub struct Body<T>(pub T);
@@ -25,21 +38,38 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         check_content_type(request.headers())?;
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
-            if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                Problem::Framework(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    "the body is larger than this operation accepts (1 MiB; step replies 8 MiB)".into(),
-                )
-            } else {
-                Problem::bad_request(format!("the body could not be read: {rejection}"))
-            }
-        })?;
+        let bytes = read(request, state, &LARGE_BODIES).await?;
         if bytes.is_empty() {
             return Err(Problem::bad_request("body in body is required"));
         }
         parse(&bytes).map(Body)
     }
+}
+
+/// Reads a body in its time; a large one takes one of the `places`.
+async fn read<S: Send + Sync>(request: Request, state: &S, places: &Semaphore) -> Result<Bytes, Problem> {
+    let headers = request.headers();
+    let length = headers.get(header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    let is_large = length.is_some_and(|length| length > LARGE) || headers.contains_key(header::TRANSFER_ENCODING);
+    let full = || Problem::unavailable("too many large bodies are coming at once; try again");
+    let place = timeout(TIME, places.acquire());
+    let _place = match is_large {
+        true => Some(place.await.map_err(|_| full())?.map_err(|_| full())?),
+        false => None,
+    };
+    let late = || Problem::bad_request(format!("the body did not come within {} s", TIME.as_secs()));
+    let bytes = timeout(TIME, Bytes::from_request(request, state));
+    bytes.await.map_err(|_| late())?.map_err(|rejection| {
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            Problem::Framework(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "the body is larger than this operation accepts (1 MiB; step replies 8 MiB)".into(),
+            )
+        } else {
+            Problem::bad_request(format!("the body could not be read: {rejection}"))
+        }
+    })
 }
 
 fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
@@ -137,6 +167,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures_util::stream;
     use muster_api::infra_env::InfraEnvUpdateParams;
 
     fn message(json: &str) -> String {
@@ -147,6 +178,36 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_drips_is_given_up() {
+        let drip = stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            Some((Ok::<_, std::io::Error>(" "), ()))
+        });
+        let request = Request::post("/").body(axum::body::Body::from_stream(drip)).unwrap();
+        let places = Semaphore::new(1);
+        let refused = timeout(TIME * 2, read(request, &(), &places)).await;
+        let refused = refused.expect("it ends").unwrap_err();
+        assert_eq!(refused.status(), 400);
+        assert!(refused.reason().contains("did not come within 120 s"));
+        assert_eq!(places.available_permits(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn large_bodies_are_read_a_few_at_a_time_and_small_ones_pass() {
+        let places = Semaphore::new(1);
+        let held = places.acquire().await.unwrap();
+        let request = |length: u64| {
+            let request = Request::post("/").header(header::CONTENT_LENGTH, length);
+            request.body(axum::body::Body::from("{}")).unwrap()
+        };
+        assert!(read(request(LARGE), &(), &places).await.is_ok());
+        let refused = read(request(LARGE + 1), &(), &places).await.unwrap_err();
+        assert_eq!(refused.status(), 503);
+        drop(held);
+        assert!(read(request(LARGE + 1), &(), &places).await.is_ok());
     }
 
     #[test]

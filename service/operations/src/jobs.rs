@@ -7,6 +7,7 @@ pub mod os_images;
 pub mod outbox;
 pub mod resync;
 pub mod retention;
+pub mod rounds;
 pub mod uploads;
 
 use std::sync::Arc;

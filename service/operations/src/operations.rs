@@ -20,6 +20,7 @@ use crate::hosts::{HostImages, HostSettings, Hosts};
 use crate::image_options::ImageOptions;
 use crate::infra_envs::InfraEnvs;
 use crate::jobs::retention::Retention;
+use crate::jobs::rounds::Rounds;
 use crate::live_image::LiveImages;
 use crate::os_images::OsImages;
 use crate::urls::Urls;
@@ -44,6 +45,8 @@ pub struct Operations {
     pub retention: Retention,
     /// Permits of uploads of logs: the database has one writer at a time.
     pub log_uploads: Semaphore,
+    /// When the jobs came round.
+    pub rounds: Rounds,
     /// Since when hosts are heard.
     pub hearing: Arc<Hearing>,
     /// Records that changed.
@@ -129,6 +132,7 @@ impl Operations {
             hearing,
             retention: settings.retention,
             log_uploads: Semaphore::new(LOG_UPLOADS),
+            rounds: Rounds::default(),
             auth: Arc::new(auth),
             event_quota: EventQuota::default(),
             urls,

@@ -50,6 +50,8 @@ pub struct Readiness {
     database: String,
     live_image: String,
     kubernetes: String,
+    /// Work that no request asks for.
+    jobs: String,
 }
 
 /// 200 while REST works; 503 while the database is away. The body says which part is not well, also with 200.
@@ -73,6 +75,7 @@ pub async fn ready(State(operations): State<Arc<Operations>>) -> (StatusCode, Js
     let readiness = Readiness {
         status,
         kubernetes,
+        jobs: operations.rounds.describe(),
         database: database.err().unwrap_or_else(|| "ok".into()),
         live_image: operations.live_images.describe().await,
     };
@@ -81,9 +84,13 @@ pub async fn ready(State(operations): State<Arc<Operations>>) -> (StatusCode, Js
 
 /// Prometheus text.
 pub async fn metrics(
+    State(operations): State<Arc<Operations>>,
     State(store): State<Store>,
     State(rendered): State<PrometheusHandle>,
 ) -> impl IntoResponse {
+    for (job, age) in operations.rounds.ages() {
+        metrics::gauge!("muster_job_round_age_seconds", "job" => job).set(age.as_secs_f64());
+    }
     let before = store.statement_counts();
     metrics::counter!("muster_database_reads_total").absolute(before.reads);
     metrics::counter!("muster_database_writes_total").absolute(before.writes);

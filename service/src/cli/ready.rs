@@ -16,6 +16,9 @@ pub struct Ready {
     pub live_image: String,
     /// Of the custom resources.
     pub kubernetes: String,
+    /// `ok`, or which hang; empty: an older service.
+    #[serde(default)]
+    pub jobs: String,
 }
 
 impl Ready {

@@ -47,6 +47,7 @@ pub async fn run(args: StatusArgs) -> Result<()> {
         .line("database", &ready.database)
         .line("live image", &ready.live_image)
         .line("kubernetes api", &ready.kubernetes)
+        .line("jobs", &ready.jobs)
         .line("infra-envs", &infra_envs.len().to_string())
         .line("clusters", &clusters.len().to_string())
         .line(

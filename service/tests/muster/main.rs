@@ -5,6 +5,8 @@ mod boot_media;
 mod by_kubectl;
 mod data_dir;
 mod deploy;
+mod metrics;
+mod migrate;
 mod mirror;
 mod silence;
 mod world;

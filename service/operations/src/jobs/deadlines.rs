@@ -18,6 +18,7 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 /// Runs until `stop`.
 pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     loop {
+        operations.rounds.begin("deadlines");
         // Each write is a transaction of its own, so the work may be dropped between two of them.
         let worked = tokio::select! {
             worked = work(&operations) => worked,

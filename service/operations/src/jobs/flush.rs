@@ -19,6 +19,7 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
             _ = ticks.tick() => false,
             () = stop.cancelled() => true,
         };
+        operations.rounds.begin("check-ins");
         flush(&operations).await;
         if stopping {
             return;

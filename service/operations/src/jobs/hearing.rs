@@ -16,6 +16,7 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
         let beaten = tokio::select! {
             beaten = async {
                 ticks.tick().await;
+                operations.rounds.begin("heartbeats");
                 hearing.beat(store).await
             } => beaten,
             () = stop.cancelled() => break,

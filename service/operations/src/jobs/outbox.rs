@@ -37,6 +37,7 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     let mut effects = Effects::new(validation, CLAIM / 3);
     loop {
         let began = Instant::now();
+        operations.rounds.begin("changes");
         // Each write is a transaction of its own, so the work may be dropped between two of them.
         let worked = tokio::select! {
             worked = work(&operations, &mut effects) => worked,
