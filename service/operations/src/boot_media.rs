@@ -3,7 +3,7 @@
 //! Firmware and BMCs read a mounted ISO range by range for as long as the machine runs from it; an answer that fails ends the
 //! boot. An InfraEnv that was read is told from memory for [`FRESH`]. After that the database is asked, and only while it does not
 //! answer is the InfraEnv told as it was, for at most [`STALE`]. Whoever changes or deletes an InfraEnv, here or in another replica
-//! that is heard, ends what is kept of it: a revoked URL is dead as soon as that is known.
+//! that is heard, ends what is kept of it, and it is read again at once: a revoked URL is dead as soon as that is known.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use muster_api::ids::InfraEnvId;
 use muster_core::record::InfraEnv;
 use muster_store::{Store, StoreError, Subject};
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use crate::error::chain;
@@ -60,7 +61,8 @@ impl BootMedia {
         let heard: Weak<Self> = Arc::downgrade(&media);
         store.on_change(move |change| {
             if let (Subject::InfraEnv(id), Some(media)) = (change.subject, heard.upgrade()) {
-                media.changed(id);
+                let gone = media.changed(id);
+                media.read_again(gone);
             }
         });
         media
@@ -70,10 +72,26 @@ impl BootMedia {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn changed(&self, id: InfraEnvId) {
+    /// Forgets an InfraEnv; tells the boot ids that it was kept under.
+    fn changed(&self, id: InfraEnvId) -> Vec<String> {
         let mut kept = self.kept();
         kept.changes += 1;
-        kept.by_boot_id.retain(|_, place| place.infra_env.id != id);
+        let gone = kept.by_boot_id.extract_if(|_, place| place.infra_env.id == id);
+        gone.map(|(boot_id, _)| boot_id).collect()
+    }
+
+    /// The database may go away before somebody asks.
+    fn read_again(self: Arc<Self>, boot_ids: Vec<String>) {
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        for boot_id in boot_ids {
+            let media = self.clone();
+            runtime.spawn(async move {
+                // Whoever asks is told what is wrong.
+                let _ = media.find(&boot_id).await;
+            });
+        }
     }
 
     /// The InfraEnv whose boot URLs carry `boot_id`; `None` when there is none, or they were revoked.
@@ -215,6 +233,15 @@ mod tests {
         assert!(media.find(&infra_env.boot_id).await.unwrap().is_some());
         age(&media, FRESH);
         assert!(media.find(&infra_env.boot_id).await.unwrap().is_some());
+        infra_env.version += 1;
+        infra_env.name = "other".into();
+        store.update_infra_env(&infra_env, &[]).await.unwrap();
+        let limit = Instant::now() + Duration::from_secs(20);
+        while media.kept().by_boot_id.is_empty() {
+            assert!(Instant::now() < limit, "what changed is read again before somebody asks");
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(media.find(&infra_env.boot_id).await.unwrap().unwrap().name, "other");
     }
 
     #[tokio::test]

@@ -68,9 +68,8 @@ fn a_mounted_iso_goes_on_while_the_database_is_away_and_ends_when_it_is_revoked(
     };
     let whole = mounted.client.request("GET", url.path(), None).expect(200).body;
 
-    postgres.stop();
     let mut first = 0;
-    assert_throughout("the boot", OUTAGE, || {
+    let mut boots = || {
         let last = (first + 60_000).min(whole.len() - 1);
         let part = mounted.range(first, last)?;
         if part != whole[first..=last] {
@@ -78,7 +77,11 @@ fn a_mounted_iso_goes_on_while_the_database_is_away_and_ends_when_it_is_revoked(
         }
         first = if last + 1 < whole.len() { last + 1 } else { 0 };
         Ok(())
-    });
+    };
+    // While its custom resource is made.
+    assert_throughout("the boot", REVOKED_WITHIN, &mut boots);
+    postgres.stop();
+    assert_throughout("the boot without a database", OUTAGE, &mut boots);
     let unknown = Mounted {
         path: url.path().replace("/boot/", "/boot/x"),
         client: mounted.client.clone(),

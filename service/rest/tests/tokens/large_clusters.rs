@@ -21,6 +21,8 @@ async fn a_cluster_of_many_hosts_comes_in_parts_and_reads_as_a_whole() {
         let pool = if number == 1 { other } else { infra_env };
         let host = world.host(pool, number).await;
         world.bind(&host, cluster).await;
+        // It registers and reports again, in the cluster.
+        world.host(pool, number).await;
     }
     let path = format!("/clusters/{cluster}");
     let whole = world.get(&world.operator, &path).await.expect(200).text;
