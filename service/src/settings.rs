@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use muster_images::Limits;
 use muster_core::record::EventLimits;
+use muster_images::Limits;
 use url::{Host, Url};
 
 use crate::addresses;

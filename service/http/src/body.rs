@@ -51,7 +51,8 @@ async fn read<S: Send + Sync>(request: Request, state: &S, places: &Semaphore) -
     let headers = request.headers();
     let length = headers.get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    let is_large = length.is_some_and(|length| length > LARGE) || headers.contains_key(header::TRANSFER_ENCODING);
+    let is_large =
+        length.is_some_and(|length| length > LARGE) || headers.contains_key(header::TRANSFER_ENCODING);
     let full = || Problem::unavailable("too many large bodies are coming at once; try again");
     let place = timeout(TIME, places.acquire());
     let _place = match is_large {
@@ -186,7 +187,9 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(20)).await;
             Some((Ok::<_, std::io::Error>(" "), ()))
         });
-        let request = Request::post("/").body(axum::body::Body::from_stream(drip)).unwrap();
+        let request = Request::post("/")
+            .body(axum::body::Body::from_stream(drip))
+            .unwrap();
         let places = Semaphore::new(1);
         let refused = timeout(TIME * 2, read(request, &(), &places)).await;
         let refused = refused.expect("it ends").unwrap_err();

@@ -238,10 +238,16 @@ mod tests {
         store.update_infra_env(&infra_env, &[]).await.unwrap();
         let limit = Instant::now() + Duration::from_secs(20);
         while media.kept().by_boot_id.is_empty() {
-            assert!(Instant::now() < limit, "what changed is read again before somebody asks");
+            assert!(
+                Instant::now() < limit,
+                "what changed is read again before somebody asks"
+            );
             tokio::task::yield_now().await;
         }
-        assert_eq!(media.find(&infra_env.boot_id).await.unwrap().unwrap().name, "other");
+        assert_eq!(
+            media.find(&infra_env.boot_id).await.unwrap().unwrap().name,
+            "other"
+        );
     }
 
     #[tokio::test]

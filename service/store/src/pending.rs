@@ -37,11 +37,9 @@ impl Store {
                 description: description.clone(),
             }));
         }
-        let missing = migrator.iter().filter(|migration| {
-            applied
-                .iter()
-                .all(|(version, _)| *version != migration.version)
-        });
+        let missing = migrator
+            .iter()
+            .filter(|migration| applied.iter().all(|(version, _)| *version != migration.version));
         Ok(missing
             .map(|migration| PendingMigration {
                 version: migration.version,

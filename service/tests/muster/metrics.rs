@@ -27,25 +27,39 @@ fn times_are_histograms_and_backlogs_are_gauges() {
     client.get("/infra-envs").expect(200);
     let text = await_condition("all metrics to be there", LIMIT, || {
         let text = client.request("GET", "/metrics", None).expect(200).text();
-        let missing: Vec<_> = FROM_THE_START.iter().filter(|line| !text.contains(**line)).collect();
+        let missing: Vec<_> = FROM_THE_START
+            .iter()
+            .filter(|line| !text.contains(**line))
+            .collect();
         match missing.is_empty() {
             true => Ok(text),
             false => Err(format!("{missing:?} of\n{text}")),
         }
     });
     // Summaries of replicas could not be added up.
-    assert!(!text.contains(" summary\n") && !text.contains("quantile="), "{text}");
+    assert!(
+        !text.contains(" summary\n") && !text.contains("quantile="),
+        "{text}"
+    );
     let times = "muster_http_request_duration_seconds";
     assert!(text.contains(&format!("# TYPE {times} histogram\n")), "{text}");
     let requests: Vec<&str> = text
         .lines()
-        .filter(|line| line.starts_with("muster_http_request_duration_seconds_bucket{") && line.contains("/infra-envs\""))
+        .filter(|line| {
+            line.starts_with("muster_http_request_duration_seconds_bucket{") && line.contains("/infra-envs\"")
+        })
         .collect();
     for bound in ["0.001", "1", "30", "+Inf"] {
         let bucket = format!("le=\"{bound}\"");
-        assert!(requests.iter().any(|line| line.contains(&bucket)), "{bound}: {requests:?}");
+        assert!(
+            requests.iter().any(|line| line.contains(&bucket)),
+            "{bound}: {requests:?}"
+        );
     }
-    assert!(requests.iter().any(|line| line.ends_with("le=\"+Inf\"} 1")), "{requests:?}");
+    assert!(
+        requests.iter().any(|line| line.ends_with("le=\"+Inf\"} 1")),
+        "{requests:?}"
+    );
     let ready = client.request("GET", "/ready", None).expect(200).json();
     assert_eq!(ready["jobs"], "ok");
 }

@@ -62,7 +62,12 @@ impl Server {
     }
 
     pub async fn start_with_stall_timeout(way: Way, most_downloads: usize, stall_timeout: Duration) -> Self {
-        Self::start_with_limits(way, Limits::new(most_downloads, Some(most_downloads)), stall_timeout).await
+        Self::start_with_limits(
+            way,
+            Limits::new(most_downloads, Some(most_downloads)),
+            stall_timeout,
+        )
+        .await
     }
 
     pub async fn start_with_limits(way: Way, limits: Limits, stall_timeout: Duration) -> Self {

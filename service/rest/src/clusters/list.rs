@@ -68,11 +68,7 @@ pub async fn list_clusters(
         store,
         views,
         shape: Shape::Listed,
-        with: if query.with_hosts {
-            With::All
-        } else {
-            With::Nobody
-        },
+        with: if query.with_hosts { With::All } else { With::Nobody },
     };
     let texts = stream::iter(listed.into_iter().enumerate())
         .flat_map(move |(number, found)| text.clone().of(if number == 0 { "" } else { "," }, found));

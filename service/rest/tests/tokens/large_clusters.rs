@@ -27,21 +27,32 @@ async fn a_cluster_of_many_hosts_comes_in_parts_and_reads_as_a_whole() {
     let path = format!("/clusters/{cluster}");
     let whole = world.get(&world.operator, &path).await.expect(200).text;
     let read: Cluster = serde_json::from_str(&whole).unwrap();
-    assert_eq!(serde_json::to_string(&read).unwrap(), whole, "its fields in their order");
+    assert_eq!(
+        serde_json::to_string(&read).unwrap(),
+        whole,
+        "its fields in their order"
+    );
     let ids: Vec<String> = read.hosts.iter().map(|host| host.id.to_string()).collect();
     assert_eq!(ids, (1..=HOSTS).map(host_id).collect::<Vec<_>>());
     assert_eq!(
         (read.total_host_count, read.enabled_host_count),
         (i64::from(HOSTS), i64::from(HOSTS))
     );
-    let ready = read.hosts.iter().filter(|host| host.status == Some(HostStatus::Known));
+    let ready = read
+        .hosts
+        .iter()
+        .filter(|host| host.status == Some(HostStatus::Known));
     assert_eq!(usize::try_from(read.ready_host_count), Ok(ready.count()));
     let networks = read.host_networks.unwrap();
     assert_eq!(networks.len(), 1);
     assert_eq!(networks[0].host_ids.len(), HOSTS as usize);
 
     // In a list, in the answer to a change, and for the machines of one InfraEnv.
-    let text = world.get(&world.operator, "/clusters?with_hosts=true").await.expect(200).text;
+    let text = world
+        .get(&world.operator, "/clusters?with_hosts=true")
+        .await
+        .expect(200)
+        .text;
     let listed: Vec<Cluster> = serde_json::from_str(&text).unwrap();
     assert_eq!(serde_json::to_string(&listed).unwrap(), text);
     assert_eq!(listed[0].hosts, read.hosts);
@@ -49,7 +60,10 @@ async fn a_cluster_of_many_hosts_comes_in_parts_and_reads_as_a_whole() {
     let brief = world.get(&world.operator, "/clusters").await.expect(200).json();
     assert_eq!(brief[0]["hosts"], serde_json::json!([]));
     assert_eq!(brief[0].get("total_host_count"), None);
-    let changed = world.patch(&world.operator, &path, &serde_json::json!({})).await.expect(201);
+    let changed = world
+        .patch(&world.operator, &path, &serde_json::json!({}))
+        .await
+        .expect(201);
     let changed: Cluster = serde_json::from_str(&changed.text).unwrap();
     assert_eq!(changed.hosts.len(), HOSTS as usize);
     let agent = world.agent(other).await;
@@ -63,5 +77,9 @@ async fn a_cluster_of_many_hosts_comes_in_parts_and_reads_as_a_whole() {
         let frame = frame.unwrap().into_data().unwrap_or_default();
         largest = largest.max(frame.len());
     }
-    assert!(largest < whole.len(), "{largest} of {} bytes at once", whole.len());
+    assert!(
+        largest < whole.len(),
+        "{largest} of {} bytes at once",
+        whole.len()
+    );
 }

@@ -29,12 +29,17 @@ async fn an_upload_waits_for_others_and_is_told_to_come_back_when_they_do_not_en
     let held = uploads.acquire_many(all).await.unwrap();
     {
         let mut waiting = std::pin::pin!(upload(&world, &path));
-        assert!(timeout(BRIEFLY, &mut waiting).await.is_err(), "it waits for its turn");
+        assert!(
+            timeout(BRIEFLY, &mut waiting).await.is_err(),
+            "it waits for its turn"
+        );
         drop(held);
         let answer = timeout(LIMIT, waiting).await.expect("it gets its turn");
         answer.expect(204);
     }
     let _held = uploads.acquire_many(all).await.unwrap();
-    let refused = timeout(LIMIT, upload(&world, &path)).await.expect("it does not wait for ever");
+    let refused = timeout(LIMIT, upload(&world, &path))
+        .await
+        .expect("it does not wait for ever");
     assert!(refused.expect(503).text.contains("try again"));
 }

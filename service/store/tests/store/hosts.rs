@@ -317,7 +317,11 @@ mod cases {
             },
         ];
         assert_eq!(
-            world.store.host_history(infra_env.id, host.id, 100).await.unwrap(),
+            world
+                .store
+                .host_history(infra_env.id, host.id, 100)
+                .await
+                .unwrap(),
             want
         );
     }

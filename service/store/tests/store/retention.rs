@@ -60,7 +60,11 @@ mod cases {
             world.store.delete_old(Aging::History, at(3)).await.unwrap(),
             (1, false)
         );
-        let left = world.store.host_history(infra_env.id, known.id, 100).await.unwrap();
+        let left = world
+            .store
+            .host_history(infra_env.id, known.id, 100)
+            .await
+            .unwrap();
         assert_eq!(left.len(), 1);
 
         let cluster = world.cluster_record().await;

@@ -56,7 +56,11 @@ mod cases {
             None
         );
         assert_eq!(
-            world.store.host_history(new.infra_env_id, new.id, 100).await.unwrap(),
+            world
+                .store
+                .host_history(new.infra_env_id, new.id, 100)
+                .await
+                .unwrap(),
             []
         );
         let found = world
