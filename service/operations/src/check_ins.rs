@@ -63,9 +63,15 @@ impl CheckIns {
         }
     }
 
-    /// The clock was set back to `now`: polls that were noted by it before count as polls of now.
-    pub fn bring_back(&self, now: Timestamp) {
+    /// The clock was set back to `now`: polls that were noted by it before count as polls of now. The
+    /// hosts' clocks went on since then.
+    pub fn bring_back(&self, now: Timestamp, set_back_by: TimeDelta) {
         for entry in self.entries().values_mut().filter(|entry| entry.seen.at > now) {
+            let since_then = now - (entry.seen.at - set_back_by);
+            entry.seen.host_clock = entry
+                .seen
+                .host_clock
+                .map(|clock| clock + since_then.num_seconds());
             entry.seen.at = now;
             entry.written = false;
         }
@@ -114,6 +120,25 @@ mod tests {
             host_clock: None,
             agent_version: None,
         }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_changes_no_offset_of_a_host() {
+        let notes = CheckIns::default();
+        let host = (InfraEnvId::random(), HostId::random());
+        let (now, hour) = (Utc::now(), TimeDelta::hours(1));
+        let told = now - TimeDelta::seconds(50);
+        let host_clock = Some(told.timestamp());
+        notes.note(
+            host,
+            Seen {
+                host_clock,
+                ..seen(told + hour)
+            },
+        );
+        notes.bring_back(now, hour);
+        let seen = notes.last(host).unwrap();
+        assert_eq!((seen.at, seen.host_clock), (now, Some(told.timestamp() + 50)));
     }
 
     #[test]

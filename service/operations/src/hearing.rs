@@ -60,6 +60,8 @@ pub struct Heard {
     pub since: Timestamp,
     /// Times in which they were not.
     pub deaf: Arc<[DeafTime]>,
+    /// The clock was set forward by so much, in all, or back, since this replica began.
+    pub clock_set_by: TimeDelta,
 }
 
 /// The ears of this replica.
@@ -127,6 +129,7 @@ impl Hearing {
         let heard = Heard {
             since,
             deaf: Arc::default(),
+            clock_set_by: TimeDelta::zero(),
         };
         Self {
             clock,
@@ -190,6 +193,7 @@ impl Hearing {
         Heard {
             since: now,
             deaf: DeafTime::merged(deaf).into(),
+            clock_set_by: state.heard.clock_set_by,
         }
     }
 
@@ -233,8 +237,9 @@ impl Hearing {
                 seconds = -step.num_seconds(),
                 "the clock was set back; waits for hosts go on from now"
             );
-            self.check_ins.bring_back(present.wall);
-            store.clock_set_back(present.wall).await?;
+            self.check_ins.bring_back(present.wall, -step);
+            let by = (-step).to_std().unwrap_or_default();
+            store.clock_set_back(present.wall, by).await?;
         }
         let deaf = (passed > self.pace.gap || step > STEP).then(|| DeafTime {
             from: if step < -STEP {
@@ -316,6 +321,7 @@ impl Hearing {
         deaf.extend(found.deaf);
         let mut state = self.state();
         if step.abs() > STEP {
+            state.heard.clock_set_by += step;
             // Before it was set, the clock named other times.
             state.heard.since = state.heard.since.min(present.wall);
         }

@@ -1,5 +1,7 @@
 //! Stores when each replica could last hear hosts and write, and the times in which one could not.
 
+use std::time::Duration;
+
 use muster_api::time::Timestamp;
 use muster_core::record::DeafTime;
 use sqlx::any::AnyRow;
@@ -11,6 +13,8 @@ use crate::kind::Kind;
 use crate::row::{Reading, micros};
 use crate::statement::commit;
 use crate::store::Store;
+
+const BRINGING_BACK: &str = "bringing back times after the clock was set back";
 
 /// A replica of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,18 +128,27 @@ impl Store {
         commit(transaction).await
     }
 
-    /// The clock was set back to `now`: what was written to happen or to have happened later counts as now. Every host that has a
-    /// deadline is looked at again at once.
+    /// The clock was set back to `now`, by so much: what was written to happen or to have happened later counts as now. Every host that has a
+    /// deadline is looked at again at once; its own clock went on since it was told.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn clock_set_back(&self, now: Timestamp) -> Result<()> {
+    pub async fn clock_set_back(&self, now: Timestamp, by: Duration) -> Result<()> {
         let mut transaction = self.writer().await?;
-        for statement in [
+        sqlx::query(
             "UPDATE hosts SET checked_in_at = CASE WHEN checked_in_at > $1 THEN $1 ELSE checked_in_at END,
+                 host_clock = CASE WHEN host_clock <> 0 AND host_clock_at > $1
+                     THEN host_clock + ($1 + $2 - host_clock_at) / 1000000 ELSE host_clock END,
                  host_clock_at = CASE WHEN host_clock_at > $1 THEN $1 ELSE host_clock_at END,
                  due_at = CASE WHEN due_at > $1 THEN $1 ELSE due_at END
              WHERE deleted_at IS NULL AND (checked_in_at > $1 OR due_at > $1 OR host_clock_at > $1)",
+        )
+        .bind(micros(now))
+        .bind(i64::try_from(by.as_micros()).unwrap_or(i64::MAX))
+        .execute(&mut *transaction)
+        .await
+        .map_err(failed(BRINGING_BACK))?;
+        for statement in [
             "UPDATE replicas SET beat_at = $1 WHERE beat_at > $1",
             "DELETE FROM deaf_times WHERE to_at > $1",
         ] {
@@ -143,7 +156,7 @@ impl Store {
                 .bind(micros(now))
                 .execute(&mut *transaction)
                 .await
-                .map_err(failed("bringing back times after the clock was set back"))?;
+                .map_err(failed(BRINGING_BACK))?;
         }
         commit(transaction).await
     }

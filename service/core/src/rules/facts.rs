@@ -30,6 +30,8 @@ pub struct HostFacts<'a> {
     pub host_clock: Option<i64>,
     /// Time since which polls of all hosts are heard without a gap. Silence before that is the service's own.
     pub listening_since: Option<Timestamp>,
+    /// The service's clock was set forward by so many seconds, or back. Hosts do not follow it.
+    pub clock_set_by: i64,
     /// Times in which nothing was heard, in order and apart: no wait for a host passes in them.
     pub deaf: &'a [DeafTime],
     /// Version of the agent in the service's live image.
@@ -111,10 +113,21 @@ impl HostFacts<'_> {
         DeafTime::end_of_wait(self.deaf, since, limit)
     }
 
-    /// Seconds that the host's clock was ahead of the service's when it last reported the time.
+    /// Seconds that the host's clock was ahead of the service's when it last reported the time; see [`Self::offset`].
     pub fn clock_offset(&self, host: &Host) -> Option<i64> {
         self.clock(host)
-            .map(|(clock, reported_at)| clock.saturating_sub(reported_at.timestamp()))
+            .map(|(clock, reported_at)| self.offset(clock.saturating_sub(reported_at.timestamp())))
+    }
+
+    /// A host's offset, by the service's clock as it is or as it was before it was set: the smaller one. When that clock alone moved,
+    /// no host is to blame, and no two hosts differ because one of them has polled since.
+    pub fn offset(&self, measured: i64) -> i64 {
+        let before = measured.saturating_add(self.clock_set_by);
+        if before.unsigned_abs() < measured.unsigned_abs() {
+            before
+        } else {
+            measured
+        }
     }
 
     /// The host's clock and the time at which it was reported; `None` when it never was.

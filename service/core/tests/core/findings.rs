@@ -296,6 +296,28 @@ fn of_two_clocks_the_worse_one_is_told_so() {
 }
 
 #[test]
+fn a_service_whose_clock_was_set_blames_no_host_and_still_finds_those_that_are_wrong() {
+    for set_by in [3600, -3600] {
+        let mut scene = three_hosts();
+        scene.world.clock_set_by = set_by;
+        // Polls from before and since: of this host since, of one of the others before.
+        scene.world.clock_ahead = Some(-set_by);
+        scene.peers[0].clock_offset_secs = Some(0);
+        scene.peers[1].clock_offset_secs = Some(2 - set_by);
+        assert_eq!(found(&scene), []);
+        scene.world.clock_ahead = Some(0);
+        assert_eq!(
+            found(&scene),
+            [],
+            "it was the service's clock that was wrong before"
+        );
+        scene.world.clock_ahead = Some(-3 * set_by);
+        let wrong = ["clock-offset hosts: worker-2 worker-3", "clock-offset service: "];
+        assert_eq!(kinds(&scene), wrong);
+    }
+}
+
+#[test]
 fn latency_and_loss_are_measured_by_the_wider_limit_of_both_roles() {
     let mut scene = three_hosts();
     scene.report(0).l3_connectivity[0].average_rtt_ms = 500.0;

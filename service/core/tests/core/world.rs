@@ -30,6 +30,7 @@ pub struct World {
     /// Seconds by which the host's clock is ahead; `None`: it tells no time.
     pub clock_ahead: Option<i64>,
     pub listening_since: Option<Timestamp>,
+    pub clock_set_by: i64,
     /// The cluster that hosts are bound to, or can be.
     pub cluster: Cluster,
     pub peers: Vec<Peer>,
@@ -53,6 +54,7 @@ impl World {
             last_seen: None,
             clock_ahead: Some(0),
             listening_since: None,
+            clock_set_by: 0,
             cluster: cluster(),
             peers: Vec::new(),
             kube: false,
@@ -77,6 +79,7 @@ impl World {
                 .last_seen
                 .and_then(|seen| Some(seen.timestamp() + self.clock_ahead?)),
             listening_since: self.listening_since,
+            clock_set_by: self.clock_set_by,
             deaf: &self.deaf,
             agent_version: AGENT,
             agent_image: self.agent_image.as_deref(),

@@ -7,7 +7,7 @@ on_both! {
 }
 
 mod cases {
-    use std::time::SystemTime;
+    use std::time::{Duration, SystemTime};
 
     use muster_core::record::DeafTime;
     use muster_store::{CheckIn, Kind};
@@ -81,6 +81,8 @@ mod cases {
         let mut ahead = host(infra_env.id);
         ahead.due_at = Some(at(3780));
         ahead.checked_in_at = at(3600);
+        // It polled twenty seconds ago, by a clock that is right.
+        (ahead.data.timestamp, ahead.data.timestamp_at) = (at(80).timestamp(), Some(at(3680)));
         world.store.insert_host(&ahead, &registered(), &[]).await.unwrap();
         let mut past = host(infra_env.id);
         past.due_at = Some(at(50));
@@ -92,7 +94,8 @@ mod cases {
             .await
             .unwrap();
 
-        world.store.clock_set_back(at(100)).await.unwrap();
+        let hour = Duration::from_secs(3600);
+        world.store.clock_set_back(at(100), hour).await.unwrap();
         let found = world
             .store
             .find_host(infra_env.id, ahead.id)
@@ -100,6 +103,8 @@ mod cases {
             .unwrap()
             .unwrap();
         assert_eq!((found.checked_in_at, found.due_at), (at(100), Some(at(100))));
+        let clock = (found.data.timestamp, found.data.timestamp_at);
+        assert_eq!(clock, (at(100).timestamp(), Some(at(100))));
         let found = world
             .store
             .find_host(infra_env.id, past.id)

@@ -33,10 +33,9 @@ pub(super) fn ntp_synced(context: &CheckContext<'_>) -> Verdict {
 
 /// `time-synced-between-host-and-service`: compared at the host's last poll.
 pub(super) fn clocks_agree(context: &CheckContext<'_>) -> Verdict {
-    let Some((clock, told_at)) = context.facts.clock(context.host) else {
+    let Some(ahead_secs) = context.facts.clock_offset(context.host) else {
         return Verdict::Pending("Waits for the host to tell its time".into());
     };
-    let ahead_secs = clock.saturating_sub(told_at.timestamp());
     let minutes = ahead_secs.unsigned_abs() / 60;
     if ahead_secs > HOST_AHEAD_MINUTES * 60 {
         Verdict::Failure(format!(

@@ -47,7 +47,7 @@ pub(super) fn among_hosts(context: &ClusterContext<'_>) -> Option<HostFinding> {
     let differing: Vec<(&Peer, u64)> = context
         .awake()
         .filter_map(|peer| {
-            let other = peer.clock_offset_secs?;
+            let other = context.clock_offset_of(peer)?;
             let difference = own.abs_diff(other);
             (difference > LIMIT_SECS && own.unsigned_abs() >= other.unsigned_abs())
                 .then_some((peer, difference))

@@ -23,6 +23,7 @@ pub(super) struct ClusterContext<'a> {
     pub(super) roles: &'a RoleTable,
     /// Of the host, once reported.
     pub(super) clock_offset: Option<i64>,
+    facts: HostFacts<'a>,
 }
 
 impl<'a> ClusterContext<'a> {
@@ -35,7 +36,13 @@ impl<'a> ClusterContext<'a> {
             peers: cluster.peers,
             roles: facts.requirements.of(version),
             clock_offset: facts.clock_offset(host),
+            facts: *facts,
         })
+    }
+
+    /// The clock offset of a peer, by the same measure as that of the host.
+    pub(super) fn clock_offset_of(&self, peer: &Peer) -> Option<i64> {
+        peer.clock_offset_secs.map(|measured| self.facts.offset(measured))
     }
 
     pub(super) fn role(&self) -> HostRole {
