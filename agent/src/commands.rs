@@ -5,4 +5,5 @@ pub mod inventory;
 pub mod node;
 pub mod run;
 mod signals;
+pub mod try_out;
 pub mod write_image;

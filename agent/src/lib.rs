@@ -8,6 +8,7 @@ pub mod config;
 pub mod console;
 pub mod foreign;
 pub mod gpt;
+pub mod handover;
 pub mod host;
 pub mod init;
 pub mod install;

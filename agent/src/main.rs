@@ -29,6 +29,9 @@ enum Command {
     Node(NodeCommand),
     DiskSpeed(DiskSpeedCommand),
     WriteImage(WriteImageCommand),
+    /// Ask the service once for a host's instructions, as standard input describes: what an older agent asks before this one replaces it
+    #[command(hide = true)]
+    TryOut,
     #[command(flatten)]
     Inventory(InventoryCommand),
 }
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Command::Node(command) => serve_node(&command),
         Command::DiskSpeed(command) => command.run(&mut std::io::stdout().lock()),
         Command::WriteImage(command) => command.run(&mut std::io::stdout().lock()),
+        Command::TryOut => commands::try_out::run(std::io::stdin().lock(), &mut std::io::stdout().lock()),
         Command::Inventory(command) => command.run(&mut std::io::stdout().lock()),
     };
     match done {

@@ -3,6 +3,9 @@
 /// Before the version of our agents: `muster-agent/0.1.0`.
 pub const OWN_PREFIX: &str = "muster-agent/";
 
+/// Name of the header of a poll with the SHA-256 of the agent's program, hexadecimal, from agents that can become another program in place.
+pub const AGENT_BUILD_HEADER: &str = "x-muster-agent-build";
+
 /// Between version and protocol, from protocol 2 on: `muster-agent/0.4.0+protocol.2`.
 const PROTOCOL_MARK: &str = "+protocol.";
 

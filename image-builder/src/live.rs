@@ -6,6 +6,6 @@ mod open;
 #[cfg(test)]
 mod tests;
 
-pub use description::{ConfigArea, DESCRIPTION_PATH, Description, FORMAT, VERSION};
+pub use description::{AgentArea, ConfigArea, DESCRIPTION_PATH, Description, FORMAT, VERSION};
 pub use error::LiveImageError;
-pub use open::{LiveImage, read_description};
+pub use open::{LiveImage, PackedAgent, read_description};

@@ -168,6 +168,10 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_AGENT_IMAGE", value_name = "IMAGE")]
     pub agent_image: Option<String>,
 
+    /// Leave running agents of ours as they are. Else those on hosts in discovery become the agent of the live image where that is newer
+    #[arg(long, env = "MUSTER_NO_AGENT_UPGRADE")]
+    pub no_agent_upgrade: bool,
+
     /// The Kubernetes API whose custom resources are looked after
     #[arg(long, env = "MUSTER_KUBE_API", default_value = "auto", value_name = "WHICH")]
     pub kube_api: KubeApiChoice,

@@ -60,6 +60,7 @@ async fn serve(config: &NodeAgentConfig, settings: Settings) -> anyhow::Result<(
         settings: Arc::new(settings),
         names,
         client: client.clone(),
+        handover: None,
     });
     let stop = CancellationToken::new();
     let session = node::run(

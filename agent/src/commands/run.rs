@@ -10,6 +10,7 @@ use tracing::info;
 use super::signals::Signals;
 use crate::config::Settings;
 use crate::foreign::disk_speed;
+use crate::handover::plan::Handover;
 use crate::host;
 use crate::net::names::Names;
 use crate::session::client::Client;
@@ -43,6 +44,8 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
         info!(url = %settings.service_url, infra_env_id = %settings.infra_env_id, "joining");
         // An ordinary program receives no change events: it retries by time alone.
         let (_changes, changes) = watch::channel(0);
+        let infra_env_id = settings.infra_env_id;
+        let handover = tokio::task::spawn_blocking(move || Handover::new(infra_env_id)).await?;
         let environment = Environment {
             identity,
             fingerprint: Arc::new(host::fingerprint),
@@ -52,9 +55,11 @@ pub fn run(settings: &Settings, identity: HostIdentity) -> anyhow::Result<()> {
                 settings: Arc::new(settings.clone()),
                 names,
                 client: client.clone(),
+                handover: handover.clone(),
             })),
             interval: settings.interval,
             own_version: settings.agent_version.clone(),
+            handover,
             view: watch::Sender::new(SessionView::default()),
             changes,
         };

@@ -12,6 +12,8 @@ use muster_api::ids::HostId;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use tracing::warn;
 
+use crate::handover::inherited;
+
 /// Copy in the memory of the discovery image, for the program that takes this one's place there.
 const IN_MEMORY: &str = "/run/muster/host-key";
 
@@ -77,6 +79,10 @@ impl HostKey {
 /// The key of this process, made when it is first wanted.
 pub fn own() -> &'static HostKey {
     KEY.get_or_init(|| {
+        let inherited = inherited::state().map(|state| HostKey::parse(&state.host_key));
+        if let Some(Ok(key)) = inherited {
+            return key;
+        }
         // Only process 1 is the machine's one agent.
         if std::process::id() != 1 {
             return HostKey::generate();
@@ -106,6 +112,16 @@ fn keep(path: &Path, key: &HostKey) -> std::io::Result<()> {
         .mode(0o600)
         .open(path)?;
     file.write_all(key.secret().as_bytes())
+}
+
+/// Takes this key, before any is made.
+///
+/// # Errors
+/// [`BadKey`]
+pub fn inherit(text: &str) -> Result<(), BadKey> {
+    // One that is there already is this process' own.
+    let _ = KEY.set(HostKey::parse(text)?);
+    Ok(())
 }
 
 /// Takes the key that the installer has written for this node, if it has, before any is made.

@@ -18,6 +18,7 @@ use crate::config::live::{self, KernelArguments};
 use crate::config::{PROGRAM_VERSION, Settings};
 use crate::console::screen::Screen;
 use crate::console::terminals;
+use crate::handover::plan::Handover;
 use crate::host;
 use crate::net::http;
 use crate::net::manager;
@@ -225,6 +226,14 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
             view.advice = "";
         });
     }
+    let line = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    // Somebody is at work in the rescue shell, which belongs to this program.
+    let handover = if KernelArguments::parse(&line).has(kernel_arguments::RESCUE) {
+        None
+    } else {
+        let infra_env_id = settings.infra_env_id;
+        tokio::task::spawn_blocking(move || Handover::new(infra_env_id)).await?
+    };
     let environment = Environment {
         identity: Arc::new(host::identity),
         fingerprint: Arc::new(host::fingerprint),
@@ -234,9 +243,11 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
             settings: Arc::clone(&settings),
             names: shared.names,
             client: client.clone(),
+            handover: handover.clone(),
         })),
         interval: settings.interval,
         own_version: settings.agent_version.clone(),
+        handover,
         view: shared.session,
         changes,
     };

@@ -3,11 +3,13 @@
 mod credential;
 pub mod install;
 mod logs;
+mod program;
 mod speaker;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use muster_api::agent::AGENT_BUILD_HEADER;
 use muster_api::fingerprint::{FINGERPRINT_HEADER, Fingerprint};
 use muster_api::host_key::HOST_KEY_HEADER;
 use muster_api::ids::HostId;
@@ -108,7 +110,8 @@ impl Client {
         parse_registration(&self.answer(Some(host_id), request).await?, host_id)
     }
 
-    /// Asks for instructions. `now` is the host's clock, seconds since 1970; the service checks it.
+    /// Asks for instructions. `build`: SHA-256 of this program, if it can make way for another one. `now` is the host's clock, seconds since
+    /// 1970; the service checks it.
     ///
     /// # Errors
     /// [`Failure`]
@@ -116,10 +119,11 @@ impl Client {
         &self,
         host_id: HostId,
         version: &str,
+        build: Option<&str>,
         now: u64,
         request_id: Uuid,
     ) -> Result<Steps, Failure> {
-        let request = self
+        let mut request = self
             .request(
                 Method::GET,
                 self.instructions_url(host_id),
@@ -127,6 +131,9 @@ impl Client {
                 request_id,
             )
             .query(&[("timestamp", now)]);
+        if let Some(build) = build {
+            request = request.header(AGENT_BUILD_HEADER, build);
+        }
         serde_json::from_slice(&self.answer(Some(host_id), request).await?)
             .map_err(|error| Failure::Malformed(printable(&error.to_string())))
     }

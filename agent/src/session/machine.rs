@@ -58,7 +58,8 @@ impl State {
         failures: 0,
         refusals: 0,
     };
-    const POLLING: Self = Self::Polling {
+    /// Registered, and nothing has failed.
+    pub const POLLING: Self = Self::Polling {
         failures: 0,
         refusals: 0,
         failing_since: None,

@@ -49,7 +49,7 @@ pub async fn run(
         loop {
             let request_id = Uuid::new_v4();
             let answer = client
-                .instructions(host_id, &version, clock::now(), request_id)
+                .instructions(host_id, &version, None, clock::now(), request_id)
                 .await;
             let wait = wait_after(&answer, &mut failures, rand::random());
             match answer {

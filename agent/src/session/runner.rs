@@ -4,11 +4,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use muster_api::agent::is_own;
 use muster_api::fingerprint::Fingerprint;
 use muster_api::ids::HostId;
-use muster_api::steps::{Step, StepType};
+use muster_api::steps::{Step, StepType, UpgradeAgentResponse, UpgradeAgentResult};
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 use uuid::Uuid;
@@ -19,8 +21,15 @@ use super::machine::{self, Action, Context, Failure, Outcome, Request, State};
 use super::replies::Sent;
 use super::steps::Registry;
 use super::view::{Phase, SessionView};
+use crate::handover::error::HandoverError;
+use crate::handover::plan::Handover;
+use crate::handover::successor::Successor;
 use crate::time::clock;
 
+/// Longest time for the last replies before a newer program takes over: the host must not be silent for long.
+const LAST_REPLIES: Duration = Duration::from_secs(30);
+/// Pause between two looks whether steps still run.
+const LOOK_AT_STEPS: Duration = Duration::from_millis(100);
 /// No service sends more in one answer.
 const MOST_STEPS: usize = 64;
 
@@ -39,6 +48,8 @@ pub struct Environment {
     pub interval: Duration,
     /// The agent version before the service assigns one.
     pub own_version: String,
+    /// The way to a newer program; `None`: this one makes way for no other.
+    pub handover: Option<Arc<Handover>>,
     /// Receives the state of the session, for the console.
     pub view: watch::Sender<SessionView>,
     /// Changes with the machine's network and disks.
@@ -52,17 +63,11 @@ pub(super) struct Identity {
     pub version: String,
 }
 
-/// Runs the session until `stop`.
+/// Runs the session until `stop`, or until a newer program has taken this one's place.
 pub async fn run(client: Client, environment: Environment, stop: CancellationToken) {
-    let (sender, finished) = mpsc::unbounded_channel();
     let sent = Arc::new(Mutex::new(Sent::default()));
-    let (identity, _) = watch::channel(None);
-    let replying = tokio::spawn(post_replies(
-        client.clone(),
-        identity.subscribe(),
-        finished,
-        Arc::clone(&sent),
-    ));
+    let identity = watch::Sender::new(inherited(&environment));
+    let (sender, finished) = mpsc::unbounded_channel();
     let mut session = Session {
         executor: Executor::new(Arc::clone(&environment.registry), sender),
         client,
@@ -71,12 +76,41 @@ pub async fn run(client: Client, environment: Environment, stop: CancellationTok
         sent,
         steps: CancellationToken::new(),
     };
-    tokio::select! {
-        () = session.converse() => {}
-        () = stop.cancelled() => {}
+    let mut replying = session.reply(finished);
+    loop {
+        tokio::select! {
+            successor = session.converse() => {
+                let (sender, finished) = mpsc::unbounded_channel();
+                // The last sender of the replies so far is dropped with its executor: they end when all are sent.
+                session.executor = Executor::new(Arc::clone(&session.environment.registry), sender);
+                let settled = tokio::select! {
+                    settled = timeout(LAST_REPLIES, &mut replying) => settled.is_ok(),
+                    () = stop.cancelled() => break,
+                };
+                session.hand_over(&successor, settled).await;
+                replying = session.reply(finished);
+            }
+            () = stop.cancelled() => break,
+        }
     }
     drop(session);
     replying.abort();
+}
+
+/// The host as the program before this one has registered it.
+fn inherited(environment: &Environment) -> Option<Identity> {
+    let handover = environment.handover.as_ref()?;
+    let inherited = handover.inherited()?;
+    info!(host_id = %inherited.host_id, "goes on as the host that an older program has registered");
+    handover.know_host(inherited.host_id);
+    Some(Identity {
+        host_id: inherited.host_id,
+        version: if is_own(&inherited.version) {
+            environment.own_version.clone()
+        } else {
+            inherited.version.clone()
+        },
+    })
 }
 
 struct Session {
@@ -97,10 +131,29 @@ impl Drop for Session {
 }
 
 impl Session {
-    async fn converse(&mut self) {
-        let mut state = State::START;
-        let mut request = Request::Register;
+    /// Posts what comes of steps, until the last of their senders is gone.
+    fn reply(&self, finished: mpsc::UnboundedReceiver<Finished>) -> JoinHandle<()> {
+        tokio::spawn(post_replies(
+            self.client.clone(),
+            self.identity.subscribe(),
+            finished,
+            Arc::clone(&self.sent),
+        ))
+    }
+
+    /// Registers and polls until a newer program can take over.
+    async fn converse(&mut self) -> Arc<Successor> {
+        let (mut state, mut request) = if self.identity.borrow().is_some() {
+            (State::POLLING, Request::Poll)
+        } else {
+            (State::START, Request::Register)
+        };
         loop {
+            if request == Request::Poll
+                && let Some(successor) = self.successor()
+            {
+                return successor;
+            }
             let request_id = Uuid::new_v4();
             let outcome = match request {
                 Request::Register => Outcome::Registration(self.register(request_id).await),
@@ -122,6 +175,47 @@ impl Session {
         }
     }
 
+    /// The newer program that takes over now: none while any step runs, least of all one that writes to a disk.
+    fn successor(&self) -> Option<Arc<Successor>> {
+        let successor = self.environment.handover.as_ref()?.proposed()?;
+        (self.identity.borrow().is_some() && self.executor.running().is_empty()).then_some(successor)
+    }
+
+    /// Makes way for the program. Comes back when it does not take over, and says so.
+    async fn hand_over(&self, successor: &Successor, settled: bool) {
+        let (Some(handover), Some(Identity { host_id, version })) =
+            (&self.environment.handover, self.identity.borrow().clone())
+        else {
+            return;
+        };
+        info!(program = successor.name, "a newer program takes over");
+        let error = if settled {
+            successor.take_over(&handover.bequest(host_id, &version))
+        } else {
+            HandoverError::Replies
+        };
+        let reason = error.to_string();
+        if error.may_pass() {
+            handover.withdraw();
+        } else {
+            handover.give_up(&successor.sha256, reason.clone());
+        }
+        warn!(
+            program = successor.name,
+            "the newer program does not take over: {reason}"
+        );
+        let answer = UpgradeAgentResponse {
+            agent_image: successor.name.clone(),
+            result: Some(UpgradeAgentResult::Failure),
+            reason,
+        };
+        let step = StepType::UpgradeAgent.name();
+        let body = serde_json::json!({ "step_type": step, "output": serde_json::to_string(&answer).unwrap_or_default() });
+        if let Err(failure) = self.client.reply(host_id, &version, &body, Uuid::new_v4()).await {
+            warn!(step, "reply lost: {}", failure.text());
+        }
+    }
+
     async fn register(&mut self, request_id: Uuid) -> Result<(), Failure> {
         let identity = Arc::clone(&self.environment.identity);
         let fingerprint = Arc::clone(&self.environment.fingerprint);
@@ -140,6 +234,9 @@ impl Session {
             .register(ours, &version, &fingerprint, request_id)
             .await?;
         let version = registration.agent_version.unwrap_or(version);
+        if let Some(handover) = &self.environment.handover {
+            handover.know_host(registration.host_id);
+        }
         info!(host_id = %registration.host_id, version, "registered");
         self.environment
             .view
@@ -156,9 +253,14 @@ impl Session {
         let Some(Identity { host_id, version }) = self.identity.borrow().clone() else {
             return Outcome::Registration(Err(Failure::Malformed("polled before registering".to_owned())));
         };
+        let build = self
+            .environment
+            .handover
+            .as_ref()
+            .map(|handover| handover.build());
         Outcome::Poll(
             self.client
-                .instructions(host_id, &version, clock::now(), request_id)
+                .instructions(host_id, &version, build, clock::now(), request_id)
                 .await,
         )
     }
@@ -215,11 +317,24 @@ impl Session {
         };
         tokio::select! {
             () = tokio::time::sleep_until(due) => {}
+            () = may_hand_over(self.environment.handover.as_deref(), &self.executor),
+                if action.request == Request::Poll => {}
             () = change => debug!("the machine changed: asking at once"),
         }
         if action.end_steps {
             self.steps.cancel();
         }
+    }
+}
+
+/// Waits until a newer program is ready and no step runs.
+async fn may_hand_over(handover: Option<&Handover>, executor: &Executor) {
+    let Some(handover) = handover else {
+        return std::future::pending().await;
+    };
+    handover.await_proposal().await;
+    while !executor.running().is_empty() {
+        tokio::time::sleep(LOOK_AT_STEPS).await;
     }
 }
 

@@ -6,6 +6,7 @@ mod node;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use fake_service::registration;
 use fake_service::{FakeService, Seen};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -67,6 +68,7 @@ impl Agent {
             registry: Arc::new(Registry::new(vec![Arc::new(Echo)])),
             interval: settings.interval,
             own_version: settings.agent_version,
+            handover: None,
             view: view_sender,
             changes: changes_receiver,
         };

@@ -35,6 +35,7 @@ pub fn dependencies(settings: Settings) -> Dependencies {
         client: Client::new(&settings, &names).unwrap(),
         settings: Arc::new(settings),
         names,
+        handover: None,
     }
 }
 
@@ -66,4 +67,17 @@ fn every_step_of_the_protocol_that_touches_this_machine_is_there() {
         assert!(registry.get(step).is_some(), "{step}");
     }
     assert!(registry.get("execute").is_none());
+}
+
+#[tokio::test]
+async fn a_container_image_is_declined_with_what_to_do() {
+    let dependencies = dependencies(settings("http://127.0.0.1:1", ""));
+    for program in ["", r#","program":{"sha256":"00","size":1,"packed_size":1}"#] {
+        let argument = format!(r#"{{"agent_image":"quay.io/a:2"{program}}}"#);
+        let reply = run(&dependencies, "upgrade-agent", &[&argument]).await;
+        let answer: serde_json::Value = serde_json::from_str(&reply.output).unwrap();
+        assert_eq!((reply.exit_code, &answer["result"]), (0, &"failure".into()));
+        assert_eq!(answer["agent_image"], "quay.io/a:2");
+        assert!(reply.error.contains("newer image"), "{}", reply.error);
+    }
 }

@@ -10,6 +10,21 @@ pub struct UpgradeAgentRequest {
     /// Image reference.
     #[serde(deserialize_with = "null_as_default")]
     pub agent_image: String,
+    /// Our own: the program to become, for agents that told theirs ([`crate::agent::AGENT_BUILD_HEADER`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<AgentProgram>,
+}
+
+/// A program of our agent, which the service holds for download.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentProgram {
+    /// Of the program, hexadecimal.
+    pub sha256: String,
+    /// Bytes of the program.
+    pub size: u64,
+    /// Bytes of the download: one frame of zstd with a newc archive, whose file `init` is the program; then zeros, perhaps.
+    pub packed_size: u64,
 }
 
 /// Always with exit code 0.
@@ -21,6 +36,9 @@ pub struct UpgradeAgentResponse {
     /// Absent when one was running already.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<UpgradeAgentResult>,
+    /// Our own: the reason of a failure.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub reason: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -30,6 +30,22 @@ pub struct Description {
     pub initrd: String,
     pub config: ConfigArea,
     pub kargs: KargsLayout,
+    /// Absent from images of earlier authors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentArea>,
+}
+
+/// The agent's archive in the initramfs, for hosts that run an older one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentArea {
+    /// First byte in the file of the initramfs.
+    pub offset: u64,
+    /// Bytes: one frame of zstd with a newc archive, in which the program is `init`; then zeros, perhaps.
+    pub length: u64,
+    /// Bytes of the program.
+    pub size: u64,
+    /// SHA-256 of the program, hexadecimal.
+    pub sha256: String,
 }
 
 /// The file that the service writes the configuration archive over.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::description::{DESCRIPTION_PATH, Description, FORMAT, VERSION};
+use super::description::{AgentArea, DESCRIPTION_PATH, Description, FORMAT, VERSION};
 use super::error::{LiveImageError, inconsistent};
 use crate::iso9660::{Extent, Iso, IsoError};
 use crate::kargs::KargsLayout;
@@ -37,10 +37,23 @@ pub struct LiveImage {
     pub initrd: Extent,
     pub config: Extent,
     pub kargs: KargsLayout,
+    /// The agent apart, where the image tells where it is.
+    pub agent: Option<PackedAgent>,
     /// Offsets of the kernel-argument areas in the ISO, in the order of `kargs.files`.
     pub kargs_offsets: Vec<u64>,
     /// SHA-256 of the whole ISO, so that replicas with the same file give the same validators.
     pub digest: [u8; 32],
+}
+
+/// The agent's archive in the image, and the program in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackedAgent {
+    /// One frame of zstd with a newc archive, in which the program is `init`; then zeros, perhaps.
+    pub packed: Extent,
+    /// Bytes of the program.
+    pub size: u64,
+    /// SHA-256 of the program, hexadecimal.
+    pub sha256: String,
 }
 
 impl LiveImage {
@@ -64,10 +77,15 @@ impl LiveImage {
             let extent = find(&iso, &file.path)?;
             kargs_offsets.push(kargs_offset(source, extent, file.offset, &file.path, &stock)?);
         }
+        let initrd = find(&iso, &description.initrd)?;
         Ok(Self {
             length: iso.length(),
             kernel: find(&iso, &description.kernel)?,
-            initrd: find(&iso, &description.initrd)?,
+            agent: description
+                .agent
+                .map(|area| packed_agent(area, initrd))
+                .transpose()?,
+            initrd,
             config: Extent {
                 offset: config_file.offset,
                 length: description.config.length,
@@ -141,6 +159,27 @@ fn kargs_offset<R: ReadAt + ?Sized>(
         )));
     }
     Ok(file.offset + offset)
+}
+
+fn packed_agent(area: AgentArea, initrd: Extent) -> Result<PackedAgent, LiveImageError> {
+    let end = area.offset.checked_add(area.length);
+    if area.length == 0 || end.is_none_or(|end| end > initrd.length) {
+        return Err(inconsistent(format!(
+            "the agent's {} bytes at {} are not within the initramfs of {} bytes",
+            area.length, area.offset, initrd.length
+        )));
+    }
+    if area.sha256.len() != 64 || !area.sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(inconsistent("the agent's SHA-256 has not 64 hexadecimal digits"));
+    }
+    Ok(PackedAgent {
+        packed: Extent {
+            offset: initrd.offset + area.offset,
+            length: area.length,
+        },
+        size: area.size,
+        sha256: area.sha256.to_ascii_lowercase(),
+    })
 }
 
 fn find<R: ReadAt + ?Sized>(iso: &Iso<'_, R>, path: &str) -> Result<Extent, LiveImageError> {

@@ -42,6 +42,32 @@ fn error_of(tree: &LiveTree) -> String {
 }
 
 #[test]
+fn the_agent_is_found_apart_and_only_within_the_initramfs() {
+    let mut tree = LiveTree::new(INITRD_LENGTH);
+    let sha256 = "0F".repeat(32);
+    let length = INITRD_LENGTH as u64 - 100;
+    tree.description["agent"] = json!({"offset": 100, "length": length, "size": 7, "sha256": sha256});
+    let image = LiveImage::open(iso_of(&tree).as_slice()).unwrap();
+    let agent = image.agent.unwrap();
+    assert_eq!(
+        (agent.packed.offset, agent.packed.end()),
+        (image.initrd.offset + 100, image.initrd.end())
+    );
+    assert_eq!((agent.size, agent.sha256), (7, sha256.to_ascii_lowercase()));
+    for (field, wrong) in [
+        ("offset", json!(101)),
+        ("length", json!(0)),
+        ("length", json!(u64::MAX)),
+        ("sha256", json!("x")),
+    ] {
+        let right = tree.description["agent"][field].clone();
+        tree.description["agent"][field] = wrong;
+        assert!(error_of(&tree).contains("agent's"), "{field}");
+        tree.description["agent"][field] = right;
+    }
+}
+
+#[test]
 fn a_live_image_opens_from_its_file() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("live.iso");

@@ -4,6 +4,7 @@ mod access;
 mod apply;
 mod delete;
 mod environment;
+mod handover;
 mod os_image;
 mod poll;
 mod proof;

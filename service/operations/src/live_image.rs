@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 use std::time::{Duration, SystemTime};
 
 use muster_image::{LiveImage, LiveImageError};
@@ -52,7 +52,12 @@ pub struct OpenLiveImage {
     /// Time of the last write.
     pub modified: SystemTime,
     base: Arc<BaseFile>,
+    /// Read when a host first asks for it.
+    packed_agent: OnceLock<Arc<[u8]>>,
 }
+
+/// No agent is larger, packed, in bytes.
+const LARGEST_AGENT: u64 = 64 << 20;
 
 impl LiveImages {
     /// Searches these paths; the first that exists wins. Opens nothing yet.
@@ -147,7 +152,31 @@ impl OpenLiveImage {
             image,
             modified,
             base: Arc::new(base),
+            packed_agent: OnceLock::new(),
         })
+    }
+
+    /// The packed agent in it, as [`muster_image::live::PackedAgent`] describes it; `None` where the image tells of none. Blocks the first time.
+    ///
+    /// # Errors
+    /// The file cannot be read, or was written to.
+    pub fn packed_agent(&self) -> io::Result<Option<Arc<[u8]>>> {
+        if let Some(read) = self.packed_agent.get() {
+            return Ok(Some(read.clone()));
+        }
+        let Some(agent) = self
+            .image
+            .agent
+            .as_ref()
+            .filter(|agent| agent.packed.length <= LARGEST_AGENT)
+        else {
+            return Ok(None);
+        };
+        let length = usize::try_from(agent.packed.length).map_err(io::Error::other)?;
+        let mut packed = vec![0; length];
+        self.base.file().read_exact_at(&mut packed, agent.packed.offset)?;
+        self.base.check_unchanged()?;
+        Ok(Some(self.packed_agent.get_or_init(|| packed.into()).clone()))
     }
 
     /// The file, for reading.

@@ -82,6 +82,7 @@ impl World {
                 requirements: Requirements::default(),
                 agent_version: "muster-agent/0".into(),
                 agent_image: None,
+                replaces_agents: true,
                 listening_since: clocks.wall(),
                 installer_image: None,
                 controller_image: None,
@@ -163,7 +164,7 @@ impl World {
             agent_version: None,
         };
         let hosts = &self.operations.hosts;
-        hosts.poll(host.infra_env_id, host.id, seen).await.unwrap();
+        hosts.poll(host.infra_env_id, host.id, seen, None).await.unwrap();
     }
 
     pub(crate) async fn status(&self, host: &Host) -> HostStatus {

@@ -1,5 +1,6 @@
 //! Hosts: one file an operation.
 
+mod agent_program;
 mod bind;
 mod delete;
 mod get;
@@ -54,6 +55,7 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
             routes
                 .routes(routes!(register::register_host))
                 .routes(routes!(instructions::get_next_steps))
+                .routes(routes!(agent_program::download_agent_program))
                 .routes(routes!(logs_progress::update_host_logs_progress))
                 .routes(routes!(progress::update_progress))
                 .merge(replies)

@@ -87,6 +87,7 @@ pub(super) async fn operations(
         requirements: args.requirements.load()?,
         agent_version: format!("{OWN_PREFIX}{}", env!("CARGO_PKG_VERSION")),
         agent_image: args.agent_image.clone(),
+        replaces_agents: !args.no_agent_upgrade,
         listening_since: now(),
         installer_image: args.installation.installer_image.clone(),
         controller_image: args.installation.controller_image.clone(),

@@ -136,6 +136,10 @@ pub fn operations() -> Vec<Operation> {
         ),
         operation("v2DeregisterHost", OPERATOR_ONLY, "", None),
         operation("v2GetNextSteps", AGENT, "", None),
+        Operation {
+            refusal: Some(404),
+            ..operation("MusterDownloadAgentProgram", AGENT, "sha256=00", None)
+        },
         operation(
             "v2PostStepReply",
             AGENT,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::Settings;
+use crate::handover::plan::Handover;
 use crate::net::names::Names;
 use crate::session::client::Client;
 use crate::session::devices::Devices;
@@ -15,4 +16,6 @@ pub struct Dependencies {
     pub settings: Arc<Settings>,
     pub names: Names,
     pub client: Client,
+    /// `None`: this program makes way for no other.
+    pub handover: Option<Arc<Handover>>,
 }

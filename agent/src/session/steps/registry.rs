@@ -39,7 +39,7 @@ impl Registry {
             Arc::new(images::ImageAvailability::new(dependencies)),
             Arc::new(tang::TangConnectivity::new(dependencies)),
             Arc::new(logs::LogsGather::new(dependencies)),
-            Arc::new(upgrade::UpgradeAgent),
+            Arc::new(upgrade::UpgradeAgent::new(dependencies)),
             Arc::new(install::Install::of_machine(dependencies, Arc::clone(&control))),
             Arc::new(install::StopInstallation::new(control)),
             Arc::new(boot_artifacts::DownloadBootArtifacts::new(dependencies)),

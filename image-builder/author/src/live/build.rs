@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use muster_image::live::DESCRIPTION_PATH;
+use muster_image::live::{AgentArea, DESCRIPTION_PATH};
+use sha2::{Digest as _, Sha256};
 
 use super::agent;
 use super::description::{CONFIG, CONFIG_LENGTH, DISK_INFO, INITRD, KERNEL, describe};
@@ -70,17 +71,21 @@ fn lay_out(tree: &Path, parts: &Parts, agent: &[u8], options: &BuildOptions) -> 
     };
     fs::copy(parts.kernel(), place(KERNEL)?)?;
     let mut initrd = fs::read(parts.base())?;
-    initrd.extend(initramfs::compress(
-        &initramfs::agent(agent),
-        options.compression,
-    )?);
+    let packed = initramfs::compress(&initramfs::agent(agent), options.compression)?;
+    let area = AgentArea {
+        offset: initrd.len() as u64,
+        length: packed.len() as u64,
+        size: agent.len() as u64,
+        sha256: hex::encode(Sha256::digest(agent)),
+    };
+    initrd.extend(packed);
     fs::write(place(INITRD)?, initrd)?;
     fs::write(place(CONFIG)?, vec![0; CONFIG_LENGTH])?;
     fs::copy(parts.efi_image(), place(iso::EFI_IMAGE)?)?;
     fs::copy(parts.bios_image(), place(iso::BIOS_IMAGE)?)?;
     let menu = menu::menu();
     fs::write(place(MENU)?, &menu.text)?;
-    let description = describe(&options.agent_version, menu.kargs);
+    let description = describe(&options.agent_version, area, menu.kargs);
     fs::write(place(DESCRIPTION_PATH)?, description.to_json())?;
     let info = format!("Muster live {} x86_64\n", options.agent_version);
     fs::write(place(DISK_INFO)?, info)?;

@@ -2,7 +2,7 @@
 //! `docs/live-image.md` the contract.
 
 use muster_image::kargs::KargsLayout;
-use muster_image::live::{ConfigArea, Description, FORMAT, VERSION};
+use muster_image::live::{AgentArea, ConfigArea, Description, FORMAT, VERSION};
 
 /// Paths in the ISO.
 pub const KERNEL: &str = "images/pxeboot/vmlinuz";
@@ -16,7 +16,7 @@ pub const CONFIG_LENGTH: usize = 262_144;
 
 /// The description of an image with this agent and kernel-argument area.
 #[must_use]
-pub fn describe(agent_version: &str, kargs: KargsLayout) -> Description {
+pub fn describe(agent_version: &str, agent: AgentArea, kargs: KargsLayout) -> Description {
     Description {
         format: FORMAT.to_owned(),
         version: VERSION,
@@ -29,6 +29,7 @@ pub fn describe(agent_version: &str, kargs: KargsLayout) -> Description {
             length: CONFIG_LENGTH as u64,
         },
         kargs,
+        agent: Some(agent),
     }
 }
 
@@ -41,7 +42,14 @@ mod tests {
     fn the_description_has_the_shape_of_the_contract() {
         let kargs = menu().kargs;
         let offset = kargs.files[0].offset;
-        let json: serde_json::Value = serde_json::from_str(&describe("0.1.0", kargs).to_json()).unwrap();
+        let agent = AgentArea {
+            offset: 4096,
+            length: 3,
+            size: 9,
+            sha256: "00".into(),
+        };
+        let json: serde_json::Value =
+            serde_json::from_str(&describe("0.1.0", agent, kargs).to_json()).unwrap();
         assert_eq!(
             json,
             serde_json::json!({
@@ -56,7 +64,8 @@ mod tests {
                     "default": "quiet console=tty0 console=ttyS0,115200n8 console=ttyS1,115200n8",
                     "size": 1536, "end": "\n", "pad": "#",
                     "files": [ { "path": "boot/grub/grub.cfg", "offset": offset } ]
-                }
+                },
+                "agent": { "offset": 4096, "length": 3, "size": 9, "sha256": "00" }
             })
         );
     }

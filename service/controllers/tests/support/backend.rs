@@ -62,6 +62,7 @@ impl Backend {
                 requirements: Requirements::default(),
                 agent_version: "muster-0".into(),
                 agent_image: None,
+                replaces_agents: true,
                 listening_since,
                 installer_image: None,
                 controller_image: None,

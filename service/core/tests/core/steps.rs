@@ -2,9 +2,10 @@
 
 use muster_api::host::HostStatus;
 use muster_api::inventory::Iscsi;
-use muster_api::steps::{ConnectivityCheckNic, StepType};
+use muster_api::steps::{AgentProgram, ConnectivityCheckNic, StepType, UpgradeAgentRequest};
 use muster_core::lifecycle::host::HostEvent;
-use muster_core::record::{Host, Peer, Secret, Sees};
+use muster_core::lifecycle::host::instructions::{Offer, handover};
+use muster_core::record::{Host, HostState, Peer, Secret, Sees};
 use muster_core::rules::agent_version::answered_agent_version;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -235,4 +236,53 @@ fn agents_of_another_make_are_upgraded_only_to_an_image_that_was_set() {
         "inventory",
         "ours is never told to"
     );
+}
+
+#[test]
+fn our_agents_become_the_program_of_the_service_while_their_hosts_are_in_discovery() {
+    let mut world = World::new();
+    let mut host = world.known_host();
+    let program = AgentProgram {
+        sha256: "ab".repeat(32),
+        size: 9,
+        packed_size: 5,
+    };
+    let offer = Offer {
+        version: "muster-agent/0.2.0".into(),
+        program: program.clone(),
+    };
+    let other = "cd".repeat(32);
+    let step = handover(&host, &other, &offer).unwrap();
+    assert_eq!(
+        (step.step_type.as_str(), step.step_id.as_str()),
+        ("upgrade-agent", "")
+    );
+    let request: UpgradeAgentRequest = serde_json::from_str(&step.args[0]).unwrap();
+    assert_eq!(request.program, Some(program));
+    assert_eq!(request.agent_image, "muster-agent/0.2.0 (sha256:abababababab)");
+    assert_eq!(handover(&host, &"AB".repeat(32), &offer), None, "it is that one");
+    host.data.discovery_agent_version = "muster-agent/0.3.0".into();
+    assert_eq!(handover(&host, &other, &offer), None, "it is newer");
+    host.data.discovery_agent_version = "quay.io/other/agent:1".into();
+    assert_eq!(handover(&host, &other, &offer), None, "of another make");
+    host.data.discovery_agent_version = AGENT.into();
+    for state in HostState::one_of_each() {
+        let told = matches!(
+            state,
+            HostState::DiscoveringUnbound
+                | HostState::KnownUnbound
+                | HostState::InsufficientUnbound { .. }
+                | HostState::Discovering
+                | HostState::Known
+                | HostState::Insufficient { .. }
+                | HostState::PendingForInput { .. }
+        );
+        host.state = state;
+        assert_eq!(
+            handover(&host, &other, &offer).is_some(),
+            told,
+            "{:?}",
+            host.state
+        );
+    }
 }

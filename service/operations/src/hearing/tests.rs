@@ -98,10 +98,10 @@ async fn a_poll_that_the_database_cannot_answer_is_heard() {
     let key = (pooled.infra_env_id, pooled.id);
     let hosts = &world.operations.hosts;
     // The first one may be answered from memory.
-    let _ = hosts.poll(key.0, key.1, seen.clone()).await;
+    let _ = hosts.poll(key.0, key.1, seen.clone(), None).await;
     assert_eq!(world.operations.check_ins.last(key).unwrap().at, at);
     let stranger = HostId::random();
-    assert!(hosts.poll(key.0, stranger, seen).await.is_err());
+    assert!(hosts.poll(key.0, stranger, seen, None).await.is_err());
     assert_eq!(world.operations.check_ins.last((key.0, stranger)), None);
 }
 

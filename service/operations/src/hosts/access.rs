@@ -9,6 +9,7 @@ use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
 use muster_store::{Store, StoreError};
 
+use super::handover::Pace;
 use super::proof::Proofs;
 use crate::Result;
 use crate::check_ins::CheckIns;
@@ -30,6 +31,7 @@ pub struct Hosts {
     pub(super) images: HostImages,
     pub(super) settings: HostSettings,
     pub(super) proofs: Proofs,
+    pub(super) handovers: Pace,
 }
 
 /// What hosts boot and what is written to their disks, and where they get it.
@@ -47,6 +49,8 @@ pub struct HostSettings {
     pub agent_version: String,
     /// Image that agents of other vendors are told to upgrade to; `None`: they are not told to upgrade.
     pub agent_image: Option<String>,
+    /// True: agents of ours become the one of the live image where that is newer.
+    pub replaces_agents: bool,
     /// Start of the service: hosts could not poll before.
     pub listening_since: Timestamp,
     /// Container image that agents of other makes install with; `None`: upstream's.
@@ -80,6 +84,7 @@ impl Hosts {
             images,
             settings,
             proofs: Proofs::default(),
+            handovers: Pace::default(),
         }
     }
 

@@ -12,8 +12,14 @@ use crate::{OperationError, Result, random};
 
 impl Hosts {
     /// The next steps of a host that polls. A poll with no change writes nothing, and
-    /// reads at most one row, or two when the host is bound.
-    pub async fn poll(&self, infra_env_id: InfraEnvId, id: HostId, seen: Seen) -> Result<Steps> {
+    /// reads at most one row, or two when the host is bound. `build`: SHA-256 of the agent's program, of one that can become another.
+    pub async fn poll(
+        &self,
+        infra_env_id: InfraEnvId,
+        id: HostId,
+        seen: Seen,
+        build: Option<&str>,
+    ) -> Result<Steps> {
         let missing = || {
             self.check_ins.forget((infra_env_id, id));
             OperationError::missing_host(infra_env_id, id)
@@ -42,6 +48,12 @@ impl Hosts {
             self.store.insert_events(&[started]).await?;
         }
         let mut step_id = |step: StepType| format!("{}-{}", step.name(), random::step_suffix());
-        Ok(host::instructions(&polled, &facts, &mut step_id))
+        let mut steps = host::instructions(&polled, &facts, &mut step_id);
+        if let Some(build) = build
+            && let Some(step) = self.handover(&polled, build).await
+        {
+            steps.instructions.get_or_insert_default().push(step);
+        }
+        Ok(steps)
     }
 }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use http::HeaderMap;
+use muster_api::agent::AGENT_BUILD_HEADER;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::steps::Steps;
@@ -14,6 +15,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::register::agent_version;
+
+/// Digits of a SHA-256.
+const DIGEST_DIGITS: usize = 64;
 
 /// The host's clock.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -29,6 +33,7 @@ pub struct PollQuery {
     params(
         ("infra_env_id" = InfraEnvId, Path), ("host_id" = HostId, Path), PollQuery,
         ("discovery_agent_version" = Option<String>, Header),
+        ("x-muster-agent-build" = Option<String>, Header, description = "SHA-256 of the agent's program; of Muster agents that can become another one in place"),
     ),
     responses(
         (status = 200, body = Steps),
@@ -47,5 +52,12 @@ pub async fn get_next_steps(
         host_clock: query.timestamp.filter(|clock| *clock != 0),
         agent_version: agent_version(&headers),
     };
-    Ok(Json(hosts.poll(infra_env_id, host_id, seen).await?))
+    let build = agent_build(&headers);
+    Ok(Json(hosts.poll(infra_env_id, host_id, seen, build).await?))
+}
+
+fn agent_build(headers: &HeaderMap) -> Option<&str> {
+    let text = headers.get(AGENT_BUILD_HEADER)?.to_str().ok()?;
+    let is_digest = text.len() == DIGEST_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_digest.then_some(text)
 }

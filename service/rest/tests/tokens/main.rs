@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is tests")]
 
+mod agent_program;
 mod audit;
 mod canaries;
 mod large_clusters;

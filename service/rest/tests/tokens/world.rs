@@ -1,5 +1,6 @@
 //! A service with tokens on a database of its own, without a listener.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,9 @@ use tempfile::TempDir;
 use tower::ServiceExt;
 
 pub const PULL_SECRET: &str = r#"{"auths":{"registry.example.test":{"auth":"dXNlcjpwYXNzd29yZA=="}}}"#;
+
+/// File name of the live image.
+const LIVE_IMAGE: &str = "live.iso";
 
 /// A credential as a client carries it.
 #[derive(Debug, Clone)]
@@ -86,15 +90,31 @@ impl World {
 
     pub async fn with_url_lifetime(lifetime: Option<Duration>) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
-        Self::on(folder, Keys::generate(), lifetime).await
+        Self::on(folder, Keys::generate(), lifetime, true).await
+    }
+
+    /// With a service that leaves running agents as they are.
+    pub async fn without_agent_upgrades() -> Self {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        Self::on(folder, Keys::generate(), None, false).await
+    }
+
+    /// The place of the live image.
+    pub fn live_image(&self) -> PathBuf {
+        self.folder.path().join(LIVE_IMAGE)
     }
 
     /// Another service with the same database and keys.
     pub async fn replica(&self) -> Self {
-        Self::on(self.folder.clone(), self.keys.clone(), None).await
+        Self::on(self.folder.clone(), self.keys.clone(), None, true).await
     }
 
-    async fn on(folder: Arc<TempDir>, pem: String, lifetime: Option<Duration>) -> Self {
+    async fn on(
+        folder: Arc<TempDir>,
+        pem: String,
+        lifetime: Option<Duration>,
+        replaces_agents: bool,
+    ) -> Self {
         let store = Store::open(&format!("sqlite://{}/muster.db", folder.path().display()))
             .await
             .unwrap();
@@ -108,6 +128,7 @@ impl World {
                 requirements: Requirements::default(),
                 agent_version: "muster-agent/0".into(),
                 agent_image: None,
+                replaces_agents,
                 listening_since: now(),
                 installer_image: None,
                 controller_image: None,
@@ -128,7 +149,7 @@ impl World {
         let operations = Arc::new(Operations::new(
             store,
             Auth::new(true, keys, lifetime),
-            LiveImages::new([]),
+            LiveImages::new([folder.path().join(LIVE_IMAGE)]),
             BridgeState::new(false, false),
             settings,
         ));

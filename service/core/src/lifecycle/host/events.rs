@@ -296,12 +296,14 @@ pub fn upgrade_agent_finished(host: &Host, image: &str, now: Timestamp) -> NewEv
     about(host, "upgrade_agent_finished", Severity::Info, &message, now)
 }
 
-/// The upgrade failed.
-pub fn upgrade_agent_failed(host: &Host, image: &str, now: Timestamp) -> NewEvent {
-    let message = format!(
-        "Host {}: its agent could not download {image}",
-        hostname::display(host)
-    );
+/// The upgrade failed. `reason`: of our own agents, else empty.
+pub fn upgrade_agent_failed(host: &Host, image: &str, reason: &str, now: Timestamp) -> NewEvent {
+    let host_name = hostname::display(host);
+    let message = if reason.is_empty() {
+        format!("Host {host_name}: its agent could not download {image}")
+    } else {
+        format!("Host {host_name}: its agent stays as it is and does not become {image}: {reason}")
+    };
     about(host, "upgrade_agent_failed", Severity::Error, &message, now)
 }
 

@@ -18,6 +18,10 @@ use crate::rules::checks::without_secrets;
 use crate::rules::facts::HostFacts;
 use crate::rules::requirements::required;
 use crate::rules::{disks, findings, identity};
+use crate::text::one_line;
+
+/// Longest reason of an agent that does not become another one.
+const MAX_REASON: usize = 500;
 
 /// Most disks and images of which measurements are kept.
 const MAX_MEASURED: usize = 2048;
@@ -180,7 +184,13 @@ fn upgrade(host: &Host, response: &UpgradeAgentResponse, now: Timestamp, events:
             events.push(events::upgrade_agent_finished(host, &response.agent_image, now));
         }
         Some(UpgradeAgentResult::Failure) => {
-            events.push(events::upgrade_agent_failed(host, &response.agent_image, now));
+            let reason = one_line(&response.reason, MAX_REASON);
+            events.push(events::upgrade_agent_failed(
+                host,
+                &response.agent_image,
+                &reason,
+                now,
+            ));
         }
         // Another upgrade was running already and will be reported.
         None => {}

@@ -87,6 +87,7 @@ pub fn upgrade<'a>(host: &Host, facts: &HostFacts<'a>) -> Option<&'a str> {
 fn upgrade_to(image: &str) -> Steps {
     let request = UpgradeAgentRequest {
         agent_image: image.to_owned(),
+        program: None,
     };
     Steps {
         next_instruction_seconds: USUAL_SECS,
