@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
-use muster_core::record::{Agreed, Cluster, ClusterData, Host, KubeRef, NewEvent, Peer};
+use muster_core::record::{Agreed, Cluster, ClusterData, KubeRef, NewEvent, Peer};
 use sqlx::any::AnyRow;
 use sqlx::{Any, Row, Transaction};
 
@@ -13,7 +13,7 @@ use crate::Result;
 use crate::change::{Change, commit_change};
 use crate::deletion;
 use crate::error::{StoreError, failed, is_unique_violation};
-use crate::host::{HOST_KEY, host_from, select_hosts};
+use crate::host::HOST_KEY;
 use crate::lenient::readable;
 use crate::row::{Json, Reading, document, kube_columns, kube_ref, row, storable};
 use crate::store::Store;
@@ -224,23 +224,6 @@ impl Store {
                 ..reading.get::<Json<Peer>>("peer")?.0
             })
         }))
-    }
-
-    /// The hosts of a cluster, oldest first.
-    ///
-    /// A row that cannot be read is left out, logged and counted.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub async fn list_cluster_hosts(&self, id: ClusterId) -> Result<Vec<Host>> {
-        let mut connection = self.reader().await?;
-        let sql = select_hosts("WHERE cluster_id = $1 AND deleted_at IS NULL ORDER BY created_at, id");
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .bind(id.to_string())
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(failed("listing the hosts of a cluster"))?;
-        Ok(readable(&rows, host_from))
     }
 
     /// The keys of the hosts of a cluster, oldest first.

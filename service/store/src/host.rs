@@ -13,4 +13,4 @@ mod write;
 pub use brief::HostBrief;
 pub use history::{HistoryEntry, HistoryRecord};
 pub use list::{HostForm, ListedHost};
-pub(crate) use row::{HOST_KEY, host_from, select_hosts};
+pub(crate) use row::HOST_KEY;

@@ -23,7 +23,7 @@ const LIMIT: u32 = 100;
 pub struct HistoryQuery {
     /// At most so many, the newest [default: 100].
     #[param(minimum = 1)]
-    limit: Option<u32>,
+    limit: Option<i64>,
 }
 
 /// List the changes of a host's state, oldest first.
@@ -42,10 +42,11 @@ pub async fn list_host_history(
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Query(query): Query<HistoryQuery>,
 ) -> Result<Json<Vec<HostStateChange>>, Problem> {
-    let limit = query.limit.unwrap_or(LIMIT);
-    if limit == 0 {
-        return Err(Problem::bad_request("limit: at least 1 change"));
-    }
+    let limit = match query.limit {
+        Some(..1) => return Err(Problem::bad_request("limit: at least 1 change")),
+        Some(limit) => u32::try_from(limit).unwrap_or(u32::MAX),
+        None => LIMIT,
+    };
     hosts.get(infra_env_id, host_id).await?;
     let told = store.host_history(infra_env_id, host_id, limit).await?;
     Ok(Json(told.into_iter().map(change).collect()))

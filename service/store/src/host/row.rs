@@ -61,7 +61,7 @@ impl<'a> HostRow<'a> {
 }
 
 /// Statement that reads whole hosts; `rest` follows `FROM hosts`.
-pub(crate) fn select_hosts(rest: &str) -> String {
+pub(super) fn select_hosts(rest: &str) -> String {
     format!(
         "SELECT {}, (SELECT document FROM host_inventories WHERE host_inventories.host_id = hosts.id \
          AND host_inventories.infra_env_id = hosts.infra_env_id) AS inventory, (SELECT document FROM host_reports \
@@ -72,7 +72,7 @@ pub(crate) fn select_hosts(rest: &str) -> String {
     )
 }
 
-pub(crate) fn host_from(row: &AnyRow) -> Result<Host> {
+pub(super) fn host_from(row: &AnyRow) -> Result<Host> {
     let reading = Reading::new(row, HostRow::TABLE, &HOST_KEY);
     let inventory: Option<Json<Inventory>> = reading.get("inventory")?;
     let reports: Option<Json<HostReports>> = reading.get("reports")?;

@@ -23,7 +23,9 @@ mod cases {
     };
     use tokio::task::JoinSet;
 
-    use crate::world::{World, at, cluster, cluster_event, event, host, inventory, registered};
+    use crate::world::{
+        World, at, cluster, cluster_event, cluster_hosts, event, host, inventory, registered,
+    };
 
     async fn versions(world: &World, id: ClusterId) -> (i64, i64) {
         let ClusterVersions {
@@ -183,7 +185,7 @@ mod cases {
         );
         assert_eq!(seen.status, HostStatus::DiscoveringUnbound);
 
-        let hosts = world.store.list_cluster_hosts(cluster.id).await.unwrap();
+        let hosts = cluster_hosts(&world.store, cluster.id).await;
         assert_eq!(hosts.len(), 2);
         assert!(hosts.contains(&one));
         let keys = world.store.list_cluster_host_keys(cluster.id).await.unwrap();
@@ -283,7 +285,7 @@ mod cases {
         member.version = world.store.save_host(&member, None, &[]).await.unwrap();
         member.cluster_id = None;
         world.store.save_host(&member, None, &[]).await.unwrap();
-        assert_eq!(world.store.list_cluster_hosts(cluster.id).await.unwrap(), []);
+        assert_eq!(cluster_hosts(&world.store, cluster.id).await, []);
     }
 
     pub async fn a_cluster_stays_while_a_host_is_installed_into_it(world: World) {

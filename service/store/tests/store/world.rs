@@ -116,7 +116,17 @@ impl World {
 /// The hosts of an InfraEnv, oldest first.
 pub async fn all_hosts(store: &Store, infra_env_id: InfraEnvId) -> Vec<Host> {
     let keys = store.list_host_keys(infra_env_id).await.expect("keys of hosts");
-    let listed = store.read_hosts(&keys, HostForm::Whole).await.expect("hosts");
+    read(store, &keys).await
+}
+
+/// The hosts of a cluster, oldest first.
+pub async fn cluster_hosts(store: &Store, id: ClusterId) -> Vec<Host> {
+    let keys = store.list_cluster_host_keys(id).await.expect("keys of hosts");
+    read(store, &keys).await
+}
+
+async fn read(store: &Store, keys: &[(InfraEnvId, HostId)]) -> Vec<Host> {
+    let listed = store.read_hosts(keys, HostForm::Whole).await.expect("hosts");
     listed.into_iter().map(|listed| listed.host).collect()
 }
 
