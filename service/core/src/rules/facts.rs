@@ -9,6 +9,9 @@ use super::peers::Peers;
 use super::requirements::Requirements;
 use crate::record::{Cluster, DeafTime, Host, InfraEnv};
 
+/// Agents send a poll that fails again for so long, their three attempts and pauses together.
+const SENT_AGAIN: Duration = Duration::minutes(2);
+
 /// [`HostFacts::kube`] of the hosts of an InfraEnv in a cluster: when the InfraEnv is a custom resource's, or REST's and mirrored while
 /// the cluster is a custom resource's.
 pub fn controllers_see_nodes(infra_env: &InfraEnv, cluster: Option<&Cluster>) -> bool {
@@ -115,8 +118,19 @@ impl HostFacts<'_> {
 
     /// Seconds that the host's clock was ahead of the service's when it last reported the time; see [`Self::offset`].
     pub fn clock_offset(&self, host: &Host) -> Option<i64> {
-        self.clock(host)
-            .map(|(clock, reported_at)| self.offset(clock.saturating_sub(reported_at.timestamp())))
+        let (clock, told_at) = self.clock(host)?;
+        let offset = self.offset(clock.saturating_sub(told_at.timestamp()));
+        Some(offset + self.under_way(told_at).clamp(0, offset.saturating_neg().max(0)))
+    }
+
+    /// Seconds for which a poll that came at `told_at` may have been under way: while nobody answers, agents send it again as it was,
+    /// with the time of the first attempt. Source: docs/protocol/agent-protocol.md#2.
+    fn under_way(&self, told_at: Timestamp) -> i64 {
+        let recent = |deaf: &&DeafTime| deaf.from < told_at && told_at <= deaf.to + SENT_AGAIN;
+        let times = self.deaf.iter().filter(recent);
+        times
+            .map(|deaf| (deaf.to.min(told_at) - deaf.from).num_seconds())
+            .sum()
     }
 
     /// A host's offset, by the service's clock as it is or as it was before it was set: the smaller one. When that clock alone moved,

@@ -1,12 +1,13 @@
 //! Three hosts of a cluster that exists already: what is found among them, told by the facts that one of them has.
 
+use chrono::Duration;
 use muster_api::host::HostFinding;
 use muster_api::host::{HostRole, HostStatus};
 use muster_api::ids::HostId;
 use muster_api::steps::{
     AddressConflict, ConnectivityRemoteHost, ConnectivityReport, L2Connectivity, L3Connectivity, MtuReport,
 };
-use muster_core::record::{HostReports, Peer, Sees};
+use muster_core::record::{DeafTime, HostReports, Peer, Sees};
 use muster_core::rules::findings;
 use muster_core::rules::findings::{changed, matters_to_others, peers_matter, sees};
 use muster_core::rules::peers::Peers;
@@ -315,6 +316,26 @@ fn a_service_whose_clock_was_set_blames_no_host_and_still_finds_those_that_are_w
         let wrong = ["clock-offset hosts: worker-2 worker-3", "clock-offset service: "];
         assert_eq!(kinds(&scene), wrong);
     }
+}
+
+#[test]
+fn a_poll_that_was_under_way_while_nobody_answered_makes_no_clock_late() {
+    let mut scene = three_hosts();
+    let now = scene.world.last_seen.unwrap();
+    let ago = |seconds| now - Duration::seconds(seconds);
+    scene.world.clock_ahead = Some(-290);
+    assert_eq!(kinds(&scene).len(), 2);
+    let outage = |from, to| DeafTime {
+        from: ago(from),
+        to: ago(to),
+    };
+    scene.world.deaf = vec![outage(300, 5)];
+    assert_eq!(found(&scene), [], "it was sent when the outage began");
+    scene.world.clock_ahead = Some(290);
+    assert_eq!(kinds(&scene).len(), 2, "no poll comes before it was sent");
+    scene.world.clock_ahead = Some(-290);
+    scene.world.deaf = vec![outage(1000, 130)];
+    assert_eq!(kinds(&scene).len(), 2, "nobody tries for so long");
 }
 
 #[test]
