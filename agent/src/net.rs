@@ -10,4 +10,5 @@ pub mod predictable_names;
 pub mod resolv_conf;
 pub mod router_options;
 pub mod trust;
+pub mod unanswered;
 pub mod view;

@@ -13,7 +13,7 @@ use std::io::Write;
 use url::Url;
 
 use super::sync::sync_folder;
-use crate::net::http::causes;
+use crate::net::unanswered::why;
 
 /// Bytes to keep free beside the file.
 const MARGIN: u64 = 4 << 20;
@@ -110,7 +110,7 @@ pub async fn fetch(http: &reqwest::Client, url: &str, path: &Path) -> Result<Dow
     let shown = shown.to_string();
     let transport = |error: reqwest::Error| DownloadError::Transport {
         url: shown.clone(),
-        reason: causes(&error.without_url()),
+        reason: why(error),
     };
     let response = http.get(url).send().await.map_err(transport)?;
     if !response.status().is_success() {
@@ -161,7 +161,7 @@ async fn write(mut response: Response, place: &Path, shown: &str) -> Result<Down
     let (mut hash, mut bytes) = (Sha256::new(), 0_u64);
     while let Some(chunk) = response.chunk().await.map_err(|error| DownloadError::Transport {
         url: shown.to_owned(),
-        reason: causes(&error.without_url()),
+        reason: why(error),
     })? {
         hash.update(&chunk);
         bytes += chunk.len() as u64;

@@ -17,9 +17,10 @@ use reqwest::redirect::Policy;
 use url::Url;
 
 use crate::config::SYSTEM_CERTIFICATES;
-use crate::net::http::{self, BodyError, HttpError, causes};
+use crate::net::http::{self, BodyError, HttpError};
 use crate::net::names::Names;
 use crate::net::trust;
+use crate::net::unanswered::why;
 use error::DownloadError;
 pub use error::IgnitionError;
 
@@ -61,7 +62,7 @@ async fn download(names: &Names, request: &ApiVipConnectivityRequest) -> Result<
         .headers(headers(request)?)
         .send()
         .await
-        .map_err(|error| DownloadError::Transport(causes(&error.without_url())))?;
+        .map_err(|error| DownloadError::Transport(why_not(error)))?;
     let status = answer.status();
     if status.is_redirection() {
         return Err(DownloadError::Redirect(status));
@@ -80,6 +81,15 @@ async fn download(names: &Names, request: &ApiVipConnectivityRequest) -> Result<
         return Err(DownloadError::NotJson(quoted(&body)));
     }
     Ok(body)
+}
+
+/// As [`why`], with the time that was waited.
+fn why_not(error: reqwest::Error) -> String {
+    let waited = if error.is_connect() { CONNECTING } else { WHOLE };
+    match error.is_timeout() {
+        true => format!("no answer within {} s", waited.as_secs()),
+        false => why(error),
+    }
 }
 
 /// The beginning of an unexpected body, without control characters.

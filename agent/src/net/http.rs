@@ -6,6 +6,7 @@ use reqwest::{ClientBuilder, NoProxy, Proxy, Response};
 
 use super::names::Names;
 use super::trust::{self, TrustError};
+use super::unanswered::why;
 use crate::config::{SYSTEM_CERTIFICATES, Settings};
 
 /// Settings that give no HTTP client.
@@ -31,7 +32,7 @@ impl HttpError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BodyError {
     TooLarge,
-    /// Holds the causes.
+    /// Says why.
     Transport(String),
 }
 
@@ -135,7 +136,7 @@ pub async fn body(mut response: Response, limit: usize) -> Result<Vec<u8>, BodyE
             Ok(Some(chunk)) if body.len() + chunk.len() > limit => return Err(BodyError::TooLarge),
             Ok(Some(chunk)) => body.extend_from_slice(&chunk),
             Ok(None) => return Ok(body),
-            Err(error) => return Err(BodyError::Transport(causes(&error.without_url()))),
+            Err(error) => return Err(BodyError::Transport(why(error))),
         }
     }
 }

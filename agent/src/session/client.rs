@@ -26,8 +26,9 @@ use self::speaker::ServiceClock;
 use super::machine::Failure;
 use crate::config::Settings;
 use crate::host::key;
-use crate::net::http::{self, BodyError, HttpError, causes};
+use crate::net::http::{self, BodyError, HttpError};
 use crate::net::names::Names;
+use crate::net::unanswered::why;
 
 /// No answer of the protocol is larger.
 const LARGEST_ANSWER: usize = 4 << 20;
@@ -254,7 +255,7 @@ impl Client {
         speaker: Option<HostId>,
         request: RequestBuilder,
     ) -> Result<Response, Failure> {
-        let failed = |error: reqwest::Error| Failure::Transport(printable(&causes(&error.without_url())));
+        let failed = |error: reqwest::Error| Failure::Transport(printable(&why(error)));
         let mut request = request.build().map_err(failed)?;
         if let Some(host) = speaker {
             self.clock

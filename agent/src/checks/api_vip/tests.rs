@@ -147,6 +147,12 @@ async fn requests_that_cannot_be_made_say_why() {
         let error = ask_url(url.to_owned()).await.download_error;
         assert!(error.contains(why), "{error}");
     }
+    let unused = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", unused.local_addr().unwrap());
+    drop(unused);
+    assert_eq!(ask_url(url).await.download_error, "connection refused");
+    let error = ask_url("http://no.such.example/".to_owned()).await.download_error;
+    assert!(error.starts_with("no name server is known"), "{error}");
     let request = |ca: &str, header: &str| ApiVipConnectivityRequest {
         url: "https://127.0.0.1:1/".into(),
         ca_certificate: Some(ca.into()),

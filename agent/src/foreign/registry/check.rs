@@ -97,7 +97,7 @@ async fn download(
                 };
             }
             Err(error) => {
-                let why = crate::net::http::causes(&error.without_url());
+                let why = crate::net::unanswered::why(error);
                 return Err(RegistryError::Unreachable(registry, why));
             }
         }

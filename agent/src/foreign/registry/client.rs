@@ -17,6 +17,7 @@ use crate::config::{SYSTEM_CERTIFICATES, Settings};
 use crate::net::http::{self, BodyError, causes};
 use crate::net::names::Names;
 use crate::net::trust;
+use crate::net::unanswered::why;
 
 /// Registries refuse larger manifests.
 const LARGEST_MANIFEST: usize = 4 << 20;
@@ -192,7 +193,7 @@ impl Registries {
             request.send()
         };
         let unreachable = |error: reqwest::Error| {
-            RegistryError::Unreachable(of.registry().to_owned(), causes(&error.without_url()))
+            RegistryError::Unreachable(of.registry().to_owned(), why(error))
         };
         let mut response = send(known()).await.map_err(unreachable)?;
         if response.status() == StatusCode::UNAUTHORIZED {
@@ -262,7 +263,7 @@ impl Registries {
         let response = request.send().await.map_err(|error| {
             RegistryError::Unreachable(
                 format!("{registry}'s token service"),
-                causes(&error.without_url()),
+                why(error),
             )
         })?;
         if !response.status().is_success() {

@@ -19,7 +19,7 @@ use super::error::ImageError;
 use super::source::{Place, Source};
 use super::stream::{Piece, Received};
 use crate::install::retry::Patience;
-use crate::net::http::causes;
+use crate::net::unanswered::why;
 use crate::session::machine::Failure;
 
 /// Bytes of a piece of a local file.
@@ -163,7 +163,7 @@ impl Downloads {
             }
         }
         let transport =
-            |error: reqwest::Error| Ended::Failure(Failure::Transport(causes(&error.without_url())));
+            |error: reqwest::Error| Ended::Failure(Failure::Transport(why(error)));
         let mut response = request.send().await.map_err(transport)?;
         let mut skip = self.judge(&response, source, known, *at)?;
         if let Some(length) = known.length {

@@ -18,6 +18,7 @@ use super::{
 use crate::config::Settings;
 use crate::net::http::{self, BodyError, causes};
 use crate::net::names::Names;
+use crate::net::unanswered::why;
 
 const NAME: StepType = StepType::TangConnectivityCheck;
 const MOST_SERVERS: usize = 64;
@@ -118,7 +119,7 @@ async fn ask(client: &Client, server: &TangServer) -> Result<TangServerResponse,
         .get(url)
         .send()
         .await
-        .map_err(|error| failed(causes(&error.without_url())))?;
+        .map_err(|error| failed(why(error)))?;
     let status = response.status();
     if !status.is_success() {
         return Err(failed(format!(

@@ -7,7 +7,7 @@
 
 use kube::runtime::events::EventType;
 use muster_api::time::Timestamp;
-use muster_core::record::{CheckId, Host, HostState};
+use muster_core::record::{Host, HostState};
 use muster_core::rules::checks;
 use muster_resources::{AgentStatus, Condition};
 use strum::{EnumString, IntoStaticStr};
@@ -270,7 +270,7 @@ fn by_state(host: &Host, state: &HostState, approved: bool) -> (ConditionStatus,
         | HostState::DiscoveringUnbound
         | HostState::Disconnected
         | HostState::DisconnectedUnbound => {
-            (T::False, R::AgentNotReady, format!("Not ready: {}", info(host)))
+            (T::False, R::AgentNotReady, info(host).to_owned())
         }
         HostState::Installing
         | HostState::InstallingInProgress
@@ -297,27 +297,19 @@ fn by_state(host: &Host, state: &HostState, approved: bool) -> (ConditionStatus,
 
 fn validated(host: &Host) -> DesiredCondition {
     use {ConditionStatus as T, Reason as R};
-    let checks = &host.data.validations;
-    let messages_of = |failed: &[CheckId]| -> String {
-        let messages: Vec<&str> = failed
-            .iter()
-            .filter_map(|check| checks::find(checks, *check))
-            .map(|check| check.message.as_str())
-            .collect();
-        messages.join(", ")
-    };
+    let outcomes = &host.data.validations;
     let (truth, reason, message) = match &host.state {
         HostState::Insufficient { failed } | HostState::InsufficientUnbound { failed } => (
             T::False,
             R::ValidationsFailing,
-            format!("Checks of the host fail: {}", messages_of(failed)),
+            format!("Checks of the host fail: {}", checks::summary(outcomes, failed)),
         ),
         HostState::PendingForInput { failed } => (
             T::False,
             R::ValidationsUserPending,
             format!(
                 "Checks of the host wait for somebody's decision: {}",
-                messages_of(failed)
+                checks::summary(outcomes, failed)
             ),
         ),
         HostState::Binding => (T::False, R::Binding, on_its_way_in(host)),
@@ -340,7 +332,7 @@ fn validated(host: &Host) -> DesiredCondition {
         | HostState::ResettingPendingUserAction
         | HostState::Reclaiming
         | HostState::ReclaimingRebooting => {
-            if checks.is_empty() {
+            if outcomes.is_empty() {
                 unknown_yet()
             } else {
                 (

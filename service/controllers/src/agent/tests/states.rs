@@ -127,13 +127,20 @@ fn an_agent_without_a_host_knows_nothing() {
 fn failed_checks_are_told_in_their_own_words() {
     let failed = vec![muster_core::record::CheckId::HasMinMemory];
     let mut host = host(HostState::Insufficient { failed });
+    host.data.status_info = "Not fit yet: It has 1 GiB and needs 8".into();
     let check = muster_api::validation::ValidationResult {
         id: "has-min-memory".into(),
         status: muster_api::validation::ValidationStatus::Failure,
         message: "It has 1 GiB and needs 8".into(),
     };
     host.data.validations.insert("hardware".into(), vec![check]);
-    let validated = of_host(&host, true, &Synced::Ok(None), None).remove(3);
+    let conditions = of_host(&host, true, &Synced::Ok(None), None);
+    let of = |type_| conditions.iter().find(|one| one.type_ == type_).unwrap();
+    assert_eq!(
+        of(Type::RequirementsMet).message,
+        "Not fit yet: It has 1 GiB and needs 8"
+    );
+    let validated = of(Type::Validated);
     assert_eq!(validated.reason, Reason::ValidationsFailing);
     assert!(
         validated.message.contains("It has 1 GiB and needs 8"),

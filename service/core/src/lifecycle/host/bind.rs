@@ -210,7 +210,10 @@ pub(super) fn event_of_move(
         return None;
     }
     match event {
-        HostEvent::Bound { .. } => Some(events::host_bind_succeeded(next, now)),
+        HostEvent::Bound { .. } => {
+            let cluster = &facts.cluster?.cluster.data.name;
+            Some(events::host_bind_succeeded(next, cluster, now))
+        }
         HostEvent::Unbound | HostEvent::Reclaimed if old.cluster_id.is_some() => {
             Some(events::host_unbind_succeeded(next, now))
         }

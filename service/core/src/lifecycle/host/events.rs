@@ -99,9 +99,8 @@ pub fn host_validation_fixed(host: &Host, id: &str, now: Timestamp) -> NewEvent 
     about(host, "host_validation_fixed", Severity::Info, &message, now)
 }
 
-/// A user gave the host to a cluster.
-pub fn host_bind_succeeded(host: &Host, now: Timestamp) -> NewEvent {
-    let cluster = host.cluster_id.map(|id| id.to_string()).unwrap_or_default();
+/// A user gave the host to a cluster, whose id the event has beside its name.
+pub fn host_bind_succeeded(host: &Host, cluster: &str, now: Timestamp) -> NewEvent {
     let message = format!(
         "Host {} was bound to the cluster {cluster}",
         hostname::display(host)

@@ -117,7 +117,7 @@ fn bound_state(host: &Host, facts: &HostFacts<'_>) -> (HostState, String) {
     }
     let input = conditions.failed(Gate::Input);
     if !input.is_empty() {
-        let info = format!("Waits for input: {}", messages(validations, &input));
+        let info = format!("Waits for input: {}", checks::summary(validations, &input));
         return (HostState::PendingForInput { failed: input }, info);
     }
     let gate = conditions.failed(Gate::Known);
@@ -130,14 +130,7 @@ fn bound_state(host: &Host, facts: &HostFacts<'_>) -> (HostState, String) {
 }
 
 fn not_fit(validations: &ValidationsInfo, failed: &[CheckId]) -> String {
-    format!("Not fit yet: {}", messages(validations, failed))
-}
-
-fn messages(validations: &ValidationsInfo, checks: &[CheckId]) -> String {
-    let mut reasons: Vec<&str> = checks.iter().map(|check| message(validations, *check)).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    reasons.join(" ; ")
+    format!("Not fit yet: {}", checks::summary(validations, failed))
 }
 
 fn message(validations: &ValidationsInfo, check: CheckId) -> &str {

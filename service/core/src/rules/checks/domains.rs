@@ -28,9 +28,10 @@ fn resolved(context: &CheckContext<'_>, asked: &str, shown: &str) -> Verdict {
         return Verdict::success("The host has bootstrap data of its own, which names the cluster's API");
     }
     let domain = domain(&bound);
-    let shown = domain
-        .as_ref()
-        .map_or_else(|| shown.to_owned(), |domain| format!("{shown}.{domain}"));
+    let shown = domain.as_ref().map_or_else(
+        || format!("{shown} of the cluster {}", bound.data().name),
+        |domain| format!("{shown}.{domain}"),
+    );
     let Some(ignition) = context.worker_ignition() else {
         return Verdict::Pending(format!(
             "{shown} waits for the cluster's ignition, which tells whether the cluster answers for its names itself"
@@ -41,7 +42,7 @@ fn resolved(context: &CheckContext<'_>, asked: &str, shown: &str) -> Verdict {
     }
     let Some(domain) = domain else {
         return Verdict::Error(format!(
-            "{shown} of the cluster is not known, for it has no base domain; set base_dns_domain"
+            "{shown} is not known, for it has no base domain; set base_dns_domain"
         ));
     };
     let Some(answer) = &context.host.data.domain_name_resolutions else {
