@@ -192,9 +192,8 @@ impl Registries {
             }
             request.send()
         };
-        let unreachable = |error: reqwest::Error| {
-            RegistryError::Unreachable(of.registry().to_owned(), why(error))
-        };
+        let unreachable =
+            |error: reqwest::Error| RegistryError::Unreachable(of.registry().to_owned(), why(error));
         let mut response = send(known()).await.map_err(unreachable)?;
         if response.status() == StatusCode::UNAUTHORIZED {
             let challenge = challenge(&response);
@@ -260,12 +259,10 @@ impl Registries {
         if let Some((user, password)) = credentials {
             request = request.header(AUTHORIZATION, basic(user, password));
         }
-        let response = request.send().await.map_err(|error| {
-            RegistryError::Unreachable(
-                format!("{registry}'s token service"),
-                why(error),
-            )
-        })?;
+        let response = request
+            .send()
+            .await
+            .map_err(|error| RegistryError::Unreachable(format!("{registry}'s token service"), why(error)))?;
         if !response.status().is_success() {
             let why = format!("its token service answers {}", response.status());
             return Err(RegistryError::Denied(registry, why));

@@ -162,8 +162,7 @@ impl Downloads {
                 request = request.header(IF_RANGE, validator.clone());
             }
         }
-        let transport =
-            |error: reqwest::Error| Ended::Failure(Failure::Transport(why(error)));
+        let transport = |error: reqwest::Error| Ended::Failure(Failure::Transport(why(error)));
         let mut response = request.send().await.map_err(transport)?;
         let mut skip = self.judge(&response, source, known, *at)?;
         if let Some(length) = known.length {

@@ -115,11 +115,7 @@ async fn ask(client: &Client, server: &TangServer) -> Result<TangServerResponse,
     }
     let base = url.path().trim_end_matches('/').to_owned();
     url.set_path(&format!("{base}/adv/{}", server.thumbprint));
-    let response = client
-        .get(url)
-        .send()
-        .await
-        .map_err(|error| failed(why(error)))?;
+    let response = client.get(url).send().await.map_err(|error| failed(why(error)))?;
     let status = response.status();
     if !status.is_success() {
         return Err(failed(format!(

@@ -269,9 +269,7 @@ fn by_state(host: &Host, state: &HostState, approved: bool) -> (ConditionStatus,
         | HostState::Discovering
         | HostState::DiscoveringUnbound
         | HostState::Disconnected
-        | HostState::DisconnectedUnbound => {
-            (T::False, R::AgentNotReady, info(host).to_owned())
-        }
+        | HostState::DisconnectedUnbound => (T::False, R::AgentNotReady, info(host).to_owned()),
         HostState::Installing
         | HostState::InstallingInProgress
         | HostState::InstallingPendingUserAction { .. } => (

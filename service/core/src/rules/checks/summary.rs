@@ -13,7 +13,9 @@ pub fn summary(info: &ValidationsInfo, failed: &[CheckId]) -> String {
     let mut rows: Vec<&ValidationResult> = failed
         .iter()
         .filter_map(|check| Some((*check, find(info, *check)?)))
-        .filter(|(check, row)| !is_waiting(row) || !cause_of(*check).is_some_and(|cause| failed.contains(&cause)))
+        .filter(|(check, row)| {
+            !is_waiting(row) || !cause_of(*check).is_some_and(|cause| failed.contains(&cause))
+        })
         .map(|(_, row)| row)
         .collect();
     // Stable: the order of the checks has causes before what follows from them.
@@ -77,9 +79,6 @@ mod tests {
             "The ignition, no ; A clock ; *.apps is not known ; Waits for the host's inventory"
         );
         // With the cause passed or ignored, it is no reason.
-        assert_eq!(
-            summary(&info, &[C::ApiDomainNameResolvedCorrectly]),
-            "api waits"
-        );
+        assert_eq!(summary(&info, &[C::ApiDomainNameResolvedCorrectly]), "api waits");
     }
 }
