@@ -63,6 +63,24 @@ async fn a_clock_that_is_set_either_way_loses_nobody_and_hides_nobody() {
 }
 
 #[tokio::test]
+async fn a_poll_that_was_under_way_while_the_clock_was_set_back_hides_no_silence() {
+    let world = World::new().await;
+    let hosts = world.hosts().await;
+    world.run(MINUTE, &[&hosts.0, &hosts.1]).await;
+    let of_before = Seen {
+        at: world.operations.now(),
+        host_clock: None,
+        agent_version: None,
+    };
+    world.clocks.set(-TimeDelta::hours(2));
+    world.judge().await;
+    let key = (hosts.0.infra_env_id, hosts.0.id);
+    world.operations.check_ins.note(key, of_before);
+    world.run(MINUTE * 4, &[&hosts.1]).await;
+    assert_eq!(world.status(&hosts.0).await, HostStatus::DisconnectedUnbound);
+}
+
+#[tokio::test]
 async fn a_stage_has_its_time_without_the_time_in_which_nothing_was_heard() {
     let world = World::new().await;
     let hosts = world.hosts().await;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use muster_api::ids::{ClusterId, HostId};
 use muster_core::record::{Host, HostState, InfraEnv, Phase};
 use muster_core::rules::facts::{BootArtifacts, HostFacts, InstallImages, controllers_see_nodes};
@@ -13,6 +14,9 @@ use crate::boot::kernel_line;
 use crate::check_ins::Seen;
 use crate::clusters::ClusterContext;
 use crate::hearing::Heard;
+
+/// The clocks of replicas may differ by so much.
+const TOLERANCE: TimeDelta = TimeDelta::seconds(30);
 
 /// The node agent runs on the node itself, in no container.
 const NODE_ROOT: &str = "/";
@@ -54,10 +58,12 @@ impl Hosts {
         } else {
             None
         };
+        // A poll that was under way while the clock was set back was noted by the clock of before; what is stored was brought back.
+        let latest = self.now() + TOLERANCE;
         Ok(Environment {
             infra_env: infra_env.clone(),
             cluster,
-            seen,
+            seen: seen.filter(|seen| seen.at <= latest),
             os_images: self.images.os_images.list(),
             returning,
             heard: self.hearing.heard(),
