@@ -1,55 +1,66 @@
-//! A clock that a test can turn forward.
+//! A clock that a test can turn.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use muster_tests::artifacts::muster_program;
 
-/// The service with a clock that a test can turn forward: libfaketime, which reads the offset from a file.
+const LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+
+/// The clock of a computer, for the programs that are started around it: libfaketime, which reads the offset from a file. What
+/// counts the time since the computer's start is left alone.
 pub struct Clock {
     offset: PathBuf,
-    program: PathBuf,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Clock {
     #[track_caller]
     pub fn new() -> Self {
-        use std::os::unix::fs::PermissionsExt;
-        let library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
         assert!(
-            fs::exists(library).unwrap(),
-            "{library} is missing: run `make deps` (apt package libfaketime)"
+            fs::exists(LIBRARY).unwrap(),
+            "{LIBRARY} is missing: run `make deps` (apt package libfaketime)"
         );
         let folder = tempfile::tempdir().unwrap();
-        let (offset, program) = (folder.path().join("offset"), folder.path().join("muster"));
-        let script = format!(
-            "#!/bin/sh\nexport LD_PRELOAD={library} FAKETIME_TIMESTAMP_FILE={} FAKETIME_NO_CACHE=1 \
-             FAKETIME_DONT_FAKE_MONOTONIC=1\nexec {} \"$@\"\n",
-            offset.display(),
-            muster_program().display()
-        );
-        fs::write(&program, script).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let clock = Self {
-            offset,
-            program,
-            _folder: folder,
-        };
+        // PostgreSQL reads it, too, as a user of its own.
+        allow(folder.path());
+        let offset = folder.path().join("offset");
+        let clock = Self { offset, folder };
         clock.forward(0);
         clock
     }
 
-    /// The program to serve with.
-    pub fn program(&self) -> &Path {
-        &self.program
+    /// The service with this clock.
+    pub fn program(&self) -> PathBuf {
+        self.around(&muster_program())
     }
 
-    /// Turns the service's clock to that many seconds ahead of ours.
+    /// A program with this clock.
+    pub fn around(&self, program: &Path) -> PathBuf {
+        let script = format!(
+            "#!/bin/sh\nexport LD_PRELOAD={LIBRARY} FAKETIME_TIMESTAMP_FILE={} FAKETIME_NO_CACHE=1 \
+             FAKETIME_DONT_FAKE_MONOTONIC=1\nexec {} \"$@\"\n",
+            self.offset.display(),
+            program.display()
+        );
+        // Programs of one name may stand in several folders.
+        let name = program.display().to_string().replace('/', "_");
+        let with_clock = self.folder.path().join(name);
+        fs::write(&with_clock, script).unwrap();
+        allow(&with_clock);
+        with_clock
+    }
+
+    /// Turns it to that many seconds ahead of ours.
     pub fn forward(&self, seconds: u32) {
         // Replaced at once: a reader sees the old or the new.
         let new = self.offset.with_extension("new");
         fs::write(&new, format!("+{seconds}\n")).unwrap();
         fs::rename(new, &self.offset).unwrap();
     }
+}
+
+fn allow(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -2,56 +2,18 @@
 //! there is space.
 
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use muster_tests::rest::PULL_SECRET;
+use muster_tests::small_disk::SmallDisk;
 use serde_json::json;
 
 use crate::database::{Database, host_id, infra_env, inventory, known_host, reply};
-
-/// A small file system in memory, until dropped.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    #[track_caller]
-    fn over(folder: &Path) -> Self {
-        let mount = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=3m,mode=0700", "tmpfs"])
-            .arg(folder)
-            .output()
-            .expect("the mount program is there");
-        assert!(
-            mount.status.success(),
-            "this test needs a file system that it can fill, so it must be root and allowed to mount (CAP_SYS_ADMIN): {}",
-            String::from_utf8_lossy(&mount.stderr)
-        );
-        Self(folder.to_owned())
-    }
-
-    /// Takes all the space that is left; returns what has to be removed to have it back.
-    fn fill(&self) -> PathBuf {
-        let path = self.0.join("somebody-elses-file");
-        let mut file = fs::File::create(&path).unwrap();
-        let piece = [b'x'; 4096];
-        while file.write_all(&piece).is_ok() {}
-        path
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        // Lazily: the service may still have its files open.
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
-    }
-}
 
 #[test]
 fn a_full_disk_stops_writes_with_a_message_and_reads_go_on() {
     let mut service = Database::Sqlite.serve();
     service.terminate();
-    let disk = SmallDisk::over(&service.data_dir());
+    let disk = SmallDisk::over(&service.data_dir(), 3);
     service.start_again();
 
     let client = service.http();

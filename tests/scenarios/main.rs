@@ -52,6 +52,7 @@ mod kube_installing;
 mod kube_secrets;
 mod kube_walk;
 mod kube_wire;
+mod long_running;
 mod nodepool;
 mod os_images;
 mod packages;

@@ -327,7 +327,7 @@ fn a_restart_disconnects_no_client(database: Database) {
 
 fn a_clock_that_is_set_either_way_loses_no_host(database: Database) {
     let clock = Clock::new();
-    let service = database.serve_with(|settings| settings.program(clock.program()));
+    let service = database.serve_with(|settings| settings.program(&clock.program()));
     let client = service.http();
     let infra_env = infra_env(&client);
     let host = known_host(&client, &infra_env, 1);

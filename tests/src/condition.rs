@@ -41,7 +41,21 @@ pub fn await_every<T>(
 /// # Panics
 /// As soon as `check` returns an error, with `what` and that.
 #[track_caller]
-pub fn assert_throughout(what: &str, window: Duration, mut check: impl FnMut() -> Result<(), String>) {
+pub fn assert_throughout(what: &str, window: Duration, check: impl FnMut() -> Result<(), String>) {
+    assert_every(CHECK_INTERVAL, what, window, check);
+}
+
+/// The same with so long between two checks: for those that cost something.
+///
+/// # Panics
+/// As soon as `check` returns an error, with `what` and that.
+#[track_caller]
+pub fn assert_every(
+    interval: Duration,
+    what: &str,
+    window: Duration,
+    mut check: impl FnMut() -> Result<(), String>,
+) {
     let end = Instant::now() + window;
     loop {
         if let Err(seen) = check() {
@@ -50,6 +64,6 @@ pub fn assert_throughout(what: &str, window: Duration, mut check: impl FnMut() -
         if Instant::now() >= end {
             return;
         }
-        std::thread::sleep(CHECK_INTERVAL);
+        std::thread::sleep(interval);
     }
 }

@@ -1,9 +1,14 @@
 //! `muster-fleet` at work on a service: many agents, some of which misbehave.
 
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::artifacts::fleet_program;
-use crate::process::{command, run};
+use crate::process::{Program, command, run};
 use crate::service::Service;
 
 /// Report of a run (`muster-fleet --json`).
@@ -16,21 +21,60 @@ pub struct Run(Value);
 /// If it cannot begin.
 #[track_caller]
 pub fn fleet(service: &Service, arguments: &[&str]) -> Run {
+    let client = service.client();
+    let mut program = program(client.base(), client.token());
+    Run::read(&run(program.args(arguments)))
+}
+
+/// For a service at that URL.
+fn program(url: &str, token: Option<&str>) -> Command {
     let mut program = command(fleet_program());
     // Settings of the surrounding shell are not the test's.
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("MUSTER_")) {
         program.env_remove(name);
     }
-    if let Some(token) = service.client().token() {
+    if let Some(token) = token {
         program.env("MUSTER_TOKEN", token);
     }
-    program.args(["--json", "--url", service.client().base()]);
-    let report = run(program.args(arguments));
-    Run(serde_json::from_str(&report)
-        .unwrap_or_else(|error| panic!("muster-fleet prints no JSON: {error} in {report}")))
+    program.args(["--json", "--url", url]);
+    program
+}
+
+/// A fleet at work beside the test. Dropping it ends it.
+pub struct Fleet(Program);
+
+impl Fleet {
+    /// For the service at that URL, with the operator's token; `arguments` beside `--url` and `--json`.
+    ///
+    /// # Panics
+    /// If it cannot be started.
+    #[track_caller]
+    pub fn start(url: &str, token: Option<&str>, arguments: &[&str], log: &Path) -> Self {
+        let mut program = program(url, token);
+        Self(Program::start("muster-fleet", program.args(arguments), log))
+    }
+
+    /// Ends it; its report.
+    ///
+    /// # Panics
+    /// If it does not end.
+    #[track_caller]
+    pub fn end(mut self) -> Run {
+        self.0.signal(Signal::SIGINT);
+        let status = self.0.await_exit(Duration::from_secs(120));
+        assert!(status.success(), "muster-fleet: {status}");
+        let printed = self.0.transcript().text();
+        Run::read(printed.find('{').map_or("", |at| &printed[at..]))
+    }
 }
 
 impl Run {
+    #[track_caller]
+    fn read(report: &str) -> Self {
+        let read = serde_json::from_str(report);
+        Self(read.unwrap_or_else(|error| panic!("muster-fleet prints no JSON: {error} in {report}")))
+    }
+
     /// A number of the report, by its place (`/polls/per_second`); 0 when it is not there, as counts that are
     /// zero are not.
     pub fn number(&self, place: &str) -> f64 {

@@ -40,19 +40,19 @@ pub struct Answer {
 impl HttpClient {
     /// For the server at that URL (without a path), over plain HTTP.
     pub fn new(base: &str) -> Self {
-        Self::with_authorities(base, [])
+        Self::with_authorities(base, Vec::new())
     }
 
-    /// For a server whose certificate that authority (PEM) signed; no other is trusted.
+    /// For a server whose certificate one of those authorities (PEM) signed; no other is trusted.
     ///
     /// # Panics
-    /// If that is no certificate.
-    pub fn trusting(base: &str, authority: &[u8]) -> Self {
-        let authority = Certificate::from_pem(authority).expect("an authority is a certificate");
-        Self::with_authorities(base, [authority])
+    /// If they are no certificates.
+    pub fn trusting(base: &str, authorities: &[u8]) -> Self {
+        let authorities = Certificate::from_pem_bundle(authorities).expect("an authority is a certificate");
+        Self::with_authorities(base, authorities)
     }
 
-    fn with_authorities<const N: usize>(base: &str, authorities: [Certificate; N]) -> Self {
+    fn with_authorities(base: &str, authorities: Vec<Certificate>) -> Self {
         // reqwest is built without a TLS provider and wants one for plain HTTP too. A second call finds it
         // installed.
         let _ = rustls::crypto::ring::default_provider().install_default();

@@ -11,6 +11,7 @@
 //! Nothing here depends on `muster` or `muster-store`, so that their tests may use it.
 
 pub mod artifacts;
+pub mod balancer;
 pub mod certificates;
 pub mod condition;
 pub mod fleet;
@@ -28,6 +29,7 @@ pub mod recorder;
 pub mod rest;
 pub mod segment;
 pub mod service;
+pub mod small_disk;
 pub mod target;
 pub mod transcript;
 pub mod walk;

@@ -22,6 +22,8 @@ pub struct Postgres {
     server: Program,
     port: ReservedPort,
     programs: PathBuf,
+    /// Starts the server: `postgres` itself, or what stands around it.
+    server_program: PathBuf,
     databases: AtomicU32,
     folder: TempDir,
 }
@@ -33,7 +35,17 @@ impl Postgres {
     /// If PostgreSQL is not installed or does not start.
     #[track_caller]
     pub fn start() -> Self {
+        Self::start_through(Path::to_owned)
+    }
+
+    /// The same through a program that becomes the server; `around` makes it of the server's path.
+    ///
+    /// # Panics
+    /// If PostgreSQL is not installed or does not start.
+    #[track_caller]
+    pub fn start_through(around: impl FnOnce(&Path) -> PathBuf) -> Self {
         let programs = programs();
+        let server_program = around(&programs.join("postgres"));
         let folder = tempfile::Builder::new().prefix("muster-postgres-").tempdir();
         let folder = folder.unwrap_or_else(|error| panic!("no temporary folder: {error}"));
         give_away(folder.path());
@@ -49,11 +61,12 @@ impl Postgres {
             ])
             .arg(&data));
         let port = ReservedPort::reserve();
-        let server = launch(&programs, folder.path(), &port);
+        let server = launch(&server_program, folder.path(), &port);
         Self {
             server,
             port,
             programs,
+            server_program,
             databases: AtomicU32::new(0),
             folder,
         }
@@ -69,7 +82,7 @@ impl Postgres {
     /// Starts it again, on the same port, after [`stop`](Self::stop).
     #[track_caller]
     pub fn start_again(&mut self) {
-        self.server = launch(&self.programs, self.folder.path(), &self.port);
+        self.server = launch(&self.server_program, self.folder.path(), &self.port);
     }
 
     /// The cluster that tests of this program share; started for the first, stopped after the last that holds
@@ -99,6 +112,24 @@ impl Postgres {
     pub fn create_database(&self) -> String {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.query("postgres", &format!("CREATE DATABASE {name}"));
+        self.url(&name)
+    }
+
+    /// Creates an empty database whose tables and indexes are in `folder`; returns its URL. The write-ahead log stays elsewhere.
+    ///
+    /// # Panics
+    /// If the server refuses.
+    #[track_caller]
+    pub fn create_database_in(&self, folder: &Path) -> String {
+        give_away(folder);
+        let number = self.databases.fetch_add(1, Ordering::Relaxed);
+        let (space, name) = (format!("space_{number}"), format!("test_{number}"));
+        let place = folder.display();
+        self.query(
+            "postgres",
+            &format!("CREATE TABLESPACE {space} LOCATION '{place}'"),
+        );
+        self.query("postgres", &format!("CREATE DATABASE {name} TABLESPACE {space}"));
         self.url(&name)
     }
 
@@ -146,8 +177,8 @@ impl Drop for Postgres {
 }
 
 #[track_caller]
-fn launch(programs: &Path, folder: &Path, port: &ReservedPort) -> Program {
-    let mut server = as_unprivileged(&programs.join("postgres"));
+fn launch(program: &Path, folder: &Path, port: &ReservedPort) -> Program {
+    let mut server = as_unprivileged(program);
     server.arg("-D").arg(folder.join("data"));
     server.arg("-k").arg(folder);
     server.arg("-p").arg(port.number().to_string());

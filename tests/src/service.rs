@@ -56,8 +56,29 @@ pub struct Settings {
     auth: &'static str,
     live_image: Option<PathBuf>,
     kube: KubeApi,
-    own_tls: bool,
+    tls: Tls,
     more: Vec<String>,
+}
+
+/// The protocol of the API's listener.
+#[derive(Debug, Clone)]
+enum Tls {
+    Off,
+    /// By an authority of its own.
+    Own,
+    /// By a certificate of files.
+    Given(Certificate),
+}
+
+/// A certificate in files.
+#[derive(Debug, Clone)]
+pub struct Certificate {
+    /// PEM.
+    pub chain: PathBuf,
+    /// PEM.
+    pub key: PathBuf,
+    /// PEM file with the authorities that clients trust.
+    pub authorities: PathBuf,
 }
 
 impl Settings {
@@ -73,7 +94,7 @@ impl Settings {
             auth: "none",
             live_image: Some(artifacts::live_image()),
             kube: KubeApi::Builtin,
-            own_tls: false,
+            tls: Tls::Off,
             more: Vec::new(),
         }
     }
@@ -154,7 +175,14 @@ impl Settings {
     /// With TLS by an authority of its own, as it speaks on an address that is not of the loopback.
     #[must_use]
     pub fn own_tls(mut self) -> Self {
-        self.own_tls = true;
+        self.tls = Tls::Own;
+        self
+    }
+
+    /// With TLS by that certificate.
+    #[must_use]
+    pub fn certificate(mut self, certificate: &Certificate) -> Self {
+        self.tls = Tls::Given(certificate.clone());
         self
     }
 
@@ -193,10 +221,15 @@ impl Service {
         let mut client = Client::new(&format!("http://{}:{}", settings.address, port.number()));
         let ports = [&port, &boot_port, &kube_port].map(ReservedPort::number);
         let mut program = launch(&settings, ports, folder.path());
-        if settings.own_tls {
+        let authorities = match &settings.tls {
+            Tls::Off => None,
+            Tls::Own => Some(folder.path().join("data/muster-ca.crt")),
+            Tls::Given(certificate) => Some(certificate.authorities.clone()),
+        };
+        if let Some(file) = authorities {
             program.await_output("(listening on https)", START_LIMIT);
-            let authority = std::fs::read(folder.path().join("data/muster-ca.crt"));
-            let authority = authority.unwrap_or_else(|error| panic!("no authority: {error}"));
+            let authority = std::fs::read(&file);
+            let authority = authority.unwrap_or_else(|error| panic!("{}: {error}", file.display()));
             client = Client::trusting(&format!("https://{}:{}", settings.address, ports[0]), &authority);
         }
         let mut service = Self {
@@ -302,6 +335,11 @@ impl Service {
         run(command(&self.settings.program).args(arguments))
     }
 
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        self.program.signal(signal);
+    }
+
     /// Ends it as a power cut would.
     pub fn kill(&mut self) {
         self.program.kill();
@@ -322,6 +360,13 @@ impl Service {
         self.program = launch(&self.settings, ports, self.folder.path());
         self.await_ready();
     }
+
+    /// The same with another build of the program.
+    #[track_caller]
+    pub fn start_again_as(&mut self, program: &Path) {
+        program.clone_into(&mut self.settings.program);
+        self.start_again();
+    }
 }
 
 /// On these ports: of REST, of boot artifacts, of the built-in Kubernetes API.
@@ -336,7 +381,13 @@ fn launch(settings: &Settings, [port, boot_port, kube_port]: [u16; 3], folder: &
     serve.arg("serve").arg("--data-dir").arg(folder.join("data"));
     serve.arg("--listen").arg(format!("{address}:{port}"));
     serve.arg("--boot-listen").arg(format!("{address}:{boot_port}"));
-    let scheme = if settings.own_tls { "https" } else { "http" };
+    let scheme = match &settings.tls {
+        Tls::Off => "http",
+        Tls::Own | Tls::Given(_) => "https",
+    };
+    if let Tls::Given(Certificate { chain, key, .. }) = &settings.tls {
+        serve.arg("--tls-cert").arg(chain).arg("--tls-key").arg(key);
+    }
     serve
         .arg("--public-url")
         .arg(format!("{scheme}://{seen_as}:{public_port}"));

@@ -31,7 +31,7 @@ use sent::Sent;
 const REGISTER_AGAIN: Duration = Duration::from_secs(60);
 /// After a registration's answer without a command.
 const INCOMPATIBLE: Duration = Duration::from_secs(3600);
-/// First and longest pause after a poll that failed.
+/// First and longest pause after a poll that failed. The longest is the protocol's pace of polls, so at another pace it is that.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
 /// After so long without a good poll an agent registers again.
 const GIVE_UP: Duration = Duration::from_secs(15 * 60);
@@ -195,6 +195,8 @@ impl Agent {
     async fn session(&mut self) -> End {
         let mut due = Instant::now();
         let mut failing: Option<(Instant, Duration)> = None;
+        let longest = self.desk.world.options.poll_interval;
+        let longest = longest.map_or(BACK_OFF.1, |pace| pace.clamp(BACK_OFF.0, BACK_OFF.1));
         loop {
             let steps = match self.poll().await {
                 Polled::Steps(steps) => steps,
@@ -206,7 +208,7 @@ impl Agent {
                         return End::RegisterAgain;
                     }
                     sleep(pause.mul_f64(rand::random_range(0.5..1.5))).await;
-                    failing = Some((since, pause.mul_f64(1.5).min(BACK_OFF.1)));
+                    failing = Some((since, pause.mul_f64(1.5).min(longest)));
                     continue;
                 }
             };

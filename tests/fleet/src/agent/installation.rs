@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::Method;
 use muster_api::steps::Step;
 use serde::Deserialize;
@@ -92,9 +93,28 @@ impl Desk {
 
     async fn progress(&self, stage: &str, info: &str) -> Ending {
         let path = format!("{}/progress", self.path());
-        let body = json!({"current_stage": stage, "progress_info": info});
-        let ask = Ask::new(Operation::Progress, Method::PUT, &path).json(body.to_string().into());
-        self.wire.ask(ask).await.0
+        let body = Bytes::from(json!({"current_stage": stage, "progress_info": info}).to_string());
+        self.ask_long(|| Ask::new(Operation::Progress, Method::PUT, &path).json(body.clone()))
+            .await
+    }
+
+    /// Asks until there is an answer that is final: installers are patient. Source: docs/protocol/install-flow.md#5.
+    async fn ask_long<'a>(&self, ask: impl Fn() -> Ask<'a>) -> Ending {
+        let mut attempt = 0;
+        loop {
+            let ending = self.wire.ask(ask()).await.0;
+            let most = match ending {
+                Ending::Status(404 | 423 | 425) => 10,
+                Ending::Status(408 | 429 | 500..) | Ending::NoAnswer(_) => 360,
+                Ending::Status(_) | Ending::Malformed => 0,
+            };
+            if attempt == most {
+                return ending;
+            }
+            let longest = (2000 << attempt.min(3)).min(10_000);
+            sleep(Duration::from_millis(rand::random_range(0..longest))).await;
+            attempt += 1;
+        }
     }
 
     async fn ignition(&self) -> Ending {
@@ -103,10 +123,8 @@ impl Desk {
             "/infra-env/{}/hosts/{}/downloads/ignition",
             self.world.infra_env, self.host
         );
-        self.wire
-            .ask(Ask::new(Operation::Download, Method::GET, &path))
+        self.ask_long(|| Ask::new(Operation::Download, Method::GET, &path))
             .await
-            .0
     }
 
     /// A worker asks for its cluster until it answers.
