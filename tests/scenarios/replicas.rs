@@ -3,9 +3,11 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use muster_tests::condition::await_condition;
+use muster_tests::artifacts::fleet_program;
+use muster_tests::condition::{assert_throughout, await_condition};
 use muster_tests::postgres::Postgres;
-use muster_tests::service::Settings;
+use muster_tests::process::{Program, command};
+use muster_tests::service::{Service, Settings};
 use serde_json::json;
 
 use crate::database::{Database, infra_env, inventory, known_host, on_each_database, register, reply};
@@ -180,4 +182,140 @@ fn share(first: &HttpClient, second: &HttpClient) {
             }
         },
     );
+}
+
+/// Hosts of each replica.
+const FLEET: u32 = 20;
+
+/// Longest silence of a host here, and more than a restart takes.
+const SILENCE: Duration = Duration::from_secs(45);
+
+/// Adds to the tables, as a newer version's migration does.
+const NEWER: &str = "
+    ALTER TABLE hosts ADD COLUMN newer TEXT NOT NULL DEFAULT 'x';
+    ALTER TABLE infra_envs ADD COLUMN newer BIGINT;
+    ALTER TABLE events ADD COLUMN newer TEXT;
+    CREATE TABLE newer (id TEXT PRIMARY KEY);
+    CREATE INDEX newer_hosts ON hosts (newer);
+    INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+        SELECT 29990101000000, 'adds what is newer', success, checksum, execution_time FROM _sqlx_migrations LIMIT 1;";
+
+/// Agents that poll one replica, and no other.
+fn fleet_of(service: &Service, infra_env: &str, seed: &str, log: &std::path::Path) -> Program {
+    let mut fleet = command(fleet_program());
+    fleet.args(["--url", service.client().base(), "--seed", seed]);
+    fleet.args([
+        "--hosts",
+        &FLEET.to_string(),
+        "--register-rate",
+        "0",
+        "--poll-interval",
+        "500ms",
+    ]);
+    fleet.args(["--duration", "30m", "--skip-states", "--json"]);
+    fleet.args(["--infra-env-id", infra_env.trim_start_matches("/infra-envs/")]);
+    Program::start("muster-fleet", &mut fleet, log)
+}
+
+/// All hosts of both fleets, and these alone, are known to this replica, have reported, and are connected.
+fn all_are_known(client: &HttpClient, infra_env: &str) -> Result<(), String> {
+    let path = format!("{}{infra_env}/hosts", muster_api::BASE_PATH);
+    let list = client.try_request("GET", &path, None)?.json();
+    let hosts = list.as_array().ok_or_else(|| list.to_string())?;
+    let has_reported = |host: &serde_json::Value| {
+        ["known-unbound", "insufficient-unbound"]
+            .iter()
+            .any(|status| host["status"] == *status)
+    };
+    let others: Vec<_> = hosts.iter().filter(|host| !has_reported(host)).collect();
+    if hosts.len() == 2 * FLEET as usize && others.is_empty() {
+        Ok(())
+    } else {
+        let statuses: Vec<_> = others.iter().map(|host| &host["status"]).collect();
+        Err(format!("{} hosts, of which {statuses:?}", hosts.len()))
+    }
+}
+
+#[test]
+fn replicas_are_replaced_one_by_one_over_newer_tables_and_no_host_notices() {
+    let cluster = Postgres::shared();
+    let url = cluster.create_database();
+    let name = url.rsplit('/').next().unwrap();
+    let settings = || {
+        Settings::on_address("127.0.0.1")
+            .without_live_image()
+            .without_kube_api()
+            .argument(&format!("--host-max-disconnection-time={}s", SILENCE.as_secs()))
+            .database(&url)
+    };
+    let (mut one, mut two) = (settings().start(), settings().start());
+    let path = infra_env(&one.http());
+    let logs = tempfile::tempdir().unwrap();
+    let _fleets = [
+        fleet_of(&one, &path, "1", &logs.path().join("one")),
+        fleet_of(&two, &path, "2", &logs.path().join("two")),
+    ];
+    let known = |service: &Service| {
+        let client = service.http();
+        await_condition("all hosts to be known", Duration::from_secs(120), || {
+            all_are_known(&client, &path)
+        });
+    };
+    known(&one);
+    known(&two);
+
+    // A newer version has begun to run beside these, and has written a host that they cannot read.
+    cluster.query(name, NEWER);
+    let stranger = register(&one.http(), &path, 0xffff);
+    let id = stranger.rsplit('/').next().unwrap();
+    let state = |text: &str| {
+        let sql = format!(
+            "UPDATE hosts SET state = '{{\"status\": \"{text}\"}}', status = '{text}', version = version + 1 WHERE id = '{id}'"
+        );
+        cluster.query(name, &sql);
+    };
+    state("of-a-newer-version");
+
+    for kills in [false, true] {
+        for replica in [&mut one, &mut two] {
+            if kills {
+                replica.kill();
+            } else {
+                assert!(replica.terminate().success());
+            }
+            replica.start_again();
+            known(replica);
+        }
+    }
+    for replica in [&one, &two] {
+        let client = replica.http();
+        assert_throughout("the connection of all hosts", SILENCE, || {
+            all_are_known(&client, &path)
+        });
+    }
+    let metrics = one.http().request("GET", "/metrics", None).text();
+    assert!(
+        metrics.contains("muster_unreadable_rows_total{table=\"hosts\"}"),
+        "{metrics}"
+    );
+    let count = |what: &str| {
+        cluster
+            .query(name, &format!("SELECT count(*) FROM ({what}) AS found"))
+            .trim()
+            .to_owned()
+    };
+    assert_eq!(
+        count("SELECT 1 FROM events WHERE message LIKE '%disconnected%'"),
+        "0"
+    );
+    let registered = "SELECT 1 FROM events WHERE name = 'host_registration_succeeded'";
+    assert_eq!(count(registered), (2 * FLEET + 1).to_string());
+    let twice = "SELECT host_id, name, message FROM events WHERE name IN ('host_status_updated', 'host_registration_succeeded') GROUP BY host_id, name, message HAVING count(*) > 1";
+    assert_eq!(count(twice), "0", "{}", cluster.query(name, twice));
+
+    // Written again in a form that all know.
+    state("discovering-unbound");
+    for replica in [&one, &two] {
+        replica.http().get(&stranger).expect(200);
+    }
 }
