@@ -344,7 +344,7 @@ fn beyond_loopback_a_service_asks_for_tokens_unless_configured_otherwise() {
         service.await_output("(muster hosts)", Duration::from_secs(30));
         let text = service.transcript().text();
         assert_eq!(
-            text.contains("muster token --operator"),
+            text.contains("muster token create --operator"),
             asks,
             "{address} {more:?}: {text}"
         );

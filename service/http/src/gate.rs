@@ -438,7 +438,7 @@ fn revoked() -> Problem {
 }
 
 fn for_the_operator() -> Problem {
-    Problem::unauthenticated("this operation asks for the operator's token (muster token --operator)")
+    Problem::unauthenticated("this operation asks for the operator's token (muster token create --operator)")
 }
 
 fn foreign(carrier: Carrier, why: &str) -> Problem {

@@ -3,6 +3,7 @@
 use muster_api::cluster::Cluster;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::infra_env::InfraEnv;
+use serde::de::IgnoredAny;
 use uuid::Uuid;
 
 use anyhow::Result;
@@ -34,7 +35,16 @@ pub struct Named {
 /// The InfraEnv that `wanted` means.
 pub async fn infra_env(client: &Client, wanted: &str) -> Result<InfraEnv> {
     let mut all: Vec<InfraEnv> = client.get("/infra-envs").await?;
-    let named: Vec<Named> = all.iter().map(named_infra_env).collect();
+    let mut named: Vec<Named> = all.iter().map(named_infra_env).collect();
+    let twins = named.iter().filter(|one| one.name == wanted).count();
+    if twins > 1 {
+        for one in named.iter_mut().filter(|one| one.name == wanted) {
+            let path = format!("/infra-envs/{}/hosts?brief=true", one.id);
+            let hosts: Vec<IgnoredAny> = client.get(&path).await?;
+            let plural = if hosts.len() == 1 { "" } else { "s" };
+            one.detail = format!("{}, {} host{plural}", one.detail, hosts.len());
+        }
+    }
     let found = pick("InfraEnv", wanted, &named)?;
     Ok(all.swap_remove(found))
 }
@@ -55,7 +65,7 @@ pub async fn cluster(client: &Client, wanted: &str) -> Result<Cluster> {
         .map(|one| Named {
             name: one.name.clone(),
             id: one.id.0,
-            detail: one.api_vip_dns_name.clone(),
+            detail: format!("{}, {}", one.api_vip_dns_name, created(&one.created_at)),
         })
         .collect();
     let found = pick("cluster", wanted, &named)?;
@@ -94,8 +104,13 @@ fn named_infra_env(infra_env: &InfraEnv) -> Named {
     Named {
         name: infra_env.name.clone(),
         id: infra_env.id.0,
-        detail: String::new(),
+        detail: created(&infra_env.created_at),
     }
+}
+
+/// `created 2026-11-22 20:14:03`, of a time in RFC 3339.
+fn created(at: &str) -> String {
+    format!("created {}", at.get(..19).unwrap_or(at).replace('T', " "))
 }
 
 /// The place in `all` of the only one that `wanted` means. `kind`: as in "host".
@@ -145,9 +160,14 @@ fn unknown(kind: &str, wanted: &str, all: &[Named]) -> Failure {
         other => other,
     };
     if all.is_empty() {
-        return Failure::not_found(format!(
+        let failure = Failure::not_found(format!(
             "{kind} {wanted:?} does not exist: there is no {kind} at all"
         ));
+        return match kind {
+            "cluster" => failure.hint("import it: muster cluster import --help"),
+            "InfraEnv" => failure.hint("make it: muster infra-env create --help"),
+            _ => failure,
+        };
     }
     let failure = Failure::not_found(format!("{kind} {wanted:?} does not exist"));
     let wanted = wanted.to_lowercase();
@@ -218,9 +238,10 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_told_with_near_names() {
-        let text = |wanted, all: &[Named]| {
-            super::super::failure::text(&pick("host", wanted, all).unwrap_err().into())
+        let text_of = |kind, wanted, all: &[Named]| {
+            super::super::failure::text(&pick(kind, wanted, all).unwrap_err().into())
         };
+        let text = |wanted, all: &[Named]| text_of("host", wanted, all);
         assert!(text("Worker-2", &all()).contains("is it worker-0, worker-1?"));
         assert!(text("zzz", &all()).contains("muster host list"));
         assert!(
@@ -228,5 +249,7 @@ mod tests {
             "three characters are too few"
         );
         assert!(text("x", &[]).contains("no host at all"));
+        let none = text_of("cluster", "prod", &[]);
+        assert!(none.ends_with("\n  import it: muster cluster import --help\n"), "{none}");
     }
 }

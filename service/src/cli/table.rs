@@ -110,7 +110,9 @@ impl Layout {
     fn of(table: &Table, width: Option<usize>, wide: bool) -> Self {
         let place = |column: usize| table.columns[column].1;
         let all = 0..table.columns.len();
-        let text = all.clone().find(|&column| place(column) == Place::Text);
+        let text = all
+            .clone()
+            .find(|&column| place(column) == Place::Text && (wide || !table.is_empty(column)));
         let mut fixed: Vec<(usize, usize)> = all
             .filter(|&column| match place(column) {
                 Place::Always => true,
@@ -276,6 +278,16 @@ mod tests {
             let widest = rendered.lines().map(display_width).max().unwrap();
             assert!(widest <= width.max(36), "{width}: {rendered}");
         }
+    }
+
+    #[test]
+    fn a_text_that_nothing_has_leaves_no_heading() {
+        let mut good = table();
+        good.rows.truncate(1);
+        for width in [None, Some(120), Some(20)] {
+            assert!(!good.render(width, false).contains("WHY"), "{width:?}");
+        }
+        assert!(good.render(None, true).contains("WHY"));
     }
 
     #[test]

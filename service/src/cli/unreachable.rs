@@ -58,7 +58,7 @@ fn tls_refused(base: &str, error: &rustls::Error) -> Failure {
 }
 
 fn refused_certificate(base: &str, error: &rustls::Error, certificate: &CertificateError) -> Failure {
-    let give = "give it, or the authority that signed it, as --ca FILE (MUSTER_CA); `muster serve` knows it as --tls-cert";
+    let give = "give it, or the authority that signed it, as --ca FILE (MUSTER_CA): where the service made its own, muster-ca.crt in its data directory; else what `muster serve` knows as --tls-cert";
     match certificate {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             Failure::unreachable(format!("the certificate of {base} is for another name: {certificate}"))

@@ -38,15 +38,15 @@ impl Watch {
         }
     }
 
-    /// Shows the table. `keys` tell which row is the same as before.
-    pub fn show(&mut self, keys: Vec<String>, table: &Table) {
+    /// Shows the table. `keys` tell which row is the same as before; rows that are `urgent` are not hidden while others are shown.
+    pub fn show(&mut self, keys: Vec<String>, urgent: &[bool], table: &Table) {
         if is_terminal() {
             let begin = match self.heading.replace(String::new()) {
                 None => CLEAR,
                 Some(_) => "",
             };
-            let text = table.render(width(), self.wide);
-            print(&format!("{begin}{}", screen(&text, height())));
+            let (heading, rows) = table.lines(width(), self.wide);
+            print(&format!("{begin}{}", screen(&heading, &rows, urgent, height())));
         } else {
             print(&self.news(keys, table));
         }
@@ -80,12 +80,19 @@ impl Watch {
     }
 }
 
-/// At most `height` lines: more would scroll, and the next screen would be drawn beside this one.
-fn screen(table: &str, height: Option<usize>) -> String {
-    let count = table.lines().count();
+/// At most `height` lines: more would scroll, and the next screen would be drawn beside this one. Where rows do not fit, the urgent
+/// ones come first.
+fn screen(heading: &str, rows: &[String], urgent: &[bool], height: Option<usize>) -> String {
+    let count_of = |text: &str| text.lines().count();
+    let count = count_of(heading) + rows.iter().map(|row| count_of(row)).sum::<usize>();
     let room = height.map_or(count, |height| height.saturating_sub(2).max(1));
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    if count > room {
+        order.sort_by_key(|&row| !urgent.get(row).copied().unwrap_or_default());
+    }
     let line = |line: &str| format!("{line}{REST_OF_LINE}\n");
-    let lines: String = table.lines().take(room).map(line).collect();
+    let shown = order.iter().flat_map(|&row| rows[row].lines());
+    let lines: String = heading.lines().chain(shown).take(room).map(line).collect();
     let rest = match count.saturating_sub(room) {
         0 => String::new(),
         more => line(&format!("({more} more lines)")),
@@ -134,10 +141,17 @@ mod tests {
 
     #[test]
     fn a_screen_is_drawn_over() {
-        assert_eq!(screen("a\nb\n", None), "\x1b[Ha\x1b[K\nb\x1b[K\n\x1b[J");
+        let rows = ["b\n".to_owned(), "c\n  why\n".to_owned()];
+        let drawn = |height| screen("a\n", &rows, &[false, true], height);
         assert_eq!(
-            screen("a\nb\n", Some(3)),
-            "\x1b[Ha\x1b[K\n(1 more lines)\x1b[K\n\x1b[J"
+            drawn(None),
+            "\x1b[Ha\x1b[K\nb\x1b[K\nc\x1b[K\n  why\x1b[K\n\x1b[J"
+        );
+        assert_eq!(drawn(Some(6)), drawn(None));
+        assert_eq!(
+            drawn(Some(5)),
+            "\x1b[Ha\x1b[K\nc\x1b[K\n  why\x1b[K\n(1 more lines)\x1b[K\n\x1b[J",
+            "what is urgent is not hidden"
         );
     }
 }

@@ -41,8 +41,10 @@ impl Banner<'_> {
         if self.api.ip().is_loopback() {
             println!("\nOnly this machine reaches the service. For machines elsewhere:");
             println!(
-                "  {} serve --listen 0.0.0.0   # if they reach it by another address: --public-url https://ADDRESS:8090 --boot-url http://ADDRESS:8091",
-                program()
+                "  {} serve --listen 0.0.0.0   # if they reach it by another address: --public-url https://ADDRESS:{} --boot-url http://ADDRESS:{}",
+                program(),
+                self.api.port(),
+                self.boot.port()
             );
         }
         // A closed standard output is no reason to stop.
@@ -80,7 +82,7 @@ impl Banner<'_> {
                     None => "",
                 };
                 println!(
-                    "  export MUSTER_TOKEN=$({muster} token --operator --data-dir {}{database})",
+                    "  export MUSTER_TOKEN=$({muster} token create --operator --data-dir {}{database})",
                     self.args.data.data_dir.display()
                 );
             }
@@ -101,7 +103,9 @@ impl Banner<'_> {
                 println!(
                     "or by custom resources (kubectl shows both; what REST made is in the namespace muster-rest):"
                 );
-                println!("  export KUBECONFIG={}", kubeconfig.display());
+                // Another terminal is in another folder.
+                let file = std::path::absolute(kubeconfig).unwrap_or_else(|_| kubeconfig.clone());
+                println!("  export KUBECONFIG={}", file.display());
                 println!(
                     "  kubectl explain infraenv.spec   # write one; then: kubectl apply -f FILE; kubectl get infraenv,agents"
                 );

@@ -26,7 +26,7 @@ fn from_an_infra_env_to_a_host_in_a_cluster() {
     );
     golden(
         "infra-env-create-again",
-        &["infra-env", "create", "--name", "lab"],
+        &["infra-env", "create", "--name", "lab", "--another"],
     );
     let all: Vec<String> = world
         .prints(&["infra-env", "list", "-o", "name"])
@@ -108,6 +108,24 @@ fn from_an_infra_env_to_a_host_in_a_cluster() {
             "4.20",
         ],
     );
+    golden(
+        "cluster-import-again",
+        &[
+            "cluster",
+            "import",
+            "--name",
+            "prod",
+            "--api",
+            "192.0.2.7",
+        ],
+    );
+    let other = world.prints(&[
+        "cluster",
+        "list",
+        "-o",
+        "jsonpath={[?(@.api_vip_dns_name=='192.0.2.7')].id}",
+    ]);
+    golden("cluster-delete", &["cluster", "delete", other.trim()]);
     golden("cluster-list", &["cluster", "list"]);
     golden(
         "host-bind",

@@ -137,9 +137,35 @@ fn names_of_things() {
             ("option-unknown", &["hosts", "--infraenv", "lab"]),
         ],
     );
+    world.prints(&["cluster", "import", "--name", "here", "--domain", "example.com"]);
+    check(
+        &world,
+        &[
+            ("infra-env-there-already", &["infra-env", "create", "--name", "lab"]),
+            (
+                "cluster-there-already",
+                &["cluster", "import", "--name", "here", "--domain", "example.com"],
+            ),
+            (
+                "cluster-import-version",
+                &[
+                    "cluster",
+                    "import",
+                    "--name",
+                    "x",
+                    "--domain",
+                    "example.com",
+                    "--openshift-version",
+                    "four",
+                ],
+            ),
+        ],
+    );
     let text = world.transcript(world.muster(&["infra-env", "show", "twin"]));
     assert!(
-        text.contains("means 2 InfraEnvs") && text.ends_with("exit code 2\n"),
+        text.contains("means 2 InfraEnvs")
+            && text.contains("twin  created TIME, 0 hosts\n")
+            && text.ends_with("exit code 2\n"),
         "{text}"
     );
     let secret = world.file("secret.json", "no JSON");

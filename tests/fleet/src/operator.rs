@@ -144,7 +144,7 @@ impl Operator {
             Ending::Status(status) => {
                 let hint = match (status, self.has_token) {
                     (401 | 403, false) => {
-                        "; give --token (muster token --operator), or --infra-env-id and --agent-token"
+                        "; give --token (muster token create --operator), or --infra-env-id and --agent-token"
                     }
                     (404, _) => "; is --infra-env-id right?",
                     _ => "",

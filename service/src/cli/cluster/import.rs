@@ -1,23 +1,26 @@
 //! `muster cluster import`.
 
 use anyhow::Result;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use muster_api::cluster::{Cluster, ClusterUpdateParams, ImportClusterParams};
 use uuid::Uuid;
 
 use crate::cli::client::Client;
+use crate::cli::openshift_version;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
+use crate::cli::twins::{note_twin, there_already};
 
 /// The cluster.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("way").required(true).multiple(true).args(["domain", "api"])))]
 pub struct ImportArgs {
     /// Its name
     #[arg(long)]
     name: String,
 
     /// Its base domain, such as example.com: nodes reach its API as api.NAME.DOMAIN
-    #[arg(long, required_unless_present = "api")]
+    #[arg(long)]
     domain: Option<String>,
 
     /// Name or address of its API [default: api.NAME.DOMAIN]
@@ -25,12 +28,16 @@ pub struct ImportArgs {
     api: Option<String>,
 
     /// Its OpenShift version, such as 4.20
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", value_parser = openshift_version::parse)]
     openshift_version: Option<String>,
 
     /// The id that it has itself (oc get clusterversion version -o jsonpath={.spec.clusterID}) [default: a new one]
     #[arg(long, value_name = "UUID")]
     id: Option<Uuid>,
+
+    /// Import it although there is one of this name at this API
+    #[arg(long)]
+    another: bool,
 
     #[command(flatten)]
     service: ServiceArgs,
@@ -46,6 +53,13 @@ pub async fn run(args: ImportArgs) -> Result<()> {
         openshift_version: args.openshift_version,
         openshift_cluster_id: args.id.unwrap_or_else(Uuid::new_v4),
     };
+    let before: Vec<Cluster> = client.get("/clusters").await?;
+    let same = before
+        .iter()
+        .find(|other| other.name == params.name && other.api_vip_dns_name == params.api_vip_dnsname);
+    if let Some(twin) = same.filter(|_| !args.another) {
+        return Err(there_already("cluster", &params.name, twin.id, "cluster").into());
+    }
     let mut made: Cluster = client.post("/clusters/import", &params).await?;
     if !domain.is_empty() && made.base_dns_domain != domain {
         let rest = ClusterUpdateParams {
@@ -58,5 +72,9 @@ pub async fn run(args: ImportArgs) -> Result<()> {
         "cluster {} imported ({})\nnext: muster host bind HOST --cluster {}\n",
         made.name, made.id, made.name
     ));
+    // The name of an API of the form api.NAME.DOMAIN goes before --name.
+    if let Some(twin) = before.iter().find(|other| other.name == made.name) {
+        note_twin("cluster", twin.id);
+    }
     Ok(())
 }

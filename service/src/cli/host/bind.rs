@@ -36,8 +36,8 @@ pub async fn run(args: BindArgs) -> Result<()> {
         let host: Host = client.post(&path, &body).await?;
         let state = host.status.map_or("-", |status| status.name());
         Ok(format!(
-            "goes to cluster {}: {state}. Until it has registered there, within minutes, it is called {}",
-            cluster.name, host.id
+            "goes to cluster {}: {state}. Its agent registers there by itself, within minutes",
+            cluster.name
         ))
     })
     .await

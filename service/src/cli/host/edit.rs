@@ -30,6 +30,8 @@ pub struct Change {
     pub back: HostUpdateParams,
     /// `role: worker -> master`.
     pub lines: Vec<String>,
+    /// Wishes that the host met already: `role: worker, as it was`.
+    pub same: Vec<String>,
 }
 
 impl Change {
@@ -42,6 +44,10 @@ impl Change {
         let from = if from.is_empty() { "(none)" } else { from };
         let to = if to.is_empty() { "(none)" } else { to };
         self.lines.push(format!("{what}: {from} -> {to}"));
+    }
+
+    fn note_same(&mut self, what: &str, value: &str) {
+        self.same.push(format!("{what}: {value}, as it was"));
     }
 }
 
@@ -74,9 +80,13 @@ pub fn change(member: &Member, wanted: &Wanted) -> Result<Change, Vec<String>> {
 
 fn name(member: &Member, wanted: &Wanted, change: &mut Change) -> Result<(), String> {
     let before = member.name();
-    let Some(name) = wanted.name.as_ref().filter(|name| **name != before) else {
+    let Some(name) = &wanted.name else {
         return Ok(());
     };
+    if *name == before {
+        change.note_same("name", name);
+        return Ok(());
+    }
     hostname::check(name)?;
     change.note("name", &before, name);
     change.params.host_name = Some(name.clone());
@@ -91,6 +101,7 @@ fn role(member: &Member, wanted: &Wanted, change: &mut Change) -> Result<(), Str
     };
     let role = parse_role(text)?;
     if HostRole::from(role) == before {
+        change.note_same("role", text);
         return Ok(());
     }
     change.note("role", before.name(), text);
@@ -135,6 +146,7 @@ fn disk(member: &Member, wanted: &Wanted, change: &mut Change) -> Result<(), Str
     }
     let before = &member.host.installation_disk_id;
     if *before == disk.id {
+        change.note_same("disk", &format!("{} ({})", disk.name, disk.id));
         return Ok(());
     }
     let choice = |id: &str| {
@@ -214,6 +226,7 @@ mod tests {
                 "config pool: (none) -> infra"
             ]
         );
+        assert_eq!(change.same, ["role: worker, as it was"]);
         assert_eq!(change.params.host_role, None);
         assert_eq!(change.back.host_name.as_deref(), Some("host-7"));
         assert_eq!(change.back.disks_selected_config, None);

@@ -9,7 +9,7 @@ use muster_api::ids::InfraEnvId;
 use serde_json::Value;
 
 use super::filter::FilterArgs;
-use super::rows::{COLUMNS, LAST_SEEN, row};
+use super::rows::{COLUMNS, LAST_SEEN, is_good, row};
 use crate::cli::client::Client;
 use crate::cli::failure::Failure;
 use crate::cli::fleet::{self, Known, Member};
@@ -99,7 +99,8 @@ async fn watch(client: &Client, only: Option<InfraEnvId>, filter: &FilterArgs, w
                 found.retain(|member| filter.takes(member));
                 failed = false;
                 let keys = found.iter().map(|member| member.host.id.to_string()).collect();
-                watch.show(keys, &table(&found, wide));
+                let urgent: Vec<bool> = found.iter().map(|member| !is_good(member)).collect();
+                watch.show(keys, &urgent, &table(&found, wide));
             }
             Err(error) => {
                 if !failed {

@@ -56,9 +56,9 @@ pub fn row(member: &Member, now: DateTime<Utc>, terse: bool) -> Vec<String> {
     ]
 }
 
-/// The reason of the state, without the name that the row begins with.
-fn why(member: &Member, terse: bool) -> String {
-    let good = matches!(
+/// True when nothing has to be done about the host.
+pub fn is_good(member: &Member) -> bool {
+    matches!(
         member.host.status,
         Some(
             HostStatus::Known
@@ -66,8 +66,12 @@ fn why(member: &Member, terse: bool) -> String {
                 | HostStatus::Installed
                 | HostStatus::AddedToExistingCluster
         )
-    );
-    if terse && good {
+    )
+}
+
+/// The reason of the state, without the name that the row begins with.
+fn why(member: &Member, terse: bool) -> String {
+    if terse && is_good(member) {
         return String::new();
     }
     let info = member.host.status_info.clone().unwrap_or_default();

@@ -90,7 +90,7 @@ pub async fn run(args: SetArgs) -> Result<()> {
     let name = member.name();
     let change = change(&member, &wanted).map_err(|problems| Failure::refused(problems.join("; ")))?;
     if change.is_empty() {
-        print(&format!("host {name} is so already\n"));
+        print(&format!("host {name} is so already\n{}", indented(&change.same)));
         return Ok(());
     }
     if !args.dry_run {
@@ -101,7 +101,11 @@ pub async fn run(args: SetArgs) -> Result<()> {
     } else {
         ""
     };
-    let lines: String = change.lines.iter().map(|line| format!("  {line}\n")).collect();
-    print(&format!("host {name}{would}\n{lines}"));
+    let (lines, same) = (indented(&change.lines), indented(&change.same));
+    print(&format!("host {name}{would}\n{lines}{same}"));
     Ok(())
+}
+
+fn indented(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("  {line}\n")).collect()
 }

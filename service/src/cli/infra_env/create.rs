@@ -9,6 +9,7 @@ use crate::cli::client::Client;
 use crate::cli::names;
 use crate::cli::output::print;
 use crate::cli::service::ServiceArgs;
+use crate::cli::twins::{note_twin, there_already};
 
 /// Has the right form and opens nothing: the protocol asks for a pull secret, and discovery needs none.
 const EMPTY_PULL_SECRET: &str = r#"{"auths":{"registry.example":{"auth":"dXNlcjpwYXNz"}}}"#;
@@ -23,6 +24,10 @@ pub struct CreateArgs {
     #[command(flatten)]
     settings: SettingsArgs,
 
+    /// Make it although there is one of this name
+    #[arg(long)]
+    another: bool,
+
     /// Cluster that its hosts join by themselves: name or id
     #[arg(long, value_name = "CLUSTER")]
     cluster: Option<String>,
@@ -34,6 +39,11 @@ pub struct CreateArgs {
 /// Creates it.
 pub async fn run(args: CreateArgs) -> Result<()> {
     let client = Client::new(&args.service)?;
+    let before: Vec<InfraEnv> = client.get("/infra-envs").await?;
+    let twin = before.iter().find(|other| other.name == args.name);
+    if let Some(twin) = twin.filter(|_| !args.another) {
+        return Err(there_already("InfraEnv", &args.name, twin.id, "infra-env").into());
+    }
     let settings = args.settings;
     let params = InfraEnvCreateParams {
         pull_secret: settings
@@ -51,18 +61,14 @@ pub async fn run(args: CreateArgs) -> Result<()> {
         name: args.name,
         ..Default::default()
     };
-    let before: Vec<InfraEnv> = client.get("/infra-envs").await?;
     let made: InfraEnv = client.post("/infra-envs", &params).await?;
     let script = ipxe_script(&made.download_url);
     print(&format!(
         "infra-env  {}\niso        {}\nipxe       {script}\n",
         made.id, made.download_url
     ));
-    if let Some(other) = before.iter().find(|other| other.name == made.name) {
-        eprintln!(
-            "note: InfraEnv {} has this name, too: commands need the id of the one that is meant",
-            other.id
-        );
+    if let Some(twin) = twin {
+        note_twin("InfraEnv", twin.id);
     }
     warn_about_image(&client, &made).await;
     Ok(())
