@@ -250,6 +250,9 @@ mod tests {
         );
         assert!(text("x", &[]).contains("no host at all"));
         let none = text_of("cluster", "prod", &[]);
-        assert!(none.ends_with("\n  import it: muster cluster import --help\n"), "{none}");
+        assert!(
+            none.ends_with("\n  import it: muster cluster import --help\n"),
+            "{none}"
+        );
     }
 }

@@ -110,14 +110,7 @@ fn from_an_infra_env_to_a_host_in_a_cluster() {
     );
     golden(
         "cluster-import-again",
-        &[
-            "cluster",
-            "import",
-            "--name",
-            "prod",
-            "--api",
-            "192.0.2.7",
-        ],
+        &["cluster", "import", "--name", "prod", "--api", "192.0.2.7"],
     );
     let other = world.prints(&[
         "cluster",

@@ -141,7 +141,10 @@ fn names_of_things() {
     check(
         &world,
         &[
-            ("infra-env-there-already", &["infra-env", "create", "--name", "lab"]),
+            (
+                "infra-env-there-already",
+                &["infra-env", "create", "--name", "lab"],
+            ),
             (
                 "cluster-there-already",
                 &["cluster", "import", "--name", "here", "--domain", "example.com"],
