@@ -1,13 +1,18 @@
 //! Runs all controllers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
 use super::events::{Queued, publish};
 use super::{agent, agent_cluster_install, capi, cluster_deployment, infra_env, join, mirror, nodepool};
+
+/// Time for the Events that are queued when the service stops.
+const LAST_EVENTS_LIMIT: Duration = Duration::from_secs(1);
 
 /// Controllers that only some services run.
 #[derive(Debug, Clone, Copy)]
@@ -24,10 +29,19 @@ pub struct Parts {
 /// of them ends, which none should.
 pub async fn run(context: Arc<Context>, events: Queued, parts: Parts, stop: CancellationToken) {
     let mut running: JoinSet<&'static str> = JoinSet::new();
-    start(&mut running, "events", publish(context.client.clone(), events));
-    let waits = context.clone();
+    let (publishing, stopped) = (publish(context.client.clone(), events), stop.clone());
+    start(&mut running, "events", async move {
+        tokio::select! {
+            () = publishing => {}
+            () = async { stopped.cancelled().await; sleep(LAST_EVENTS_LIMIT).await } => {}
+        }
+    });
+    let (waits, stopped) = (context.clone(), stop.clone());
     start(&mut running, "waits", async move {
-        waits.waits.publish(&waits.events).await
+        tokio::select! {
+            () = waits.waits.publish(&waits.events) => {}
+            () = stopped.cancelled() => {}
+        }
     });
     // One line a controller: start(&mut running, "agent", agent::run(context.clone(), stop.clone()));
     start(&mut running, "agent", agent::run(context.clone(), stop.clone()));

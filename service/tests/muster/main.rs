@@ -9,4 +9,5 @@ mod metrics;
 mod migrate;
 mod mirror;
 mod silence;
+mod stop;
 mod world;
