@@ -20,6 +20,12 @@ pub trait ConditionReason: Copy + Into<&'static str> + std::str::FromStr {
     /// The type of the Kubernetes Event to publish when a condition takes this reason; `None`: no Event.
     /// `is_new`: the object had no condition of this type before.
     fn event_type(self, is_new: bool) -> Option<EventType>;
+
+    /// True when the message tells a user what to correct, so that another message is another Event. Not for messages that
+    /// change by themselves, such as those that hold measured values.
+    fn is_correction(self) -> bool {
+        false
+    }
 }
 
 /// A condition that an object should have, without its times.

@@ -1,31 +1,37 @@
 //! Publishes Kubernetes Events for conditions that change, so that `kubectl describe` shows what happened.
 //!
 //! Events never hold up a reconcile: they wait in a bounded queue, and one task sends them. Those that do not
-//! fit are counted and dropped. A repeated Event is counted by the API's own series ([`Recorder`]), which keeps the first note;
-//! those of waits are repeated only with the same note.
+//! fit are counted and dropped. An Event that is repeated with the same note is counted up; one with another note is
+//! another Event. They are written as the core group has them, with `firstTimestamp`, `lastTimestamp` and `count`, which
+//! `kubectl get events --sort-by` and older tools read; kube's recorder sets none of these.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use k8s_openapi::api::core::v1::ObjectReference;
-use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use k8s_openapi::api::core::v1::{Event as CoreEvent, EventSource, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, Patch};
+use kube::runtime::events::{Event, EventType};
 use kube::{Client, Resource};
+use serde_json::json;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use super::conditions::{ConditionReason, ListedCondition, Status};
-use super::error::words;
+use super::error::{Error, unless_absent};
+use super::writes::{patch_params, post_params};
 
 /// Events that may wait.
 const QUEUE_LENGTH: usize = 1024;
 
-/// Longest note, bytes. Source: Kubernetes API reference, events.k8s.io/v1 Event (`note`).
+/// Longest note, bytes. Source: Kubernetes API reference, core/v1 Event (`message`).
 const LONGEST_NOTE: usize = 1023;
 
-/// `reportingController` of our Events.
+/// `reportingComponent` of our Events.
 const REPORTER: &str = "muster";
 
-/// Time for which Events with one note are counted together: that of [`Recorder`].
+/// Time after its last repetition in which an Event is counted up: that of client-go's recorder.
 const SERIES: Duration = Duration::from_secs(360);
 
 /// The way to the task that publishes. Cloning gives the same.
@@ -39,8 +45,6 @@ pub type Queued = Receiver<Item>;
 pub struct Item {
     pub event: Event,
     pub object: ObjectReference,
-    /// True when one with another note is another Event.
-    by_note: bool,
 }
 
 impl Events {
@@ -63,21 +67,7 @@ impl Events {
     }
 
     pub fn publish(&self, event: Event, object: ObjectReference) {
-        self.queue(event, object, false);
-    }
-
-    /// The same for an Event that is repeated, and whose note may change meanwhile.
-    pub fn publish_by_note(&self, event: Event, object: ObjectReference) {
-        self.queue(event, object, true);
-    }
-
-    fn queue(&self, event: Event, object: ObjectReference, by_note: bool) {
-        let item = Item {
-            event,
-            object,
-            by_note,
-        };
-        if self.0.try_send(item).is_err() {
+        if self.0.try_send(Item { event, object }).is_err() {
             metrics::counter!("muster_kubernetes_events_dropped_total").increment(1);
         }
     }
@@ -103,15 +93,20 @@ fn shortened(note: &str) -> &str {
     &note[..note.floor_char_boundary(LONGEST_NOTE)]
 }
 
-/// One Event for each condition whose status or reason is another than before.
+/// One Event for each condition whose status or reason is another than before, or whose message is where that tells a user
+/// what to correct.
 fn transitions<C: ListedCondition, R: ConditionReason>(before: &[C], after: &[C]) -> Vec<Event> {
     let of = |condition: &C| {
         let known = before.iter().find(|one| one.type_() == condition.type_());
-        let is_same = |one: &C| one.status() == condition.status() && one.reason() == condition.reason();
+        let reason: R = condition.reason().parse().ok()?;
+        let is_same = |one: &C| {
+            one.status() == condition.status()
+                && one.reason() == condition.reason()
+                && (one.message() == condition.message() || !reason.is_correction())
+        };
         if known.is_some_and(is_same) {
             return None;
         }
-        let reason: R = condition.reason().parse().ok()?;
         let type_ = reason.event_type(known.is_none())?;
         Some(event(
             type_,
@@ -126,49 +121,97 @@ fn transitions<C: ListedCondition, R: ConditionReason>(before: &[C], after: &[C]
 /// Publishes what is queued, until nothing can be queued any more. What cannot be published is lost: Events
 /// are a courtesy.
 pub async fn publish(client: Client, mut queued: Queued) {
-    let mut recorders = Recorders::new(client);
+    let mut published = Published::default();
     while let Some(item) = queued.recv().await {
-        let Item { event, object, .. } = &item;
-        let recorder = recorders.of(&item, Instant::now());
-        if let Err(error) = recorder.publish(event, object).await {
+        if let Err(error) = published.publish(&client, &item, Timestamp::now()).await {
             metrics::counter!("muster_kubernetes_events_dropped_total").increment(1);
-            tracing::debug!(
-                error = words(&error),
-                reason = event.reason,
-                "an Event could not be published"
-            );
+            tracing::debug!(%error, reason = item.event.reason, "an Event could not be published");
         }
     }
 }
 
-/// One recorder for all Events but those that are told apart by their notes: one for each note, as a recorder does not look at it.
-struct Recorders {
-    client: Client,
-    common: Recorder,
-    by_note: HashMap<u64, (Recorder, Instant)>,
+/// Events that were published within [`SERIES`], by what they say of which object.
+#[derive(Default)]
+struct Published(HashMap<u64, Repeated>);
+
+struct Repeated {
+    name: String,
+    count: i32,
+    last: Timestamp,
 }
 
-impl Recorders {
-    fn new(client: Client) -> Self {
-        Self {
-            common: Recorder::new(client.clone(), Reporter::from(REPORTER)),
-            client,
-            by_note: HashMap::new(),
+impl Published {
+    async fn publish(&mut self, client: &Client, item: &Item, now: Timestamp) -> Result<(), Error> {
+        self.0.retain(|_, known| {
+            let age = now.duration_since(known.last);
+            age.unsigned_abs() < SERIES
+        });
+        let namespace = item.object.namespace.as_deref().unwrap_or("default");
+        let api = Api::<CoreEvent>::namespaced(client.clone(), namespace);
+        let key = key_of(item);
+        if let Some(known) = self.0.get_mut(&key) {
+            let more = json!({"count": known.count + 1, "lastTimestamp": Time(now)});
+            let patched = api
+                .patch(&known.name, &patch_params(), &Patch::Merge(&more))
+                .await;
+            // One that somebody deleted is made anew.
+            if unless_absent(patched)?.is_some() {
+                known.count += 1;
+                known.last = now;
+                return Ok(());
+            }
         }
+        let made = api
+            .create(&post_params(), &core_event(item, namespace, now))
+            .await?;
+        let name = made.metadata.name.unwrap_or_default();
+        let first = Repeated {
+            name,
+            count: 1,
+            last: now,
+        };
+        self.0.insert(key, first);
+        Ok(())
     }
+}
 
-    fn of(&mut self, item: &Item, now: Instant) -> Recorder {
-        if !item.by_note {
-            return self.common.clone();
-        }
-        self.by_note
-            .retain(|_, (_, used)| now.duration_since(*used) < SERIES);
-        let mut key = DefaultHasher::new();
-        (&item.object.uid, &item.event.reason, &item.event.note).hash(&mut key);
-        let make = || Recorder::new(self.client.clone(), Reporter::from(REPORTER));
-        let (recorder, used) = self.by_note.entry(key.finish()).or_insert_with(|| (make(), now));
-        *used = now;
-        recorder.clone()
+fn key_of(Item { event, object }: &Item) -> u64 {
+    let type_ = event.type_ == EventType::Warning;
+    let mut key = DefaultHasher::new();
+    (&object.uid, &object.namespace, &object.name, type_).hash(&mut key);
+    (&event.action, &event.reason, &event.note).hash(&mut key);
+    key.finish()
+}
+
+fn core_event(Item { event, object }: &Item, namespace: &str, now: Timestamp) -> CoreEvent {
+    let type_ = match event.type_ {
+        EventType::Normal => "Normal",
+        EventType::Warning => "Warning",
+    };
+    let about = object.name.as_deref().unwrap_or(REPORTER);
+    CoreEvent {
+        metadata: ObjectMeta {
+            name: Some(format!("{about}.{:x}", now.as_nanosecond())),
+            namespace: Some(namespace.to_owned()),
+            ..ObjectMeta::default()
+        },
+        involved_object: object.clone(),
+        type_: Some(type_.to_owned()),
+        reason: Some(event.reason.clone()),
+        message: event.note.clone(),
+        action: Some(event.action.clone()),
+        count: Some(1),
+        event_time: Some(MicroTime(now)),
+        first_timestamp: Some(Time(now)),
+        last_timestamp: Some(Time(now)),
+        source: Some(EventSource {
+            component: Some(REPORTER.to_owned()),
+            host: None,
+        }),
+        reporting_component: Some(REPORTER.to_owned()),
+        reporting_instance: Some(REPORTER.to_owned()),
+        related: event.secondary.clone(),
+        series: None,
     }
 }
 
@@ -191,6 +234,10 @@ mod tests {
                 Self::Good => (!is_new).then_some(EventType::Normal),
                 Self::Bad => Some(EventType::Warning),
             }
+        }
+
+        fn is_correction(self) -> bool {
+            matches!(self, Self::Bad)
         }
     }
 
@@ -223,6 +270,21 @@ mod tests {
             published,
             [(EventType::Normal, "B", "Good"), (EventType::Warning, "D", "Bad")]
         );
+    }
+
+    #[test]
+    fn another_mistake_is_another_event_and_the_same_one_is_none() {
+        let before = [condition("A", "Bad", "one"), condition("B", "Bad", "one")];
+        let after = [condition("A", "Bad", "one"), condition("B", "Bad", "another")];
+        let events = transitions::<_, Reason>(&before, &after);
+        let notes: Vec<_> = events.iter().map(|event| event.note.as_deref()).collect();
+        assert_eq!(notes, [Some("another")]);
+        let item = |note| Item {
+            event: warning("B", "Bad", note),
+            object: ObjectReference::default(),
+        };
+        assert_eq!(key_of(&item("one")), key_of(&item("one")));
+        assert_ne!(key_of(&item("one")), key_of(&item("another")));
     }
 
     #[test]

@@ -246,7 +246,7 @@ impl Waits {
                 EventType::Normal
             };
             let event = events::event(type_, "Wait", one.wait.reason, &one.wait.text(time));
-            events.publish_by_note(event, one.object.clone());
+            events.publish(event, one.object.clone());
             one.told = Some(time);
             one.due = next_event(&one.wait, time);
         }

@@ -20,7 +20,7 @@ mod secret;
 
 pub use clients::{Workload, Workloads};
 pub use gate::REQUEST_LIMIT;
-pub use secret::Unreachable;
+pub use secret::{Unreachable, check};
 
 #[cfg(test)]
 mod tests;

@@ -7,8 +7,7 @@ mod backend;
 use std::sync::Arc;
 
 use backend::{Backend, eventually};
-use k8s_openapi::api::core::v1::{Namespace, ObjectReference};
-use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::api::core::v1::{Event, Namespace, ObjectReference};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::events::EventType;
 use kube::{Api, Client};
@@ -26,8 +25,8 @@ async fn events_of(client: &Client) -> Vec<(String, i32)> {
     let api = Api::<Event>::namespaced(client.clone(), "default");
     let list = api.list(&ListParams::default()).await.unwrap();
     let of = |event: Event| {
-        let times = event.series.map_or(1, |series| series.count);
-        (event.note.unwrap_or_default(), times)
+        assert!(event.first_timestamp <= event.last_timestamp && event.last_timestamp.is_some());
+        (event.message.unwrap_or_default(), event.count.unwrap_or_default())
     };
     let mut found: Vec<_> = list.into_iter().map(of).collect();
     found.sort();
@@ -53,7 +52,7 @@ async fn a_repeated_event_shows_its_present_note_and_one_that_says_the_same_is_c
         "one Agent is silent",
     ] {
         let wait = event(EventType::Normal, "Wait", "NoSuitableAgents", note);
-        events.publish_by_note(wait, object.clone());
+        events.publish(wait, object.clone());
     }
     let wanted = [
         ("no Agent is approved".to_owned(), 2),

@@ -56,6 +56,15 @@ fn the_example_of_an_imported_cluster_applies_and_a_half_of_it_is_told() {
     let message = kubectl.run(&["get", "aci", "prod", "-o", synced]);
     assert!(message.contains("prod-admin-kubeconfig"), "{message}");
 
+    // One that cannot be used is no better than none, and what is in it is not told.
+    let content = "--from-literal=kubeconfig=nonsense-of-a-user";
+    kubectl.run(&["create", "secret", "generic", "prod-admin-kubeconfig", content]);
+    kubectl.await_that("the kubeconfig to be refused", &["aci", "prod"], LIMIT, |seen| {
+        let told = seen["status"]["conditions"].to_string();
+        assert!(!told.contains("nonsense"), "{told}");
+        told.contains("cannot be used: it is no kubeconfig").then_some(())
+    });
+
     let mut half = kubectl.get(&["clusterdeployment", "prod"]);
     half["metadata"] = json!({"name": "half", "namespace": "default"});
     half["spec"]["clusterName"] = "half".into();

@@ -5,6 +5,7 @@ mod boot_media;
 mod by_kubectl;
 mod data_dir;
 mod deploy;
+mod events;
 mod metrics;
 mod migrate;
 mod mirror;

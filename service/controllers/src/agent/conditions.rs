@@ -101,6 +101,10 @@ impl ConditionReason for Reason {
             | Self::InstallationNotStarted => None,
         }
     }
+
+    fn is_correction(self) -> bool {
+        self == Self::InputError
+    }
 }
 
 crate::conditions::has_conditions!(AgentStatus, Condition, Reason);

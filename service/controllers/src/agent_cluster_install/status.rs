@@ -54,6 +54,10 @@ impl ConditionReason for Reason {
             | Self::NeverPrepared => None,
         }
     }
+
+    fn is_correction(self) -> bool {
+        self == Self::InputError
+    }
 }
 
 crate::conditions::has_conditions!(AgentClusterInstallStatus, HiveCondition, Reason);

@@ -27,7 +27,8 @@ use crate::events::warning;
 use crate::finalizers;
 use crate::references::{install_ref, kube_ref, mirror_of, with_owner};
 use crate::retry::RETRY_INTERVAL;
-use crate::secrets::{self, ReferenceError};
+use crate::secrets;
+use crate::workload::{self, Unreachable};
 use crate::writes::{delete_params, patch_params};
 
 /// Brings record and status in line with the resources.
@@ -115,7 +116,7 @@ fn without_install(deployment: &ClusterDeployment, context: &Context) -> Action 
     }
     let note = missing_install(deployment, install);
     let event = warning("Import", "MissingAgentClusterInstall", &note);
-    context.events.publish_by_note(event, deployment.object_ref(&()));
+    context.events.publish(event, deployment.object_ref(&()));
     Action::await_change()
 }
 
@@ -193,7 +194,7 @@ async fn converge(
                 .map_err(later)?
         }
     };
-    Ok((cluster, kubeconfig_notice(deployment, &namespace, context).await?))
+    Ok((cluster, kubeconfig_notice(deployment, context).await?))
 }
 
 async fn pull_secret(
@@ -250,27 +251,16 @@ async fn version(install: &AgentClusterInstall, context: &Context) -> Result<Opt
     Ok(version_of(&set.spec.release_image).map(str::to_owned))
 }
 
-/// A notice when the cluster's kubeconfig is missing, which is needed once its nodes are managed.
+/// A notice when the cluster's kubeconfig is missing or cannot be used, which is needed once its nodes are managed.
 async fn kubeconfig_notice(
     deployment: &ClusterDeployment,
-    namespace: &str,
     context: &Context,
 ) -> Result<Option<String>, Refusal> {
-    let name = kubeconfig_secret(deployment);
-    match secrets::has_secret(&context.client, namespace, &name, names::key::KUBECONFIG).await {
+    match workload::check(&context.client, deployment).await {
         Ok(()) => Ok(None),
-        Err(ReferenceError::Api { source, .. }) => Err((*source).into()),
-        Err(error) => Ok(Some(format!(
-            "SyncOK. The kubeconfig of the cluster is missing, hosts can be bound to it but no node can be looked after: {error}"
+        Err(error @ Unreachable::Hub(..)) => Err(Refusal::Later(Error::Internal(error.to_string()))),
+        Err(error @ (Unreachable::Secret(_) | Unreachable::Kubeconfig(..))) => Ok(Some(format!(
+            "SyncOK. There is no usable kubeconfig of the cluster, hosts can be bound to it but no node can be looked after: {error}"
         ))),
     }
-}
-
-/// Name of the Secret with the cluster's kubeconfig. Source: docs/protocol/kube-controllers.md#0.
-fn kubeconfig_secret(deployment: &ClusterDeployment) -> String {
-    let metadata = deployment.spec.cluster_metadata.as_ref();
-    metadata
-        .map(|metadata| metadata.admin_kubeconfig_secret_ref.name.clone())
-        .filter(|name| !name.is_empty())
-        .unwrap_or_else(|| format!("{}-admin-kubeconfig", deployment.name_any()))
 }

@@ -52,6 +52,16 @@ impl ConditionReason for Reason {
             | Self::HostsInUse => EventType::Warning,
         })
     }
+
+    fn is_correction(self) -> bool {
+        match self {
+            Self::ImageCreationError
+            | Self::MissingClusterDeployment
+            | Self::InvalidNMStateConfig
+            | Self::InvalidMirrorRegistry => true,
+            Self::InfraEnvAvailable | Self::NotSupportedByImage | Self::HostsInUse => false,
+        }
+    }
 }
 
 crate::conditions::has_conditions!(InfraEnvStatus, Condition, Reason);

@@ -5,6 +5,7 @@ use kube::Client;
 use muster_core::record::{KubeRef, Secret};
 use muster_resources::{ClusterDeployment, names};
 
+use super::kubeconfig;
 use crate::error::words;
 use crate::references::kube_ref;
 use crate::secrets::{self, ReferenceError};
@@ -60,6 +61,17 @@ pub async fn read(hub: &Client, name: &KubeRef) -> Result<Found, Unreachable> {
         }
     })?;
     Ok(Found { uid, text })
+}
+
+/// Succeeds when the Secret of a ClusterDeployment's cluster has a kubeconfig that can be used; the cluster is not asked.
+///
+/// # Errors
+/// Those of [`read`]; [`Unreachable::Kubeconfig`] when there is one that cannot be used.
+pub async fn check(hub: &Client, deployment: &ClusterDeployment) -> Result<(), Unreachable> {
+    let name = of_deployment(deployment);
+    let found = read(hub, &name).await?;
+    let usable = kubeconfig::config(found.text.reveal());
+    usable.map(drop).map_err(|why| Unreachable::Kubeconfig(name, why))
 }
 
 #[cfg(test)]
