@@ -14,7 +14,7 @@
 //! | `mirrored` | host to spec, where REST made the InfraEnv |
 //! | `host_side`, `token`, `hold` | spec to host, done; the start of an installation |
 //! | `desired`, `metadata` | the Agent beside its status |
-//! | `conditions`, `status`, `inventory`, `links` | its status |
+//! | `conditions`, `words`, `status`, `inventory`, `links` | its status |
 //! | `wait` | what it waits for, for Events |
 //! | `patch` | what of it is written |
 //! | `gone`, `restore` | hosts without Agents, Agents without hosts |
@@ -66,6 +66,7 @@ pub mod status;
 mod token;
 mod triggers;
 mod wait;
+mod words;
 
 #[cfg(test)]
 mod tests;

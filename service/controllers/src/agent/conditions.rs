@@ -12,6 +12,7 @@ use muster_core::rules::checks;
 use muster_resources::{AgentStatus, Condition};
 use strum::{EnumString, IntoStaticStr};
 
+use super::words;
 use crate::conditions::{self, ConditionReason, ConditionStatus, Synced};
 use crate::join::told::Awaited;
 
@@ -118,7 +119,7 @@ pub fn of_host(host: &Host, approved: bool, synced: &Synced, waits: Option<&str>
     vec![
         spec_synced(synced),
         connected(host),
-        requirements_met(host, approved, waits),
+        requirements_met(host, approved, (synced, waits)),
         validated(host),
         installed(host),
         bound(host),
@@ -243,7 +244,11 @@ fn connected(host: &Host) -> DesiredCondition {
     DesiredCondition::new(Type::Connected, truth, reason, message)
 }
 
-fn requirements_met(host: &Host, approved: bool, waits: Option<&str>) -> DesiredCondition {
+fn requirements_met(
+    host: &Host,
+    approved: bool,
+    (synced, waits): (&Synced, Option<&str>),
+) -> DesiredCondition {
     use {ConditionStatus as T, Reason as R};
     let (truth, reason, message) = match (&host.state, waits) {
         (HostState::Known, Some(why)) => (
@@ -251,16 +256,21 @@ fn requirements_met(host: &Host, approved: bool, waits: Option<&str>) -> Desired
             R::AgentNotReady,
             format!("The host is fit, and its installation waits: {why}"),
         ),
-        (state, _) => by_state(host, state, approved),
+        (state, _) => by_state(host, state, approved, synced),
     };
     DesiredCondition::new(Type::RequirementsMet, truth, reason, message)
 }
 
-fn by_state(host: &Host, state: &HostState, approved: bool) -> (ConditionStatus, Reason, String) {
+fn by_state(
+    host: &Host,
+    state: &HostState,
+    approved: bool,
+    synced: &Synced,
+) -> (ConditionStatus, Reason, String) {
     use {ConditionStatus as T, Reason as R};
     match state {
         HostState::Known | HostState::KnownUnbound if approved => {
-            (T::True, R::AgentIsReady, "The host may be installed".to_owned())
+            (T::True, R::AgentIsReady, words::ready(state, synced).to_owned())
         }
         HostState::Known | HostState::KnownUnbound => (
             T::False,
@@ -301,11 +311,9 @@ fn validated(host: &Host) -> DesiredCondition {
     use {ConditionStatus as T, Reason as R};
     let outcomes = &host.data.validations;
     let (truth, reason, message) = match &host.state {
-        HostState::Insufficient { failed } | HostState::InsufficientUnbound { failed } => (
-            T::False,
-            R::ValidationsFailing,
-            format!("Checks of the host fail: {}", checks::summary(outcomes, failed)),
-        ),
+        HostState::Insufficient { failed } | HostState::InsufficientUnbound { failed } => {
+            (T::False, R::ValidationsFailing, words::not_passed(host, failed))
+        }
         HostState::PendingForInput { failed } => (
             T::False,
             R::ValidationsUserPending,

@@ -124,6 +124,50 @@ fn an_agent_without_a_host_knows_nothing() {
 }
 
 #[test]
+fn what_a_ready_host_still_needs_is_told() {
+    let of = |state, synced: &Synced| of_host(&host(state), true, synced, None).remove(2).message;
+    let ok = Synced::Ok(None);
+    assert_eq!(of(HostState::Known, &ok), "The host may be installed");
+    assert!(of(HostState::KnownUnbound, &ok).contains("spec.clusterDeploymentName"));
+    let refused = Synced::Input("hostname: bad".into());
+    for state in [HostState::Known, HostState::KnownUnbound] {
+        assert!(of(state, &refused).contains("see SpecSynced"));
+    }
+}
+
+#[test]
+fn a_check_without_a_result_is_not_told_as_failing() {
+    use muster_api::validation::ValidationStatus::{Failure, Pending};
+    use muster_core::record::CheckId;
+    let told = |ntp, memory| {
+        let failed = vec![CheckId::NtpSynced, CheckId::HasMinMemory];
+        let mut host = host(HostState::Insufficient { failed });
+        let check = |id: &str, status, message: &str| muster_api::validation::ValidationResult {
+            id: id.into(),
+            status,
+            message: message.into(),
+        };
+        let checks = vec![
+            check("ntp-synced", ntp, "Waits"),
+            check("has-min-memory", memory, "Has 1"),
+        ];
+        host.data.validations.insert("hardware".into(), checks);
+        let validated = of_host(&host, true, &Synced::Ok(None), None).remove(3);
+        assert_eq!(validated.reason, Reason::ValidationsFailing);
+        validated.message
+    };
+    assert_eq!(
+        told(Pending, Pending),
+        "Checks of the host have no result yet: Waits ; Has 1"
+    );
+    assert_eq!(told(Failure, Failure), "Checks of the host fail: Waits ; Has 1");
+    assert_eq!(
+        told(Pending, Failure),
+        "Checks of the host fail: Has 1 ; Waits"
+    );
+}
+
+#[test]
 fn failed_checks_are_told_in_their_own_words() {
     let failed = vec![muster_core::record::CheckId::HasMinMemory];
     let mut host = host(HostState::Insufficient { failed });
