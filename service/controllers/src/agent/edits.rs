@@ -123,7 +123,11 @@ fn disk(spec: &AgentSpec, host: &Host, problems: &mut Vec<String>) -> Option<Vec
     };
     let disks = &host.inventory.as_ref()?.disks;
     let Some(disk) = disks::find(disks, wanted) else {
-        let known: Vec<&str> = disks.iter().map(|disk| disk.id.as_str()).take(8).collect();
+        let known: Vec<&str> = disks::suggested(disks)
+            .into_iter()
+            .map(|disk| disk.id.as_str())
+            .take(8)
+            .collect();
         problems.push(format!(
             "{field}: the host has no disk {wanted:?}; take one of status.inventory.disks, such as {}",
             known.join(", ")

@@ -6,7 +6,7 @@ mod formatting;
 mod settle;
 mod size;
 
-pub use choice::{choose, find};
+pub use choice::{choose, find, suggested};
 pub use eligibility::DiskRules;
 pub use formatting::to_be_formatted;
 pub use settle::{adopt, evaluate, missing, select, settle};

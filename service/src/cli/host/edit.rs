@@ -131,13 +131,13 @@ fn disk(member: &Member, wanted: &Wanted, change: &mut Change) -> Result<(), Str
     let named = |disk: &&Disk| [&disk.name, &disk.path, &disk.by_id, &disk.serial].contains(&text);
     let found = disks::find(all, text).or_else(|| all.iter().find(named));
     let Some(disk) = found.filter(|_| !text.is_empty()) else {
-        let names: Vec<String> = all
-            .iter()
+        let names: Vec<String> = disks::suggested(all)
+            .into_iter()
             .map(|disk| format!("{} ({})", disk.name, disk.id))
             .collect();
         return Err(match names.is_empty() {
             true => format!("disk {text:?}: the host has not told which disks it has"),
-            false => format!("the host has no disk {text:?}; it has {}", names.join(", ")),
+            false => format!("the host has no disk {text:?}; take one of {}", names.join(", ")),
         });
     };
     if !disk.installation_eligibility.eligible {

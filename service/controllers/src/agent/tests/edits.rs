@@ -87,6 +87,10 @@ fn a_disk_is_named_by_id_path_or_device_and_the_path_wins() {
     );
     let (none, problems) = disk(None, Some("/dev/sdz"));
     assert!(none.is_none() && problems[0].contains("installation_disk_path: the host has no disk"));
+    assert!(
+        problems[0].contains("by-id/sdb") && !problems[0].contains("by-id/sdc"),
+        "what cannot be installed to is not named: {problems:?}"
+    );
     let (none, problems) = disk(Some("/dev/sdc"), None);
     assert!(
         none.is_none() && problems[0].contains("too small"),

@@ -28,6 +28,16 @@ fn order(disk: &Disk) -> (bool, bool, &str, i64, &str) {
     )
 }
 
+/// The disks to name to a user who named none of them: those that can be installed to; all when there is none such.
+pub fn suggested(disks: &[Disk]) -> Vec<&Disk> {
+    let is_eligible = |disk: &&Disk| disk.installation_eligibility.eligible;
+    let eligible: Vec<&Disk> = disks.iter().filter(is_eligible).collect();
+    if eligible.is_empty() {
+        return disks.iter().collect();
+    }
+    eligible
+}
+
 /// The disk that a user means by its id, its by-path name or its `/dev` name.
 pub fn find<'a>(disks: &'a [Disk], name: &str) -> Option<&'a Disk> {
     if name.is_empty() {
