@@ -2,6 +2,7 @@
 
 mod access;
 mod apply;
+mod decided;
 mod delete;
 mod environment;
 mod handover;

@@ -4,6 +4,7 @@ mod ask_queries;
 mod boot_media;
 mod by_kubectl;
 mod data_dir;
+mod decided;
 mod deploy;
 mod events;
 mod metrics;

@@ -28,7 +28,7 @@ fn register(rest: &HttpClient, infra_env: &str, host: &str) {
 }
 
 /// Registers a host and reports its inventory; returns its id.
-fn known_host(rest: &HttpClient, infra_env: &str, n: u64) -> String {
+pub fn known_host(rest: &HttpClient, infra_env: &str, n: u64) -> String {
     let id = format!("00000000-0000-4000-8000-{n:012x}");
     register(rest, infra_env, &id);
     let inventory = json!({

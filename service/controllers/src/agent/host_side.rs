@@ -94,7 +94,7 @@ impl Reconciler {
             self.apply(&mut host, event, &mut problems).await;
         }
         let left = self
-            .change_membership(spec, &mut host, infra_env, &mut problems)
+            .change_membership(key, spec, &mut host, infra_env, &mut problems)
             .await;
         if is_open(&host) {
             let is_mirrored = infra_env.mirror.is_some();
@@ -184,6 +184,7 @@ impl Reconciler {
 
     async fn change_membership(
         &self,
+        key: &KubeRef,
         spec: &AgentSpec,
         host: &mut Host,
         infra_env: &InfraEnv,
@@ -230,9 +231,14 @@ impl Reconciler {
                         return None;
                     }
                 }
-                self.apply(host, HostEvent::Reclaimed, problems)
-                    .await
-                    .then_some(info)
+                if !self.apply(host, HostEvent::Reclaimed, problems).await {
+                    return None;
+                }
+                let why = membership::why_it_leaves(spec, key);
+                if let Err(error) = self.context.app.hosts.tell_of_agent(host, &why).await {
+                    tracing::warn!(agent = %key, error = chain(&error), "the reason of an unbind could not be told");
+                }
+                Some(info)
             }
         }
     }

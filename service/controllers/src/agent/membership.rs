@@ -45,6 +45,16 @@ pub fn wanted(spec: &AgentSpec) -> Option<KubeRef> {
     (!reference.name.is_empty()).then(|| KubeRef::new(&reference.namespace, &reference.name))
 }
 
+/// The reason for which a host leaves its cluster, after its name. `agent`: its Agent.
+pub fn why_it_leaves(spec: &AgentSpec, agent: &KubeRef) -> String {
+    match wanted(spec) {
+        None => format!("leaves its cluster: its Agent {agent} names none in spec.clusterDeploymentName"),
+        Some(other) => format!(
+            "leaves its cluster: its Agent {agent} names another in spec.clusterDeploymentName, {other}"
+        ),
+    }
+}
+
 /// The next step of `host`.
 pub fn next(spec: &AgentSpec, host: &Host, clusters: &Clusters<'_>) -> Move {
     let Some(wanted) = wanted(spec) else {

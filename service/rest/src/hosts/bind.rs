@@ -10,7 +10,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
 use muster_http::body::{Body, Path};
 use muster_http::{Caller, Problem};
-use muster_operations::hosts::Hosts;
+use muster_operations::Operations;
 
 use crate::views::Views;
 
@@ -27,7 +27,7 @@ use crate::views::Views;
     )
 )]
 pub async fn bind_host(
-    State(hosts): State<Arc<Hosts>>,
+    State(app): State<Arc<Operations>>,
     views: Views,
     Extension(caller): Extension<Caller>,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
@@ -43,6 +43,9 @@ pub async fn bind_host(
     let event = HostEvent::Bound {
         cluster_id: params.cluster_id,
     };
-    let host = hosts.apply(infra_env_id, host_id, event).await?;
+    let host = app
+        .hosts
+        .apply_by_user(&app.bridge, infra_env_id, host_id, event)
+        .await?;
     Ok(Json(views.host_after_action(&host).await?))
 }

@@ -15,7 +15,6 @@ use muster_core::rules::ignition::node::node;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
 use muster_http::download::{attachment, check_accept};
-use muster_operations::hosts::Hosts;
 use muster_operations::{Operations, now};
 
 /// Set what is merged into the ignition of a host; an empty text removes it.
@@ -31,12 +30,15 @@ use muster_operations::{Operations, now};
     )
 )]
 pub async fn update_host_ignition(
-    State(hosts): State<Arc<Hosts>>,
+    State(operations): State<Arc<Operations>>,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(params): Body<HostIgnitionParams>,
 ) -> Result<StatusCode, Problem> {
     let event = HostEvent::IgnitionOverrideSet(Secret::new(params.config.unwrap_or_default()));
-    hosts.apply(infra_env_id, host_id, event).await?;
+    operations
+        .hosts
+        .apply_by_user(&operations.bridge, infra_env_id, host_id, event)
+        .await?;
     Ok(StatusCode::CREATED)
 }
 

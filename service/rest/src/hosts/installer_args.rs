@@ -9,7 +9,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
-use muster_operations::hosts::Hosts;
+use muster_operations::Operations;
 
 use crate::views::Views;
 
@@ -26,13 +26,16 @@ use crate::views::Views;
     )
 )]
 pub async fn update_installer_args(
-    State(hosts): State<Arc<Hosts>>,
+    State(app): State<Arc<Operations>>,
     views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(params): Body<InstallerArgsParams>,
 ) -> Result<(StatusCode, Json<Host>), Problem> {
     let event = HostEvent::InstallerArgsSet(params.args.unwrap_or_default());
-    let updated = hosts.apply(infra_env_id, host_id, event).await?;
+    let updated = app
+        .hosts
+        .apply_by_user(&app.bridge, infra_env_id, host_id, event)
+        .await?;
     Ok((
         StatusCode::CREATED,
         Json(views.host_after_action(&updated).await?),

@@ -8,7 +8,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
 use muster_http::Problem;
 use muster_http::body::Path;
-use muster_operations::hosts::Hosts;
+use muster_operations::Operations;
 
 use crate::views::Views;
 
@@ -23,10 +23,13 @@ use crate::views::Views;
     )
 )]
 pub async fn unbind_host(
-    State(hosts): State<Arc<Hosts>>,
+    State(app): State<Arc<Operations>>,
     views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
 ) -> Result<Json<Host>, Problem> {
-    let host = hosts.apply(infra_env_id, host_id, HostEvent::Unbound).await?;
+    let host = app
+        .hosts
+        .apply_by_user(&app.bridge, infra_env_id, host_id, HostEvent::Unbound)
+        .await?;
     Ok(Json(views.host_after_action(&host).await?))
 }

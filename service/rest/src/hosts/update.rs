@@ -9,7 +9,7 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::lifecycle::host::HostEvent;
 use muster_http::Problem;
 use muster_http::body::{Body, Path};
-use muster_operations::hosts::Hosts;
+use muster_operations::Operations;
 
 use crate::views::Views;
 
@@ -26,13 +26,14 @@ use crate::views::Views;
     )
 )]
 pub async fn update_host(
-    State(hosts): State<Arc<Hosts>>,
+    State(app): State<Arc<Operations>>,
     views: Views,
     Path((infra_env_id, host_id)): Path<(InfraEnvId, HostId)>,
     Body(params): Body<HostUpdateParams>,
 ) -> Result<(StatusCode, Json<Host>), Problem> {
-    let updated = hosts
-        .apply(infra_env_id, host_id, HostEvent::Edited(params))
+    let updated = app
+        .hosts
+        .apply_by_user(&app.bridge, infra_env_id, host_id, HostEvent::Edited(params))
         .await?;
     Ok((StatusCode::CREATED, Json(views.host(&updated).await?)))
 }

@@ -114,6 +114,12 @@ pub fn host_unbind_succeeded(host: &Host, now: Timestamp) -> NewEvent {
     about(host, "host_unbind_succeeded", Severity::Info, &message, now)
 }
 
+/// The Agent of a host decides about it; `why` is the end of a sentence that begins with the host.
+pub fn muster_agent_decides(host: &Host, why: &str, now: Timestamp) -> NewEvent {
+    let message = format!("Host {} {why}", hostname::display(host));
+    about(host, "muster_agent_decides", Severity::Info, &message, now)
+}
+
 /// Its Agent was approved, or that was taken back; `host` is as it is from now on.
 pub(super) fn host_approved_updated(host: &Host, now: Timestamp) -> NewEvent {
     let approved = if host.data.approved {
