@@ -161,10 +161,7 @@ fn a_check_without_a_result_is_not_told_as_failing() {
         "Checks of the host have no result yet: Waits ; Has 1"
     );
     assert_eq!(told(Failure, Failure), "Checks of the host fail: Waits ; Has 1");
-    assert_eq!(
-        told(Pending, Failure),
-        "Checks of the host fail: Has 1 ; Waits"
-    );
+    assert_eq!(told(Pending, Failure), "Checks of the host fail: Has 1 ; Waits");
 }
 
 #[test]
