@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::addresses::seen_from_here;
 use crate::authority;
+use crate::sealed_objects::SealedObjects;
 
 /// The setting that holds the administrator's token, so that all replicas know it and a kubeconfig outlives them.
 const TOKEN_SETTING: &str = "kube_api_token";
@@ -58,7 +59,8 @@ impl BuiltinApi {
         let mut definitions: Vec<Value> = definitions.map(serde_json::to_value).collect::<Result<_, _>>()?;
         definitions.extend(crds::builtin());
         definitions.iter_mut().for_each(add_to_all);
-        let storage = SqlStorage::new(database, readers, writers);
+        let cipher = SealedObjects(store.vault().clone());
+        let storage = SqlStorage::with_cipher(database, readers, writers, Arc::new(cipher));
         let api = KubeApi::open_with(storage, definitions, conversions())
             .await
             .context("the built-in Kubernetes API cannot be opened")?;

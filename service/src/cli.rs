@@ -23,6 +23,7 @@ pub mod pxe_config;
 pub mod ready;
 pub mod restore;
 pub mod save;
+pub mod secrets_key;
 pub mod service;
 pub mod status;
 pub mod table;

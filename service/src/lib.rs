@@ -11,6 +11,8 @@ pub mod listen;
 pub mod logging;
 pub mod requirements;
 pub mod retention;
+pub mod sealed_objects;
+pub mod secrets_key;
 pub mod serve;
 pub mod settings;
 pub mod upkeep;

@@ -8,7 +8,7 @@ use muster::cli::failure::{self, EXIT_CODES};
 use muster::cli::output::print;
 use muster::cli::{
     backup, cluster, completion, config, crds, events, host, infra_env, man, migrate, pxe_config, restore,
-    status, token,
+    secrets_key, status, token,
 };
 use muster::serve;
 use muster::settings::ServeArgs;
@@ -56,6 +56,9 @@ enum Command {
     Restore(restore::RestoreArgs),
     /// Bring the tables of the database up to date, which the service does, too, when it starts
     Migrate(migrate::MigrateArgs),
+    /// Make the key that encrypts secrets in the database
+    #[command(subcommand)]
+    SecretsKey(secrets_key::SecretsKeyCommand),
     /// Print the script by which a shell completes commands
     Completion(completion::CompletionArgs),
     /// Write man pages
@@ -99,6 +102,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::Backup(args) => backup::run(args).await,
             Command::Restore(args) => restore::run(args).await,
             Command::Migrate(args) => migrate::run(args).await,
+            Command::SecretsKey(command) => secrets_key::run(command),
             Command::Completion(args) => completion::run(&args, Cli::command()),
             Command::Man(args) => man::run(&args, Cli::command()),
             Command::PxeConfig(args) => pxe_config::run(args).await,

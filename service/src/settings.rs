@@ -15,6 +15,7 @@ use crate::installation::InstallationArgs;
 use crate::kubernetes::{self, KubeApiChoice, Source};
 use crate::requirements::RequirementArgs;
 use crate::retention::RetentionArgs;
+use crate::secrets_key::SecretsKeyArgs;
 
 /// Who may call the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -104,6 +105,10 @@ pub struct ServeArgs {
         requires = "auth_key"
     )]
     pub auth_keys_previous: Vec<PathBuf>,
+
+    /// How secrets are kept.
+    #[command(flatten)]
+    pub secrets: SecretsKeyArgs,
 
     /// Seconds for which signed URLs are good [default: until they are revoked]
     #[arg(long, env = "MUSTER_URL_LIFETIME", value_name = "SECONDS", value_parser = seconds)]

@@ -56,4 +56,4 @@ pub use api::{KubeApi, LocalService};
 pub use conversion::{Conversion, Conversions};
 pub use error::ApiError;
 pub use request::Caller;
-pub use storage::{Database, SqlStorage};
+pub use storage::{Cipher, CipherError, Database, Key, Revision, SqlStorage};

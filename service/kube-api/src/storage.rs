@@ -2,6 +2,7 @@
 //! until compaction.
 
 mod change;
+mod cipher;
 mod commit;
 mod database;
 mod error;
@@ -12,6 +13,7 @@ mod sql;
 mod write;
 
 pub use change::{Change, ChangeKind};
+pub use cipher::{Cipher, CipherError};
 pub use database::Database;
 pub use error::StorageError;
 pub use query::{ListQuery, Page};

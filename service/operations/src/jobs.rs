@@ -5,6 +5,7 @@ pub mod flush;
 pub mod hearing;
 pub mod os_images;
 pub mod outbox;
+pub mod reseal;
 pub mod resync;
 pub mod retention;
 pub mod rounds;
@@ -24,6 +25,7 @@ pub fn start(operations: &Arc<Operations>, jobs: &mut JoinSet<()>, stop: &Cancel
     jobs.spawn(hearing::run(operations.clone(), stop.clone()));
     jobs.spawn(os_images::run(operations.clone(), stop.clone()));
     jobs.spawn(outbox::run(operations.clone(), stop.clone()));
+    jobs.spawn(reseal::run(operations.clone(), stop.clone()));
     jobs.spawn(resync::run(operations.clone(), stop.clone()));
     jobs.spawn(retention::run(operations.clone(), stop.clone()));
     jobs.spawn(uploads::run(operations.clone(), stop.clone()));

@@ -68,9 +68,10 @@ impl Listeners {
     }
 }
 
-/// Opens the database.
+/// Opens the database with the keys of its secrets.
 pub(super) async fn store(args: &ServeArgs) -> Result<Store> {
-    let store = Store::open_with_connections(&args.database_url(), args.database_connections).await?;
+    let connections = Some(args.database_connections);
+    let store = Store::open_with_keys(&args.database_url(), args.secrets.load()?, connections).await?;
     Ok(store.with_event_limits(args.event_limits.clone()))
 }
 

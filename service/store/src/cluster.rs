@@ -15,9 +15,10 @@ use crate::deletion;
 use crate::error::{StoreError, failed, is_unique_violation};
 use crate::host::HOST_KEY;
 use crate::lenient::readable;
-use crate::row::{Json, Reading, document, kube_columns, kube_ref, row, storable};
+use crate::row::{Json, Reading, Sealed, document, kube_columns, kube_ref, row, storable};
 use crate::store::Store;
 use crate::subject::Subject;
+use crate::vault::{Place, Vault};
 
 /// Versions that show whether a cached cluster is still current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,18 +57,18 @@ pub const HOLDS_CLUSTER: [HostStatus; 5] = [
 ];
 
 row! {
-    ClusterRow<'a> of "clusters" {
+    ClusterRow<'a> of "clusters" by [id] {
         id: ClusterId,
         name: String,
         version: i64,
         members_version: i64,
-        data: Json<Cow<'a, ClusterData>>,
+        data: Sealed<Json<Cow<'a, ClusterData>>>,
         created_at: Timestamp,
         updated_at: Timestamp,
         deleted_at: Option<Timestamp>,
         kube_namespace: Option<String>,
         kube_name: Option<String>,
-        mirror: Option<Json<Cow<'a, Agreed>>>,
+        mirror: Option<Sealed<Json<Cow<'a, Agreed>>>>,
     }
 }
 
@@ -83,13 +84,16 @@ impl<'a> ClusterRow<'a> {
             name: cluster.data.name.clone(),
             version,
             members_version: 0,
-            data: Json(Cow::Borrowed(&cluster.data)),
+            data: Sealed(Json(Cow::Borrowed(&cluster.data))),
             created_at: cluster.created_at,
             updated_at: cluster.updated_at,
             deleted_at: None,
             kube_namespace,
             kube_name,
-            mirror: cluster.mirror.as_ref().map(|agreed| Json(Cow::Borrowed(agreed))),
+            mirror: cluster
+                .mirror
+                .as_ref()
+                .map(|agreed| Sealed(Json(Cow::Borrowed(agreed)))),
         }
     }
 }
@@ -100,7 +104,7 @@ impl Store {
     /// # Errors
     /// `Conflict` when its id or its custom resource is taken.
     pub async fn insert_cluster(&self, cluster: &Cluster, events: &[NewEvent]) -> Result<i64> {
-        let values = ClusterRow::of(cluster, 1).values()?;
+        let values = ClusterRow::of(cluster, 1).values(self.vault())?;
         let sql = format!("{} ON CONFLICT DO NOTHING", values.insert());
         let mut transaction = self.writer().await?;
         let inserted = values
@@ -133,7 +137,9 @@ impl Store {
             .fetch_optional(&mut *connection)
             .await
             .map_err(failed("reading a cluster"))?;
-        row.as_ref().map(cluster_from).transpose()
+        row.as_ref()
+            .map(|row| cluster_from(self.vault(), row))
+            .transpose()
     }
 
     /// The living cluster that belongs to this custom resource.
@@ -151,7 +157,7 @@ impl Store {
             .map_err(failed("reading the cluster of a custom resource"))?;
         Ok(row
             .as_ref()
-            .map(cluster_from)
+            .map(|row| cluster_from(self.vault(), row))
             .transpose()?
             .map(|found| found.cluster))
     }
@@ -173,7 +179,7 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("listing clusters"))?;
-        Ok(readable(&rows, cluster_from))
+        Ok(readable(&rows, |row| cluster_from(self.vault(), row)))
     }
 
     /// The versions of a cluster, alive or deleted. The cheapest read that shows that nothing changed.
@@ -241,7 +247,7 @@ impl Store {
         .map_err(failed("listing the hosts of a cluster"))?;
         rows.iter()
             .map(|row| {
-                let reading = Reading::new(row, "hosts", &HOST_KEY);
+                let reading = Reading::new(row, "hosts", HOST_KEY);
                 Ok((reading.get("infra_env_id")?, reading.get("id")?))
             })
             .collect()
@@ -253,7 +259,9 @@ impl Store {
     /// `Conflict` when another write came first, it is deleted, or its new custom resource is taken.
     pub async fn update_cluster(&self, cluster: &Cluster, events: &[NewEvent]) -> Result<i64> {
         let version = cluster.version + 1;
-        let values = ClusterRow::of(cluster, version).values()?.without(&NOT_UPDATED);
+        let values = ClusterRow::of(cluster, version)
+            .values(self.vault())?
+            .without(&NOT_UPDATED);
         let sql = values.update(&["id"], |_, new| new);
         let mut transaction = self.writer().await?;
         let updated = values
@@ -305,7 +313,7 @@ impl Store {
         if installing > 0 {
             return Ok(ClusterDeletion::Installing(installing));
         }
-        let left = ("data", without_secrets(&mut transaction, id).await?);
+        let left = ("data", without_secrets(&mut transaction, self.vault(), id).await?);
         deletion::mark(&mut transaction, "clusters", id, version + 1, at, left).await?;
         let change = Change {
             subject: Subject::Cluster(id),
@@ -319,16 +327,30 @@ impl Store {
 }
 
 /// The document of a cluster without its secrets. One that cannot be read keeps nothing.
-async fn without_secrets(transaction: &mut Transaction<'static, Any>, id: ClusterId) -> Result<String> {
+async fn without_secrets(
+    transaction: &mut Transaction<'static, Any>,
+    vault: &Vault,
+    id: ClusterId,
+) -> Result<String> {
     let text: String = sqlx::query("SELECT data FROM clusters WHERE id = $1")
         .bind(id.to_string())
         .fetch_one(&mut **transaction)
         .await
         .and_then(|row| row.try_get(0))
         .map_err(failed("reading a cluster to delete"))?;
-    let mut data: ClusterData = serde_json::from_str(&text).unwrap_or_default();
+    let place = Place {
+        table: "clusters",
+        column: "data",
+        id: &id.to_string(),
+    };
+    let data = vault.open(&place, text).ok();
+    let mut data: ClusterData = data
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
     data.forget_secrets();
-    document("clusters", "data", &data)
+    vault
+        .seal(&place, document("clusters", "data", &data)?)
+        .map_err(|source| StoreError::sealing("clusters", "data", source))
 }
 
 fn conflict(id: ClusterId) -> StoreError {
@@ -342,8 +364,8 @@ fn select_clusters(rest: &str) -> String {
     format!("SELECT {} FROM clusters {rest}", ClusterRow::COLUMNS)
 }
 
-fn cluster_from(row: &AnyRow) -> Result<StoredCluster> {
-    let row = ClusterRow::read(&Reading::new(row, ClusterRow::TABLE, &["id"]))?;
+fn cluster_from(vault: &Vault, row: &AnyRow) -> Result<StoredCluster> {
+    let row = ClusterRow::read(&Reading::new(row, ClusterRow::TABLE, ClusterRow::KEY).sealed(vault))?;
     Ok(StoredCluster {
         cluster: Cluster {
             id: row.id,
@@ -351,8 +373,8 @@ fn cluster_from(row: &AnyRow) -> Result<StoredCluster> {
             created_at: row.created_at,
             updated_at: row.updated_at,
             kube: kube_ref(row.kube_namespace, row.kube_name),
-            mirror: row.mirror.map(|agreed| agreed.0.into_owned()),
-            data: row.data.0.into_owned(),
+            mirror: row.mirror.map(|agreed| agreed.0.0.into_owned()),
+            data: row.data.0.0.into_owned(),
         },
         deleted_at: row.deleted_at,
     })

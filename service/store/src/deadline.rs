@@ -55,7 +55,7 @@ impl Store {
         .map_err(failed("looking for due hosts"))?;
         let more = u32::try_from(rows.len()).is_ok_and(|rows| rows >= limit);
         let last = rows.last().filter(|_| more).map(|row| {
-            let reading = Reading::new(row, "hosts", &HOST_KEY);
+            let reading = Reading::new(row, "hosts", HOST_KEY);
             Ok(DueAfter {
                 due_at: reading.get("due_at")?,
                 infra_env_id: reading.get("infra_env_id")?,
@@ -85,13 +85,13 @@ impl Store {
         .fetch_optional(&mut *connection)
         .await
         .map_err(failed("looking for the next deadline"))?;
-        row.map(|row| Reading::new(&row, "hosts", &HOST_KEY).get("due_at"))
+        row.map(|row| Reading::new(&row, "hosts", HOST_KEY).get("due_at"))
             .transpose()
     }
 }
 
 fn due_from(row: &AnyRow) -> Result<Due> {
-    let reading = Reading::new(row, "hosts", &HOST_KEY);
+    let reading = Reading::new(row, "hosts", HOST_KEY);
     Ok(Due {
         infra_env_id: reading.get("infra_env_id")?,
         host_id: reading.get("id")?,

@@ -12,9 +12,10 @@ use crate::change::{Change, commit_change};
 use crate::deletion;
 use crate::error::{StoreError, failed, is_unique_violation};
 use crate::lenient::readable;
-use crate::row::{Json, Reading, kube_columns, kube_ref, row, storable};
+use crate::row::{Json, Reading, Sealed, kube_columns, kube_ref, row, storable};
 use crate::store::Store;
 use crate::subject::Subject;
+use crate::vault::Vault;
 
 /// Result of a request to delete an InfraEnv.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,18 +27,18 @@ pub enum Deletion {
 }
 
 row! {
-    InfraEnvRow<'a> of "infra_envs" {
+    InfraEnvRow<'a> of "infra_envs" by [id] {
         id: InfraEnvId,
         name: String,
         cluster_id: Option<ClusterId>,
         boot_id: String,
         version: i64,
-        settings: Json<Cow<'a, Settings>>,
+        settings: Sealed<Json<Cow<'a, Settings>>>,
         created_at: Timestamp,
         updated_at: Timestamp,
         kube_namespace: Option<String>,
         kube_name: Option<String>,
-        mirror: Option<Json<Cow<'a, Agreed>>>,
+        mirror: Option<Sealed<Json<Cow<'a, Agreed>>>>,
     }
 }
 
@@ -53,7 +54,7 @@ impl<'a> InfraEnvRow<'a> {
             cluster_id: infra_env.cluster_id,
             boot_id: infra_env.boot_id.clone(),
             version,
-            settings: Json(Cow::Borrowed(&infra_env.settings)),
+            settings: Sealed(Json(Cow::Borrowed(&infra_env.settings))),
             created_at: infra_env.created_at,
             updated_at: infra_env.updated_at,
             kube_namespace,
@@ -61,7 +62,7 @@ impl<'a> InfraEnvRow<'a> {
             mirror: infra_env
                 .mirror
                 .as_ref()
-                .map(|agreed| Json(Cow::Borrowed(agreed))),
+                .map(|agreed| Sealed(Json(Cow::Borrowed(agreed)))),
         }
     }
 }
@@ -72,7 +73,7 @@ impl Store {
     /// # Errors
     /// `Conflict` when its id, its boot id or its custom resource is taken.
     pub async fn insert_infra_env(&self, infra_env: &InfraEnv, events: &[NewEvent]) -> Result<i64> {
-        let values = InfraEnvRow::of(infra_env, 1).values()?;
+        let values = InfraEnvRow::of(infra_env, 1).values(self.vault())?;
         let sql = format!("{} ON CONFLICT DO NOTHING", values.insert());
         let mut transaction = self.writer().await?;
         let inserted = values
@@ -122,7 +123,9 @@ impl Store {
             .fetch_optional(&mut *connection)
             .await
             .map_err(failed("reading the InfraEnv of a custom resource"))?;
-        row.as_ref().map(infra_env_from).transpose()
+        row.as_ref()
+            .map(|row| infra_env_from(self.vault(), row))
+            .transpose()
     }
 
     async fn find_by(&self, column: &'static str, value: String) -> Result<Option<InfraEnv>> {
@@ -133,7 +136,9 @@ impl Store {
             .fetch_optional(&mut *connection)
             .await
             .map_err(failed("reading an InfraEnv"))?;
-        row.as_ref().map(infra_env_from).transpose()
+        row.as_ref()
+            .map(|row| infra_env_from(self.vault(), row))
+            .transpose()
     }
 
     /// All InfraEnvs, oldest first; those of one cluster when named.
@@ -156,7 +161,7 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("listing InfraEnvs"))?;
-        Ok(readable(&rows, infra_env_from))
+        Ok(readable(&rows, |row| infra_env_from(self.vault(), row)))
     }
 
     /// Writes an InfraEnv that was read as `infra_env.version`; returns its new version. `created_at` stays.
@@ -166,7 +171,7 @@ impl Store {
     pub async fn update_infra_env(&self, infra_env: &InfraEnv, events: &[NewEvent]) -> Result<i64> {
         let version = infra_env.version + 1;
         let values = InfraEnvRow::of(infra_env, version)
-            .values()?
+            .values(self.vault())?
             .without(&NOT_UPDATED);
         let sql = values.update(&["id"], |_, new| new);
         let mut transaction = self.writer().await?;
@@ -234,8 +239,8 @@ fn select_infra_envs(rest: &str) -> String {
     format!("SELECT {} FROM infra_envs {rest}", InfraEnvRow::COLUMNS)
 }
 
-fn infra_env_from(row: &AnyRow) -> Result<InfraEnv> {
-    let row = InfraEnvRow::read(&Reading::new(row, InfraEnvRow::TABLE, &["id"]))?;
+fn infra_env_from(vault: &Vault, row: &AnyRow) -> Result<InfraEnv> {
+    let row = InfraEnvRow::read(&Reading::new(row, InfraEnvRow::TABLE, InfraEnvRow::KEY).sealed(vault))?;
     Ok(InfraEnv {
         id: row.id,
         name: row.name,
@@ -245,7 +250,7 @@ fn infra_env_from(row: &AnyRow) -> Result<InfraEnv> {
         created_at: row.created_at,
         updated_at: row.updated_at,
         kube: kube_ref(row.kube_namespace, row.kube_name),
-        mirror: row.mirror.map(|agreed| agreed.0.into_owned()),
-        settings: row.settings.0.into_owned(),
+        mirror: row.mirror.map(|agreed| agreed.0.0.into_owned()),
+        settings: row.settings.0.0.into_owned(),
     })
 }

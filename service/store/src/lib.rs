@@ -11,6 +11,7 @@
 //!   again, decide again, write again. Nothing is locked between a read and a write.
 //! - Absence is `Ok(None)`. Deleted records are absent, though their rows stay.
 //! - Timestamps are kept to the microsecond.
+//! - Columns of secrets are declared `Sealed`: with a key ([`Vault`]) they are encrypted on their way into the database.
 
 mod change;
 pub mod check_in;
@@ -22,6 +23,7 @@ pub mod error;
 pub mod event;
 pub mod host;
 pub mod infra_env;
+mod keys_in_use;
 mod kind;
 mod lenient;
 mod listen;
@@ -34,12 +36,14 @@ pub mod outbox;
 mod pending;
 mod polled;
 pub mod replica;
+mod reseal;
 pub mod retention;
 mod row;
 pub mod settings;
 mod statement;
 mod store;
 mod subject;
+mod vault;
 
 pub use check_in::CheckIn;
 pub use cluster::{ClusterDeletion, ClusterVersions, StoredCluster};
@@ -55,6 +59,8 @@ pub use operator_token::OperatorToken;
 pub use outbox::{OutboxEntry, OutboxScope};
 pub use pending::PendingMigration;
 pub use replica::{Beats, Replica};
+pub use reseal::{Resealed, StaleValue};
 pub use retention::Aging;
 pub use store::{StatementCounts, Store};
 pub use subject::Subject;
+pub use vault::{KUBE_RESOURCES, KeyFileError, NoRandomness, Place, Vault, new_key};

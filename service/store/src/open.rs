@@ -14,6 +14,7 @@ use crate::error::StoreError;
 use crate::kind::Kind;
 use crate::migrations::{is_contract, migrator};
 use crate::store::Store;
+use crate::vault::Vault;
 
 /// Time for a server to come up before opening fails: it is often started together with Muster.
 const STARTING_PATIENCE: Duration = Duration::from_secs(60);
@@ -35,6 +36,9 @@ const REWRITTEN_BELOW: i64 = 64 << 20;
 /// Readers besides: they cannot write by accident.
 const SQLITE_READER: &str = "PRAGMA query_only = ON;";
 
+/// The one that writes, besides, where secrets are encrypted: what was plain is overwritten when it is replaced.
+const SQLITE_ERASER: &str = "PRAGMA secure_delete = ON;";
+
 /// For every PostgreSQL connection. Nothing here runs for long: what does has met a lock or a sick server.
 const POSTGRES_SETTINGS: &str = "SET application_name = 'muster'; SET statement_timeout = '30s'; \
      SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; SET synchronous_commit = on;";
@@ -47,15 +51,19 @@ impl Store {
     /// # Errors
     /// `Address` for a URL of neither form, `Open` for everything else.
     pub async fn open(url: &str) -> Result<Self> {
-        Self::open_as(url, STARTING_PATIENCE, CONNECTIONS).await
+        Self::open_as(url, STARTING_PATIENCE, CONNECTIONS, Vault::default()).await
     }
 
-    /// [`Store::open`] with at most so many connections to a PostgreSQL server.
+    /// [`Store::open`] with the keys of the secrets in the database, which must be all that it needs, and at most so many connections to a
+    /// PostgreSQL server (`None`: as many as [`Store::open`] has).
     ///
     /// # Errors
-    /// As [`Store::open`].
-    pub async fn open_with_connections(url: &str, connections: u32) -> Result<Self> {
-        Self::open_as(url, STARTING_PATIENCE, connections).await
+    /// As [`Store::open`], and `Locked` when a key is missing.
+    pub async fn open_with_keys(url: &str, vault: Vault, connections: Option<u32>) -> Result<Self> {
+        let connections = connections.unwrap_or(CONNECTIONS);
+        let store = Self::open_as(url, STARTING_PATIENCE, connections, vault).await?;
+        store.check_keys().await?;
+        Ok(store)
     }
 
     /// [`Store::open`] with another patience for a server that does not answer.
@@ -63,10 +71,10 @@ impl Store {
     /// # Errors
     /// As [`Store::open`].
     pub async fn open_within(url: &str, patience: Duration) -> Result<Self> {
-        Self::open_as(url, patience, CONNECTIONS).await
+        Self::open_as(url, patience, CONNECTIONS, Vault::default()).await
     }
 
-    async fn open_as(url: &str, patience: Duration, connections: u32) -> Result<Self> {
+    async fn open_as(url: &str, patience: Duration, connections: u32, vault: Vault) -> Result<Self> {
         sqlx::any::install_default_drivers();
         let address = Address::parse(url)?;
         address.prepare_file()?;
@@ -86,10 +94,15 @@ impl Store {
                         Ok(())
                     })
                 });
-                let writers = pool().max_connections(1).after_connect(|connection, _| {
-                    Box::pin(
-                        async move { sqlx::raw_sql(SQLITE_SETTINGS).execute(connection).await.map(drop) },
-                    )
+                let erases = vault.has_keys();
+                let writers = pool().max_connections(1).after_connect(move |connection, _| {
+                    Box::pin(async move {
+                        sqlx::raw_sql(SQLITE_SETTINGS).execute(&mut *connection).await?;
+                        if erases {
+                            sqlx::raw_sql(SQLITE_ERASER).execute(&mut *connection).await?;
+                        }
+                        Ok(())
+                    })
                 });
                 (
                     readers.connect_lazy_with(address.options.clone()),
@@ -111,7 +124,7 @@ impl Store {
                 (pool.clone(), pool)
             }
         };
-        Ok(Self::new(address.kind, readers, writers, url))
+        Ok(Self::new(address.kind, readers, writers, url, vault))
     }
 }
 

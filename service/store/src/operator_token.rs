@@ -11,7 +11,7 @@ use crate::statement::commit;
 use crate::store::Store;
 
 row! {
-    OperatorTokenRow of "operator_tokens" {
+    OperatorTokenRow of "operator_tokens" by [id] {
         id: String,
         name: String,
         read_only: bool,
@@ -54,7 +54,7 @@ impl Store {
             expires_at: token.expires_at,
             revoked_at: token.revoked_at,
         }
-        .values()?;
+        .values(self.vault())?;
         let sql = values.insert();
         let mut transaction = self.writer().await?;
         values

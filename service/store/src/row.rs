@@ -15,6 +15,7 @@ use sqlx::{Any, Row};
 
 use crate::error::StoreError;
 use crate::lenient::without_unknown_fields;
+use crate::vault::{Place, Vault};
 
 /// A type whose values are kept in columns.
 pub(crate) trait Column: Sized {
@@ -26,7 +27,24 @@ pub(crate) trait Column: Sized {
     /// # Errors
     /// The reason, which never quotes the value: it may be secret.
     fn from_stored(stored: Self::Stored) -> Result<Self, Cow<'static, str>>;
+
+    /// A stored value as it is bound.
+    fn cell(stored: Self::Stored) -> Cell {
+        stored.into()
+    }
+
+    /// A value as it was before `open` is needed for it. Columns that are not sealed need none.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    fn opened(stored: Self::Stored, open: &Opener<'_>) -> Result<Self::Stored, Cow<'static, str>> {
+        let _ = open;
+        Ok(stored)
+    }
 }
+
+/// Opens a sealed text.
+pub(crate) type Opener<'a> = dyn Fn(String) -> Result<String, Cow<'static, str>> + 'a;
 
 impl Column for String {
     type Stored = String;
@@ -122,6 +140,29 @@ impl<T: Serialize + DeserializeOwned> Column for Json<T> {
     }
 }
 
+/// A text that is sealed in the database, where there is a key.
+pub(crate) struct Sealed<T>(pub(crate) T);
+
+impl<T: Column<Stored = String>> Column for Sealed<T> {
+    type Stored = String;
+
+    fn to_stored(&self) -> serde_json::Result<String> {
+        self.0.to_stored()
+    }
+
+    fn from_stored(stored: String) -> Result<Self, Cow<'static, str>> {
+        T::from_stored(stored).map(Self)
+    }
+
+    fn cell(stored: String) -> Cell {
+        Cell::ToSeal(stored)
+    }
+
+    fn opened(stored: String, open: &Opener<'_>) -> Result<String, Cow<'static, str>> {
+        open(stored)
+    }
+}
+
 impl<T: Column> Column for Option<T>
 where
     Option<T::Stored>: Into<Cell>,
@@ -135,12 +176,25 @@ where
     fn from_stored(stored: Self::Stored) -> Result<Self, Cow<'static, str>> {
         stored.map(T::from_stored).transpose()
     }
+
+    fn cell(stored: Self::Stored) -> Cell {
+        match stored {
+            Some(stored) => T::cell(stored),
+            None => None.into(),
+        }
+    }
+
+    fn opened(stored: Self::Stored, open: &Opener<'_>) -> Result<Self::Stored, Cow<'static, str>> {
+        stored.map(|stored| T::opened(stored, open)).transpose()
+    }
 }
 
 /// A value of a column as it is bound. NULL has the type of its column, too: PostgreSQL insists.
 pub(crate) enum Cell {
     Text(Option<String>),
     Number(Option<i64>),
+    /// A text that [`Values::sealed`] seals.
+    ToSeal(String),
 }
 
 impl From<String> for Cell {
@@ -171,7 +225,7 @@ impl From<Option<i64>> for Cell {
 macro_rules! row {
     (
         $(#[$meta:meta])*
-        $name:ident$(<$life:lifetime>)? of $table:literal {
+        $name:ident$(<$life:lifetime>)? of $table:literal by [$($key:ident),+] {
             $first:ident: $first_type:ty, $($field:ident: $type:ty,)*
         }
     ) => {
@@ -183,6 +237,9 @@ macro_rules! row {
 
         impl$(<$life>)? $name$(<$life>)? {
             pub(crate) const TABLE: &'static str = $table;
+
+            /// The columns that name a row.
+            pub(crate) const KEY: &'static [&'static str] = &[$(stringify!($key)),+];
 
             /// For a `SELECT`.
             pub(crate) const COLUMNS: &'static str = concat!(stringify!($first) $(, ", ", stringify!($field))*);
@@ -197,12 +254,13 @@ macro_rules! row {
             }
 
             /// # Errors
-            /// `Encode` when a document cannot be written as JSON.
-            pub(crate) fn values(&self) -> $crate::Result<$crate::row::Values> {
-                Ok($crate::row::Values::new($table, vec![
+            /// `Encode` when a document cannot be written as JSON, `Sealing` when it cannot be sealed.
+            pub(crate) fn values(&self, vault: &$crate::Vault) -> $crate::Result<$crate::row::Values> {
+                let cells = vec![
                     (stringify!($first), $crate::row::cell($table, stringify!($first), &self.$first)?),
                     $((stringify!($field), $crate::row::cell($table, stringify!($field), &self.$field)?),)*
-                ]))
+                ];
+                $crate::row::Values::new($table, cells).sealed(vault, Self::KEY)
             }
         }
     };
@@ -220,7 +278,7 @@ pub(crate) fn cell<T: Column>(
 ) -> Result<Cell, StoreError> {
     value
         .to_stored()
-        .map(Into::into)
+        .map(T::cell)
         .map_err(|source| StoreError::Encode {
             table,
             column,
@@ -253,6 +311,35 @@ pub(crate) struct Values {
 impl Values {
     pub(crate) fn new(table: &'static str, cells: Vec<(&'static str, Cell)>) -> Self {
         Self { table, cells }
+    }
+
+    /// Seals what is to be sealed. `key`: the columns that name the row.
+    ///
+    /// # Errors
+    /// `Sealing`.
+    pub(crate) fn sealed(mut self, vault: &Vault, key: &[&str]) -> Result<Self, StoreError> {
+        let table = self.table;
+        let named = key.iter().filter_map(|part| {
+            self.cells.iter().find_map(|(column, cell)| match cell {
+                Cell::Text(Some(text)) if column == part => Some(text.as_str()),
+                _ => None,
+            })
+        });
+        let id = named.collect::<Vec<_>>().join("/");
+        for (column, cell) in &mut self.cells {
+            if let Cell::ToSeal(text) = cell {
+                let place = Place {
+                    table,
+                    column,
+                    id: &id,
+                };
+                let sealed = vault
+                    .seal(&place, std::mem::take(text))
+                    .map_err(|source| StoreError::sealing(table, column, source))?;
+                *cell = Cell::Text(Some(sealed));
+            }
+        }
+        Ok(self)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -308,6 +395,7 @@ impl Values {
     pub(crate) fn bind<'q>(self, query: Query<'q, Any, AnyArguments>) -> Query<'q, Any, AnyArguments> {
         self.cells.into_iter().fold(query, |query, (_, cell)| match cell {
             Cell::Text(text) => query.bind(text),
+            Cell::ToSeal(_) => unreachable!("`row!` seals values when it makes them"),
             Cell::Number(number) => query.bind(number),
         })
     }
@@ -318,10 +406,11 @@ pub(crate) struct Reading<'r> {
     row: &'r AnyRow,
     table: &'static str,
     id: String,
+    vault: Option<&'r Vault>,
 }
 
 impl<'r> Reading<'r> {
-    /// `key` are the columns that name the row.
+    /// `key` are the columns that name the row. It has no sealed column.
     pub(crate) fn new(row: &'r AnyRow, table: &'static str, key: &[&str]) -> Self {
         let parts: Vec<String> = key
             .iter()
@@ -331,6 +420,15 @@ impl<'r> Reading<'r> {
             row,
             table,
             id: parts.join("/"),
+            vault: None,
+        }
+    }
+
+    /// The same row, with the keys of its sealed columns.
+    pub(crate) fn sealed(self, vault: &'r Vault) -> Self {
+        Self {
+            vault: Some(vault),
+            ..self
         }
     }
 
@@ -339,12 +437,36 @@ impl<'r> Reading<'r> {
     /// # Errors
     /// `Corrupt` when it is not one of its type.
     pub(crate) fn get<T: Column>(&self, column: &'static str) -> Result<T, StoreError> {
+        self.get_of(self.table, column, column)
+    }
+
+    /// [`Reading::get`] of a value that is `place`'s, a column of another `table` with the same key.
+    ///
+    /// # Errors
+    /// As [`Reading::get`].
+    pub(crate) fn get_of<T: Column>(
+        &self,
+        table: &'static str,
+        place: &'static str,
+        column: &'static str,
+    ) -> Result<T, StoreError> {
         // The driver's own text would print the value.
         let stored = self.row.try_get(column).map_err(|error| match error {
             sqlx::Error::ColumnNotFound(_) => self.corrupt(column, "no such column".into()),
             _ => self.corrupt(column, "not of the column's type".into()),
         })?;
-        T::from_stored(stored).map_err(|reason| self.corrupt(column, reason))
+        let place = Place {
+            table,
+            column: place,
+            id: &self.id,
+        };
+        let open = |text| match self.vault {
+            Some(vault) => vault.open(&place, text),
+            None => Vault::default().open(&place, text),
+        };
+        T::opened(stored, &open)
+            .and_then(T::from_stored)
+            .map_err(|reason| self.corrupt(column, reason))
     }
 
     fn corrupt(&self, column: &'static str, reason: Cow<'static, str>) -> StoreError {

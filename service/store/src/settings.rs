@@ -5,10 +5,11 @@ use muster_core::record::Secret;
 use sqlx::Row;
 
 use crate::Result;
-use crate::error::failed;
+use crate::error::{StoreError, failed};
 use crate::row::micros;
 use crate::statement::commit;
 use crate::store::Store;
+use crate::vault::Place;
 
 impl Store {
     /// The value under `name`.
@@ -22,12 +23,9 @@ impl Store {
             .fetch_optional(&mut *connection)
             .await
             .map_err(failed("reading a setting"))?;
-        row.map(|row| {
-            row.try_get::<String, _>(0)
-                .map(Secret::new)
-                .map_err(failed("reading a setting"))
-        })
-        .transpose()
+        let stored = row.map(|row| row.try_get::<String, _>(0)).transpose();
+        let stored = stored.map_err(failed("reading a setting"))?;
+        stored.map(|stored| self.opened_setting(name, stored)).transpose()
     }
 
     /// Stores `value` under `name`, in place of what was there.
@@ -35,12 +33,13 @@ impl Store {
     /// # Errors
     /// Those of the database.
     pub async fn set_setting(&self, name: &str, now: Timestamp, value: &Secret) -> Result<()> {
+        let value = self.sealed_setting(name, value)?;
         let mut transaction = self.writer().await?;
         sqlx::query(
             "INSERT INTO settings (name, value, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE SET value = $2, created_at = $3",
         )
         .bind(name)
-        .bind(value.reveal())
+        .bind(value)
         .bind(micros(now))
         .execute(&mut *transaction)
         .await
@@ -62,11 +61,11 @@ impl Store {
         if let Some(value) = self.setting(name).await? {
             return Ok(value);
         }
-        let made = make();
+        let made = self.sealed_setting(name, &make())?;
         let mut transaction = self.writer().await?;
         sqlx::query("INSERT INTO settings (name, value, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING")
             .bind(name)
-            .bind(made.reveal())
+            .bind(made)
             .bind(micros(now))
             .execute(&mut *transaction)
             .await
@@ -78,6 +77,31 @@ impl Store {
             .and_then(|row| row.try_get::<String, _>(0))
             .map_err(failed("reading a setting"))?;
         commit(transaction).await?;
-        Ok(Secret::new(value))
+        self.opened_setting(name, value)
+    }
+
+    fn sealed_setting(&self, name: &str, value: &Secret) -> Result<String> {
+        self.vault()
+            .seal(&place(name), value.reveal().to_owned())
+            .map_err(|source| StoreError::sealing("settings", "value", source))
+    }
+
+    fn opened_setting(&self, name: &str, stored: String) -> Result<Secret> {
+        let opened = self.vault().open(&place(name), stored);
+        opened.map(Secret::new).map_err(|reason| StoreError::Corrupt {
+            table: "settings",
+            id: name.to_owned(),
+            column: "value",
+            reason: reason.into_owned(),
+        })
+    }
+}
+
+/// Where the value of a setting is.
+pub(crate) fn place(name: &str) -> Place<'_> {
+    Place {
+        table: "settings",
+        column: "value",
+        id: name,
     }
 }

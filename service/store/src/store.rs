@@ -14,6 +14,7 @@ use crate::event::StoredEvents;
 use crate::kind::Kind;
 use crate::notify::Subscribers;
 use crate::polled::Polled;
+use crate::vault::Vault;
 
 /// The open database. Cloning is cheap; clones share connections.
 #[derive(Clone)]
@@ -21,6 +22,7 @@ pub struct Store {
     shared: Arc<Shared>,
     request_id: Option<Arc<str>>,
     event_limits: Arc<EventLimits>,
+    vault: Arc<Vault>,
 }
 
 struct Shared {
@@ -46,7 +48,7 @@ pub struct StatementCounts {
 }
 
 impl Store {
-    pub(crate) fn new(kind: Kind, readers: AnyPool, writers: AnyPool, url: &str) -> Self {
+    pub(crate) fn new(kind: Kind, readers: AnyPool, writers: AnyPool, url: &str, vault: Vault) -> Self {
         let shared = Shared {
             kind,
             readers,
@@ -62,6 +64,7 @@ impl Store {
             shared: Arc::new(shared),
             request_id: None,
             event_limits: Arc::default(),
+            vault: Arc::new(vault),
         }
     }
 
@@ -87,6 +90,11 @@ impl Store {
 
     pub(crate) fn event_limits(&self) -> &EventLimits {
         &self.event_limits
+    }
+
+    /// The keys of the secrets in it.
+    pub fn vault(&self) -> &Arc<Vault> {
+        &self.vault
     }
 
     pub fn kind(&self) -> Kind {

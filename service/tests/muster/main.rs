@@ -10,6 +10,7 @@ mod events;
 mod metrics;
 mod migrate;
 mod mirror;
+mod secrets_at_rest;
 mod silence;
 mod stop;
 mod world;

@@ -125,10 +125,10 @@ impl<'a> Cursor<'a> {
         }
         self.at = Some(page.revision);
         self.total = page.total.or(self.total);
-        if let Some(last) = page.objects.last() {
-            self.after = Some((last.key.namespace.clone(), last.key.name.clone()));
+        if let Some(last) = &page.last {
+            self.after = Some(last.clone());
         }
-        Ok(self.chunk().is_none_or(|chunk| page.objects.len() < chunk))
+        Ok(self.chunk().is_none_or(|chunk| page.rows < chunk))
     }
 
     fn expired(&self, at: Revision, compacted: Revision) -> String {

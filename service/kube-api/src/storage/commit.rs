@@ -8,6 +8,7 @@ use sqlx::{Any, AnyPool, Transaction};
 use tokio::sync::{mpsc, oneshot};
 
 use super::change::{Change, ChangeKind};
+use super::cipher::Cipher;
 use super::database::Database;
 use super::error::StorageError;
 use super::records::{Key, Revision};
@@ -25,13 +26,13 @@ type Outcome = Result<Written, StorageError>;
 pub type Queue = mpsc::Sender<(Write, oneshot::Sender<Outcome>)>;
 
 /// Starts the task that writes. It ends when the queue is dropped.
-pub fn start(database: Database, writers: AnyPool) -> Queue {
+pub fn start(database: Database, writers: AnyPool, cipher: Arc<dyn Cipher>) -> Queue {
     let (queue, mut waiting) = mpsc::channel(MAX_BATCH);
     tokio::spawn(async move {
         let mut batch = Vec::with_capacity(MAX_BATCH);
         while waiting.recv_many(&mut batch, MAX_BATCH).await > 0 {
             let (writes, callers): (Vec<Write>, Vec<oneshot::Sender<Outcome>>) = batch.drain(..).unzip();
-            match commit(database, &writers, writes).await {
+            match commit(database, &writers, &*cipher, writes).await {
                 Ok(outcomes) => {
                     for (caller, outcome) in callers.into_iter().zip(outcomes) {
                         // The caller may have been cancelled; the write stands all the same.
@@ -66,6 +67,7 @@ pub async fn enqueue(queue: &Queue, write: Write) -> Outcome {
 async fn commit(
     database: Database,
     writers: &AnyPool,
+    cipher: &dyn Cipher,
     writes: Vec<Write>,
 ) -> Result<Vec<Written>, sqlx::Error> {
     let mut transaction = database.begin_write(writers).await?;
@@ -81,7 +83,7 @@ async fn commit(
             continue;
         }
         revision += 1;
-        let (change, object) = write_rows(&mut transaction, write, revision).await?;
+        let (change, object) = write_rows(&mut transaction, cipher, write, revision).await?;
         outcomes.push(Written::Done(Arc::new(change), object));
     }
     if revision == before {
@@ -118,6 +120,7 @@ async fn is_as_expected(
 
 async fn write_rows(
     transaction: &mut Transaction<'static, Any>,
+    cipher: &dyn Cipher,
     write: Write,
     revision: Revision,
 ) -> Result<(Change, Value), sqlx::Error> {
@@ -138,7 +141,7 @@ async fn write_rows(
     let previous = previous.map(|stored| stored.document);
     let change = Change::new(revision, kind, key, object.to_string().into(), previous)
         .with_parsed(&object, previous_object.as_ref());
-    insert_version(transaction, &change, expected, object::uid(&object)).await?;
+    insert_version(transaction, cipher, &change, expected, object::uid(&object)).await?;
     set_current(transaction, &change, object::uid(&object)).await?;
     let old_owners = previous_object.as_ref().map(owner_uids).unwrap_or_default();
     let new_owners = if deletes { Vec::new() } else { owner_uids(&object) };
@@ -150,6 +153,7 @@ async fn write_rows(
 
 async fn insert_version(
     transaction: &mut Transaction<'static, Any>,
+    cipher: &dyn Cipher,
     change: &Change,
     expected: Expected,
     uid: &str,
@@ -158,6 +162,9 @@ async fn insert_version(
         Expected::Absent => 0,
         Expected::At(revision) => revision,
     };
+    let document = cipher
+        .seal(&change.key, change.revision, &change.document)
+        .map_err(sqlx::Error::Encode)?;
     sqlx::query(
         "INSERT INTO kube_versions (revision, resource, namespace, name, uid, change, previous, document) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -169,7 +176,7 @@ async fn insert_version(
     .bind(uid.to_owned())
     .bind(change.kind.name())
     .bind(previous as i64)
-    .bind(change.document.to_string())
+    .bind(document)
     .execute(&mut **transaction)
     .await?;
     Ok(())

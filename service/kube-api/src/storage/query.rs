@@ -36,7 +36,12 @@ pub struct Page {
     pub revision: Revision,
     /// Revisions before this one were compacted and cannot be read.
     pub compacted: Revision,
+    /// Those that can be read.
     pub objects: Vec<Stored>,
+    /// The number of objects with those that cannot be read.
+    pub rows: usize,
+    /// Namespace and name of the last object, whether it can be read or not.
+    pub last: Option<(String, String)>,
     /// The number of objects without the limit, if [`ListQuery::counts`] asked for it.
     pub total: Option<usize>,
 }

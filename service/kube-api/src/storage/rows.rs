@@ -6,6 +6,8 @@ use sqlx::Row as _;
 use sqlx::any::AnyRow;
 
 use super::change::{Change, ChangeKind};
+use super::cipher::Cipher;
+use super::error::StorageError;
 use super::records::{Key, Revision, Stored};
 
 /// A column that is never negative.
@@ -18,33 +20,83 @@ pub fn revisions(row: &AnyRow) -> Result<(Revision, Revision), sqlx::Error> {
     Ok((number(row, 0)?, number(row, 1)?))
 }
 
+/// Columns: namespace, name.
+pub fn name(row: &AnyRow) -> Result<(String, String), sqlx::Error> {
+    Ok((row.try_get(0)?, row.try_get(1)?))
+}
+
 /// Columns: namespace, name, revision, document.
-pub fn stored(row: &AnyRow, resource: &Arc<str>) -> Result<Stored, sqlx::Error> {
+///
+/// # Errors
+/// `Corrupt` when the document cannot be decrypted.
+pub fn stored(row: &AnyRow, resource: &Arc<str>, cipher: &dyn Cipher) -> Result<Stored, Unreadable> {
+    let (namespace, name) = name(row)?;
+    let key = Key {
+        resource: resource.clone(),
+        namespace,
+        name,
+    };
+    let revision = number(row, 2)?;
+    let document = open(cipher, &key, revision, row.try_get(3)?)?;
     Ok(Stored {
-        key: Key {
-            resource: resource.clone(),
-            namespace: row.try_get(0)?,
-            name: row.try_get(1)?,
-        },
-        revision: number(row, 2)?,
-        document: row.try_get::<String, _>(3)?.into(),
+        key,
+        revision,
+        document,
     })
 }
 
-/// Columns of [`stored`], then resource, change, previous document.
-pub fn change(row: &AnyRow) -> Result<Change, sqlx::Error> {
+/// Columns of [`stored`], then resource, change, previous revision and document. A previous document that cannot be decrypted is none.
+///
+/// # Errors
+/// `Corrupt` when the document cannot be decrypted.
+pub fn change(row: &AnyRow, cipher: &dyn Cipher) -> Result<Change, Unreadable> {
     let resource: Arc<str> = row.try_get::<String, _>(4)?.into();
     let Stored {
         key,
         revision,
         document,
-    } = stored(row, &resource)?;
+    } = stored(row, &resource, cipher)?;
     let kind = row
         .try_get::<String, _>(5)?
         .parse()
         .unwrap_or(ChangeKind::Modified);
-    let previous = row.try_get::<Option<String>, _>(6)?.map(Into::into);
+    let before = number(row, 6)?;
+    let previous = row.try_get::<Option<String>, _>(7)?;
+    let previous = previous.and_then(|previous| open(cipher, &key, before, previous).ok());
     Ok(Change::new(revision, kind, key, document, previous))
+}
+
+fn open(cipher: &dyn Cipher, key: &Key, revision: Revision, stored: String) -> Result<Arc<str>, Unreadable> {
+    let opened = cipher.open(key, revision, stored);
+    opened.map(Into::into).map_err(|reason| Unreadable::Document {
+        revision,
+        reason: reason.to_string(),
+    })
+}
+
+/// A row that cannot be read.
+#[derive(Debug)]
+pub enum Unreadable {
+    /// The driver cannot: no row of the answer is to be trusted.
+    Row(sqlx::Error),
+    /// Its document cannot be decrypted.
+    Document { revision: Revision, reason: String },
+}
+
+impl From<sqlx::Error> for Unreadable {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Row(error)
+    }
+}
+
+impl Unreadable {
+    /// For `map_err`, with the operation that failed.
+    pub fn during(attempted: &'static str) -> impl Fn(Self) -> StorageError {
+        move |error| match error {
+            Self::Row(error) => StorageError::unavailable(attempted)(error),
+            Self::Document { revision, reason } => StorageError::Corrupt { revision, reason },
+        }
+    }
 }
 
 /// Columns: resource, namespace, name.

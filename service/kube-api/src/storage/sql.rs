@@ -1,17 +1,19 @@
 //! Reads and writes the tables `kube_*`, which migrations have made.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sqlx::AnyPool;
 use sqlx::any::AnyRow;
 
 use super::change::Change;
+use super::cipher::{Cipher, Plain};
 use super::commit::{self, Queue};
 use super::database::Database;
 use super::error::StorageError;
 use super::query::{Bind, ListQuery, Page, list_statement};
 use super::records::{Key, Revision, Stored};
-use super::rows;
+use super::rows::{self, Unreadable};
 use super::write::{Write, Written};
 
 /// The storage of the API. Cloning is cheap.
@@ -21,9 +23,15 @@ pub struct SqlStorage {
     readers: AnyPool,
     writers: AnyPool,
     queue: Queue,
+    cipher: Arc<dyn Cipher>,
+    /// Revisions of which was logged that they cannot be read.
+    logged: Arc<Mutex<HashSet<Revision>>>,
 }
 
 type Result<T> = std::result::Result<T, StorageError>;
+
+/// Most revisions of which is remembered that they were logged.
+const MAX_LOGGED: usize = 10_000;
 
 const SELECT_REVISIONS: &str = "SELECT revision, compacted FROM kube_revision WHERE id = 1";
 
@@ -31,11 +39,23 @@ impl SqlStorage {
     /// Uses these connection pools; on PostgreSQL they may be the same. A task on the current tokio runtime
     /// carries out the writes; it ends when the last clone is dropped.
     pub fn new(database: Database, readers: AnyPool, writers: AnyPool) -> Self {
+        Self::with_cipher(database, readers, writers, Arc::new(Plain))
+    }
+
+    /// The same, with a cipher for documents.
+    pub fn with_cipher(
+        database: Database,
+        readers: AnyPool,
+        writers: AnyPool,
+        cipher: Arc<dyn Cipher>,
+    ) -> Self {
         Self {
             database,
             readers,
-            queue: commit::start(database, writers.clone()),
+            queue: commit::start(database, writers.clone(), cipher.clone()),
             writers,
+            cipher,
+            logged: Arc::default(),
         }
     }
 
@@ -53,8 +73,31 @@ impl SqlStorage {
         .fetch_optional(&self.readers)
         .await
         .map_err(StorageError::unavailable(attempted))?;
-        let found = row.map(|row| rows::stored(&row, &key.resource));
-        found.transpose().map_err(StorageError::unavailable(attempted))
+        let found = row.map(|row| rows::stored(&row, &key.resource, &*self.cipher));
+        found.transpose().map_err(Unreadable::during(attempted))
+    }
+
+    /// The rows that can be read. One whose document cannot be decrypted costs itself and not the others, and is logged once.
+    fn readable<T>(
+        &self,
+        attempted: &'static str,
+        rows: &[AnyRow],
+        read: impl Fn(&AnyRow) -> std::result::Result<T, Unreadable>,
+    ) -> Result<Vec<T>> {
+        let mut readable = Vec::with_capacity(rows.len());
+        for row in rows {
+            match read(row) {
+                Ok(value) => readable.push(value),
+                Err(Unreadable::Document { revision, reason }) => {
+                    let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+                    if logged.len() < MAX_LOGGED && logged.insert(revision) {
+                        tracing::error!(revision, reason, "an object is left out of lists and watches");
+                    }
+                }
+                Err(error) => return Err(Unreadable::during(attempted)(error)),
+            }
+        }
+        Ok(readable)
     }
 
     /// Reads objects of one revision. The page is empty when the revision asked for was compacted or does not
@@ -71,6 +114,8 @@ impl SqlStorage {
                 revision: current,
                 compacted,
                 objects: Vec::new(),
+                rows: 0,
+                last: None,
                 total: None,
             });
         }
@@ -88,11 +133,14 @@ impl SqlStorage {
             false => None,
         };
         reading.commit().await.map_err(&failed)?;
-        let objects = rows.iter().map(|row| rows::stored(row, &query.resource));
+        let last = rows.last().map(rows::name).transpose().map_err(&failed)?;
+        let read = |row: &AnyRow| rows::stored(row, &query.resource, &*self.cipher);
         Ok(Page {
             revision,
             compacted,
-            objects: objects.collect::<std::result::Result<_, _>>().map_err(&failed)?,
+            objects: self.readable("listing objects", &rows, read)?,
+            rows: rows.len(),
+            last,
             total,
         })
     }
@@ -106,7 +154,7 @@ impl SqlStorage {
     pub(crate) async fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>> {
         let attempted = "reading changes";
         let rows = sqlx::query(
-            "SELECT v.namespace, v.name, v.revision, v.document, v.resource, v.change, p.document \
+            "SELECT v.namespace, v.name, v.revision, v.document, v.resource, v.change, v.previous, p.document \
              FROM kube_versions v LEFT JOIN kube_versions p ON p.revision = v.previous \
              WHERE v.revision > $1 ORDER BY v.revision LIMIT $2",
         )
@@ -115,9 +163,9 @@ impl SqlStorage {
         .fetch_all(&self.readers)
         .await
         .map_err(StorageError::unavailable(attempted))?;
-        let changes = rows.iter().map(|row| rows::change(row).map(Arc::new));
-        let changes: std::result::Result<_, _> = changes.collect();
-        changes.map_err(StorageError::unavailable(attempted))
+        self.readable(attempted, &rows, |row| {
+            rows::change(row, &*self.cipher).map(Arc::new)
+        })
     }
 
     /// Reads the current and the compacted revision.

@@ -55,6 +55,7 @@ macro_rules! on_each_server {
 mod applying;
 mod converting;
 mod deleting;
+mod encrypting;
 mod kubectl;
 mod parity;
 mod peers;

@@ -60,6 +60,11 @@ impl World {
         world
     }
 
+    /// The connections to its database.
+    pub fn pools(&self) -> (sqlx::AnyPool, sqlx::AnyPool) {
+        self.store.pools()
+    }
+
     /// Another replica on the same database.
     pub async fn another(&self) -> KubeApi {
         open(&self.store, self.database).await

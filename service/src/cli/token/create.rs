@@ -13,6 +13,7 @@ use muster_store::{OperatorToken, Store};
 use crate::cli::data::DataArgs;
 use crate::cli::names::{Named, pick};
 use crate::cli::output::print;
+use crate::secrets_key::SecretsKeyArgs;
 use crate::serve::open_keys;
 
 /// Whose token, and where the key is.
@@ -48,6 +49,9 @@ pub struct CreateArgs {
     /// The service's --auth-key
     #[arg(long, env = "MUSTER_AUTH_KEY", value_name = "FILE")]
     auth_key: Option<PathBuf>,
+
+    #[command(flatten)]
+    secrets: SecretsKeyArgs,
 }
 
 fn name(text: &str) -> Result<String, String> {
@@ -69,7 +73,8 @@ fn lifetime(text: &str) -> Result<Duration, String> {
 /// Prints the token, and nothing else.
 pub async fn run(args: CreateArgs) -> Result<()> {
     let url = args.data.existing_url()?;
-    let store = Store::open(&url).await?;
+    let vault = args.secrets.load()?.reading_only();
+    let store = Store::open_with_keys(&url, vault, None).await?;
     let keys = open_keys(&store, args.auth_key.as_deref(), &[]).await?;
     let claims = match &args.infra_env {
         Some(wanted) => {

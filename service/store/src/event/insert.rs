@@ -43,7 +43,7 @@ pub(crate) async fn insert(
     for chunk in events.chunks(EVENTS_AT_ONCE) {
         let mut rows = Vec::with_capacity(chunk.len());
         for event in chunk {
-            rows.push(EventRow::of(event, store.request_id()).values()?);
+            rows.push(EventRow::of(event, store.request_id()).values(store.vault())?);
         }
         let mut sql = format!("INSERT INTO events ({}) VALUES ", EventRow::COLUMNS);
         push_tuples(&mut sql, store.kind(), rows.len(), rows[0].len());

@@ -45,7 +45,7 @@ impl From<StoredEvent> for Event {
 }
 
 row! {
-    EventRow<'a> of "events" {
+    EventRow<'a> of "events" by [id] {
         id: String,
         at: Timestamp,
         name: String,

@@ -2,11 +2,12 @@
 
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_core::record::{Host, HostReports};
-use sqlx::{Any, Transaction};
+use sqlx::{Any, Row as _, Transaction};
 
 use crate::Result;
-use crate::error::failed;
+use crate::error::{StoreError, failed};
 use crate::row::{document, storable};
+use crate::vault::{Place, Vault};
 
 /// The documents of a host as JSON text.
 pub(super) struct Documents {
@@ -39,18 +40,64 @@ impl Documents {
         infra_env_id: InfraEnvId,
         id: HostId,
     ) -> Result<()> {
-        for table in [INVENTORIES, REPORTS, BOOTSTRAP_DATA] {
+        for table in [INVENTORIES, REPORTS, BOOTSTRAP] {
             table.remove(transaction, infra_env_id, id).await?;
         }
         Ok(())
     }
 
     /// Writes or removes the documents of `host`. An unchanged one costs a read.
-    pub(super) async fn write(self, transaction: &mut Transaction<'static, Any>, host: &Host) -> Result<()> {
+    pub(super) async fn write(
+        self,
+        transaction: &mut Transaction<'static, Any>,
+        vault: &Vault,
+        host: &Host,
+    ) -> Result<()> {
         INVENTORIES.write(transaction, host, self.inventory).await?;
         REPORTS.write(transaction, host, self.reports).await?;
-        BOOTSTRAP_DATA.write(transaction, host, self.bootstrap).await
+        match self.bootstrap {
+            Some(text) => write_bootstrap_data(transaction, vault, host, text).await,
+            None => BOOTSTRAP.remove(transaction, host.infra_env_id, host.id).await,
+        }
     }
+}
+
+/// The table of bootstrap data.
+pub(super) const BOOTSTRAP_DATA: &str = "host_bootstrap_data";
+
+/// The column of all these tables.
+pub(super) const DOCUMENT: &str = "document";
+
+/// Sealed text is another one each time, so what is there is opened and compared.
+async fn write_bootstrap_data(
+    transaction: &mut Transaction<'static, Any>,
+    vault: &Vault,
+    host: &Host,
+    text: String,
+) -> Result<()> {
+    let id = format!("{}/{}", host.infra_env_id, host.id);
+    let place = Place {
+        table: BOOTSTRAP_DATA,
+        column: DOCUMENT,
+        id: &id,
+    };
+    if vault.seals() {
+        let row =
+            sqlx::query("SELECT document FROM host_bootstrap_data WHERE host_id = $1 AND infra_env_id = $2")
+                .bind(host.id.to_string())
+                .bind(host.infra_env_id.to_string())
+                .fetch_optional(&mut **transaction)
+                .await
+                .map_err(failed("reading bootstrap data"))?;
+        let stored = row.and_then(|row| row.try_get::<String, _>(0).ok());
+        if stored.is_some_and(|stored| vault.open(&place, stored).is_ok_and(|known| known == text)) {
+            return Ok(());
+        }
+    }
+    let sealed = vault
+        .seal(&place, text)
+        .map_err(|source| StoreError::sealing(BOOTSTRAP_DATA, DOCUMENT, source))?;
+    BOOTSTRAP.write(transaction, host, Some(sealed)).await
 }
 
 /// Statements on the table of one kind of document.
@@ -81,7 +128,7 @@ macro_rules! table {
 
 const INVENTORIES: Table = table!("host_inventories", "storing an inventory");
 const REPORTS: Table = table!("host_reports", "storing what a host reports of others");
-const BOOTSTRAP_DATA: Table = table!("host_bootstrap_data", "storing bootstrap data");
+const BOOTSTRAP: Table = table!("host_bootstrap_data", "storing bootstrap data");
 
 impl Table {
     async fn write(

@@ -10,6 +10,7 @@ use crate::error::failed;
 use crate::row::{Reading, row};
 use crate::statement::new_id;
 use crate::store::Store;
+use crate::vault::Vault;
 
 /// A change of a host's state, to be stored with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct HistoryRecord {
 }
 
 row! {
-    HistoryRow of "host_history" {
+    HistoryRow of "host_history" by [id] {
         id: String,
         host_id: HostId,
         infra_env_id: InfraEnvId,
@@ -93,8 +94,8 @@ impl Store {
 
 pub(super) async fn insert(
     transaction: &mut Transaction<'static, Any>,
-    id: HostId,
-    infra_env_id: InfraEnvId,
+    vault: &Vault,
+    (infra_env_id, id): (InfraEnvId, HostId),
     version: i64,
     entry: &HistoryEntry,
 ) -> Result<()> {
@@ -110,7 +111,7 @@ pub(super) async fn insert(
         to_status: entry.to,
         reason: entry.reason.clone(),
     };
-    let values = row.values()?;
+    let values = row.values(vault)?;
     let sql = values.insert();
     values
         .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))

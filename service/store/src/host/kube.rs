@@ -29,7 +29,7 @@ impl Store {
             .map_err(failed("reading the host of an Agent"))?;
         let mut newest: Option<Host> = None;
         for row in &rows {
-            let host = host_from(row)?;
+            let host = host_from(self.vault(), row)?;
             if newest
                 .as_ref()
                 .is_none_or(|known| known.data.registered_at < host.data.registered_at)
@@ -74,7 +74,7 @@ impl Store {
         .map_err(failed("listing the hosts of custom resources"))?;
         let mut keys = Vec::with_capacity(rows.len());
         for row in &rows {
-            let reading = Reading::new(row, "hosts", &HOST_KEY);
+            let reading = Reading::new(row, "hosts", HOST_KEY);
             if let Some(kube) = kube_ref(reading.get("kube_namespace")?, reading.get("kube_name")?) {
                 keys.push((kube, reading.get("infra_env_id")?, reading.get("id")?));
             }

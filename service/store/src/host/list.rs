@@ -49,7 +49,7 @@ impl Store {
         .map_err(failed("listing the keys of hosts"))?;
         rows.iter()
             .map(|row| {
-                let reading = Reading::new(row, "hosts", &HOST_KEY);
+                let reading = Reading::new(row, "hosts", HOST_KEY);
                 Ok((reading.get("infra_env_id")?, reading.get("id")?))
             })
             .collect()
@@ -80,14 +80,14 @@ impl Store {
             .map_err(failed("reading hosts of a list"))?;
         let listed = rows.iter().filter_map(|row| {
             or_pass_over(match form {
-                HostForm::Whole => host_from(row).map(|host| ListedHost {
+                HostForm::Whole => host_from(self.vault(), row).map(|host| ListedHost {
                     reported_hostname: host
                         .inventory
                         .as_ref()
                         .map_or_else(String::new, |inventory| inventory.hostname.clone()),
                     host,
                 }),
-                HostForm::Brief => brief_from(row).map(|mut brief| ListedHost {
+                HostForm::Brief => brief_from(self.vault(), row).map(|mut brief| ListedHost {
                     reported_hostname: std::mem::take(&mut brief.reported_hostname),
                     host: brief.into_host(),
                 }),

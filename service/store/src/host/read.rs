@@ -41,7 +41,7 @@ impl Store {
             .fetch_optional(&mut *connection)
             .await
             .map_err(failed("reading a host"))?;
-        row.as_ref().map(host_from).transpose()
+        row.as_ref().map(|row| host_from(self.vault(), row)).transpose()
     }
 
     /// The host without its inventory.
@@ -57,7 +57,7 @@ impl Store {
             .fetch_optional(&mut *connection)
             .await
             .map_err(failed("reading a host"))?;
-        row.as_ref().map(brief_from).transpose()
+        row.as_ref().map(|row| brief_from(self.vault(), row)).transpose()
     }
 
     /// All hosts without their inventories, oldest first; of one InfraEnv when named.
@@ -80,7 +80,7 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("listing hosts"))?;
-        Ok(readable(&rows, brief_from))
+        Ok(readable(&rows, |row| brief_from(self.vault(), row)))
     }
 
     /// The keys of all hosts with one of these statuses.
@@ -103,7 +103,7 @@ impl Store {
             .map_err(failed("listing hosts by status"))?;
         rows.iter()
             .map(|row| {
-                let reading = Reading::new(row, "hosts", &HOST_KEY);
+                let reading = Reading::new(row, "hosts", HOST_KEY);
                 Ok((reading.get("infra_env_id")?, reading.get("id")?))
             })
             .collect()
@@ -131,7 +131,7 @@ impl Store {
             .fetch_all(&mut *connection)
             .await
             .map_err(failed("looking for a MAC address"))?;
-        Ok(readable(&rows, brief_from))
+        Ok(readable(&rows, |row| brief_from(self.vault(), row)))
     }
 
     /// Number of hosts in each status, over all InfraEnvs; statuses without a host are left out.

@@ -10,13 +10,15 @@ use muster_core::record::{Host, HostData, HostReports, HostState, Secret};
 use sqlx::any::AnyRow;
 
 use super::brief::HostBrief;
+use super::documents::{BOOTSTRAP_DATA, DOCUMENT};
 use crate::Result;
-use crate::row::{Json, Reading, row};
+use crate::row::{Json, Reading, Sealed, row};
+use crate::vault::Vault;
 
-pub(crate) const HOST_KEY: [&str; 2] = ["infra_env_id", "id"];
+pub(crate) const HOST_KEY: &[&str] = HostRow::KEY;
 
 row! {
-    HostRow<'a> of "hosts" {
+    HostRow<'a> of "hosts" by [infra_env_id, id] {
         id: HostId,
         infra_env_id: InfraEnvId,
         cluster_id: Option<ClusterId>,
@@ -30,7 +32,7 @@ row! {
         hostname: String,
         macs: String,
         state: Json<Cow<'a, HostState>>,
-        data: Json<Cow<'a, HostData>>,
+        data: Sealed<Json<Cow<'a, HostData>>>,
         has_inventory: bool,
         created_at: Timestamp,
     }
@@ -53,7 +55,7 @@ impl<'a> HostRow<'a> {
             hostname: inventory.map_or_else(String::new, |inventory| inventory.hostname.clone()),
             macs: inventory.map_or_else(String::new, macs),
             state: Json(Cow::Borrowed(&host.state)),
-            data: Json(Cow::Borrowed(&host.data)),
+            data: Sealed(Json(Cow::Borrowed(&host.data))),
             has_inventory: inventory.is_some(),
             created_at: host.data.created_at,
         }
@@ -72,11 +74,11 @@ pub(super) fn select_hosts(rest: &str) -> String {
     )
 }
 
-pub(super) fn host_from(row: &AnyRow) -> Result<Host> {
-    let reading = Reading::new(row, HostRow::TABLE, &HOST_KEY);
+pub(super) fn host_from(vault: &Vault, row: &AnyRow) -> Result<Host> {
+    let reading = Reading::new(row, HostRow::TABLE, HOST_KEY).sealed(vault);
     let inventory: Option<Json<Inventory>> = reading.get("inventory")?;
     let reports: Option<Json<HostReports>> = reading.get("reports")?;
-    let bootstrap: Option<String> = reading.get("bootstrap")?;
+    let bootstrap: Option<Sealed<String>> = reading.get_of(BOOTSTRAP_DATA, DOCUMENT, "bootstrap")?;
     let row = HostRow::read(&reading)?;
     Ok(Host {
         id: row.id,
@@ -88,8 +90,8 @@ pub(super) fn host_from(row: &AnyRow) -> Result<Host> {
         checked_in_at: row.checked_in_at,
         inventory: inventory.map(|document| document.0),
         reports: reports.map(|document| document.0).unwrap_or_default(),
-        bootstrap_ignition: bootstrap.map(Secret::new).unwrap_or_default(),
-        data: data(row.data, row.host_clock, row.host_clock_at, row.agent_version),
+        bootstrap_ignition: bootstrap.map(|sealed| Secret::new(sealed.0)).unwrap_or_default(),
+        data: data(row.data.0, row.host_clock, row.host_clock_at, row.agent_version),
     })
 }
 
@@ -98,8 +100,8 @@ pub(super) fn select_briefs(rest: &str) -> String {
     format!("SELECT {} FROM hosts {rest}", HostRow::COLUMNS)
 }
 
-pub(super) fn brief_from(row: &AnyRow) -> Result<HostBrief> {
-    let row = HostRow::read(&Reading::new(row, HostRow::TABLE, &HOST_KEY))?;
+pub(super) fn brief_from(vault: &Vault, row: &AnyRow) -> Result<HostBrief> {
+    let row = HostRow::read(&Reading::new(row, HostRow::TABLE, HOST_KEY).sealed(vault))?;
     Ok(HostBrief {
         id: row.id,
         infra_env_id: row.infra_env_id,
@@ -108,7 +110,7 @@ pub(super) fn brief_from(row: &AnyRow) -> Result<HostBrief> {
         version: row.version,
         due_at: row.due_at,
         checked_in_at: row.checked_in_at,
-        data: data(row.data, row.host_clock, row.host_clock_at, row.agent_version),
+        data: data(row.data.0, row.host_clock, row.host_clock_at, row.agent_version),
         has_inventory: row.has_inventory,
         reported_hostname: row.hostname,
     })

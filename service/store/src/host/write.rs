@@ -36,7 +36,7 @@ impl Store {
             Some(last) => last + 1,
             None => 1,
         };
-        let values = HostRow::of(host, version).values()?;
+        let values = HostRow::of(host, version).values(self.vault())?;
         let sql = format!("{} ON CONFLICT DO NOTHING", values.insert());
         let inserted = values
             .bind(sqlx::query(sqlx::AssertSqlSafe(sql)))
@@ -46,7 +46,7 @@ impl Store {
         if inserted.rows_affected() == 0 {
             return Err(conflict(host));
         }
-        documents.write(&mut transaction, host).await?;
+        documents.write(&mut transaction, self.vault(), host).await?;
         let change = HostChange::of(host, version, Some(history), events);
         self.commit_host_change(transaction, change).await?;
         Ok(version)
@@ -66,7 +66,9 @@ impl Store {
     ) -> Result<i64> {
         let version = host.version + 1;
         let documents = Documents::of(host)?;
-        let values = HostRow::of(host, version).values()?.without(&["created_at"]);
+        let values = HostRow::of(host, version)
+            .values(self.vault())?
+            .without(&["created_at"]);
         let polled_at = values.parameter("checked_in_at");
         let sql = values.update(&KEY, |column, new| {
             if POLLED.contains(&column) {
@@ -84,7 +86,7 @@ impl Store {
         if updated.rows_affected() == 0 {
             return Err(conflict(host));
         }
-        documents.write(&mut transaction, host).await?;
+        documents.write(&mut transaction, self.vault(), host).await?;
         let change = HostChange::of(host, version, history, events);
         self.commit_host_change(transaction, change).await?;
         Ok(version)
@@ -173,7 +175,14 @@ impl Store {
         )
         .await?;
         if let Some(entry) = host.history {
-            history::insert(&mut transaction, id, infra_env_id, change.version, entry).await?;
+            history::insert(
+                &mut transaction,
+                self.vault(),
+                (infra_env_id, id),
+                change.version,
+                entry,
+            )
+            .await?;
         }
         write_change(&mut transaction, &mut pending, self, &change).await?;
         let changing = self.polled().changing((infra_env_id, id));

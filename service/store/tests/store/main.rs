@@ -41,6 +41,7 @@ mod polled;
 mod releases;
 mod replicas;
 mod retention;
+mod sealed;
 mod secrets;
 mod settings;
 mod space;
