@@ -54,12 +54,12 @@ fn secret_of(world: &World, name: &str) -> String {
 /// Files of the folder that have one of the texts in them.
 fn files_with(folder: &Path, texts: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("it is listed").path();
         if path.is_dir() {
             continue;
         }
-        let bytes = fs::read(&path).unwrap();
+        let bytes = fs::read(&path).expect("it is read");
         for text in texts {
             if bytes.windows(text.len()).any(|window| window == text.as_bytes()) {
                 found.push(format!("{} in {}", text, path.display()));
