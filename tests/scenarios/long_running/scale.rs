@@ -26,7 +26,7 @@ impl Scale {
             poll: seconds(10),
             silence: seconds(30),
             outage: seconds(50),
-            installation: seconds(360),
+            installation: seconds(240),
         }
     }
 

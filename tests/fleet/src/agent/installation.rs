@@ -108,7 +108,7 @@ impl Desk {
                 Ending::Status(408 | 429 | 500..) | Ending::NoAnswer(_) => 360,
                 Ending::Status(_) | Ending::Malformed => 0,
             };
-            if attempt == most {
+            if attempt >= most {
                 return ending;
             }
             let longest = (2000 << attempt.min(3)).min(10_000);
