@@ -328,7 +328,7 @@ fn an_imported_cluster_lets_its_agents_go_when_it_is_deleted(api: Api) {
         &object,
         "SpecSynced",
         "SyncOK",
-        "hc1-admin-kubeconfig does not exist",
+        "hc1-admin-kubeconfig with the cluster's kubeconfig does not exist",
     );
     kubectl.run(&[
         "create",
