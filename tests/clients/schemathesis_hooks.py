@@ -73,6 +73,7 @@ OUTPUTS = {
 # Operations that succeed only with a host that has come that far; each call gets a host of its own.
 WANTED_STATE = {
     "BindHost": "known-unbound",
+    "MusterDownloadAgentProgram": "known-unbound",
     "UnbindHost": "known",
     "v2ResetHost": "known",
     "v2InstallHost": "known",
@@ -85,9 +86,9 @@ WANTED_STATE = {
 }
 
 
-def ask(method, path, body=None):
+def ask(method, path, body=None, headers={}):
     """The answer's JSON; None if there is none or the service refuses."""
-    request = urllib.request.Request(API + path, method=method)
+    request = urllib.request.Request(API + path, method=method, headers=headers)
     if body is not None:
         request.data = json.dumps(body).encode()
         request.add_header("Content-Type", "application/json")
@@ -116,6 +117,13 @@ class Machine:
     def reply(self, step):
         reply = {"step_type": step, "step_id": f"{step}-1", "exit_code": 0, "output": OUTPUTS.get(step, "")}
         ask("POST", f"{self.path}/instructions", reply)
+
+    def newer_program(self):
+        """The SHA-256 of the program that an agent with another one is told to become."""
+        path = f"{self.path}/instructions?timestamp={int(time.time())}"
+        steps = ask("GET", path, headers={"X-Muster-Agent-Build": "0" * 64})["instructions"]
+        told = next(step for step in steps if step["step_type"] == "upgrade-agent")
+        return json.loads(told["args"][0])["program"]["sha256"]
 
     def live_until(self, status):
         """Polls and does what it is told until it is in that state."""
@@ -250,6 +258,8 @@ def of_its_own(operation, case):
     ids = machine.names | {"cluster_id": machine.cluster, "validation_id": "container-images-available"}
     for name in case.path_parameters:
         case.path_parameters[name] = ids[name]
+    if operation == "MusterDownloadAgentProgram":
+        case.query.update(sha256=machine.newer_program(), offset=0)
     if operation == "V2UploadLogs":
         case.query.update(machine.names, logs_type="host")
     if operation == "V2DownloadClusterLogs":

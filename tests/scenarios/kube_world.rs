@@ -250,6 +250,9 @@ fn differences(hosts: &BTreeMap<String, Value>, agents: &BTreeMap<String, Value>
             found.push(format!("the host {name} has no Agent"));
             continue;
         };
+        if !agent["metadata"]["deletionTimestamp"].is_null() {
+            found.push(format!("the Agent {name} is being deleted and has a host"));
+        }
         let (spec, status) = (&agent["spec"], &agent["status"]);
         let mut compare = |what: &str, host: &Value, agent: &Value| {
             if host != agent {

@@ -13,6 +13,7 @@ use nix::sys::signal::kill;
 use nix::unistd::Pid;
 
 use crate::condition::await_condition;
+use crate::failures;
 use crate::transcript::{NotFound, Transcript};
 
 /// Interval between checks for the end of a short command.
@@ -85,6 +86,7 @@ impl Program {
 
     #[track_caller]
     fn started(name: &str, log: &Path, spawned: std::io::Result<Child>) -> Self {
+        failures::show_at_once();
         let transcript = Transcript::new(log);
         let mut child = spawned.unwrap_or_else(|error| {
             panic!("cannot start {name}: {error}; `make deps` installs what tests need")

@@ -1,0 +1,32 @@
+//! Says why a test fails at the moment when it does. The test harness tells it only after the last test, an hour later, and
+//! who reads a cut record of a run has nothing but the name.
+
+use std::io::Write as _;
+use std::sync::Once;
+
+/// Length of what is shown: the harness shows the whole.
+const MOST_LINES: usize = 6;
+const MOST_CHARS: usize = 1000;
+
+/// From now on a panic of this test program is shown at once, in a few lines; the harness still shows it whole in the end.
+pub fn show_at_once() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let whole = panic.payload_as_str().unwrap_or("a panic without a text");
+            let start: String = whole.chars().take(MOST_CHARS).collect();
+            let shown: Vec<&str> = start.lines().take(MOST_LINES).collect();
+            let thread = std::thread::current();
+            let name = thread.name().unwrap_or("a thread");
+            let place = panic.location().map(ToString::to_string).unwrap_or_default();
+            // Past the harness, which keeps what `println!` prints. Nobody reads it if it cannot be written.
+            let _ = writeln!(
+                std::io::stdout().lock(),
+                "\n{name} failed at {place}: {}",
+                shown.join("\n  ")
+            );
+            before(panic);
+        }));
+    });
+}
