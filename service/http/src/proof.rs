@@ -30,6 +30,10 @@ fn proof(headers: &HeaderMap) -> Option<Proof> {
     headers.get(HOST_PROOF_HEADER)?.to_str().ok()?.parse().ok()
 }
 
+fn spoken<'a>((method, path): (&'a str, &'a str), proof: Option<&'a Proof>) -> Spoken<'a> {
+    Spoken { method, path, proof }
+}
+
 /// Checks that the holder of an image's token may speak for this host.
 ///
 /// # Errors
@@ -37,15 +41,11 @@ fn proof(headers: &HeaderMap) -> Option<Proof> {
 pub async fn check(
     hosts: &Hosts,
     (infra_env_id, id): (InfraEnvId, HostId),
-    (method, path): (&str, &str),
+    said: (&str, &str),
     headers: &HeaderMap,
 ) -> Result<(), Problem> {
     let proof = proof(headers);
-    let spoken = Spoken {
-        method,
-        path,
-        proof: proof.as_ref(),
-    };
+    let spoken = spoken(said, proof.as_ref());
     Ok(hosts.check_proof(infra_env_id, id, spoken, now()).await?)
 }
 
@@ -57,15 +57,11 @@ pub async fn check(
 pub async fn outlasts_token(
     hosts: &Hosts,
     (infra_env_id, id): (InfraEnvId, HostId),
-    (method, path): (&str, &str),
+    said: (&str, &str),
     headers: &HeaderMap,
 ) -> Result<bool, Problem> {
     let proof = proof(headers);
-    let spoken = Spoken {
-        method,
-        path,
-        proof: proof.as_ref(),
-    };
+    let spoken = spoken(said, proof.as_ref());
     Ok(hosts.outlasts_token(infra_env_id, id, spoken, now()).await?)
 }
 
@@ -76,7 +72,7 @@ pub async fn outlasts_token(
 pub fn public_key(
     hosts: &Hosts,
     claimed: HostId,
-    (method, path): (&str, &str),
+    said: (&str, &str),
     headers: &HeaderMap,
 ) -> Result<String, Problem> {
     let Some(key) = headers.get(HOST_KEY_HEADER) else {
@@ -89,11 +85,7 @@ pub fn public_key(
         )));
     }
     let proof = proof(headers);
-    let spoken = Spoken {
-        method,
-        path,
-        proof: proof.as_ref(),
-    };
+    let spoken = spoken(said, proof.as_ref());
     hosts.proofs().check(&key, claimed, spoken, now())?;
     Ok(key)
 }

@@ -91,7 +91,7 @@ impl InfraEnvs {
         self.find(id).await?.ok_or_else(|| missing(id))
     }
 
-    /// The InfraEnv whose boot URLs carry `boot_id`, at most 5 s old; older while the database does not answer, unless it is known to
+    /// The InfraEnv whose boot URLs carry `boot_id`, at most 3 s old; older while the database does not answer, unless it is known to
     /// have changed.
     pub async fn find_by_boot_id(&self, boot_id: &str) -> Result<Option<Arc<InfraEnv>>, StoreError> {
         self.boot_media.find(boot_id).await

@@ -348,9 +348,7 @@ async fn without_secrets(
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default();
     data.forget_secrets();
-    vault
-        .seal(&place, document("clusters", "data", &data)?)
-        .map_err(|source| StoreError::sealing("clusters", "data", source))
+    Ok(vault.seal(&place, document("clusters", "data", &data)?)?)
 }
 
 fn conflict(id: ClusterId) -> StoreError {

@@ -54,7 +54,7 @@ impl Store {
         .await
         .map_err(failed("looking for due hosts"))?;
         let more = u32::try_from(rows.len()).is_ok_and(|rows| rows >= limit);
-        let last = rows.last().filter(|_| more).map(|row| {
+        let last = rows.last().filter(|_| more).map(|row| -> Result<DueAfter> {
             let reading = Reading::new(row, "hosts", HOST_KEY);
             Ok(DueAfter {
                 due_at: reading.get("due_at")?,

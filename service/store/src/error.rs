@@ -1,6 +1,6 @@
 //! Classifies errors of the database by what a caller can do about them.
 
-use crate::vault::NoRandomness;
+use crate::vault::SealingFailed;
 
 /// Result of an operation on the database.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -65,13 +65,8 @@ pub enum StoreError {
         source: serde_json::Error,
     },
     /// A secret that cannot be encrypted. It is not stored.
-    #[error("cannot encrypt {table}.{column}")]
-    Sealing {
-        table: &'static str,
-        column: &'static str,
-        #[source]
-        source: NoRandomness,
-    },
+    #[error(transparent)]
+    Sealing(#[from] SealingFailed),
     /// The keys that were given do not open what the database holds.
     #[error("the database is locked: {reason}")]
     Locked { reason: String },
@@ -85,14 +80,6 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    pub(crate) fn sealing(table: &'static str, column: &'static str, source: NoRandomness) -> Self {
-        Self::Sealing {
-            table,
-            column,
-            source,
-        }
-    }
-
     /// True when the same call may succeed later, without a new decision.
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Full { .. })

@@ -7,8 +7,7 @@ use sqlx::Row as _;
 
 use crate::Result;
 use crate::error::{StoreError, failed};
-use crate::row::micros;
-use crate::settings::place;
+use crate::settings::{insert_if_absent, place};
 use crate::statement::commit;
 use crate::store::Store;
 use crate::vault::CHECK;
@@ -50,17 +49,15 @@ impl Store {
         if in_use.iter().any(|(known, _)| *known == name) {
             return Ok(());
         }
-        let value = vault
-            .seal(&place(&name), TEXT.to_owned())
-            .map_err(|source| StoreError::sealing("settings", "value", source))?;
+        let value = vault.seal(&place(&name), TEXT.to_owned())?;
         let mut transaction = self.writer().await?;
-        sqlx::query("INSERT INTO settings (name, value, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING")
-            .bind(name)
-            .bind(value)
-            .bind(micros(std::time::SystemTime::now().into()))
-            .execute(&mut *transaction)
-            .await
-            .map_err(failed("storing the check value of a key"))?;
+        insert_if_absent(
+            &mut transaction,
+            &name,
+            value,
+            std::time::SystemTime::now().into(),
+        )
+        .await?;
         commit(transaction).await
     }
 

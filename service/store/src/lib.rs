@@ -63,4 +63,4 @@ pub use reseal::{Resealed, StaleValue};
 pub use retention::Aging;
 pub use store::{StatementCounts, Store};
 pub use subject::Subject;
-pub use vault::{KUBE_RESOURCES, KeyFileError, NoRandomness, Place, Vault, new_key};
+pub use vault::{KUBE_RESOURCES, KeyFileError, NoRandomness, Place, SealingFailed, Vault, new_key};

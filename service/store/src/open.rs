@@ -249,13 +249,7 @@ async fn migrate(address: &Address) -> Result<(), NotUpToDate> {
     let mut migrator = migrator();
     match apply(address, &migrator).await {
         Err(MigrateError::VersionMissing(version)) => {
-            let ahead = ahead_of(address, &migrator).await?;
-            if let Some((version, description)) = ahead.iter().find(|(_, words)| is_contract(words)) {
-                return Err(NotUpToDate::Contracted {
-                    version: *version,
-                    description: description.clone(),
-                });
-            }
+            let ahead = ahead_of(applied(address).await?, &migrator)?;
             tracing::warn!(
                 version,
                 migrations = ahead.len(),
@@ -279,19 +273,41 @@ pub(crate) enum NotUpToDate {
     Contracted { version: i64, description: String },
 }
 
-/// The migrations that a newer version has applied, oldest first: version and description.
-async fn ahead_of(address: &Address, migrator: &Migrator) -> Result<Vec<(i64, String)>, MigrateError> {
+/// Version and description of the migrations that a newer version has applied.
+///
+/// # Errors
+/// `Contracted` when this version cannot use the tables after one of them.
+pub(crate) fn ahead_of(applied: Vec<Applied>, migrator: &Migrator) -> Result<Vec<Applied>, NotUpToDate> {
+    let mut ahead = applied;
+    ahead.retain(|(version, _)| migrator.iter().all(|migration| migration.version != *version));
+    match ahead.iter().find(|(_, description)| is_contract(description)) {
+        Some((version, description)) => Err(NotUpToDate::Contracted {
+            version: *version,
+            description: description.clone(),
+        }),
+        None => Ok(ahead),
+    }
+}
+
+/// Version and description.
+pub(crate) type Applied = (i64, String);
+
+/// What was applied, oldest first; nothing in an empty database.
+pub(crate) async fn applied(address: &Address) -> Result<Vec<Applied>, MigrateError> {
     let mut connection = AnyConnection::connect_with(&address.options).await?;
-    let applied: Vec<(i64, String)> =
-        sqlx::query_as("SELECT version, description FROM _sqlx_migrations ORDER BY version")
-            .fetch_all(&mut connection)
-            .await?;
+    let read = sqlx::query_as("SELECT version, description FROM _sqlx_migrations ORDER BY version")
+        .fetch_all(&mut connection)
+        .await;
     connection.close().await?;
-    let known = |version: i64| migrator.iter().any(|migration| migration.version == version);
-    Ok(applied
-        .into_iter()
-        .filter(|(version, _)| !known(*version))
-        .collect())
+    match read {
+        // The table is not there: SQLite's general error, and PostgreSQL's undefined_table.
+        Err(sqlx::Error::Database(error))
+            if error.code().is_some_and(|code| ["1", "42P01"].contains(&&*code)) =>
+        {
+            Ok(Vec::new())
+        }
+        read => Ok(read?),
+    }
 }
 
 async fn apply(address: &Address, migrator: &Migrator) -> Result<(), MigrateError> {

@@ -1,10 +1,8 @@
 //! Tells which migrations opening a database would apply, without applying them.
 
-use sqlx::{AnyConnection, Connection};
-
 use crate::Result;
 use crate::migrations::{is_contract, migrator};
-use crate::open::{Address, NotUpToDate};
+use crate::open::{Address, ahead_of, applied};
 use crate::store::Store;
 
 /// A migration that the tables of a database lack.
@@ -24,19 +22,9 @@ impl Store {
     pub async fn pending_migrations(url: &str) -> Result<Vec<PendingMigration>> {
         sqlx::any::install_default_drivers();
         let address = Address::parse(url)?;
-        let applied = applied(&address).await;
+        let (applied, migrator) = (applied(&address).await, migrator());
         let applied = applied.map_err(|error| address.failed(error))?;
-        let migrator = migrator();
-        let is_known = |version: i64| migrator.iter().any(|migration| migration.version == version);
-        let gone = applied
-            .iter()
-            .find(|(version, words)| !is_known(*version) && is_contract(words));
-        if let Some((version, description)) = gone {
-            return Err(address.failed(NotUpToDate::Contracted {
-                version: *version,
-                description: description.clone(),
-            }));
-        }
+        ahead_of(applied.clone(), &migrator).map_err(|error| address.failed(error))?;
         let missing = migrator
             .iter()
             .filter(|migration| applied.iter().all(|(version, _)| *version != migration.version));
@@ -47,23 +35,5 @@ impl Store {
                 ends_older_versions: is_contract(&migration.description),
             })
             .collect())
-    }
-}
-
-/// Version and description of what was applied; nothing in an empty database.
-async fn applied(address: &Address) -> sqlx::Result<Vec<(i64, String)>> {
-    let mut connection = AnyConnection::connect_with(&address.options).await?;
-    let read = sqlx::query_as("SELECT version, description FROM _sqlx_migrations ORDER BY version")
-        .fetch_all(&mut connection)
-        .await;
-    connection.close().await?;
-    match read {
-        // The table is not there: SQLite's general error, and PostgreSQL's undefined_table.
-        Err(sqlx::Error::Database(error))
-            if error.code().is_some_and(|code| ["1", "42P01"].contains(&&*code)) =>
-        {
-            Ok(Vec::new())
-        }
-        read => read,
     }
 }

@@ -4,7 +4,7 @@ use sqlx::Row as _;
 use sqlx::any::AnyRow;
 
 use crate::Result;
-use crate::error::{StoreError, failed};
+use crate::error::failed;
 use crate::kind::Kind;
 use crate::statement::commit;
 use crate::store::Store;
@@ -131,10 +131,7 @@ impl Store {
                     continue;
                 }
             };
-            let sealed = self
-                .vault()
-                .seal(&place, text)
-                .map_err(|source| StoreError::sealing(table, column, source))?;
+            let sealed = self.vault().seal(&place, text)?;
             let (new, old) = (value.key.len() + 1, value.key.len() + 2);
             let sql = format!("UPDATE {table} SET {column} = ${new} WHERE {row} AND {column} = ${old}");
             let updated = bound(sql)

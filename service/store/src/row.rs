@@ -333,9 +333,7 @@ impl Values {
                     column,
                     id: &id,
                 };
-                let sealed = vault
-                    .seal(&place, std::mem::take(text))
-                    .map_err(|source| StoreError::sealing(table, column, source))?;
+                let sealed = vault.seal(&place, std::mem::take(text))?;
                 *cell = Cell::Text(Some(sealed));
             }
         }

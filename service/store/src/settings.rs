@@ -2,7 +2,7 @@
 
 use muster_api::time::Timestamp;
 use muster_core::record::Secret;
-use sqlx::Row;
+use sqlx::{Any, Row, Transaction};
 
 use crate::Result;
 use crate::error::{StoreError, failed};
@@ -63,13 +63,7 @@ impl Store {
         }
         let made = self.sealed_setting(name, &make())?;
         let mut transaction = self.writer().await?;
-        sqlx::query("INSERT INTO settings (name, value, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING")
-            .bind(name)
-            .bind(made)
-            .bind(micros(now))
-            .execute(&mut *transaction)
-            .await
-            .map_err(failed("storing a setting"))?;
+        insert_if_absent(&mut transaction, name, made, now).await?;
         let value = sqlx::query("SELECT value FROM settings WHERE name = $1")
             .bind(name)
             .fetch_one(&mut *transaction)
@@ -81,9 +75,7 @@ impl Store {
     }
 
     fn sealed_setting(&self, name: &str, value: &Secret) -> Result<String> {
-        self.vault()
-            .seal(&place(name), value.reveal().to_owned())
-            .map_err(|source| StoreError::sealing("settings", "value", source))
+        Ok(self.vault().seal(&place(name), value.reveal().to_owned())?)
     }
 
     fn opened_setting(&self, name: &str, stored: String) -> Result<Secret> {
@@ -95,6 +87,25 @@ impl Store {
             reason: reason.into_owned(),
         })
     }
+}
+
+/// A value that is there stays.
+pub(crate) async fn insert_if_absent(
+    transaction: &mut Transaction<'_, Any>,
+    name: &str,
+    sealed: String,
+    now: Timestamp,
+) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO settings (name, value, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING",
+    )
+    .bind(name)
+    .bind(sealed)
+    .bind(micros(now))
+    .execute(&mut **transaction)
+    .await
+    .map(drop)
+    .map_err(failed("storing a setting"))
 }
 
 /// Where the value of a setting is.

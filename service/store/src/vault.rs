@@ -30,10 +30,18 @@ pub struct Vault {
     writes_plain: bool,
 }
 
-/// No randomness was to be had for a nonce.
+/// No randomness was to be had for a key.
 #[derive(Debug, thiserror::Error)]
 #[error("the system gives no random bytes")]
 pub struct NoRandomness;
+
+/// A value that cannot be sealed, for want of randomness or by its length. It is not to be stored.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot encrypt {table}.{column}")]
+pub struct SealingFailed {
+    table: &'static str,
+    column: &'static str,
+}
 
 impl Vault {
     /// The keys of a key file: one a line, in base64, the newest first; or 32 bytes, the one key. Lines that begin with `#` say nothing.
@@ -57,13 +65,17 @@ impl Vault {
     /// The text to be stored at `place` for `text`.
     ///
     /// # Errors
-    /// `NoRandomness`, and nothing is to be stored.
-    pub fn seal(&self, place: &Place<'_>, text: String) -> Result<String, NoRandomness> {
+    /// `SealingFailed`, and nothing is to be stored.
+    pub fn seal(&self, place: &Place<'_>, text: String) -> Result<String, SealingFailed> {
         let Some(key) = self.sealing() else {
             return Ok(text);
         };
+        let failed = |_| SealingFailed {
+            table: place.table,
+            column: place.column,
+        };
         let mut nonce = [0; NONCE_LEN];
-        SystemRandom::new().fill(&mut nonce).map_err(|_| NoRandomness)?;
+        SystemRandom::new().fill(&mut nonce).map_err(failed)?;
         let mut sealed = Vec::with_capacity(NONCE_LEN + text.len() + key.cipher.algorithm().tag_len());
         sealed.extend_from_slice(&nonce);
         sealed.extend_from_slice(text.as_bytes());
@@ -73,7 +85,7 @@ impl Vault {
         let tag = key
             .cipher
             .seal_in_place_separate_tag(nonce, Aad::from(place.associated_data()), ciphertext)
-            .map_err(|_| NoRandomness)?;
+            .map_err(failed)?;
         sealed.extend_from_slice(tag.as_ref());
         Ok(format!("{PREFIX}{}:{}", key.id, STANDARD.encode(sealed)))
     }

@@ -5,7 +5,7 @@ use muster_core::record::{Host, HostReports};
 use sqlx::{Any, Row as _, Transaction};
 
 use crate::Result;
-use crate::error::{StoreError, failed};
+use crate::error::failed;
 use crate::row::{document, storable};
 use crate::vault::{Place, Vault};
 
@@ -94,10 +94,9 @@ async fn write_bootstrap_data(
             return Ok(());
         }
     }
-    let sealed = vault
-        .seal(&place, text)
-        .map_err(|source| StoreError::sealing(BOOTSTRAP_DATA, DOCUMENT, source))?;
-    BOOTSTRAP.write(transaction, host, Some(sealed)).await
+    BOOTSTRAP
+        .write(transaction, host, Some(vault.seal(&place, text)?))
+        .await
 }
 
 /// Statements on the table of one kind of document.

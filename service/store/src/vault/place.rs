@@ -3,8 +3,8 @@
 /// The value of a column in one row.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    pub table: &'a str,
-    pub column: &'a str,
+    pub table: &'static str,
+    pub column: &'static str,
     /// The key of the row, its parts joined by `/`.
     pub id: &'a str,
 }

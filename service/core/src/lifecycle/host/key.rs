@@ -4,7 +4,7 @@
 use chrono::Duration;
 use muster_api::time::Timestamp;
 
-use crate::record::{HostData, HostState};
+use crate::record::{HostData, HostState, Phase};
 use crate::rules::stages::has_agent;
 
 /// Silence of the key's holder after which another key is taken. Agents poll once a minute, so the machine itself has stopped by then; and
@@ -51,28 +51,10 @@ fn expects_boot(state: &HostState, data: &HostData) -> bool {
 /// True from the request to install until the host is in discovery again: an operator has chosen it, and a new image would not help it. Its
 /// agent goes on with a replaced token when it proves the host's key.
 pub fn outlasts_token(state: &HostState) -> bool {
-    match state {
-        HostState::Installing
-        | HostState::InstallingInProgress
-        | HostState::InstallingPendingUserAction { .. }
-        | HostState::AddedToExistingCluster
-        | HostState::Error
-        | HostState::Cancelled
-        | HostState::ResettingPendingUserAction
-        | HostState::UnbindingPendingUserAction
-        | HostState::Reclaiming
-        | HostState::ReclaimingRebooting => true,
-        HostState::DiscoveringUnbound
-        | HostState::KnownUnbound
-        | HostState::InsufficientUnbound { .. }
-        | HostState::DisconnectedUnbound
-        | HostState::Binding
-        | HostState::Discovering
-        | HostState::Known
-        | HostState::Insufficient { .. }
-        | HostState::PendingForInput { .. }
-        | HostState::Disconnected
-        | HostState::Unbinding => false,
+    match state.phase() {
+        Phase::Installing | Phase::Ended => true,
+        Phase::Moving => !matches!(state, HostState::Binding | HostState::Unbinding),
+        Phase::Unbound | Phase::PreInstall => false,
     }
 }
 
