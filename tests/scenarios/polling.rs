@@ -19,6 +19,9 @@ on_each_database!(
     a_clock_that_is_set_either_way_loses_no_host,
 );
 
+/// Without a write for so long, what was caused before is done.
+const QUIET: Duration = Duration::from_secs(2);
+
 /// A number that `/metrics` reports.
 fn metric(client: &HttpClient, name: &str) -> u64 {
     let text = client.request("GET", "/metrics", None).expect(200).text();
@@ -39,13 +42,23 @@ fn statements(service: &Served) -> Vec<String> {
     summaries.map(|summary| summary.trim().to_owned()).collect()
 }
 
-/// Waits until no job writes any more: what registration and inventory left behind has been worked on.
-fn await_rest(service: &Served) {
+/// Waits until the outbox is empty and nothing was written for a while: Agents are written after it.
+fn await_rest(service: &Served, client: &HttpClient) {
+    let mut last = (Instant::now(), 0);
     await_condition(
-        "the outbox to be empty",
-        Duration::from_secs(30),
+        "the outbox to be empty and nothing to be written",
+        Duration::from_secs(60),
         || match service.query("SELECT count(*) FROM outbox").as_str() {
-            "0" => Ok(()),
+            "0" => {
+                let writes = metric(client, "muster_database_writes_total");
+                if writes != last.1 {
+                    last = (Instant::now(), writes);
+                }
+                if last.0.elapsed() >= QUIET {
+                    return Ok(());
+                }
+                Err(format!("{writes} writes"))
+            }
             waiting => Err(format!("{waiting} entries")),
         },
     );
@@ -57,7 +70,7 @@ fn an_idle_hosts_polls_write_nothing(database: Database) {
     let client = service.http();
     let infra_env = infra_env(&client);
     let hosts: Vec<String> = (1..=10).map(|n| known_host(&client, &infra_env, n)).collect();
-    await_rest(&service);
+    await_rest(&service, &client);
     let writes = metric(&client, "muster_database_writes_total");
     let before = statements(&service).len();
     for _ in 0..10 {
@@ -183,7 +196,7 @@ fn idle_hosts_of_a_cluster_that_reply_cost_what_others_cost(database: Database) 
     };
     all_report(0);
     all_poll();
-    await_rest(&service);
+    await_rest(&service, &operator);
     all_poll();
     let number = |name: &str| metric(&operator, name);
     let writes = number("muster_database_writes_total");

@@ -23,10 +23,30 @@ pub fn show_at_once() {
             // Past the harness, which keeps what `println!` prints. Nobody reads it if it cannot be written.
             let _ = writeln!(
                 std::io::stdout().lock(),
-                "\n{name} failed at {place}: {}",
-                shown.join("\n  ")
+                "\n{name} failed at {place}: {}\n  ({})",
+                shown.join("\n  "),
+                load()
             );
             before(panic);
         }));
     });
+}
+
+/// How busy the computer is: many tests wait for machines that share it.
+fn load() -> String {
+    let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
+    let memory = read("/proc/meminfo");
+    let line = |name: &str| {
+        let line = memory.lines().find(|line| line.starts_with(name));
+        line.unwrap_or_default()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    format!(
+        "load {}; {}, {}",
+        read("/proc/loadavg").trim(),
+        line("MemTotal"),
+        line("MemAvailable")
+    )
 }
