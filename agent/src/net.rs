@@ -1,8 +1,12 @@
 //! The host's network: name resolution, HTTP clients, and (as PID 1) links and their configuration.
 
 pub mod configuration;
+pub mod devices;
 pub mod dhcp;
+pub mod dracut;
+pub mod fixed;
 pub mod http;
+pub mod keyfiles;
 pub mod links;
 pub mod manager;
 pub mod names;

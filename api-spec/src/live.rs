@@ -4,8 +4,11 @@
 //! area that the ISO reserves for it (see `muster-image`). The only secret in it is the agent's token,
 //! which opens one InfraEnv and nothing else.
 
+pub mod network;
+
 use serde::{Deserialize, Serialize};
 
+use self::network::StaticNetwork;
 use crate::ids::InfraEnvId;
 use crate::serialize::{is_default, null_as_default};
 
@@ -62,6 +65,13 @@ pub struct LiveConfig {
         deserialize_with = "null_as_default"
     )]
     pub ntp_sources: Vec<String>,
+    /// Of machines whose network is not by DHCP and router advertisements; each takes the one that names a card of its own.
+    #[serde(
+        default,
+        skip_serializing_if = "is_default",
+        deserialize_with = "null_as_default"
+    )]
+    pub networks: Vec<StaticNetwork>,
 }
 
 /// Proxies as in the environment variables of the same names.

@@ -30,7 +30,7 @@ pub struct ImageBytes {
 pub enum CustomiseError {
     /// The configuration is larger than its area.
     #[error(
-        "the configuration needs {needed} bytes, the image reserves {limit}: shorten certificates, proxy or NTP sources of the InfraEnv"
+        "the configuration needs {needed} bytes, the image reserves {limit}: shorten certificates, static networks, proxy or NTP sources of the InfraEnv"
     )]
     ConfigTooBig { needed: u64, limit: u64 },
     /// The arguments do not fit or are malformed.
@@ -113,5 +113,6 @@ pub(crate) fn test_config(name: &str) -> LiveConfig {
         ca_certificates: String::new(),
         proxy: Default::default(),
         ntp_sources: vec!["ntp.example".into()],
+        networks: Vec::new(),
     }
 }

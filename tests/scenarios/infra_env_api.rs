@@ -454,15 +454,18 @@ fn what_no_image_does_is_refused_with_the_reason(database: Database) {
         .expect(400)
         .error_message();
     assert!(message.contains("image_type"), "{message}");
-    let network = json!([{"network_yaml": "interfaces:\n- name: eth0\n  type: ethernet\n",
-        "mac_interface_map": [{"mac_address": "02:00:00:00:00:01", "logical_nic_name": "eth0"}]}]);
-    let static_network = with("static_network_config", network.clone());
+    let network = |yaml: &str| {
+        json!([{"network_yaml": yaml,
+            "mac_interface_map": [{"mac_address": "02:00:00:00:00:01", "logical_nic_name": "eth0"}]}])
+    };
+    let unapplied = network("interfaces:\n- name: eth0\n  type: ethernet\n  ethtool: {pause: {rx: true}}\n");
+    let static_network = with("static_network_config", unapplied.clone());
     let message = client
         .post("/infra-envs", &static_network)
         .expect(409)
         .error_message();
     assert!(
-        message.contains("static_network_config would not be applied"),
+        message.contains("cannot apply the network [0]") && message.contains("ethtool"),
         "{message}"
     );
     assert_eq!(client.get("/infra-envs").expect(200).json(), json!([]));
@@ -470,7 +473,7 @@ fn what_no_image_does_is_refused_with_the_reason(database: Database) {
     let path = infra_env(&client);
     let before = client.get(&path).expect(200).json();
     client
-        .patch(&path, &json!({"static_network_config": network}))
+        .patch(&path, &json!({"static_network_config": unapplied}))
         .expect(409)
         .error_message();
     client
@@ -478,8 +481,15 @@ fn what_no_image_does_is_refused_with_the_reason(database: Database) {
         .expect(400)
         .error_message();
     assert_eq!(client.get(&path).expect(200).json(), before);
-    let file = client.get(&format!("{path}/downloads/files?file_name=static-network-config"));
-    assert!(file.expect(200).body.is_empty());
+    let file = || client.get(&format!("{path}/downloads/files?file_name=static-network-config"));
+    assert!(file().expect(200).body.is_empty());
+
+    let good = network("interfaces:\n- name: eth0\n  type: ethernet\n");
+    client
+        .patch(&path, &json!({"static_network_config": good}))
+        .expect(201);
+    let message = file().expect(409).error_message();
+    assert!(message.contains("no files"), "{message}");
 }
 
 fn an_infra_env_with_hosts_stays(database: Database) {

@@ -11,7 +11,7 @@ use crate::kube::{Api, KubeServed, on_each_api};
 
 on_each_api!(
     what_an_infra_env_refers_to_is_followed,
-    network_configurations_are_stored_and_never_silently,
+    network_configurations_are_applied_or_named,
     rest_does_not_win_against_a_resource,
     an_imported_cluster_lets_its_agents_go_when_it_is_deleted,
     an_infra_env_goes_with_its_unbound_hosts_and_names_those_that_keep_it,
@@ -170,7 +170,7 @@ fn what_an_infra_env_refers_to_is_followed(api: Api) {
     );
 }
 
-fn network_configurations_are_stored_and_never_silently(api: Api) {
+fn network_configurations_are_applied_or_named(api: Api) {
     let (served, kubectl) = serve(api);
     let config = |name: &str, mac: &str, interface: &str| {
         json!({
@@ -208,9 +208,24 @@ fn network_configurations_are_stored_and_never_silently(api: Api) {
         &kubectl,
         &object,
         "StaticNetworkApplied",
-        "NotSupportedByImage",
+        "NMStateConfigsInImage",
         "1 NMStateConfig",
     );
+    let mut unapplied = config("tuned", "02:00:00:aa:10:09", "nic-a");
+    unapplied["spec"]["config"]["interfaces"][0]["ethtool"] = json!({"pause": {"rx": true}});
+    kubectl.apply(&[unapplied]);
+    let reported = await_condition_of(
+        &kubectl,
+        &object,
+        "StaticNetworkApplied",
+        "NotSupportedByImage",
+        "tuned: interfaces[0]",
+    );
+    assert!(
+        reported.contains("1 of 2") && reported.contains("ethtool"),
+        "{reported}"
+    );
+    kubectl.run(&["delete", "nmstateconfig", "tuned"]);
     let client = served.http();
     let path = format!("/infra-envs/{}", id_of(&kubectl, "hw"));
     let stored = client.get(&path).expect(200).json();

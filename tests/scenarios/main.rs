@@ -65,6 +65,7 @@ mod replicas;
 mod service_restarts;
 mod shutdown;
 mod signed_urls;
+mod static_network;
 mod sudden_death;
 mod target_image;
 mod three_hosts;

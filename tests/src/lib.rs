@@ -31,6 +31,7 @@ pub mod rest;
 pub mod segment;
 pub mod service;
 pub mod small_disk;
+pub mod tagged_switch;
 pub mod target;
 pub mod transcript;
 pub mod walk;

@@ -139,7 +139,8 @@ fn loopback(url: &str) -> Option<String> {
 
 fn interface_text(interface: &crate::net::view::InterfaceView) -> String {
     let state = match (&interface.addresses, interface.carrier) {
-        (_, false) => "no carrier".to_owned(),
+        (_, false) if interface.note.is_empty() => "no carrier".to_owned(),
+        (_, false) => interface.note.clone(),
         (addresses, true) if !addresses.is_empty() => addresses.join(" "),
         _ if interface.note.is_empty() => "no address yet".to_owned(),
         _ => format!("no address yet ({})", interface.note),

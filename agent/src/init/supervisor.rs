@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_api::live::{CONFIG_PATH, kernel_arguments};
+use muster_api::live::{CONFIG_PATH, LiveConfig, kernel_arguments};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
@@ -20,10 +20,11 @@ use crate::console::screen::Screen;
 use crate::console::terminals;
 use crate::handover::plan::Handover;
 use crate::host;
-use crate::net::http;
+use crate::install::arguments::NETWORK_FOLDER;
 use crate::net::manager;
 use crate::net::names::Names;
 use crate::net::view::NetworkView;
+use crate::net::{dracut, http, keyfiles};
 use crate::session::client::Client;
 use crate::session::devices::Devices;
 use crate::session::runner::{self, Environment};
@@ -131,10 +132,27 @@ async fn wait_for_end() -> anyhow::Result<Ending> {
 }
 
 async fn network(shared: Shared) -> anyhow::Result<()> {
+    let line = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    let (said_network, wrong) = dracut::network(&KernelArguments::parse(&line));
+    for wrong in wrong {
+        warn!("kernel argument {wrong}");
+    }
+    let keyfiles = PathBuf::from(NETWORK_FOLDER);
+    if let Err(error) = keyfiles::make_folder(&keyfiles) {
+        warn!(folder = NETWORK_FOLDER, "not made: {error}");
+    }
     manager::run(&manager::Environment {
         naming: Box::new(host::predictable_name),
         time: shared.time,
         view: shared.network,
+        // A file that cannot be read is told by `configuration`.
+        networks: std::fs::read(CONFIG_PATH)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice::<LiveConfig>(&bytes).ok())
+            .map(|config| config.networks)
+            .unwrap_or_default(),
+        said_network,
+        keyfiles,
         resolv_conf: PathBuf::from("/etc/resolv.conf"),
     })
     .await

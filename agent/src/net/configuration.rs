@@ -17,10 +17,10 @@ const LONGEST_HOSTNAME: usize = 64;
 /// A route through an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// Network and prefix length; `0.0.0.0/0` is the default route.
-    pub destination: (Ipv4Addr, u8),
+    /// Network and prefix length; `0.0.0.0/0` and `::/0` are the default routes.
+    pub destination: (IpAddr, u8),
     /// `None` when the destination is on the link.
-    pub gateway: Option<Ipv4Addr>,
+    pub gateway: Option<IpAddr>,
     /// The gateway is outside of the interface's own subnet (a /32 lease).
     pub onlink: bool,
     /// Smaller is preferred.
@@ -30,8 +30,8 @@ pub struct Route {
 /// The configuration of one interface from one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// Address and prefix length.
-    pub address: Option<(IpAddr, u8)>,
+    /// Addresses and prefix lengths.
+    pub addresses: Vec<(IpAddr, u8)>,
     /// In order of setting.
     pub routes: Vec<Route>,
     /// In order of asking.
@@ -44,6 +44,11 @@ pub struct Configuration {
     pub mtu: Option<u16>,
 }
 
+/// The metric of routes through the interface with this index, where nobody says another.
+pub fn metric(index: u32) -> u32 {
+    METRIC_BASE + index
+}
+
 /// A DHCPv4 lease of the interface with this index.
 pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
     // Without the option there is no mask: everything else is reached through the router, as on a network of
@@ -52,13 +57,13 @@ pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
         0 => 32,
         prefix => prefix,
     };
-    let metric = METRIC_BASE + index;
+    let metric = metric(index);
     let route = |destination: (Ipv4Addr, u8), gateway: Ipv4Addr| {
         let gateway = (!gateway.is_unspecified()).then_some(gateway);
         let onlink = gateway.is_some_and(|gateway| !same_subnet(gateway, lease.yiaddr, prefix));
         Route {
-            destination,
-            gateway,
+            destination: (destination.0.into(), destination.1),
+            gateway: gateway.map(IpAddr::V4),
             onlink,
             metric,
         }
@@ -88,7 +93,7 @@ pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
         );
     }
     Configuration {
-        address: Some((lease.yiaddr.into(), prefix)),
+        addresses: vec![(lease.yiaddr.into(), prefix)],
         routes,
         name_servers: lease
             .dns_srvs
@@ -106,7 +111,10 @@ pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
 /// A DHCPv6 lease. Routes come from router advertisements, not from here.
 pub fn from_dhcp6(lease: &DhcpV6Lease) -> Configuration {
     Configuration {
-        address: (!lease.address.is_unspecified()).then_some((lease.address.into(), 128)),
+        addresses: (!lease.address.is_unspecified())
+            .then_some((lease.address.into(), 128))
+            .into_iter()
+            .collect(),
         name_servers: lease
             .dns_srvs
             .iter()
@@ -170,10 +178,10 @@ mod tests {
     fn a_lease_gives_address_default_route_names_and_hostname() {
         let configuration = from_dhcp4(&lease(), 3);
         let expected = Configuration {
-            address: Some((Ipv4Addr::new(10, 0, 2, 15).into(), 24)),
+            addresses: vec![(Ipv4Addr::new(10, 0, 2, 15).into(), 24)],
             routes: vec![Route {
-                destination: (Ipv4Addr::UNSPECIFIED, 0),
-                gateway: Some(Ipv4Addr::new(10, 0, 2, 2)),
+                destination: (Ipv4Addr::UNSPECIFIED.into(), 0),
+                gateway: Some(Ipv4Addr::new(10, 0, 2, 2).into()),
                 onlink: false,
                 metric: 103,
             }],
@@ -201,7 +209,7 @@ mod tests {
         ]);
         let routes = from_dhcp4(&lease, 3).routes;
         assert_eq!(routes.len(), 2);
-        assert_eq!(routes[0].gateway, Some(Ipv4Addr::new(10, 0, 2, 7)));
+        assert_eq!(routes[0].gateway, Some(Ipv4Addr::new(10, 0, 2, 7).into()));
         assert_eq!((routes[1].gateway, routes[1].onlink), (None, false));
     }
 
@@ -217,7 +225,7 @@ mod tests {
         let mut lease = lease();
         lease.subnet_mask = Ipv4Addr::UNSPECIFIED;
         let configuration = from_dhcp4(&lease, 3);
-        assert_eq!(configuration.address, Some((lease.yiaddr.into(), 32)));
+        assert_eq!(configuration.addresses, [(lease.yiaddr.into(), 32)]);
         assert!(configuration.routes[0].onlink);
     }
 

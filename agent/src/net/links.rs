@@ -1,6 +1,6 @@
 //! Lists interfaces and changes them (rtnetlink).
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
 
 use futures_util::TryStreamExt;
@@ -9,7 +9,7 @@ use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressScope
 use netlink_packet_route::link::{
     AfSpecInet6, AfSpecUnspec, Inet6IfaceFlags, LinkAttribute, LinkFlags, LinkLayerType, LinkMessage,
 };
-use netlink_packet_route::route::RouteProtocol;
+use netlink_packet_route::route::{RouteMessage, RouteProtocol, RouteScope};
 use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
 
 use super::configuration::{Configuration, Route};
@@ -21,6 +21,8 @@ pub struct Link {
     pub mac: Vec<u8>,
     /// True for Ethernet by cable on a device of its own, which the agent configures.
     pub wired: bool,
+    /// Index of the bond or bridge that it is a port of.
+    pub controller: Option<u32>,
     pub loopback: bool,
     pub up: bool,
     /// A link partner is detected.
@@ -59,6 +61,7 @@ fn link(message: &LinkMessage) -> Link {
         name: String::new(),
         mac: Vec::new(),
         wired: false,
+        controller: None,
         loopback: flags.contains(LinkFlags::Loopback),
         up: flags.contains(LinkFlags::Up),
         carrier: flags.contains(LinkFlags::LowerUp) && flags.contains(LinkFlags::Running),
@@ -68,6 +71,7 @@ fn link(message: &LinkMessage) -> Link {
         match attribute {
             LinkAttribute::IfName(name) => link.name.clone_from(name),
             LinkAttribute::Address(mac) => link.mac.clone_from(mac),
+            LinkAttribute::Controller(index) => link.controller = Some(*index).filter(|index| *index != 0),
             LinkAttribute::AfSpecUnspec(families) => {
                 link.managed = families.iter().any(|family| match family {
                     AfSpecUnspec::Inet6(parts) => parts.iter().any(|part| {
@@ -151,7 +155,7 @@ pub async fn apply(handle: &Handle, index: u32, wanted: &Configuration) -> Resul
         let message = LinkUnspec::new_with_index(index).mtu(mtu.into()).build();
         done = done.and(handle.link().set(message).execute().await);
     }
-    if let Some((address, prefix)) = wanted.address {
+    for &(address, prefix) in &wanted.addresses {
         done = done.and(
             handle
                 .address()
@@ -162,31 +166,30 @@ pub async fn apply(handle: &Handle, index: u32, wanted: &Configuration) -> Resul
         );
     }
     for wanted in &wanted.routes {
-        done = done.and(
-            handle
-                .route()
-                .add(route(index, wanted).build())
-                .replace()
-                .execute()
-                .await,
-        );
+        done = done.and(match route(index, wanted) {
+            Some(message) => handle.route().add(message).replace().execute().await,
+            None => Ok(()),
+        });
     }
     done
 }
 
 /// Removes a configuration from a link. Parts that are gone already are no error.
 pub async fn withdraw(handle: &Handle, index: u32, old: &Configuration) {
-    for old in &old.routes {
-        if let Err(error) = handle.route().del(route(index, old).build()).execute().await {
+    for message in old.routes.iter().filter_map(|old| route(index, old)) {
+        if let Err(error) = handle.route().del(message).execute().await {
             tracing::debug!(index, %error, "route not removed");
         }
     }
-    let Some((old, _)) = old.address else { return };
+    if old.addresses.is_empty() {
+        return;
+    }
     let messages = handle.address().get().set_link_index_filter(index).execute();
     let found: Vec<_> = messages.try_collect().await.unwrap_or_default();
     for message in found {
         let is_old = message.attributes.iter().any(|attribute| {
-            matches!(attribute, AddressAttribute::Local(one) | AddressAttribute::Address(one) if *one == old)
+            matches!(attribute, AddressAttribute::Local(one) | AddressAttribute::Address(one)
+                if old.addresses.iter().any(|(address, _)| address == one))
         });
         if is_old && let Err(error) = handle.address().del(message).execute().await {
             tracing::debug!(index, %error, "address not removed");
@@ -194,21 +197,25 @@ pub async fn withdraw(handle: &Handle, index: u32, old: &Configuration) {
     }
 }
 
-fn route(index: u32, route: &Route) -> RouteMessageBuilder<Ipv4Addr> {
+/// `None` when the parts are of different families.
+fn route(index: u32, route: &Route) -> Option<RouteMessage> {
     let (network, prefix) = route.destination;
-    let mut message = RouteMessageBuilder::<Ipv4Addr>::new()
+    let mut message = RouteMessageBuilder::<IpAddr>::new()
         .destination_prefix(network, prefix)
+        .ok()?
         .output_interface(index)
         .priority(route.metric)
         .protocol(RouteProtocol::Dhcp);
     match route.gateway {
-        Some(gateway) => message = message.gateway(gateway),
-        None => message = message.scope(netlink_packet_route::route::RouteScope::Link),
+        Some(gateway) => message = message.gateway(gateway).ok()?,
+        // IPv6 has no scopes of routes.
+        None if network.is_ipv6() => {}
+        None => message = message.scope(RouteScope::Link),
     }
     if route.onlink {
         message = message.onlink();
     }
-    message
+    Some(message.build())
 }
 
 /// The link-local address for DHCPv6.

@@ -1,12 +1,15 @@
 //! Keeps every wired interface named, up and configured. Every event of the kernel starts a reconcile of all
 //! of them, so that nothing depends on the order of events.
 
+mod shape;
+
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use mozim::DhcpV4Lease;
+use muster_api::live::network::StaticNetwork;
 use rtnetlink::{Handle, MulticastGroup, new_multicast_connection};
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
@@ -15,6 +18,7 @@ use tracing::{info, warn};
 
 use super::configuration::Configuration;
 use super::dhcp::{self, Family, LeaseEvent, Nic};
+use super::fixed::{Fixed, Wanted};
 use super::links::{self, Address, Link};
 use super::resolv_conf;
 use super::router_options::{Advertised, RouterOptions};
@@ -37,6 +41,12 @@ pub struct Environment {
     /// Receives the time sources of leases.
     pub time: TimeSources,
     pub view: watch::Sender<NetworkView>,
+    /// Static networks, of which the machine takes the one that names a card of its own.
+    pub networks: Vec<StaticNetwork>,
+    /// The network that kernel arguments say; it wins.
+    pub said_network: Option<StaticNetwork>,
+    /// Folder of NetworkManager's connections, which an installation takes along.
+    pub keyfiles: PathBuf,
     /// Path of the resolver's file.
     pub resolv_conf: PathBuf,
 }
@@ -61,6 +71,8 @@ pub async fn run(environment: &Environment) -> anyhow::Result<()> {
         handle,
         leases: lease_sender,
         nics: HashMap::new(),
+        fixed: None,
+        missing: Vec::new(),
         resolver_text: String::new(),
         began: Instant::now(),
     };
@@ -86,10 +98,14 @@ pub async fn run(environment: &Environment) -> anyhow::Result<()> {
 #[derive(Default)]
 struct NicState {
     name: String,
+    /// A card's own address, which it does not show as a port of a bond. Empty for devices that are made of others.
+    mac: String,
     tasks: HashMap<&'static str, Task>,
     dhcp4: Option<Configuration>,
     dhcp6: Option<Configuration>,
     advertised: Option<Configuration>,
+    /// Of the static network, as far as it was applied.
+    fixed: Option<Configuration>,
     earlier: Option<Box<DhcpV4Lease>>,
     /// Families whose configuration the kernel did not accept whole.
     not_applied: HashSet<Family>,
@@ -120,7 +136,8 @@ impl NicState {
     }
 
     fn configurations(&self) -> impl Iterator<Item = &Configuration> {
-        [&self.dhcp4, &self.dhcp6, &self.advertised].into_iter().flatten()
+        let all = [&self.fixed, &self.dhcp4, &self.dhcp6, &self.advertised];
+        all.into_iter().flatten()
     }
 }
 
@@ -138,6 +155,10 @@ struct Manager<'a> {
     handle: Handle,
     leases: mpsc::UnboundedSender<LeaseEvent>,
     nics: HashMap<u32, NicState>,
+    /// The static network of this machine.
+    fixed: Option<Fixed>,
+    /// Devices of the static network that cannot be had yet, and why.
+    missing: Vec<(String, String)>,
     resolver_text: String,
     began: Instant,
 }
@@ -154,6 +175,8 @@ impl Manager<'_> {
                 self.adopt(link).await;
             }
         }
+        self.choose_network();
+        self.make_devices(&mut links).await?;
         let addresses = links::addresses(&self.handle).await?;
         self.nics
             .retain(|index, _| links.iter().any(|link| link.index == *index && link.wired));
@@ -180,6 +203,7 @@ impl Manager<'_> {
             link.index,
             NicState {
                 name: link.name.clone(),
+                mac: mac_text(&link.mac),
                 ..NicState::default()
             },
         );
@@ -200,9 +224,14 @@ impl Manager<'_> {
             return;
         };
         nic.name.clone_from(&link.name);
-        if !link.carrier {
+        let wanted = match &self.fixed {
+            Some(fixed) => fixed.wanted(fixed.name_of(nic), link),
+            None => Wanted::automatic(link),
+        };
+        nic.fix(&self.handle, link, addresses, &wanted).await;
+        if !link.carrier || !wanted.dhcp4 && !wanted.dhcp6 {
             if !nic.tasks.is_empty() {
-                info!(nic = link.name, "no carrier");
+                info!(nic = link.name, carrier = link.carrier, "no leases");
                 nic.tasks.clear();
                 for old in [nic.dhcp4.take(), nic.dhcp6.take()].into_iter().flatten() {
                     links::withdraw(&self.handle, link.index, &old).await;
@@ -220,11 +249,13 @@ impl Manager<'_> {
         };
         let leases = &self.leases;
         let earlier = &nic.earlier;
-        nic.tasks.entry("dhcp4").or_insert_with(|| {
-            info!(nic = who.name, "carrier");
-            Task(tokio::spawn(dhcp::keep_v4(who.clone(), earlier.clone(), leases.clone())).abort_handle())
-        });
-        if link.managed
+        if wanted.dhcp4 {
+            nic.tasks.entry("dhcp4").or_insert_with(|| {
+                info!(nic = who.name, "carrier");
+                Task(tokio::spawn(dhcp::keep_v4(who.clone(), earlier.clone(), leases.clone())).abort_handle())
+            });
+        }
+        if wanted.dhcp6
             && let Some(from) = links::link_local(addresses, link.index)
         {
             nic.tasks.entry("dhcp6").or_insert_with(|| {
@@ -282,6 +313,11 @@ impl Manager<'_> {
                 Err(error) => warn!(file = %self.environment.resolv_conf.display(), "not written: {error}"),
             }
         }
+        let missing = self.missing.iter().map(|(name, note)| InterfaceView {
+            name: name.clone(),
+            note: note.clone(),
+            ..InterfaceView::default()
+        });
         let hostname = all().find_map(|one| one.hostname.clone()).unwrap_or_default();
         let interfaces = links
             .iter()
@@ -297,6 +333,7 @@ impl Manager<'_> {
                     .map(|nic| nic.note.clone())
                     .unwrap_or_default(),
             })
+            .chain(missing)
             .collect();
         let view = NetworkView {
             interfaces,

@@ -23,7 +23,7 @@ pub struct InterfaceView {
     pub carrier: bool,
     /// Addresses with prefix length, link-local ones left out.
     pub addresses: Vec<String>,
-    /// The state of DHCP while there is no address.
+    /// The state of DHCP while there is no address, or the reason why a device cannot be made.
     pub note: String,
 }
 

@@ -14,6 +14,7 @@ pub mod input;
 pub mod labels;
 pub mod limits;
 pub mod live_config;
+pub mod live_network;
 pub mod mirror;
 pub mod os_image;
 pub mod peer;

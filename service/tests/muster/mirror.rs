@@ -135,12 +135,12 @@ fn what_rest_makes_is_a_resource_and_each_side_sees_the_changes_of_the_other() {
         "/spec/additionalNTPSources/0",
         &json!("198.51.100.5"),
     );
-    // A static network can be said by kubectl only, as long as no image applies it; REST can take it back.
+    // What the live image does not apply can be said by kubectl only; REST can take it back.
     kubectl.apply(&[json!({
         "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "NMStateConfig",
         "metadata": {"name": "nic", "labels": {"rack": "1"}},
         "spec": {"interfaces": [{"name": "nic", "macAddress": "02:00:00:00:00:02"}],
-            "config": {"interfaces": [{"name": "nic", "type": "ethernet", "state": "up"}]}},
+            "config": {"interfaces": [{"name": "nic", "type": "ethernet", "state": "up", "ethtool": {}}]}},
     })]);
     patch(
         &kubectl,

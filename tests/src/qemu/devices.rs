@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::process::{command, run};
+use crate::tagged_switch::UdpCable;
 
 /// 2^30 bytes.
 pub const GIB: u64 = 1 << 30;
@@ -234,6 +235,7 @@ impl UserNet {
 enum Cable {
     User(UserNet),
     Tap(String),
+    Udp(UdpCable),
 }
 
 /// A network card.
@@ -265,11 +267,24 @@ impl Nic {
         }
     }
 
+    /// On a port of a [`TaggedSwitch`](crate::tagged_switch::TaggedSwitch).
+    pub fn udp(device: &str, mac: &str, cable: UdpCable) -> Self {
+        Self {
+            device: device.to_owned(),
+            mac: mac.to_owned(),
+            cable: Cable::Udp(cable),
+        }
+    }
+
     pub(super) fn arguments(&self, index: usize, rom: bool, boot: bool) -> [String; 4] {
         let id = format!("net{index}");
         let netdev = match &self.cable {
             Cable::User(network) => network.netdev(&id),
             Cable::Tap(tap) => format!("tap,id={id},ifname={tap},script=no,downscript=no"),
+            Cable::Udp(UdpCable { card, switch }) => format!(
+                "dgram,id={id},local.type=inet,local.host=127.0.0.1,local.port={card},\
+                 remote.type=inet,remote.host=127.0.0.1,remote.port={switch}"
+            ),
         };
         let mut device = format!("{},netdev={id},mac={}", self.device, self.mac);
         if !rom {

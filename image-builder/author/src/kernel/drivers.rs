@@ -20,6 +20,7 @@ pub const CARRIED: &[&str] = &[
     "drivers/net/vmxnet3/",
     "drivers/net/xen-netfront",
     "net/8021q/",
+    "net/bridge/bridge",
     "net/packet/",
     // USB network adapters, and the ones that management controllers show to their host.
     "drivers/net/usb/aqc111",

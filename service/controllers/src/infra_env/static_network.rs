@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use kube::ResourceExt;
 use muster_api::infra_env::{HostStaticNetworkConfig, MacInterface};
 use muster_core::rules::input::static_network;
+use muster_core::rules::live_network::live_network;
 use muster_resources::NMStateConfig;
 
 /// The NMStateConfigs that an InfraEnv selects, validated.
@@ -13,11 +14,14 @@ use muster_resources::NMStateConfig;
 pub struct Networks {
     /// Those that can be stored.
     pub accepted: Vec<HostStaticNetworkConfig>,
+    /// The names of those of the stored that the live image cannot apply, and what it cannot.
+    pub unapplied: Vec<(String, String)>,
     /// The names of the others, and what is wrong with each.
     pub refused: Vec<(String, String)>,
 }
 
 impl Networks {
+    /// Those that match.
     pub fn len(&self) -> usize {
         self.accepted.len() + self.refused.len()
     }
@@ -42,6 +46,9 @@ pub fn sorted_out(mut configs: Vec<NMStateConfig>) -> Networks {
                     .iter()
                     .filter_map(|card| card.mac_address.as_deref());
                 taken.extend(macs.map(|mac| (mac.to_ascii_lowercase(), name.clone())));
+                if let Err(why) = live_network(&host) {
+                    networks.unapplied.push((name, why));
+                }
                 networks.accepted.push(host);
             }
             Err(reason) => networks.refused.push((name, reason)),

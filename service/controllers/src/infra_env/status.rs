@@ -36,6 +36,7 @@ pub enum Reason {
     MissingClusterDeployment,
     NotSupportedByImage,
     InvalidNMStateConfig,
+    NMStateConfigsInImage,
     InvalidMirrorRegistry,
     HostsInUse,
 }
@@ -43,7 +44,7 @@ pub enum Reason {
 impl ConditionReason for Reason {
     fn event_type(self, _is_new: bool) -> Option<EventType> {
         Some(match self {
-            Self::InfraEnvAvailable => EventType::Normal,
+            Self::InfraEnvAvailable | Self::NMStateConfigsInImage => EventType::Normal,
             Self::ImageCreationError
             | Self::MissingClusterDeployment
             | Self::NotSupportedByImage
@@ -59,7 +60,10 @@ impl ConditionReason for Reason {
             | Self::MissingClusterDeployment
             | Self::InvalidNMStateConfig
             | Self::InvalidMirrorRegistry => true,
-            Self::InfraEnvAvailable | Self::NotSupportedByImage | Self::HostsInUse => false,
+            Self::InfraEnvAvailable
+            | Self::NMStateConfigsInImage
+            | Self::NotSupportedByImage
+            | Self::HostsInUse => false,
         }
     }
 }
@@ -204,41 +208,46 @@ fn static_network(networks: &Networks) -> Option<DesiredCondition> {
     if networks.is_empty() {
         return None;
     }
-    let unapplied = "the Muster live image configures its network by DHCP and router advertisements only, so hosts without these will not be discovered";
-    if networks.refused.is_empty() {
-        return Some(DesiredCondition::new(
+    let state = |truth, reason, message| {
+        Some(DesiredCondition::new(
             Type::StaticNetworkApplied,
-            ConditionStatus::False,
-            Reason::NotSupportedByImage,
-            format!(
-                "{} NMStateConfig(s) match and are stored, but {unapplied}",
-                networks.len()
-            ),
-        ));
+            truth,
+            reason,
+            message,
+        ))
+    };
+    let all = networks.len();
+    if !networks.refused.is_empty() {
+        let message = format!(
+            "{} of {all} NMStateConfigs that match cannot be used: {}. The others are stored",
+            networks.refused.len(),
+            named(&networks.refused),
+        );
+        return state(ConditionStatus::False, Reason::InvalidNMStateConfig, message);
     }
-    let named: Vec<String> = networks
-        .refused
+    if !networks.unapplied.is_empty() {
+        let message = format!(
+            "The Muster live image cannot apply {} of {all} NMStateConfigs that match: {}. Hosts with their cards are discovered by DHCP or not at all",
+            networks.unapplied.len(),
+            named(&networks.unapplied),
+        );
+        return state(ConditionStatus::False, Reason::NotSupportedByImage, message);
+    }
+    let message = format!("{all} NMStateConfig(s) match, and the image applies them");
+    state(ConditionStatus::True, Reason::NMStateConfigsInImage, message)
+}
+
+/// The first of some objects by name, each with what is wrong with it.
+fn named(objects: &[(String, String)]) -> String {
+    let shown: Vec<String> = objects
         .iter()
         .take(NAMED)
         .map(|(name, why)| format!("{name}: {why}"))
         .collect();
-    let more = networks.refused.len().saturating_sub(NAMED);
-    let more = if more > 0 {
-        format!("; and {more} more")
-    } else {
-        String::new()
-    };
-    Some(DesiredCondition::new(
-        Type::StaticNetworkApplied,
-        ConditionStatus::False,
-        Reason::InvalidNMStateConfig,
-        format!(
-            "{} of {} NMStateConfigs that match cannot be used: {}{more}. The others are stored, but {unapplied}",
-            networks.refused.len(),
-            networks.len(),
-            named.join("; "),
-        ),
-    ))
+    match objects.len().saturating_sub(NAMED) {
+        0 => shown.join("; "),
+        more => format!("{}; and {more} more", shown.join("; ")),
+    }
 }
 
 fn mirror_registry(found: &Result<(), String>) -> DesiredCondition {

@@ -267,10 +267,11 @@ fn architecture_and_cluster_stay_what_they_are() {
 }
 
 #[test]
-fn network_configurations_that_no_image_applies_have_a_condition_while_there_are_some() {
+fn network_configurations_have_a_condition_while_there_are_some() {
     let links = links("iso");
     let some = Networks {
         accepted: vec![Default::default()],
+        unapplied: vec![("ib".to_owned(), "interface ib0: infiniband".to_owned())],
         refused: Vec::new(),
     };
     let first = status("hw", None, &available(&links, &some), at(0));
@@ -291,6 +292,7 @@ fn network_configurations_that_no_image_applies_have_a_condition_while_there_are
     let refused = |index: usize| (format!("config-{index:02}"), "spec.interfaces: twice".to_owned());
     let bad = Networks {
         accepted: Vec::new(),
+        unapplied: Vec::new(),
         refused: (0..12).map(refused).collect(),
     };
     let second = status("hw", Some(&first), &available(&links, &bad), at(1));
@@ -303,6 +305,17 @@ fn network_configurations_that_no_image_applies_have_a_condition_while_there_are
         "{message}"
     );
     assert_eq!(condition(&second, "ImageCreated").unwrap().status, "True");
+
+    let good = Networks {
+        accepted: vec![Default::default()],
+        ..Networks::default()
+    };
+    let applied = status("hw", Some(&second), &available(&links, &good), at(2));
+    let told = condition(&applied, "StaticNetworkApplied").unwrap();
+    assert_eq!(
+        (told.status.as_str(), told.reason.as_deref()),
+        ("True", Some("NMStateConfigsInImage"))
+    );
 
     let none = Networks::default();
     let third = status("hw", Some(&second), &available(&links, &none), at(2));

@@ -2,6 +2,7 @@
 
 use muster_api::live::{CONFIG_VERSION, LiveConfig, LiveProxy};
 
+use super::live_network::live_networks;
 use crate::record::InfraEnv;
 
 /// The configuration in the image. `ca_pem`: the service's own CA, or empty.
@@ -31,5 +32,6 @@ pub fn live_config(infra_env: &InfraEnv, service_url: &str, token: Option<&str>,
             .filter(|source| !source.is_empty())
             .map(str::to_owned)
             .collect(),
+        networks: live_networks(settings),
     }
 }

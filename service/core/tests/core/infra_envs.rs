@@ -333,11 +333,34 @@ fn what_the_live_image_cannot_apply_is_said_once_each_time_it_is_set() {
     );
     assert_eq!(events::created_events(&made, start()).len(), 3);
     assert_eq!(events::created_events(&infra_env(), start()).len(), 2);
-    let network = json!([host("02:00:00:AA:10:01", "a", "interfaces: []")]);
-    let changed = update(&made, edit(json!({"static_network_config": network})), start()).unwrap();
+    let network = |yaml: &str| edit(json!({"static_network_config": [host("02:00:00:AA:10:01", "a", yaml)]}));
+    let applied = update(&made, network("interfaces: []"), start()).unwrap();
+    assert_eq!(applied.unapplied, []);
+    let changed = update(&made, network("interfaces: []\nroute-rules: {}"), start()).unwrap();
     let fields: Vec<&str> = changed.unapplied.iter().map(|setting| setting.field()).collect();
     assert_eq!(fields, ["static_network_config"]);
     assert_eq!(changed.events.len(), 2);
+}
+
+#[test]
+fn networks_must_fit_into_an_image_and_are_in_its_configuration() {
+    let yaml = "interfaces: [{name: a, type: ethernet, ipv4: {enabled: true, address: [{ip: 192.0.2.5, prefix-length: 24}]}}]";
+    let hosts = |count: u32| -> Vec<Value> {
+        let mac = |number: u32| format!("02:00:00:00:{:02x}:{:02x}", number >> 8, number & 0xff);
+        (0..count).map(|number| host(&mac(number), "a", yaml)).collect()
+    };
+    let made = make(json!({"static_network_config": hosts(300)})).unwrap();
+    let config = live_config(&made, "http://muster.example:8090", None, "");
+    assert_eq!(config.networks.len(), 300);
+    assert_eq!(config.networks[299].cards[0].mac, "02:00:00:00:01:2b");
+    let refused = update(
+        &made,
+        edit(json!({"static_network_config": hosts(3000)})),
+        start(),
+    )
+    .unwrap_err();
+    assert_eq!(refused.field, "static_network_config");
+    assert!(refused.reason.contains("3000 hosts"), "{}", refused.reason);
 }
 
 #[test]

@@ -250,6 +250,7 @@ impl App {
             ca_certificates: String::new(),
             proxy: Default::default(),
             ntp_sources: vec![],
+            networks: vec![],
         };
         Customisation {
             config,

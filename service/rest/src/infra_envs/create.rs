@@ -25,7 +25,7 @@ use crate::views::Views;
         (status = 201, body = InfraEnv),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
         (status = 404, body = ApiError, description = "The cluster does not exist"),
-        (status = 409, body = ApiError, description = "No image applies a static network"),
+        (status = 409, body = ApiError, description = "No image applies one of the static networks"),
     )
 )]
 pub async fn create_infra_env(
@@ -49,7 +49,7 @@ pub async fn create_infra_env(
         }
     }
     infra_env::check_image(params.cpu_architecture, params.image_type)?;
-    let unapplied = infra_env::unapplied_network(params.static_network_config.as_deref())?;
+    let unapplied = infra_env::refused_network(params.static_network_config.as_deref())?;
     let asked = params.openshift_version.clone().unwrap_or_default();
     if asked.is_empty() {
         params.openshift_version = operations.newest_version().map(str::to_owned);

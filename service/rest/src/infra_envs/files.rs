@@ -7,7 +7,6 @@ use http::HeaderMap;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::ImageType;
-use muster_core::lifecycle::infra_env;
 use muster_core::record::InfraEnv;
 use muster_http::body::{Path, Query, parse_mac};
 use muster_http::download::{attachment, check_accept};
@@ -63,7 +62,7 @@ pub struct FilesQuery {
     #[param(inline)]
     ipxe_script_type: Option<IpxeScriptType>,
     /// Make the ignition for this type of image instead of the InfraEnv's own. Types differ only in what carries a
-    /// static network, which no image of ours does, so it is checked and has no further effect.
+    /// static network, which the Muster live image has in its own configuration, so it is checked and has no further effect.
     #[param(inline)]
     #[expect(dead_code, reason = "checked when it is parsed")]
     discovery_iso_type: Option<ImageType>,
@@ -77,7 +76,7 @@ pub struct FilesQuery {
         (status = 200, body = String, content_type = "application/octet-stream"),
         (status = 400, body = InfraError),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "The stored ignition override cannot be merged, or no image applies the static network"),
+        (status = 409, body = ApiError, description = "The stored ignition override cannot be merged, or there are static networks, of which the live image has no files"),
         (status = 503, body = ApiError, description = "There is no live image yet; the reason says what to do"),
     )
 )]
@@ -113,12 +112,13 @@ pub async fn download_file(
             ))
         }
         FileName::StaticNetworkConfig => {
-            let configured = found.settings.static_network_config.as_slice();
-            match infra_env::unapplied_network(Some(configured))? {
-                Some(why) => Err(Problem::conflict(why)),
+            if found.settings.static_network_config.is_empty() {
                 // An empty file without a name says that none is set.
-                None => Ok(attachment("", found.updated_at, String::new())),
+                return Ok(attachment("", found.updated_at, String::new()));
             }
+            Err(Problem::conflict(
+                "the Muster live image applies the static networks by itself and has no files of them: see static_network_config of the InfraEnv".to_owned(),
+            ))
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::views::Views;
         (status = 201, body = InfraEnv),
         (status = 400, body = ApiError, description = "A field is not acceptable; the reason names it"),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "No image applies a static network, or somebody else changed it again and again"),
+        (status = 409, body = ApiError, description = "No image applies one of the static networks, or somebody else changed it again and again"),
     )
 )]
 pub async fn update_infra_env(
@@ -37,7 +37,7 @@ pub async fn update_infra_env(
     if let Some(version) = &params.openshift_version {
         operations.check_version(version)?;
     }
-    if let Some(why) = infra_env::unapplied_network(params.static_network_config.as_deref())? {
+    if let Some(why) = infra_env::refused_network(params.static_network_config.as_deref())? {
         infra_envs.get(infra_env_id).await?;
         return Err(Problem::conflict(why));
     }

@@ -8,6 +8,7 @@ use super::update::apply;
 use crate::record::{InfraEnv, Settings};
 use crate::rules::ignition;
 use crate::rules::input::{self, Invalid};
+use crate::rules::live_network;
 
 /// An InfraEnv as `params` ask for it. Its events: [`created_events`](super::events::created_events).
 /// The caller has checked that the cluster exists.
@@ -57,5 +58,6 @@ pub fn create(
         settings,
     };
     ignition::check_size(&infra_env)?;
+    live_network::check_size(&infra_env.settings)?;
     Ok(infra_env)
 }

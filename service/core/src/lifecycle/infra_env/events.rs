@@ -67,7 +67,7 @@ pub(super) fn not_applied(infra_env: &InfraEnv, setting: Unapplied, now: Timesta
         "InfraEnv {}: {} has no effect on hosts that boot the Muster live image: {}",
         infra_env.name,
         setting.field(),
-        setting.why()
+        setting.why(&infra_env.settings)
     );
     let mut event = about(
         infra_env.id,

@@ -2,8 +2,9 @@
 
 use muster_api::infra_env::{CpuArchitecture, HostStaticNetworkConfig, ImageType};
 
-use super::unapplied::Unapplied;
+use super::unapplied::{Unapplied, unapplied_network};
 use crate::rules::input::{self, Invalid};
+use crate::rules::live_network::first_unapplied;
 
 /// Checks what is asked of an image by REST, which has no condition that could tell afterwards.
 ///
@@ -30,19 +31,21 @@ pub fn check_image(
     }
 }
 
-/// The reason why a static network is refused (409); `None`: there is none to refuse.
+/// The reason why static networks are refused (409); `None`: the live image applies them all.
 ///
 /// # Errors
 /// When the configuration is wrong in itself.
-pub fn unapplied_network(list: Option<&[HostStaticNetworkConfig]>) -> Result<Option<String>, Invalid> {
+pub fn refused_network(list: Option<&[HostStaticNetworkConfig]>) -> Result<Option<String>, Invalid> {
     let Some(list) = list.filter(|list| !list.is_empty()) else {
         return Ok(None);
     };
     input::static_network(list)?;
-    let setting = Unapplied::StaticNetwork;
-    Ok(Some(format!(
-        "{} would not be applied: {}. Give these hosts DHCP, or send [] here",
-        setting.field(),
-        setting.why()
-    )))
+    let unapplied = first_unapplied(list);
+    Ok(unapplied.map(|(index, why)| {
+        format!(
+            "{}: {}. Leave it out, or give this host DHCP and no entry here",
+            Unapplied::StaticNetwork.field(),
+            unapplied_network(index, &why)
+        )
+    }))
 }

@@ -3,8 +3,9 @@
 use strum::VariantArray;
 
 use crate::record::Settings;
+use crate::rules::live_network::first_unapplied;
 
-/// A setting that the live image cannot apply: it has no Ignition, no SSH server and no nmstate. CoreOS images can.
+/// A setting that the live image cannot apply: it has no Ignition and no SSH server, and knows a part of nmstate only. CoreOS images can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum Unapplied {
     IgnitionOverride,
@@ -25,17 +26,17 @@ impl Unapplied {
     }
 
     /// The reason, and the consequence for hosts.
-    pub(super) fn why(self) -> &'static str {
+    pub(super) fn why(self, settings: &Settings) -> String {
         match self {
             Self::IgnitionOverride => {
-                "the Muster live image has no Ignition; discovery.ign carries the override, for CoreOS images"
+                "the Muster live image has no Ignition; discovery.ign carries the override, for CoreOS images".into()
             }
             Self::SshKeys => {
-                "nobody can log in to the Muster live image; discovery.ign carries the keys, for CoreOS images"
+                "nobody can log in to the Muster live image; discovery.ign carries the keys, for CoreOS images".into()
             }
-            Self::StaticNetwork => {
-                "the Muster live image configures its network by DHCP and router advertisements only; hosts without these will not be discovered"
-            }
+            Self::StaticNetwork => first_unapplied(&settings.static_network_config)
+                .map(|(index, why)| unapplied_network(index, &why))
+                .unwrap_or_default(),
         }
     }
 
@@ -43,7 +44,7 @@ impl Unapplied {
         match self {
             Self::IgnitionOverride => !settings.ignition_config_override.is_empty(),
             Self::SshKeys => !settings.ssh_authorized_key.is_empty(),
-            Self::StaticNetwork => !settings.static_network_config.is_empty(),
+            Self::StaticNetwork => first_unapplied(&settings.static_network_config).is_some(),
         }
     }
 
@@ -54,4 +55,11 @@ impl Unapplied {
             Self::StaticNetwork => old.static_network_config != new.static_network_config,
         }
     }
+}
+
+/// The reason why the network at this place of the list is not applied, and the consequence.
+pub(super) fn unapplied_network(index: usize, why: &str) -> String {
+    format!(
+        "the Muster live image cannot apply the network [{index}] ({why}); a host with these cards is discovered by DHCP or not at all"
+    )
 }

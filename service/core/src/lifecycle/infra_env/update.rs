@@ -9,6 +9,7 @@ use super::unapplied::Unapplied;
 use crate::record::{InfraEnv, NewEvent, Secret, Settings};
 use crate::rules::ignition;
 use crate::rules::input::{self, Invalid};
+use crate::rules::live_network;
 
 /// The outcome of an update.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +68,7 @@ fn changed_to(infra_env: &InfraEnv, mut next: InfraEnv, now: Timestamp) -> Resul
         });
     }
     ignition::check_size(&next)?;
+    live_network::check_size(&next.settings)?;
     next.updated_at = now;
     let unapplied: Vec<Unapplied> = Unapplied::ALL
         .iter()

@@ -43,7 +43,7 @@ pub fn interpret(reply: &StepReply, limits: &Limits) -> Result<Vec<HostEvent>, B
     let event = match step {
         StepType::Inventory => {
             let mut inventory: Inventory = typed(name, output, limits)?;
-            inventory.interfaces.retain(|interface| is_real(&interface.kind));
+            keep_real_interfaces(&mut inventory);
             HostEvent::InventoryReported(inventory)
         }
         StepType::NtpSynchronizer => {
@@ -154,9 +154,20 @@ pub fn ignored_because(step: StepType, exit_code: i64) -> Option<&'static str> {
     }
 }
 
-/// Virtual interfaces come and go; an interface without a kind counts as real.
-fn is_real(kind: &str) -> bool {
-    matches!(kind, "" | "physical" | "bond" | "vlan")
+/// Virtual interfaces come and go; an interface without a kind counts as real, and a bridge that the default route goes through.
+fn keep_real_interfaces(inventory: &mut Inventory) {
+    let Inventory {
+        interfaces, routes, ..
+    } = inventory;
+    let has_default_route = |name: &str| {
+        let mut routes = routes.iter();
+        routes.any(|route| route.interface == name && matches!(route.destination.as_str(), "0.0.0.0" | "::"))
+    };
+    interfaces.retain(|interface| match interface.kind.as_str() {
+        "" | "physical" | "bond" | "vlan" => true,
+        "bridge" => has_default_route(&interface.name),
+        _ => false,
+    });
 }
 
 fn typed<T: DeserializeOwned>(step: &'static str, text: &str, limits: &Limits) -> Result<T, BadReply> {

@@ -1,0 +1,64 @@
+//! A switch whose ports carry one VLAN, tagged, and whose untagged side is a [`Segment`]'s bridge.
+
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::artifacts::project_root;
+use crate::process::{Program, command};
+use crate::segment::Segment;
+
+/// First of the UDP ports that stand for cables. They are in the segment's namespace, where nobody else is.
+const FIRST_PORT: u16 = 20_000;
+
+/// The running switch.
+pub struct TaggedSwitch {
+    _program: Program,
+    _folder: TempDir,
+    cables: Vec<UdpCable>,
+}
+
+/// A cable between a machine's card and the switch.
+#[derive(Debug, Clone, Copy)]
+pub struct UdpCable {
+    /// The UDP port of the card.
+    pub card: u16,
+    /// The UDP port of the switch.
+    pub switch: u16,
+}
+
+impl TaggedSwitch {
+    /// With so many ports for `vlan`.
+    #[track_caller]
+    pub fn start(segment: &mut Segment, vlan: u16, ports: u16) -> Self {
+        let cables: Vec<UdpCable> = (0..ports)
+            .map(|number| UdpCable {
+                card: FIRST_PORT + 2 * number,
+                switch: FIRST_PORT + 2 * number + 1,
+            })
+            .collect();
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary folder: {error}"));
+        let mut switch = command("python3");
+        switch
+            .arg(project_root().join("tests/clients/tagged_switch.py"))
+            .arg(segment.tap())
+            .arg(vlan.to_string())
+            .args(
+                cables
+                    .iter()
+                    .map(|cable| format!("{}:{}", cable.switch, cable.card)),
+            );
+        let mut program = Program::start("tagged switch", &mut switch, &folder.path().join("switch.log"));
+        program.await_output("switch: ready", Duration::from_secs(20));
+        Self {
+            _program: program,
+            _folder: folder,
+            cables,
+        }
+    }
+
+    /// The cable of port `number`, from 0.
+    pub fn cable(&self, number: usize) -> UdpCable {
+        self.cables[number]
+    }
+}
