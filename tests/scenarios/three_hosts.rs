@@ -90,11 +90,8 @@ fn three_hosts_of_a_cluster_show_a_duplicate_address_a_narrow_link_and_a_clock_t
             "the one wrong clock is reported on no other host: {:?}",
             fine.findings
         );
-        events_tell(
-            client,
-            &infra_env,
-            &expected.map(|(host, kind, _, _)| (host, word_of(kind))),
-        );
+        let told = expected.map(|(host, kind, _, _)| (named(&hosts, host).unwrap(), word_of(kind)));
+        events_tell(client, &infra_env, &told);
     });
 }
 
@@ -225,9 +222,9 @@ fn word_of(kind: &str) -> &'static str {
     }
 }
 
-/// Each finding was an event, too.
+/// Each finding was an event, too. One that appeared before the host had a name names it by its id.
 #[track_caller]
-fn events_tell(client: &Client, infra_env: &InfraEnv, expected: &[(&str, &str)]) {
+fn events_tell(client: &Client, infra_env: &InfraEnv, expected: &[(&Host, &str)]) {
     await_condition("an event for each finding", Duration::from_secs(30), || {
         let events = client.events(infra_env.id).map_err(|error| error.to_string())?;
         let messages: Vec<&str> = events
@@ -236,11 +233,14 @@ fn events_tell(client: &Client, infra_env: &InfraEnv, expected: &[(&str, &str)])
             .map(|event| event.message.as_str())
             .collect();
         for (host, word) in expected {
-            let found = messages
+            let (id, name) = (host.id.to_string(), &host.requested_hostname);
+            let is_about = |message: &&&str| message.contains(name) || message.contains(&id);
+            if !messages
                 .iter()
-                .any(|message| message.contains(host) && message.contains(word));
-            if !found {
-                return Err(format!("nothing about {host} and {word} in {messages:#?}"));
+                .filter(is_about)
+                .any(|message| message.contains(word))
+            {
+                return Err(format!("nothing about {name} and {word} in {messages:#?}"));
             }
         }
         Ok(())
