@@ -147,8 +147,7 @@ impl Walk<'_> {
         iso
     }
 
-    /// Network settings are checked and kept; that no image applies them is reported, and so is which of them
-    /// cannot be used.
+    /// Network settings are checked and in the image; which of them cannot be used is reported.
     fn network_settings_are_reported(&self) {
         let config = |name: &str, mac: &str, config: &Value| {
             json!({
@@ -162,15 +161,15 @@ impl Walk<'_> {
         let good = self.kubectl.file("good.json", &good.to_string());
         let printed = self.kubectl.run(&["apply", "--server-side", "-f", &good]);
         assert!(printed.contains("serverside-applied"), "{printed}");
-        let applied = |reason: &'static str| {
+        let applied = |truth: &'static str, reason: &'static str| {
             let what = format!("StaticNetworkApplied to be {reason}");
             self.kubectl
                 .await_that(&what, &["infraenv", INFRA_ENV], SOON, |infra_env| {
-                    let seen = is(infra_env, "StaticNetworkApplied", "False", reason);
+                    let seen = is(infra_env, "StaticNetworkApplied", truth, reason);
                     seen.then(|| infra_env.clone())
                 })
         };
-        let applied_to = applied("NotSupportedByImage");
+        let applied_to = applied("True", "NMStateConfigsInImage");
         let url = applied_to["status"]["debugInfo"]["staticNetworkDownloadURL"].as_str();
         assert!(
             url.is_some_and(|url| url.contains("static-network-config")),
@@ -184,7 +183,7 @@ impl Walk<'_> {
         // For a card that has its settings already.
         let wrong = config("rack-one-b", "52:54:00:dd:00:01", &interface);
         self.kubectl.apply(&[wrong]);
-        let applied_to = applied("InvalidNMStateConfig");
+        let applied_to = applied("False", "InvalidNMStateConfig");
         let message = message(&applied_to, "StaticNetworkApplied");
         assert!(message.contains("rack-one-b: spec.interfaces"), "{message}");
         let refused = config("rack-one-c", "not-a-mac", &interface);
