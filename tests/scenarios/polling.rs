@@ -1,6 +1,6 @@
 //! Hosts that poll, hosts that fall silent, and what that costs the database.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use muster_tests::condition::{assert_throughout, await_condition};
 use serde_json::{Value, json};
@@ -34,9 +34,8 @@ fn metric(client: &HttpClient, name: &str) -> u64 {
 }
 
 /// The time of a host whose clock is right: one that stands still would move away from the service's, and that is written.
-fn seconds() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |since| since.as_secs())
+fn seconds() -> i64 {
+    chrono::Utc::now().timestamp()
 }
 
 /// The statements that the database driver has sent for the service so far, each by its beginning.

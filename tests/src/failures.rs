@@ -32,7 +32,7 @@ pub fn show_at_once() {
     });
 }
 
-/// How busy the computer is: many tests wait for machines that share it.
+/// Tells how busy the computer is: many tests wait for machines that share it.
 fn load() -> String {
     let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
     let memory = read("/proc/meminfo");

@@ -35,6 +35,11 @@ pub struct KernelArguments {
 }
 
 impl KernelArguments {
+    /// Those of the running system.
+    pub fn of_this_boot() -> Self {
+        Self::parse(&std::fs::read_to_string("/proc/cmdline").unwrap_or_default())
+    }
+
     /// Splits a command line as the kernel does: blanks separate, double quotes group.
     pub fn parse(line: &str) -> Self {
         let mut pairs = Vec::new();

@@ -132,8 +132,7 @@ async fn wait_for_end() -> anyhow::Result<Ending> {
 }
 
 async fn network(shared: Shared) -> anyhow::Result<()> {
-    let line = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
-    let (said_network, wrong) = dracut::network(&KernelArguments::parse(&line));
+    let (said_network, wrong) = dracut::network(&KernelArguments::of_this_boot());
     for wrong in wrong {
         warn!("kernel argument {wrong}");
     }
@@ -160,11 +159,10 @@ async fn network(shared: Shared) -> anyhow::Result<()> {
 
 async fn configuration(shared: Shared) -> anyhow::Result<()> {
     loop {
-        let line = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
         let file = std::fs::read(CONFIG_PATH)
             .ok()
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        match live::settings(file.as_deref(), &KernelArguments::parse(&line)) {
+        match live::settings(file.as_deref(), &KernelArguments::of_this_boot()) {
             Ok(settings) => {
                 for source in &settings.ntp_sources {
                     shared.time.add(source);
@@ -244,9 +242,8 @@ async fn session(shared: Shared) -> anyhow::Result<()> {
             view.advice = "";
         });
     }
-    let line = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
     // Somebody is at work in the rescue shell, which belongs to this program.
-    let handover = if KernelArguments::parse(&line).has(kernel_arguments::RESCUE) {
+    let handover = if KernelArguments::of_this_boot().has(kernel_arguments::RESCUE) {
         None
     } else {
         let infra_env_id = settings.infra_env_id;
@@ -303,8 +300,7 @@ fn count_changes(shared: &Shared) -> watch::Receiver<u64> {
 }
 
 async fn console(shared: Shared) -> anyhow::Result<()> {
-    let line = std::fs::read_to_string("/proc/cmdline").unwrap_or_default();
-    let kernel = KernelArguments::parse(&line);
+    let kernel = KernelArguments::of_this_boot();
     let terminals = terminals::present(&kernel);
     let rescue = kernel.has(kernel_arguments::RESCUE) && rescue::start(&terminals);
     let first = Screen {

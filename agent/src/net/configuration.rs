@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use ipnet::IpNet;
 use mozim::{DhcpV4Lease, DhcpV6Lease};
 
 /// Routes of the interface with index `i` have metric `i` above this, so that default routes never collide.
@@ -60,7 +61,7 @@ pub fn from_dhcp4(lease: &DhcpV4Lease, index: u32) -> Configuration {
     let metric = metric(index);
     let route = |destination: (Ipv4Addr, u8), gateway: Ipv4Addr| {
         let gateway = (!gateway.is_unspecified()).then_some(gateway);
-        let onlink = gateway.is_some_and(|gateway| !same_subnet(gateway, lease.yiaddr, prefix));
+        let onlink = gateway.is_some_and(|gateway| !covers(lease.yiaddr.into(), prefix, gateway.into()));
         Route {
             destination: (destination.0.into(), destination.1),
             gateway: gateway.map(IpAddr::V4),
@@ -153,9 +154,9 @@ fn hostname(name: &str) -> Option<String> {
     (name.len() <= LONGEST_HOSTNAME && !name.starts_with("localhost")).then_some(name)
 }
 
-fn same_subnet(a: Ipv4Addr, b: Ipv4Addr, prefix: u8) -> bool {
-    let mask = u32::MAX.checked_shl(32 - u32::from(prefix.min(32))).unwrap_or(0);
-    u32::from(a) & mask == u32::from(b) & mask
+/// True when `other` is in the subnet of an address with this prefix length.
+pub fn covers(address: IpAddr, prefix: u8, other: IpAddr) -> bool {
+    IpNet::new(address, prefix).is_ok_and(|subnet| subnet.contains(&other))
 }
 
 #[cfg(test)]

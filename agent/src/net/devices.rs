@@ -5,7 +5,7 @@ use muster_api::live::network::{Bond, BondMode, HashPolicy, Interface, Kind};
 use netlink_packet_route::link::{
     BondLacpRate, BondMode as KernelMode, BondXmitHashPolicy, BridgeStpState, LinkMessage,
 };
-use rtnetlink::{Handle, LinkBond, LinkBridge, LinkUnspec, LinkVlan};
+use rtnetlink::{Handle, LinkBond, LinkBridge, LinkMessageBuilder, LinkUnspec, LinkVlan};
 
 /// Interval between two looks at the carrier of a bond's port, where nobody says another: without one a port that lost it is
 /// used on.
@@ -32,14 +32,10 @@ pub async fn make(
 ) -> Result<(), String> {
     let message: LinkMessage = match &wanted.kind {
         Kind::Ethernet => return Err(format!("there is no card {}", wanted.name)),
-        Kind::Bond(bond) => bond_message(&wanted.name, bond, wanted.mac.as_deref()),
+        Kind::Bond(bond) => with_mac(bond_message(&wanted.name, bond), wanted),
         Kind::Vlan(vlan) => {
             let base = index(&vlan.base).ok_or_else(|| format!("waits for {}", vlan.base))?;
-            let mut message = LinkVlan::new(&wanted.name, base, vlan.id);
-            if let Some(mac) = wanted.mac.as_deref().and_then(bytes) {
-                message = message.address(mac);
-            }
-            message.build()
+            with_mac(LinkVlan::new(&wanted.name, base, vlan.id), wanted)
         }
         Kind::Bridge(bridge) => {
             let stp = if bridge.stp {
@@ -47,11 +43,7 @@ pub async fn make(
             } else {
                 BridgeStpState::Disabled
             };
-            let mut message = LinkBridge::new(&wanted.name).stp_state(stp);
-            if let Some(mac) = wanted.mac.as_deref().and_then(bytes) {
-                message = message.address(mac);
-            }
-            message.build()
+            with_mac(LinkBridge::new(&wanted.name).stp_state(stp), wanted)
         }
     };
     handle
@@ -62,7 +54,7 @@ pub async fn make(
         .map_err(|error| format!("not made: {error}"))
 }
 
-fn bond_message(name: &str, bond: &Bond, mac: Option<&str>) -> LinkMessage {
+fn bond_message(name: &str, bond: &Bond) -> LinkMessageBuilder<LinkBond> {
     let mut message = LinkBond::new(name)
         .mode(mode(bond.mode))
         .miimon(bond.miimon.unwrap_or(MIIMON));
@@ -78,10 +70,15 @@ fn bond_message(name: &str, bond: &Bond, mac: Option<&str>) -> LinkMessage {
     if let Some(delay) = bond.downdelay {
         message = message.downdelay(delay);
     }
-    if let Some(mac) = mac.and_then(bytes) {
-        message = message.address(mac);
+    message
+}
+
+/// The message with the address that the device takes in place of its own.
+fn with_mac<T>(message: LinkMessageBuilder<T>, wanted: &Interface) -> LinkMessage {
+    match wanted.mac.as_deref().and_then(bytes) {
+        Some(mac) => message.address(mac).build(),
+        None => message.build(),
     }
-    message.build()
 }
 
 /// Makes a link a port. It has to be down for that, and loses its addresses.

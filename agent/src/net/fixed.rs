@@ -1,16 +1,16 @@
 //! The static network of this machine: which one of the image's is its own, and what each of its interfaces has of it.
 //! Does no I/O.
 
-use muster_api::live::network::{Address, Interface, Kind, StaticNetwork};
+use muster_api::live::network::{Interface, Kind, StaticNetwork};
 
-use super::configuration::{Configuration, Route, metric};
+use super::configuration::{Configuration, Route, covers, metric};
 use super::links::Link;
 
 /// The network that names a card of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fixed(pub StaticNetwork);
 
-/// What an interface is to have.
+/// The leases, addresses and routes that an interface is to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     pub dhcp4: bool,
@@ -67,11 +67,9 @@ impl Fixed {
         self.0.interfaces.iter().filter(|one| one.kind != Kind::Ethernet)
     }
 
-    /// What `link` is to have. `own`: the configuration's name of it.
+    /// Finds the part for `link`. `own`: the configuration's name of it.
     pub fn wanted(&self, own: &str, link: &Link) -> Wanted {
-        let is_port = |one: &Interface| {
-            !matches!(one.kind, Kind::Vlan(_)) && one.kind.parts().iter().any(|part| part == own)
-        };
+        let is_port = |one: &Interface| one.kind.ports().iter().any(|port| port == own);
         if self.0.interfaces.iter().any(is_port) {
             return Wanted::port();
         }
@@ -103,20 +101,15 @@ impl Fixed {
             }),
             metric: route.metric.unwrap_or_else(|| metric(index)),
         });
-        let has_addresses = !addresses.is_empty();
+        // Of the whole machine; each is asked once.
+        let (name_servers, search) = match addresses.is_empty() {
+            true => (Vec::new(), Vec::new()),
+            false => (self.0.name_servers.clone(), self.0.search.clone()),
+        };
         Configuration {
             routes: routes.collect(),
-            // Of the whole machine; each is asked once.
-            name_servers: if has_addresses {
-                self.0.name_servers.clone()
-            } else {
-                Vec::new()
-            },
-            search: if has_addresses {
-                self.0.search.clone()
-            } else {
-                Vec::new()
-            },
+            name_servers,
+            search,
             mtu: interface.mtu,
             addresses,
             ..Configuration::default()
@@ -124,18 +117,9 @@ impl Fixed {
     }
 }
 
-fn covers(ip: std::net::IpAddr, prefix: u8, other: std::net::IpAddr) -> bool {
-    ipnet::IpNet::new(ip, prefix).is_ok_and(|network| network.contains(&other))
-}
-
-/// An address with its prefix length, as text.
-pub fn shown(address: &Address) -> String {
-    format!("{}/{}", address.ip, address.prefix)
-}
-
 #[cfg(test)]
 mod tests {
-    use muster_api::live::network::{Addressing, Bond, Card, Route as SaidRoute, Vlan};
+    use muster_api::live::network::{Address, Addressing, Bond, Card, Route as SaidRoute, Vlan};
 
     use super::*;
 

@@ -8,12 +8,8 @@ use std::net::IpAddr;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use muster_api::live::network::{
-    Addressing, Bond, BondMode, HashPolicy, Interface, Kind, Route, StaticNetwork,
-};
+use muster_api::live::network::{Addressing, Bond, Interface, Kind, Route, StaticNetwork};
 use uuid::Uuid;
-
-use super::fixed::shown;
 
 /// Makes the folder, and a file for each interface of the network in it.
 ///
@@ -127,8 +123,7 @@ fn connection(network: &StaticNetwork, interface: &Interface) -> Vec<(String, St
 
 /// The bond or bridge that the interface is a port of.
 fn owner<'a>(network: &'a StaticNetwork, interface: &Interface) -> Option<&'a Interface> {
-    let has =
-        |one: &&Interface| !matches!(one.kind, Kind::Vlan(_)) && one.kind.parts().contains(&interface.name);
+    let has = |one: &&Interface| one.kind.ports().contains(&interface.name);
     network.interfaces.iter().find(has)
 }
 
@@ -138,23 +133,8 @@ fn uuid(name: &str) -> Uuid {
 }
 
 fn bond_options(bond: &Bond) -> BTreeMap<String, String> {
-    let mode = match bond.mode {
-        BondMode::BalanceRr => "balance-rr",
-        BondMode::ActiveBackup => "active-backup",
-        BondMode::BalanceXor => "balance-xor",
-        BondMode::Broadcast => "broadcast",
-        BondMode::Lacp => "802.3ad",
-        BondMode::BalanceTlb => "balance-tlb",
-        BondMode::BalanceAlb => "balance-alb",
-    };
-    let policy = bond.xmit_hash_policy.map(|policy| match policy {
-        HashPolicy::Layer2 => "layer2",
-        HashPolicy::Layer34 => "layer3+4",
-        HashPolicy::Layer23 => "layer2+3",
-        HashPolicy::Encap23 => "encap2+3",
-        HashPolicy::Encap34 => "encap3+4",
-        HashPolicy::VlanSrcMac => "vlan+srcmac",
-    });
+    let mode: &'static str = bond.mode.into();
+    let policy = bond.xmit_hash_policy.map(<&'static str>::from);
     let number = |value: Option<u32>| value.map(|value| value.to_string());
     let options = [
         ("mode", Some(mode.to_owned())),
@@ -182,7 +162,7 @@ fn family(network: &StaticNetwork, interface: &Interface, v6: bool) -> Vec<(Stri
     let mut values = vec![("method".to_owned(), method.to_owned())];
     let mut set = |key: String, value: String| values.push((key, value));
     for (number, address) in (1..).zip(&said.addresses) {
-        set(format!("address{number}"), shown(address));
+        set(format!("address{number}"), address.to_string());
     }
     let routes = network
         .routes
@@ -207,7 +187,7 @@ fn family(network: &StaticNetwork, interface: &Interface, v6: bool) -> Vec<(Stri
 
 /// `NETWORK/PREFIX,GATEWAY,METRIC` without the parts at the end that are not said.
 fn route_text(route: &Route) -> String {
-    let mut text = shown(&route.destination);
+    let mut text = route.destination.to_string();
     match (route.gateway, route.metric) {
         (None, None) => {}
         (Some(gateway), None) => {

@@ -5,6 +5,7 @@ mod shape;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -156,7 +157,7 @@ struct Manager<'a> {
     leases: mpsc::UnboundedSender<LeaseEvent>,
     nics: HashMap<u32, NicState>,
     /// The static network of this machine.
-    fixed: Option<Fixed>,
+    fixed: Option<Arc<Fixed>>,
     /// Devices of the static network that cannot be had yet, and why.
     missing: Vec<(String, String)>,
     resolver_text: String,
@@ -175,7 +176,7 @@ impl Manager<'_> {
                 self.adopt(link).await;
             }
         }
-        self.choose_network();
+        self.choose_network().await;
         self.make_devices(&mut links).await?;
         let addresses = links::addresses(&self.handle).await?;
         self.nics

@@ -1,6 +1,7 @@
 //! Defines the static network of one machine as the live image applies it: what is left of a `network_yaml` (nmstate) after the
 //! service has understood it. Source: docs/protocol/static-network.md.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,14 @@ impl Kind {
             Self::Bridge(bridge) => &bridge.ports,
         }
     }
+
+    /// Those of them that have no addresses of their own: the ports of a bond or a bridge.
+    pub fn ports(&self) -> &[String] {
+        match self {
+            Self::Vlan(_) => &[],
+            Self::Ethernet | Self::Bond(_) | Self::Bridge(_) => self.parts(),
+        }
+    }
 }
 
 /// Several cards as one. Names and values of `mode` and options are those of the kernel's bonding driver.
@@ -94,48 +103,61 @@ pub struct Bond {
     pub downdelay: Option<u32>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, strum::EnumString)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum BondMode {
     #[default]
-    #[strum(serialize = "balance-rr", serialize = "0")]
+    #[strum(to_string = "balance-rr", serialize = "0")]
     BalanceRr,
-    #[strum(serialize = "active-backup", serialize = "1")]
+    #[strum(to_string = "active-backup", serialize = "1")]
     ActiveBackup,
-    #[strum(serialize = "balance-xor", serialize = "2")]
+    #[strum(to_string = "balance-xor", serialize = "2")]
     BalanceXor,
-    #[strum(serialize = "broadcast", serialize = "3")]
+    #[strum(to_string = "broadcast", serialize = "3")]
     Broadcast,
     /// LACP.
     #[serde(rename = "802.3ad")]
-    #[strum(serialize = "802.3ad", serialize = "4")]
+    #[strum(to_string = "802.3ad", serialize = "4")]
     Lacp,
-    #[strum(serialize = "balance-tlb", serialize = "5")]
+    #[strum(to_string = "balance-tlb", serialize = "5")]
     BalanceTlb,
-    #[strum(serialize = "balance-alb", serialize = "6")]
+    #[strum(to_string = "balance-alb", serialize = "6")]
     BalanceAlb,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::EnumString)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::EnumString, strum::IntoStaticStr,
+)]
 pub enum HashPolicy {
     #[serde(rename = "layer2")]
-    #[strum(serialize = "layer2", serialize = "0")]
+    #[strum(to_string = "layer2", serialize = "0")]
     Layer2,
     #[serde(rename = "layer3+4")]
-    #[strum(serialize = "layer3+4", serialize = "1")]
+    #[strum(to_string = "layer3+4", serialize = "1")]
     Layer34,
     #[serde(rename = "layer2+3")]
-    #[strum(serialize = "layer2+3", serialize = "2")]
+    #[strum(to_string = "layer2+3", serialize = "2")]
     Layer23,
     #[serde(rename = "encap2+3")]
-    #[strum(serialize = "encap2+3", serialize = "3")]
+    #[strum(to_string = "encap2+3", serialize = "3")]
     Encap23,
     #[serde(rename = "encap3+4")]
-    #[strum(serialize = "encap3+4", serialize = "4")]
+    #[strum(to_string = "encap3+4", serialize = "4")]
     Encap34,
     #[serde(rename = "vlan+srcmac")]
-    #[strum(serialize = "vlan+srcmac", serialize = "5")]
+    #[strum(to_string = "vlan+srcmac", serialize = "5")]
     VlanSrcMac,
 }
 
@@ -171,6 +193,12 @@ pub struct Address {
     pub ip: IpAddr,
     /// Prefix length, bits.
     pub prefix: u8,
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.ip, self.prefix)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use muster_api::live::LiveConfig;
 use muster_api::node_agent::NodeAgentConfig;
 use muster_core::record::{InfraEnv, Secret};
 use muster_core::rules::ignition::{AgentSettings, DiscoveryError, discovery};
-use muster_core::rules::live_config::live_config;
+use muster_core::rules::live_config::without_networks;
 use muster_core::rules::stages::has_agent;
 use muster_ipxe::{BootScript, MacAddress, ScriptError, System, redirect_script};
 use muster_store::{HostBrief, StoreError};
@@ -140,7 +140,7 @@ impl Operations {
 
     /// The configuration of the agent on an installed node.
     pub fn node_agent_config(&self, infra_env: &InfraEnv, host_id: HostId) -> NodeAgentConfig {
-        let live = self.live_config(infra_env);
+        let live = self.agent_config(infra_env);
         NodeAgentConfig {
             service_url: live.service_url,
             infra_env_id: live.infra_env_id,
@@ -153,9 +153,17 @@ impl Operations {
 
     /// The configuration in an InfraEnv's image.
     pub fn live_config(&self, infra_env: &InfraEnv) -> LiveConfig {
+        LiveConfig {
+            networks: self.live_networks.of(infra_env),
+            ..self.agent_config(infra_env)
+        }
+    }
+
+    /// The part of it that agents on installed nodes have, too.
+    fn agent_config(&self, infra_env: &InfraEnv) -> LiveConfig {
         let token = self.auth.infra_env_token(infra_env);
         let service_ca = self.image_options.service_ca();
-        live_config(infra_env, &self.urls.public, token.as_deref(), &service_ca)
+        without_networks(infra_env, &self.urls.public, token.as_deref(), &service_ca)
     }
 }
 

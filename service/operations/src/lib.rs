@@ -20,6 +20,7 @@ pub mod image_options;
 pub mod infra_envs;
 pub mod jobs;
 pub mod live_image;
+mod live_networks;
 mod operations;
 pub mod os_images;
 pub mod random;

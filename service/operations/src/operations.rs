@@ -22,6 +22,7 @@ use crate::infra_envs::InfraEnvs;
 use crate::jobs::retention::Retention;
 use crate::jobs::rounds::Rounds;
 use crate::live_image::LiveImages;
+use crate::live_networks::LiveNetworks;
 use crate::os_images::OsImages;
 use crate::urls::Urls;
 use crate::{Result, error::chain};
@@ -59,6 +60,8 @@ pub struct Operations {
     pub urls: Arc<Urls>,
     /// The live image.
     pub live_images: Arc<LiveImages>,
+    /// Static networks, as images hold them.
+    pub(crate) live_networks: LiveNetworks,
     /// Images that are written to disks.
     pub os_images: Arc<OsImages>,
     /// State of the custom-resource bridge.
@@ -137,6 +140,7 @@ impl Operations {
             event_quota: EventQuota::default(),
             urls,
             live_images,
+            live_networks: LiveNetworks::default(),
             os_images,
             bridge: Arc::new(bridge),
             image_options: Arc::new(settings.image_options),

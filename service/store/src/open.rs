@@ -292,7 +292,7 @@ pub(crate) fn ahead_of(applied: Vec<Applied>, migrator: &Migrator) -> Result<Vec
 /// Version and description.
 pub(crate) type Applied = (i64, String);
 
-/// What was applied, oldest first; nothing in an empty database.
+/// The migrations that were applied, oldest first; none in an empty database.
 pub(crate) async fn applied(address: &Address) -> Result<Vec<Applied>, MigrateError> {
     let mut connection = AnyConnection::connect_with(&address.options).await?;
     let read = sqlx::query_as("SELECT version, description FROM _sqlx_migrations ORDER BY version")

@@ -1,7 +1,11 @@
 //! Gives the machine the devices and addresses of its static network.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
+use muster_api::live::network::{Bond, Interface, Kind};
+use rtnetlink::Handle;
 use tracing::{debug, info, warn};
 
 use super::{Manager, NicState};
@@ -10,8 +14,6 @@ use crate::net::devices;
 use crate::net::fixed::{Fixed, Wanted};
 use crate::net::keyfiles;
 use crate::net::links::{self, Address, Link};
-use muster_api::live::network::{Bond, Interface, Kind};
-use rtnetlink::Handle;
 
 impl Fixed {
     /// The configuration's name of a card; the kernel's if it has none.
@@ -24,24 +26,33 @@ impl Fixed {
 }
 
 impl Manager<'_> {
-    /// Looks for the network of this machine until a card of it has appeared.
-    pub(super) fn choose_network(&mut self) {
+    /// Looks for the network of this machine until a card of it has appeared, and loads the modules that its devices need.
+    pub(super) async fn choose_network(&mut self) {
         if self.fixed.is_some() {
             return;
         }
         let environment = self.environment;
         let macs = self.nics.values().map(|nic| nic.mac.as_str());
-        self.fixed = match &environment.said_network {
+        let chosen = match &environment.said_network {
             Some(said) => Some(Fixed(said.clone())),
             None => Fixed::choose(&environment.networks, macs),
         };
-        let Some(fixed) = &self.fixed else { return };
+        let Some(fixed) = chosen.map(Arc::new) else { return };
+        self.fixed = Some(fixed.clone());
         info!(
             interfaces = fixed.0.interfaces.len(),
             "this machine has a static network"
         );
         if let Err(error) = keyfiles::write(&environment.keyfiles, &fixed.0) {
             warn!(folder = %environment.keyfiles.display(), "an installation will not take the network along: {error}");
+        }
+        let modules: BTreeSet<&str> = fixed
+            .devices()
+            .filter_map(|one| devices::module(&one.kind))
+            .collect();
+        let loading = tokio::task::spawn_blocking(move || modules.into_iter().for_each(drivers::load));
+        if let Err(error) = loading.await {
+            warn!("modules for the static network: {error}");
         }
     }
 
@@ -89,19 +100,11 @@ impl Manager<'_> {
     }
 
     async fn make(&self, wanted: &Interface, fixed: &Fixed, links: &[Link]) -> Result<(), String> {
-        if let Some(module) = devices::module(&wanted.kind) {
-            // Does nothing when it is there.
-            let loaded = tokio::task::spawn_blocking(move || drivers::load(module)).await;
-            loaded.map_err(|error| error.to_string())?;
-        }
         devices::make(&self.handle, wanted, |part| self.index_of(part, fixed, links)).await
     }
 
     async fn add_ports(&self, wanted: &Interface, device: u32, fixed: &Fixed, links: &[Link]) {
-        if matches!(wanted.kind, Kind::Vlan(_)) {
-            return;
-        }
-        for part in wanted.kind.parts() {
+        for part in wanted.kind.ports() {
             let Some(port) = self.index_of(part, fixed, links) else {
                 debug!(device = wanted.name, part, "waits for a port");
                 continue;

@@ -7,6 +7,19 @@ use crate::record::InfraEnv;
 
 /// The configuration in the image. `ca_pem`: the service's own CA, or empty.
 pub fn live_config(infra_env: &InfraEnv, service_url: &str, token: Option<&str>, ca_pem: &str) -> LiveConfig {
+    LiveConfig {
+        networks: live_networks(&infra_env.settings),
+        ..without_networks(infra_env, service_url, token, ca_pem)
+    }
+}
+
+/// The same without the static networks, whose documents take time to read.
+pub fn without_networks(
+    infra_env: &InfraEnv,
+    service_url: &str,
+    token: Option<&str>,
+    ca_pem: &str,
+) -> LiveConfig {
     let settings = &infra_env.settings;
     let text = |part: &Option<String>| part.clone().unwrap_or_default();
     let certificates: Vec<&str> = [ca_pem.trim(), settings.additional_trust_bundle.trim()]
@@ -32,6 +45,6 @@ pub fn live_config(infra_env: &InfraEnv, service_url: &str, token: Option<&str>,
             .filter(|source| !source.is_empty())
             .map(str::to_owned)
             .collect(),
-        networks: live_networks(settings),
+        networks: Vec::new(),
     }
 }

@@ -65,7 +65,7 @@ pub fn first_unapplied(hosts: &[HostStaticNetworkConfig]) -> Option<(usize, Stri
 /// The network of the host as the live image applies it.
 ///
 /// # Errors
-/// What the live image does not apply, or what makes no sense.
+/// With the part that the live image does not apply, or that makes no sense.
 pub fn live_network(host: &HostStaticNetworkConfig) -> Result<StaticNetwork, String> {
     let yaml = host.network_yaml.as_deref().unwrap_or_default();
     let parsed: Value = serde_saphyr::from_str(yaml).map_err(|_| "it is not YAML".to_owned())?;

@@ -1,6 +1,6 @@
 //! Puts interfaces in the order in which they can be made.
 
-use muster_api::live::network::{Interface, Kind};
+use muster_api::live::network::Interface;
 
 /// Each interface after those that it is made of. A part that is not in the list is a card, and is added.
 ///
@@ -40,13 +40,11 @@ pub(super) fn by_parts(mut interfaces: Vec<Interface>) -> Result<Vec<Interface>,
 /// A port belongs to one bond or bridge; VLANs may share their base.
 fn check_owners(interfaces: &[Interface]) -> Result<(), String> {
     let mut owned: Vec<&String> = Vec::new();
-    for one in interfaces.iter().filter(|one| !matches!(one.kind, Kind::Vlan(_))) {
-        for part in one.kind.parts() {
-            if owned.contains(&part) {
-                return Err(format!("{part} is a port twice"));
-            }
-            owned.push(part);
+    for port in interfaces.iter().flat_map(|one| one.kind.ports()) {
+        if owned.contains(&port) {
+            return Err(format!("{port} is a port twice"));
         }
+        owned.push(port);
     }
     Ok(())
 }
