@@ -36,7 +36,6 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
     };
     let mut effects = Effects::new(validation, CLAIM / 3);
     loop {
-        let began = Instant::now();
         operations.rounds.begin("changes");
         // Each write is a transaction of its own, so the work may be dropped between two of them.
         let worked = tokio::select! {
@@ -48,8 +47,7 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
             Batch::default()
         });
         if worked.validated {
-            // At most half of the time is spent on clusters that change all the time.
-            rest_ends = Instant::now() + REST.max(began.elapsed());
+            rest_ends = Instant::now() + REST;
         }
         if worked.more {
             continue;

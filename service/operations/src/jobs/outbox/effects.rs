@@ -7,10 +7,14 @@ use std::time::Duration;
 use muster_store::{OutboxEntry, Subject};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, interval_at};
+use tokio::time::{Instant, interval_at, sleep};
 
 /// Effects that run at once.
 const AT_ONCE: usize = 4;
+
+/// A record that changes all the time is worked on for half of the time: what comes during the rest is one look at it. Nobody waits
+/// for longer than this.
+const LONGEST_REST: Duration = Duration::from_secs(10);
 
 /// The work on changes of one kind.
 pub(super) trait Work: Send + Sync + 'static {
@@ -83,10 +87,13 @@ impl<W: Work> Shared<W> {
     async fn work_on(self: Arc<Self>, first: OutboxEntry) {
         let subject = first.subject;
         let mut next = Some(first);
+        let mut rest = Duration::ZERO;
         while let Some(entry) = next {
-            if self.run(&entry).await {
+            let (is_done, took) = self.run(&entry, rest).await;
+            if is_done {
                 self.work.acknowledge(entry.id).await;
             }
+            rest = took.min(LONGEST_REST);
             let mut busy = self.busy();
             next = busy.get_mut(&subject).and_then(Option::take);
             if next.is_none() {
@@ -95,23 +102,29 @@ impl<W: Work> Shared<W> {
         }
     }
 
-    async fn run(&self, entry: &OutboxEntry) -> bool {
+    /// Answers whether it is done, and how long it took after the rest.
+    async fn run(&self, entry: &OutboxEntry, rest: Duration) -> (bool, Duration) {
         let effect = async {
+            sleep(rest).await;
             // Never closed.
             let _permit = self.permits.acquire().await;
-            self.work.run(entry).await
+            let began = Instant::now();
+            (self.work.run(entry).await, began.elapsed())
         };
-        tokio::pin!(effect);
-        let mut renewals = interval_at(Instant::now() + self.renewal, self.renewal);
-        loop {
-            tokio::select! {
-                done = &mut effect => return done,
-                _ = renewals.tick() => {
-                    let waiting = self.busy().get(&entry.subject).cloned().flatten();
-                    let ids = [Some(entry.id.clone()), waiting.map(|entry| entry.id)];
-                    self.work.renew(ids.into_iter().flatten().collect()).await;
-                }
+        // Beside the effect, not between its steps: an effect that is next in the queue for a database connection must be polled
+        // while a renewal waits behind it.
+        let renewals = async {
+            let mut ticks = interval_at(Instant::now() + self.renewal, self.renewal);
+            loop {
+                ticks.tick().await;
+                let waiting = self.busy().get(&entry.subject).cloned().flatten();
+                let ids = [Some(entry.id.clone()), waiting.map(|entry| entry.id)];
+                self.work.renew(ids.into_iter().flatten().collect()).await;
             }
+        };
+        tokio::select! {
+            outcome = effect => outcome,
+            never = renewals => never,
         }
     }
 }
@@ -182,5 +195,46 @@ mod tests {
         for wanted in ["begins fails", "begins after", "done after"] {
             assert_eq!(heard.recv().await.unwrap(), wanted);
         }
+    }
+
+    /// Its effects and its renewals need the same connection.
+    struct Connected {
+        connection: Semaphore,
+        done: UnboundedSender<()>,
+    }
+
+    impl Work for Connected {
+        async fn run(&self, _: &OutboxEntry) -> bool {
+            let _connection = self.connection.acquire().await;
+            true
+        }
+
+        async fn renew(&self, _: Vec<String>) {
+            let _connection = self.connection.acquire().await;
+        }
+
+        async fn acknowledge(&self, _: String) {
+            self.done.send(()).unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_effect_that_waits_for_a_connection_gets_it_while_its_claim_is_renewed() {
+        let (done, mut was_done) = unbounded_channel();
+        let renewal = Duration::from_secs(20);
+        let work = Connected {
+            connection: Semaphore::new(1),
+            done,
+        };
+        let mut effects = Effects::new(work, renewal);
+        let shared = effects.shared.clone();
+        let others = shared.work.connection.acquire().await;
+        effects.begin(entry("queued", Subject::Cluster(ClusterId::random())));
+        // The renewal stands in the queue by now, behind the effect.
+        sleep(renewal * 2).await;
+        drop(others);
+        let limit = Duration::from_secs(3600);
+        let ended = tokio::time::timeout(limit, was_done.recv()).await;
+        assert_eq!(ended.expect("the effect ends"), Some(()));
     }
 }
