@@ -68,6 +68,7 @@ pub async fn run(context: Arc<Context>, kinds: Kinds, stop: CancellationToken) {
         own: controller.store(),
         requests,
         freed: Notify::new(),
+        taken: Notify::new(),
     });
     let mut tasks = JoinSet::new();
     tasks.spawn(triggers.clone().agents(agent_writer));

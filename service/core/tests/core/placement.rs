@@ -275,3 +275,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_becomes_of_a_taken_host_is_nothing_to_other_machines() {
+    let taken = Candidate {
+        taken_by: Some(KubeRef::new("c", "m1")),
+        ..candidate("a")
+    };
+    let later = Candidate {
+        state: "installing".into(),
+        connected: None,
+        is_leaving: true,
+        ..taken.clone()
+    };
+    assert!(taken.is_the_same_to_others(&later));
+    let judged = |one: &Candidate| {
+        let judged = place(&need("m2"), [one]);
+        judged.unfit.into_iter().map(|(_, why)| why).collect::<Vec<_>>()
+    };
+    assert_eq!(judged(&taken), judged(&later));
+    let labelled = Candidate {
+        labels: labelled("a", ZONE, "east").labels,
+        ..taken.clone()
+    };
+    let free = candidate("a");
+    for other in [&labelled, &free] {
+        assert!(!taken.is_the_same_to_others(other));
+    }
+    let silent = Candidate {
+        connected: None,
+        ..candidate("a")
+    };
+    assert!(!free.is_the_same_to_others(&silent));
+}

@@ -19,9 +19,10 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::sleep;
 
+use super::REASONS_INTERVAL;
 use super::reconcile::agent_ref;
 use crate::capi::agents::{self, AgentView};
-use crate::capi::objects::Machine;
+use crate::capi::objects::{Machine, find};
 use crate::capi::provider::Provider;
 use crate::references::{kube_ref, object_ref};
 use crate::watch::Watched;
@@ -39,8 +40,10 @@ pub struct Triggers {
     /// The AgentMachines.
     pub own: Store<AgentMachine>,
     pub requests: UnboundedSender<ObjectRef<AgentMachine>>,
-    /// An Agent changed.
+    /// An Agent came, went or changed that can perhaps be taken.
     pub freed: Notify,
+    /// An Agent was taken: to those that still look for one, only its reason is another.
+    pub taken: Notify,
 }
 
 impl Triggers {
@@ -75,19 +78,28 @@ impl Triggers {
                     let is_new = before
                         .as_ref()
                         .is_none_or(|before| !before.says_the_same_as(agent));
+                    let is_new_to_others = before
+                        .as_ref()
+                        .is_none_or(|before| !before.candidate.is_the_same_to_others(&agent.candidate));
                     let taken_by = [Some(agent), before.as_deref()]
                         .into_iter()
                         .flatten()
                         .find_map(|one| one.candidate.taken_by.clone());
                     writer.apply_watcher_event(&event);
                     if is_new {
-                        self.agent_changed(&name, taken_by);
+                        self.request_users(&name, taken_by);
+                    }
+                    if is_new_to_others {
+                        let is_taken = agent.candidate.taken_by.is_some();
+                        let notify = if is_taken { &self.taken } else { &self.freed };
+                        notify.notify_one();
                     }
                 }
                 Event::Delete(agent) => {
                     let (name, taken_by) = (kube_ref(agent), agent.candidate.taken_by.clone());
                     writer.apply_watcher_event(&event);
-                    self.agent_changed(&name, taken_by);
+                    self.request_users(&name, taken_by);
+                    self.freed.notify_one();
                 }
                 Event::Init => writer.apply_watcher_event(&event),
                 Event::InitDone => {
@@ -98,18 +110,24 @@ impl Triggers {
         }
     }
 
-    fn agent_changed(&self, name: &KubeRef, taken_by: Option<KubeRef>) {
+    fn request_users(&self, name: &KubeRef, taken_by: Option<KubeRef>) {
         let leaving = self.provider.leaving.waiting_for(name);
         for machine in [taken_by, leaving].into_iter().flatten() {
             self.request(&machine);
         }
-        self.freed.notify_one();
     }
 
     /// AgentMachines without an Agent, when Agents changed.
     pub async fn waiting(self: Arc<Self>) {
         loop {
-            self.freed.notified().await;
+            let taken = async {
+                self.taken.notified().await;
+                sleep(REASONS_INTERVAL).await;
+            };
+            tokio::select! {
+                () = self.freed.notified() => {}
+                () = taken => {}
+            }
             let many = self.request_those(|one| agent_ref(one.status.as_ref()).is_none());
             let many = u32::try_from(many).unwrap_or(u32::MAX);
             sleep(WAITING_INTERVAL.max(PER_MACHINE.saturating_mul(many))).await;
@@ -132,15 +150,21 @@ impl Triggers {
         }
     }
 
-    /// Clusters: one that is paused no more concerns all its AgentMachines.
+    /// Clusters: one that is paused no more concerns all its AgentMachines. Its status, which counts them, does not.
     pub async fn clusters(self: Arc<Self>, mut writer: Writer<DynamicObject>) {
         let kind = &self.provider.kinds.cluster;
         let stream = watch::dynamic(&self.provider.context, kind, watcher::Config::default());
         let mut stream = pin!(stream);
         while let Some(mut event) = stream.next().await {
             strip(&mut event);
+            let before = match &event {
+                Event::Apply(cluster) => find(&self.provider.clusters, kind, &kube_ref(cluster)),
+                _ => None,
+            };
             writer.apply_watcher_event(&event);
-            if let Event::Apply(cluster) = &event {
+            if let Event::Apply(cluster) = &event
+                && before.is_none_or(|before| !is_asked_for_the_same(&before, cluster))
+            {
                 let (namespace, name) = (cluster.namespace(), cluster.name_any());
                 self.request_those(|one| {
                     let of = one.labels().get(label::CAPI_CLUSTER_NAME);
@@ -184,6 +208,11 @@ impl Triggers {
             }
         }
     }
+}
+
+/// True when both versions of a Cluster ask for the same.
+fn is_asked_for_the_same(before: &DynamicObject, after: &DynamicObject) -> bool {
+    before.annotations() == after.annotations() && before.data.get("spec") == after.data.get("spec")
 }
 
 /// Drops what is large and not read.

@@ -36,6 +36,14 @@ impl Candidate {
             .map(String::as_str)
             .filter(|zone| !zone.is_empty())
     }
+
+    /// True when machines that have not taken it judge both alike: what else happens to a taken host is nothing to them.
+    pub fn is_the_same_to_others(&self, other: &Self) -> bool {
+        if self.taken_by.is_none() || other.taken_by.is_none() {
+            return self == other;
+        }
+        (&self.labels, &self.taken_by, &self.cluster) == (&other.labels, &other.taken_by, &other.cluster)
+    }
 }
 
 /// Size of a host, or the least size that a machine needs.
