@@ -15,6 +15,7 @@ use muster_http::gate::{Gate, require};
 use muster_http::listener::unknown_path;
 use muster_http::{Allowed, Problem};
 use strum::VariantArray;
+use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::SizeAbove;
 use tower_http::timeout::RequestBodyTimeoutLayer;
@@ -90,6 +91,10 @@ pub fn api(rest: Rest) -> Router {
         let description = description.clone();
         async move { ([(header::CONTENT_TYPE, "application/json")], description) }
     };
+    // A list of a thousand hosts is compressed for each who asks: speed before size.
+    let compression = CompressionLayer::new()
+        .quality(CompressionLevel::Fastest)
+        .compress_when(SizeAbove::new(COMPRESS_ABOVE));
     operations
         .route("/api/assisted-install/openapi", get(described.clone()))
         .route("/api/assisted-install/v2/openapi", get(described.clone()))
@@ -98,7 +103,7 @@ pub fn api(rest: Rest) -> Router {
         .merge(readiness())
         .layer(DefaultBodyLimit::max(ORDINARY_LIMIT))
         .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
-        .layer(CompressionLayer::new().compress_when(SizeAbove::new(COMPRESS_ABOVE)))
+        .layer(compression)
         .layer(middleware::map_response(vary))
         .route("/health", get(status::health))
         .with_state(rest)

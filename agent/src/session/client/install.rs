@@ -95,7 +95,9 @@ impl Client {
     /// # Errors
     /// [`Failure`]
     pub async fn cluster(&self, cluster: Uuid) -> Result<ClusterState, Failure> {
-        let url = self.api(&format!("clusters/{cluster}"));
+        let mut url = self.api(&format!("clusters/{cluster}"));
+        // A thousand hosts ask while each of them is installed.
+        url.set_query(Some("exclude-hosts=true"));
         let request = self.request(Method::GET, url, None, Uuid::new_v4());
         let body = self.answer(None, request).await?;
         serde_json::from_slice(&body).map_err(|error| Failure::Malformed(printable(&error.to_string())))

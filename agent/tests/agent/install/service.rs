@@ -175,6 +175,7 @@ async fn answer(State(service): State<Service>, request: Request) -> Response {
         "os-image" => image(&mut world, &parts.headers, service.released.subscribe()),
         "logs-progress" | "logs" => StatusCode::NO_CONTENT.into_response(),
         _ if parts.method == Method::GET && path.contains("/clusters/") => {
+            assert_eq!(parts.uri.query(), Some("exclude-hosts=true"));
             let kind = if world.forms_cluster {
                 "Cluster"
             } else {

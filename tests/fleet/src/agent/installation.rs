@@ -129,7 +129,7 @@ impl Desk {
 
     /// A worker asks for its cluster until it answers.
     async fn await_cluster(&self, cluster: Uuid) {
-        let path = format!("/clusters/{cluster}");
+        let path = format!("/clusters/{cluster}?exclude-hosts=true");
         while !self
             .wire
             .ask(Ask::new(Operation::Download, Method::GET, &path))
