@@ -10,10 +10,10 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// After `limit`, with `what` and the last thing that `check` saw instead.
 #[track_caller]
 pub fn await_condition<T>(what: &str, limit: Duration, check: impl FnMut() -> Result<T, String>) -> T {
-    await_every(CHECK_INTERVAL, what, limit, check)
+    await_with(|_| CHECK_INTERVAL, what, limit, check)
 }
 
-/// The same with so long between two checks: for those that cost something.
+/// The same with so long between two checks, or [longer](without_load): for those that cost something.
 ///
 /// # Panics
 /// After `limit`, with `what` and the last thing that `check` saw instead.
@@ -22,16 +22,33 @@ pub fn await_every<T>(
     interval: Duration,
     what: &str,
     limit: Duration,
+    check: impl FnMut() -> Result<T, String>,
+) -> T {
+    await_with(|took| without_load(interval, took), what, limit, check)
+}
+
+/// The time between two checks of which one took so long: at least `interval`, and so long that looking takes no more than a
+/// tenth of the time of what is looked at.
+pub fn without_load(interval: Duration, took: Duration) -> Duration {
+    interval.max(took * 9)
+}
+
+#[track_caller]
+fn await_with<T>(
+    pause: impl Fn(Duration) -> Duration,
+    what: &str,
+    limit: Duration,
     mut check: impl FnMut() -> Result<T, String>,
 ) -> T {
     let end = Instant::now() + limit;
     loop {
+        let began = Instant::now();
         match check() {
             Ok(value) => return value,
             Err(seen) if Instant::now() >= end => {
                 panic!("waited {} s for {what}; last seen: {seen}", limit.as_secs())
             }
-            Err(_) => std::thread::sleep(interval),
+            Err(_) => std::thread::sleep(pause(began.elapsed())),
         }
     }
 }

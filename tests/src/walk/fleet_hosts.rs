@@ -11,6 +11,9 @@ use crate::artifacts::fleet_program;
 use crate::process::{Program, command};
 use crate::target::OPENSHIFT_VERSION;
 
+/// Most polls of all hosts together: a thousand hosts poll six times as often as those of docs/protocol/instructions.md.
+const POLLS_PER_SECOND: usize = 150;
+
 /// A running fleet. Dropping it ends it.
 pub struct FleetHosts {
     program: Mutex<Program>,
@@ -18,7 +21,7 @@ pub struct FleetHosts {
 
 impl FleetHosts {
     /// Starts hosts in the hub's InfraEnv of which so many are fit: others have flaws on purpose, or another architecture.
-    /// They poll every second and install within a few.
+    /// They install within seconds, and poll every second, or so that all together poll [so often](POLLS_PER_SECOND).
     #[track_caller]
     pub fn start(hub: &Hub, hosts: usize, folder: &Path) -> Self {
         let id = hub.infra_env_id();
@@ -28,13 +31,16 @@ impl FleetHosts {
             fleet.env_remove(name);
         }
         fleet.args(["--url", hub.service.client().base(), "--infra-env-id", &id]);
+        let hosts = hosts * 3 / 2 + 10;
+        let poll_interval = format!("{}s", hosts.div_ceil(POLLS_PER_SECOND));
+        fleet.args(["--hosts", &hosts.to_string(), "--register-rate", "0"]);
         fleet.args([
-            "--hosts",
-            &(hosts * 3 / 2 + 10).to_string(),
-            "--register-rate",
-            "0",
+            "--poll-interval",
+            &poll_interval,
+            "--install-time",
+            "5s",
+            "--skip-states",
         ]);
-        fleet.args(["--poll-interval", "1s", "--install-time", "5s", "--skip-states"]);
         Self {
             program: Mutex::new(Program::start(
                 "muster-fleet",

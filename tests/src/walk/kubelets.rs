@@ -2,10 +2,10 @@
 //! kubelet does and, once it has them, writes its Node; nothing else of a kubelet is played. Machines have real ones.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rcgen::SanType;
 use serde_json::{Value, json};
@@ -13,11 +13,14 @@ use serde_json::{Value, json};
 use super::api::Api;
 use super::hub::hostname;
 use crate::certificates::key_pair;
+use crate::condition::without_load;
 use crate::http::HttpClient;
 use crate::kube::ControlPlane;
 use crate::kube::KubeletCertificate::{self, Client, Serving};
 
 const INTERVAL: Duration = Duration::from_millis(500);
+/// Nodes that act at the same time.
+const AT_ONCE: usize = 8;
 const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 /// The account, with its groups, that may ask for a client certificate: docs/protocol/install-flow.md#10.
 const BOOTSTRAPPER: (&str, &[&str]) = (
@@ -51,17 +54,21 @@ impl Kubelets {
         let http = HttpClient::trusting(&workload.url(), &authority).with_token(workload.token());
         let seen_ends = Arc::clone(&ends);
         let thread = std::thread::spawn(move || {
-            let mut nodes: BTreeMap<String, Stage> = BTreeMap::new();
+            let nodes = Mutex::new(BTreeMap::new());
             while !seen_ends.load(Ordering::Relaxed) {
-                for agent in agents.list(&agents_path).unwrap_or_default() {
-                    let stage = agent["status"]["progress"]["currentStage"]
-                        .as_str()
-                        .unwrap_or_default();
-                    if matches!(stage, "Rebooting" | "Configuring" | "Joined") {
-                        advance(&http, hostname(&agent), &mut nodes);
+                let asked = Instant::now();
+                let listed = agents.list(&agents_path).unwrap_or_default();
+                let pause = without_load(INTERVAL, asked.elapsed());
+                let (http, nodes) = (&http, &nodes);
+                std::thread::scope(|scope| {
+                    for some in listed.chunks(listed.len().div_ceil(AT_ONCE).max(1)) {
+                        scope.spawn(move || {
+                            let rebooted = some.iter().filter(|agent| has_rebooted(agent));
+                            rebooted.for_each(|agent| advance(http, hostname(agent), nodes));
+                        });
                     }
-                }
-                std::thread::park_timeout(INTERVAL);
+                });
+                std::thread::park_timeout(pause);
             }
         });
         Self {
@@ -81,11 +88,18 @@ impl Drop for Kubelets {
     }
 }
 
+fn has_rebooted(agent: &Value) -> bool {
+    let stage = agent["status"]["progress"]["currentStage"].as_str();
+    matches!(stage, Some("Rebooting" | "Configuring" | "Joined"))
+}
+
 /// Does what the node can do next. What fails is tried again.
-fn advance(http: &HttpClient, name: &str, nodes: &mut BTreeMap<String, Stage>) {
+fn advance(http: &HttpClient, name: &str, nodes: &Mutex<BTreeMap<String, Stage>>) {
+    let nodes = || nodes.lock().unwrap_or_else(PoisonError::into_inner);
     let node_groups: &[&str] = &["system:nodes", "system:authenticated"];
     let user = format!("system:node:{name}");
-    let next = match nodes.get(name) {
+    let stage = nodes().get(name).copied();
+    let next = match stage {
         None => ask(http, name, Client, BOOTSTRAPPER).then_some(Stage::AsksForClient),
         Some(Stage::AsksForClient) if has_certificate(http, name, Client) => (write_node(http, name)
             && ask(http, name, Serving, (&user, node_groups)))
@@ -96,7 +110,7 @@ fn advance(http: &HttpClient, name: &str, nodes: &mut BTreeMap<String, Stage>) {
         Some(_) => None,
     };
     if let Some(next) = next {
-        nodes.insert(name.to_owned(), next);
+        nodes().insert(name.to_owned(), next);
     }
 }
 
