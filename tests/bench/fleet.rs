@@ -1,5 +1,5 @@
 //! Thousands of hosts, played by `muster-fleet`: how fast they register, what their polls cost, what it costs
-//! to have them.
+//! to have them, with and without custom resources for them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -91,7 +91,7 @@ impl World {
     }
 }
 
-/// Measures 3,000 hosts on both databases, and 10,000 on SQLite.
+/// Measures 3,000 hosts on both databases.
 pub fn measure() -> Result<()> {
     let columns = [
         three_thousand(&World::sqlite())?,
@@ -111,7 +111,7 @@ pub fn measure() -> Result<()> {
         &format!("{HOSTS} hosts; agents, service and database share this machine"),
         &rows,
     );
-    ten_thousand()
+    Ok(())
 }
 
 const ROWS: [(&str, &str, &str); 12] = [
@@ -220,13 +220,30 @@ fn three_thousand(world: &World) -> Result<Vec<String>> {
     ])
 }
 
-/// The budgets of a large service at rest: its hosts poll at the pace they are given, once a minute, or not
-/// at all.
-fn ten_thousand() -> Result<()> {
-    let world = World::sqlite();
-    let pid = world.service.id();
+/// Measures 10,000 hosts at rest on SQLite: with an Agent for each on the built-in API, and without. Prints the budgets of a large
+/// service.
+pub fn measure_rest() -> Result<()> {
+    let mirrored = ten_thousand(&World::sqlite())?;
+    let alone = ten_thousand(&World::on_sqlite(|settings| settings.argument("--no-mirror")))?;
+    let mut rows = vec![row(["", "mirrored", "--no-mirror", "budget"])];
+    for ((name, budget), (mirrored, alone)) in REST_ROWS.iter().zip(mirrored.iter().zip(&alone)) {
+        rows.push(row([*name, mirrored.as_str(), alone.as_str(), *budget]));
+    }
+    table::print(&format!("{MANY_HOSTS} hosts at rest, SQLite"), &rows);
+    Ok(())
+}
+
+const REST_ROWS: [(&str, &str); 4] = [
+    ("each polls once a minute: % of a core", "2"),
+    ("  p99, ms", "5"),
+    ("no requests: % of a core", "2"),
+    ("memory, MB", "300"),
+];
+
+/// Hosts poll at the pace they are given, once a minute, or not at all.
+fn ten_thousand(world: &World) -> Result<[String; 4]> {
     let hosts = MANY_HOSTS.to_string();
-    let begun = register_all(&world, MANY_HOSTS)?;
+    let begun = register_all(world, MANY_HOSTS)?;
     // In the first minute each host connects and is read; the second shows the steady state.
     let seconds = format!("{}s", 2 * REST.as_secs() + 2);
     let once_a_minute = [
@@ -249,17 +266,10 @@ fn ten_thousand() -> Result<()> {
     });
     let ((), rest) = world.cost(|| std::thread::sleep(REST));
     let percent = |cost: Cost| format!("{:.2}", 100.0 * cost.service / REST.as_secs_f64());
-    let rows = [
-        row(["", "SQLite", "budget"]),
-        row(["each polls once a minute: % of a core", &percent(polling), "2"]),
-        row([
-            "  p99, ms",
-            &format!("{:.2}", polled.latency("poll", "p99_ms")),
-            "5",
-        ]),
-        row(["no requests: % of a core", &percent(rest), "2"]),
-        row(["memory, MB", &format!("{:.0}", resident_mb(pid)), "300"]),
-    ];
-    table::print(&format!("{MANY_HOSTS} hosts at rest"), &rows);
-    Ok(())
+    Ok([
+        percent(polling),
+        format!("{:.2}", polled.latency("poll", "p99_ms")),
+        percent(rest),
+        format!("{:.0}", resident_mb(world.service.id())),
+    ])
 }
