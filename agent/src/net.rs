@@ -8,6 +8,7 @@ pub mod fixed;
 pub mod http;
 pub mod keyfiles;
 pub mod links;
+pub mod lldp;
 pub mod manager;
 pub mod names;
 pub mod predictable_names;

@@ -3,6 +3,8 @@
 //! Scalars that are zero are left out; lists are always written (`[]`). Readers accept missing,
 //! `null` and `[]` alike. Sizes are bytes, speeds Mbit/s, CPU frequency MHz.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::serialize::{empty_as_null, is_default, null_as_default};
@@ -216,6 +218,50 @@ pub struct Interface {
     pub kind: String,
     #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
     pub vendor: String,
+    /// The switch port at the other end of the cable. Additive: agents of the field do not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switch_port: Option<SwitchPort>,
+}
+
+/// The port of a switch, as it tells of itself by LLDP (IEEE 802.1AB).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct SwitchPort {
+    /// The name of the switch, else its address.
+    #[serde(deserialize_with = "null_as_default")]
+    pub switch: String,
+    /// As the switch calls it, e.g. `Gi1/0/12`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub port: String,
+    /// The VLAN of untagged frames; 0: it is not told.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub native_vlan: u16,
+    /// VLANs whose frames have a tag, in order; empty: none is told.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub tagged_vlans: Vec<u16>,
+    /// VLANs that the host is configured to use on this port, and that are not among those told.
+    #[serde(skip_serializing_if = "is_default", deserialize_with = "null_as_default")]
+    pub missing_vlans: Vec<u16>,
+}
+
+impl fmt::Display for SwitchPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "switch {} port {}", self.switch, self.port)?;
+        if self.native_vlan != 0 {
+            write!(f, ", native VLAN {}", self.native_vlan)?;
+        }
+        for (label, vlans) in [
+            ("tagged", &self.tagged_vlans),
+            ("without VLAN", &self.missing_vlans),
+        ] {
+            if !vlans.is_empty() {
+                let vlans: Vec<String> = vlans.iter().map(u16::to_string).collect();
+                write!(f, ", {label} {}", vlans.join(", "))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A route of the main table. `destination` is a bare address; `family` is 2 (IPv4) or 10 (IPv6).

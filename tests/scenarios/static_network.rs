@@ -14,7 +14,11 @@ use muster_tests::tagged_switch::TaggedSwitch;
 use serde_json::{Value, json};
 
 const VLAN: u16 = 100;
+/// Claimed by a port in place of it.
+const OTHER_VLAN: u16 = 200;
 const LIMIT: Duration = Duration::from_secs(400);
+/// From the first report to the one after the switch was heard.
+const LLDP_LIMIT: Duration = Duration::from_secs(60);
 
 /// In the case in which a person might type them; QEMU has them in lower case.
 const PLAIN: &str = "52:54:00:DD:00:01";
@@ -97,7 +101,7 @@ fn four_machines_without_dhcp_take_their_own_networks_and_are_discovered() {
             )
             .unwrap();
         let (image_told, image_said) = (image(&told), image(&said));
-        let switch = TaggedSwitch::start(segment, VLAN, 2);
+        let switch = TaggedSwitch::start(segment, VLAN, &[VLAN, OTHER_VLAN]);
         let on_segment = |segment: &mut Segment, mac: &str| {
             vec![Nic::tap("virtio-net-pci", &mac.to_lowercase(), &segment.tap())]
         };
@@ -159,6 +163,7 @@ fn four_machines_without_dhcp_take_their_own_networks_and_are_discovered() {
             ("br-ex", BRIDGED)
         );
         card(of(BY_ARGUMENTS), "10.91.0.14/24");
+        assert_switch_ports(client, &told);
         for inventory in &found {
             let has_default = inventory.routes.iter().any(|route| route.gateway == ADDRESS);
             assert!(has_default, "{:?}", inventory.routes);
@@ -170,6 +175,48 @@ fn four_machines_without_dhcp_take_their_own_networks_and_are_discovered() {
 fn hosts(client: &Client, infra_env: &InfraEnv) -> Result<Vec<Inventory>, String> {
     let hosts: Vec<Host> = client.hosts(infra_env.id).map_err(|error| error.to_string())?;
     Ok(hosts.iter().filter_map(inventory).collect())
+}
+
+/// Waits until the ports of the bond say where they are plugged in, and the one that lacks the VLAN is a finding.
+#[track_caller]
+fn assert_switch_ports(client: &Client, infra_env: &InfraEnv) {
+    let told = [
+        "switch lab-switch port port 0, native VLAN 1, tagged 100",
+        "switch lab-switch port port 1, native VLAN 1, tagged 200, without VLAN 100",
+    ];
+    await_condition("both ports to be told", LLDP_LIMIT, || {
+        let hosts: Vec<Host> = client.hosts(infra_env.id).map_err(|error| error.to_string())?;
+        let found = hosts.iter().find_map(|host| {
+            let inventory = inventory(host)?;
+            let is_bonded = inventory
+                .interfaces
+                .iter()
+                .any(|card| card.mac_address == BONDED[0]);
+            is_bonded.then_some((host, inventory))
+        });
+        let (host, inventory) = found.ok_or("no bonded host")?;
+        let ports: Vec<String> = inventory
+            .interfaces
+            .iter()
+            .filter_map(|card| Some(card.switch_port.as_ref()?.to_string()))
+            .collect();
+        let finding = host
+            .findings
+            .iter()
+            .find(|one| one.kind == "vlan-not-on-switch-port");
+        match finding {
+            Some(one) if ports == told => {
+                let names = ["VLAN 100", "lab-switch", "port 1", "tagged: 200"];
+                assert!(
+                    names.iter().all(|name| one.message.contains(name)),
+                    "{}",
+                    one.message
+                );
+                Ok(())
+            }
+            finding => Err(format!("{ports:?}, {finding:?}")),
+        }
+    });
 }
 
 /// The interface that has this address.

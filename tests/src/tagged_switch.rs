@@ -1,4 +1,4 @@
-//! A switch whose ports carry one VLAN, tagged, and whose untagged side is a [`Segment`]'s bridge.
+//! A switch whose ports carry one VLAN, tagged, and whose untagged side is a [`Segment`]'s bridge. It tells of its ports by LLDP.
 
 use std::time::Duration;
 
@@ -28,13 +28,15 @@ pub struct UdpCable {
 }
 
 impl TaggedSwitch {
-    /// With so many ports for `vlan`.
+    /// With a port for `vlan` for each of `told`: the tagged VLAN that it claims to have.
     #[track_caller]
-    pub fn start(segment: &mut Segment, vlan: u16, ports: u16) -> Self {
-        let cables: Vec<UdpCable> = (0..ports)
-            .map(|number| UdpCable {
-                card: FIRST_PORT + 2 * number,
-                switch: FIRST_PORT + 2 * number + 1,
+    pub fn start(segment: &mut Segment, vlan: u16, told: &[u16]) -> Self {
+        let cables: Vec<UdpCable> = (FIRST_PORT..)
+            .step_by(2)
+            .zip(told)
+            .map(|(card, _)| UdpCable {
+                card,
+                switch: card + 1,
             })
             .collect();
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary folder: {error}"));
@@ -46,7 +48,8 @@ impl TaggedSwitch {
             .args(
                 cables
                     .iter()
-                    .map(|cable| format!("{}:{}", cable.switch, cable.card)),
+                    .zip(told)
+                    .map(|(cable, told)| format!("{}:{}:{told}", cable.switch, cable.card)),
             );
         let mut program = Program::start("tagged switch", &mut switch, &folder.path().join("switch.log"));
         program.await_output("switch: ready", Duration::from_secs(20));

@@ -11,7 +11,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::mac::Mac;
-use super::sockets::{link_address, watched};
+use super::sockets::{join, link_address, watched};
 
 #[derive(Debug)]
 pub struct PacketSocket {
@@ -41,6 +41,14 @@ impl PacketSocket {
             protocol,
             own,
         })
+    }
+
+    /// Receives packets to this group as well.
+    ///
+    /// # Errors
+    /// From the kernel.
+    pub fn join(&self, group: Mac) -> io::Result<()> {
+        join(&self.fd, self.index, group)
     }
 
     pub fn own_mac(&self) -> Mac {

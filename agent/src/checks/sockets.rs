@@ -2,11 +2,11 @@
 
 #![expect(
     unsafe_code,
-    reason = "nix has no safe way to make a link-layer address, tokio none to watch a descriptor"
+    reason = "nix has no safe way to make a link-layer address and to join a group, tokio none to watch a descriptor"
 )]
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::sys::socket::{LinkAddr, SockaddrLike};
 use tokio::io::unix::AsyncFd;
@@ -20,6 +20,32 @@ use super::mac::Mac;
 pub(super) fn watched(socket: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an `OwnedFd` owns a valid descriptor, which stays open and the same while `AsyncFd` has it.
     unsafe { Ok(AsyncFd::register(socket)?) }
+}
+
+/// Makes a link let packets to a group through to a packet socket.
+///
+/// # Errors
+/// From the kernel.
+pub(super) fn join(socket: &impl AsRawFd, index: i32, group: Mac) -> io::Result<()> {
+    let [a, b, c, d, e, f] = group.0;
+    let membership = libc::packet_mreq {
+        mr_ifindex: index,
+        mr_type: libc::PACKET_MR_MULTICAST as libc::c_ushort,
+        mr_alen: 6,
+        mr_address: [a, b, c, d, e, f, 0, 0],
+    };
+    // SAFETY: the pointer is to a whole `packet_mreq`, whose length is passed, and it lives until the call is over.
+    let answer = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_ADD_MEMBERSHIP,
+            std::ptr::from_ref(&membership).cast(),
+            size_of::<libc::packet_mreq>() as libc::socklen_t,
+        )
+    };
+    nix::errno::Errno::result(answer)?;
+    Ok(())
 }
 
 /// A station of a link; `protocol` is an EtherType.

@@ -44,6 +44,9 @@ impl Screen {
         );
         for interface in &self.network.interfaces {
             add("network", interface_text(interface));
+            if !interface.switch.is_empty() {
+                add("network", format!("{} at {}", interface.name, interface.switch));
+            }
         }
         if self.network.interfaces.is_empty() && self.network.settled {
             add("network", "no wired network interface found yet".to_owned());
@@ -186,7 +189,7 @@ mod tests {
                         mac: "52:54:00:aa:00:01".into(),
                         carrier: true,
                         addresses: vec!["10.0.2.15/24".into(), "fd00:2::15/64".into()],
-                        note: String::new(),
+                        ..InterfaceView::default()
                     },
                     InterfaceView {
                         name: "enp0s3".into(),
@@ -243,6 +246,12 @@ mod tests {
         assert_eq!(
             after.new_lines(&before, None),
             "    state | registered; go on in the service\r\n"
+        );
+        let mut plugged = after.clone();
+        plugged.network.interfaces[0].switch = "switch sw1 port 12, native VLAN 1, tagged 100, 200".into();
+        assert_eq!(
+            plugged.new_lines(&after, None),
+            "  network | enp0s2 at switch sw1 port 12, native VLAN 1, tagged 100, 200\r\n"
         );
         let worse = before.new_lines(&after, Some(Duration::from_secs(300)));
         assert!(worse.ends_with(" next try | in 300 s\r\n"), "{worse}");

@@ -21,6 +21,7 @@ use crate::console::terminals;
 use crate::handover::plan::Handover;
 use crate::host;
 use crate::install::arguments::NETWORK_FOLDER;
+use crate::net::lldp::SWITCH_PORTS;
 use crate::net::manager;
 use crate::net::names::Names;
 use crate::net::view::NetworkView;
@@ -153,6 +154,7 @@ async fn network(shared: Shared) -> anyhow::Result<()> {
         said_network,
         keyfiles,
         resolv_conf: PathBuf::from("/etc/resolv.conf"),
+        switch_ports: PathBuf::from(SWITCH_PORTS),
     })
     .await
 }

@@ -1,10 +1,12 @@
 //! Collects the network interfaces. Source of the rules: docs/protocol/agent-inventory.md#8.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-use muster_api::inventory::Interface;
+use muster_api::inventory::{Interface, SwitchPort};
 
 use super::netlink::{Address, Link, Route};
+use crate::net::lldp::SWITCH_PORTS;
 use crate::root::Root;
 
 /// Netlink's answers, as far as there are any.
@@ -17,10 +19,19 @@ pub(crate) struct Network {
 
 /// Every link of the machine, `lo` included, in order of index.
 pub(super) fn interfaces(root: &Root, network: &Network) -> Vec<Interface> {
+    // Only where this agent configures the network itself.
+    let mut switch_ports: BTreeMap<String, SwitchPort> = root
+        .text(SWITCH_PORTS)
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
     network
         .links
         .iter()
-        .map(|link| interface(root, link, network))
+        .map(|link| Interface {
+            switch_port: switch_ports.remove(&link.name),
+            ..interface(root, link, network)
+        })
         .collect()
 }
 
@@ -59,6 +70,7 @@ fn interface(root: &Root, link: &Link, network: &Network) -> Interface {
             .collect(),
         biosdevname: String::new(),
         client_id: String::new(),
+        switch_port: None,
     }
 }
 

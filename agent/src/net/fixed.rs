@@ -67,6 +67,22 @@ impl Fixed {
         self.0.interfaces.iter().filter(|one| one.kind != Kind::Ethernet)
     }
 
+    /// The VLANs whose frames have a tag on the card that the configuration calls so, or on a bond or bridge over it.
+    pub fn vlans_on(&self, card: &str) -> Vec<u16> {
+        let mut over = vec![card];
+        let mut vlans = Vec::new();
+        for device in self.devices() {
+            match &device.kind {
+                Kind::Vlan(vlan) if over.contains(&vlan.base.as_str()) => vlans.push(vlan.id),
+                kind if kind.ports().iter().any(|port| over.contains(&port.as_str())) => {
+                    over.push(&device.name)
+                }
+                _ => {}
+            }
+        }
+        vlans
+    }
+
     /// Finds the part for `link`. `own`: the configuration's name of it.
     pub fn wanted(&self, own: &str, link: &Link) -> Wanted {
         let is_port = |one: &Interface| one.kind.ports().iter().any(|port| port == own);
@@ -205,6 +221,13 @@ mod tests {
             Some(Fixed(StaticNetwork::default())),
             "one without cards is for every machine"
         );
+    }
+
+    #[test]
+    fn the_vlans_of_a_card_are_those_of_its_bond_too() {
+        let fixed = Fixed(network());
+        assert_eq!(fixed.vlans_on("one"), [100]);
+        assert!(fixed.vlans_on("other").is_empty());
     }
 
     #[test]

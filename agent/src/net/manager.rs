@@ -2,14 +2,16 @@
 //! of them, so that nothing depends on the order of events.
 
 mod shape;
+mod switches;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use mozim::DhcpV4Lease;
+use muster_api::inventory::SwitchPort;
 use muster_api::live::network::StaticNetwork;
 use rtnetlink::{Handle, MulticastGroup, new_multicast_connection};
 use tokio::sync::{mpsc, watch};
@@ -21,10 +23,12 @@ use super::configuration::Configuration;
 use super::dhcp::{self, Family, LeaseEvent, Nic};
 use super::fixed::{Fixed, Wanted};
 use super::links::{self, Address, Link};
+use super::lldp::Heard;
 use super::resolv_conf;
 use super::router_options::{Advertised, RouterOptions};
 use super::view::{InterfaceView, NetworkView};
 use crate::time::sources::TimeSources;
+use switches::FarEnd;
 
 /// Longest time between two reconciles without an event.
 const RECONCILE_INTERVAL: Duration = Duration::from_secs(10);
@@ -50,6 +54,8 @@ pub struct Environment {
     pub keyfiles: PathBuf,
     /// Path of the resolver's file.
     pub resolv_conf: PathBuf,
+    /// Path of the file with what switches tell of their ports.
+    pub switch_ports: PathBuf,
 }
 
 /// Runs the network for ever.
@@ -67,14 +73,17 @@ pub async fn run(environment: &Environment) -> anyhow::Result<()> {
     tokio::spawn(connection);
     let mut options = RouterOptions::open()?;
     let (lease_sender, mut leases) = mpsc::unbounded_channel();
+    let (heard_sender, mut heard) = mpsc::unbounded_channel();
     let mut manager = Manager {
         environment,
         handle,
         leases: lease_sender,
+        heard: heard_sender,
         nics: HashMap::new(),
         fixed: None,
         missing: Vec::new(),
         resolver_text: String::new(),
+        switch_ports_text: String::new(),
         began: Instant::now(),
     };
     loop {
@@ -86,6 +95,7 @@ pub async fn run(environment: &Environment) -> anyhow::Result<()> {
                 while futures_util::FutureExt::now_or_never(changes.next()).flatten().is_some() {}
             }
             Some(one) = leases.recv() => manager.take(one).await,
+            Some(one) = heard.recv() => manager.heard(one),
             options = options.next() => match options {
                 Ok((index, advertised)) => manager.advertised(index, advertised),
                 Err(error) => warn!("router options: {error}"),
@@ -111,6 +121,7 @@ struct NicState {
     /// Families whose configuration the kernel did not accept whole.
     not_applied: HashSet<Family>,
     note: String,
+    far_end: FarEnd,
 }
 
 impl NicState {
@@ -155,12 +166,14 @@ struct Manager<'a> {
     environment: &'a Environment,
     handle: Handle,
     leases: mpsc::UnboundedSender<LeaseEvent>,
+    heard: mpsc::UnboundedSender<Heard>,
     nics: HashMap<u32, NicState>,
     /// The static network of this machine.
     fixed: Option<Arc<Fixed>>,
     /// Devices of the static network that cannot be had yet, and why.
     missing: Vec<(String, String)>,
     resolver_text: String,
+    switch_ports_text: String,
     began: Instant,
 }
 
@@ -225,6 +238,7 @@ impl Manager<'_> {
             return;
         };
         nic.name.clone_from(&link.name);
+        nic.listen(link, &self.heard);
         let wanted = match &self.fixed {
             Some(fixed) => fixed.wanted(fixed.name_of(nic), link),
             None => Wanted::automatic(link),
@@ -314,6 +328,10 @@ impl Manager<'_> {
                 Err(error) => warn!(file = %self.environment.resolv_conf.display(), "not written: {error}"),
             }
         }
+        let switch_ports: BTreeMap<String, SwitchPort> = ordered
+            .iter()
+            .filter_map(|nic| Some((nic.name.clone(), nic.switch_port(self.fixed.as_deref())?)))
+            .collect();
         let missing = self.missing.iter().map(|(name, note)| InterfaceView {
             name: name.clone(),
             note: note.clone(),
@@ -333,9 +351,15 @@ impl Manager<'_> {
                     .get(&link.index)
                     .map(|nic| nic.note.clone())
                     .unwrap_or_default(),
+                switch: switch_ports
+                    .get(&link.name)
+                    .map(SwitchPort::to_string)
+                    .unwrap_or_default(),
             })
             .chain(missing)
             .collect();
+        // Before the view, at whose change the inventory is reported.
+        self.write_switch_ports(&switch_ports);
         let view = NetworkView {
             interfaces,
             hostname,

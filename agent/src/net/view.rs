@@ -25,13 +25,18 @@ pub struct InterfaceView {
     pub addresses: Vec<String>,
     /// The state of DHCP while there is no address, or the reason why a device cannot be made.
     pub note: String,
+    /// The switch port at the other end of the cable, if it tells of itself.
+    pub switch: String,
 }
 
 impl NetworkView {
-    /// The links and addresses, whose changes the service should learn of; without the state of DHCP.
-    pub fn reach(&self) -> Vec<(String, bool, Vec<String>)> {
-        let one = |nic: &InterfaceView| (nic.name.clone(), nic.carrier, nic.addresses.clone());
-        self.interfaces.iter().map(one).collect()
+    /// The links, addresses and switch ports, whose changes the service should learn of; without the state of DHCP.
+    pub fn reach(&self) -> Vec<InterfaceView> {
+        let without_note = |nic: &InterfaceView| InterfaceView {
+            note: String::new(),
+            ..nic.clone()
+        };
+        self.interfaces.iter().map(without_note).collect()
     }
 
     /// True when an address reaches beyond the link.

@@ -18,6 +18,7 @@ mod mtu;
 mod quality;
 mod reach;
 mod sees;
+mod vlan;
 
 pub use evaluate::{changed, evaluate};
 pub use kinds::*;

@@ -4,12 +4,14 @@ use chrono::Duration;
 use muster_api::host::HostFinding;
 use muster_api::host::{HostRole, HostStatus};
 use muster_api::ids::HostId;
+use muster_api::inventory::SwitchPort;
 use muster_api::steps::{
     AddressConflict, ConnectivityRemoteHost, ConnectivityReport, L2Connectivity, L3Connectivity, MtuReport,
 };
 use muster_core::record::{DeafTime, HostReports, Peer, Sees};
-use muster_core::rules::findings;
-use muster_core::rules::findings::{changed, matters_to_others, peers_matter, sees};
+use muster_core::rules::findings::{
+    self, VLAN_NOT_ON_SWITCH_PORT, changed, matters_to_others, peers_matter, sees,
+};
 use muster_core::rules::peers::Peers;
 
 use crate::registry::scene::{Place, Scene, peer};
@@ -423,4 +425,32 @@ fn others_are_judged_anew_only_when_something_that_they_look_at_changed() {
     assert!(!matters_to_others(None, None));
     assert!(!peers_matter(&[peer(2), peer(3)], &[peer(2), peer(3)]));
     assert!(peers_matter(&[peer(2)], &[peer(2), peer(3)]));
+}
+
+#[test]
+fn a_switch_port_without_the_vlan_of_the_static_network_is_found() {
+    let mut scene = three_hosts();
+    let port = SwitchPort {
+        switch: "sw1".into(),
+        port: "Gi1/0/12".into(),
+        native_vlan: 1,
+        tagged_vlans: vec![100, 200],
+        missing_vlans: Vec::new(),
+    };
+    let mut plugged_into = |port: SwitchPort| {
+        scene.inventory().interfaces[0].switch_port = Some(port);
+        found(&scene)
+    };
+    assert_eq!(plugged_into(port.clone()), []);
+    let lacking = SwitchPort {
+        missing_vlans: vec![300],
+        ..port
+    };
+    let told = plugged_into(lacking).remove(0);
+    assert_eq!(told.kind, VLAN_NOT_ON_SWITCH_PORT);
+    assert!(told.message.starts_with("VLAN 300, which"), "{}", told.message);
+    assert!(
+        told.message
+            .contains("switch sw1 tells of its port Gi1/0/12 (tagged: 100, 200)")
+    );
 }

@@ -3,7 +3,7 @@
 use muster_api::host::HostFinding;
 
 use super::cluster_context::ClusterContext;
-use super::{address, clock, disk, mtu, quality, reach};
+use super::{address, clock, disk, mtu, quality, reach, vlan};
 use crate::record::Host;
 use crate::rules::facts::HostFacts;
 use crate::rules::identity;
@@ -13,6 +13,7 @@ pub fn evaluate(host: &Host, facts: &HostFacts<'_>) -> Vec<HostFinding> {
     let mut findings = identity::lasting(host);
     findings.extend(clock::against_service(host, facts));
     findings.extend(disk::missing(host));
+    findings.extend(vlan::missing(host));
     if let Some(context) = ClusterContext::of(host, facts) {
         findings.extend(clock::among_hosts(&context));
         findings.extend(address::duplicates(&context));

@@ -24,3 +24,5 @@ pub const CLOCK_OFFSET: &str = "clock-offset";
 pub const LATENCY_ABOVE_LIMIT: &str = "latency-above-limit";
 /// More packets are lost than the role allows.
 pub const PACKET_LOSS_ABOVE_LIMIT: &str = "packet-loss-above-limit";
+/// A switch port lacks a VLAN that the host's static network uses.
+pub const VLAN_NOT_ON_SWITCH_PORT: &str = "vlan-not-on-switch-port";
