@@ -25,6 +25,7 @@ const PLAIN: &str = "52:54:00:DD:00:01";
 const BONDED: [&str; 2] = ["52:54:00:dd:00:02", "52:54:00:Dd:00:03"];
 const BRIDGED: &str = "52:54:00:dd:00:04";
 const BY_ARGUMENTS: &str = "52:54:00:dd:00:05";
+const AGGREGATED: [&str; 2] = ["52:54:00:dd:00:06", "52:54:00:dd:00:07"];
 
 fn networks() -> Value {
     let routes = |interface: &str| json!({"config": [{"destination": "0.0.0.0/0", "next-hop-address": ADDRESS, "next-hop-interface": interface}]});
@@ -74,11 +75,21 @@ fn networks() -> Value {
             }),
             &[(BRIDGED, "uplink")],
         ),
+        host(
+            json!({
+                "interfaces": [
+                    {"name": "lag", "type": "bond", "link-aggregation": {"mode": "802.3ad", "options": {"lacp_rate": "fast"}, "port": ["a", "b"]}},
+                    {"name": "lag.100", "type": "vlan", "ipv4": address(15), "vlan": {"base-iface": "lag", "id": VLAN}},
+                ],
+                "routes": routes("lag.100"),
+            }),
+            &[(AGGREGATED[0], "a"), (AGGREGATED[1], "b")],
+        ),
     ])
 }
 
 #[test]
-fn four_machines_without_dhcp_take_their_own_networks_and_are_discovered() {
+fn five_machines_without_dhcp_take_their_own_networks_and_are_discovered() {
     in_segment(|segment| {
         let service = Settings::on_address(ADDRESS).start();
         let client = service.client();
@@ -101,16 +112,21 @@ fn four_machines_without_dhcp_take_their_own_networks_and_are_discovered() {
             )
             .unwrap();
         let (image_told, image_said) = (image(&told), image(&said));
-        let switch = TaggedSwitch::start(segment, VLAN, &[VLAN, OTHER_VLAN]);
+        let switch = TaggedSwitch::start(segment, VLAN, &[VLAN, OTHER_VLAN], 2);
         let on_segment = |segment: &mut Segment, mac: &str| {
             vec![Nic::tap("virtio-net-pci", &mac.to_lowercase(), &segment.tap())]
         };
         let bonded = (0..2)
             .map(|port| Nic::udp("virtio-net-pci", &BONDED[port].to_lowercase(), switch.cable(port)))
             .collect();
+        // LACP needs cards that know their speed.
+        let aggregated = (0..2)
+            .map(|port| Nic::udp("e1000e", AGGREGATED[port], switch.cable(2 + port)))
+            .collect();
         let machines = [
             ("plain", &image_told, on_segment(segment, PLAIN)),
             ("bonded", &image_told, bonded),
+            ("aggregated", &image_told, aggregated),
             ("bridged", &image_told, on_segment(segment, BRIDGED)),
             ("by-arguments", &image_said, on_segment(segment, BY_ARGUMENTS)),
         ];
@@ -127,13 +143,13 @@ fn four_machines_without_dhcp_take_their_own_networks_and_are_discovered() {
                 machine.boot(Medium::Cd(iso.clone())).start_in(slots.with())
             })
             .collect();
-        let found = await_condition("all four to report themselves", LIMIT, || {
+        let found = await_condition("all five to report themselves", LIMIT, || {
             for machine in &mut running {
                 assert!(machine.is_on(), "{} switched itself off", machine.name());
             }
             let mut found = hosts(client, &told)?;
             found.extend(hosts(client, &said)?);
-            if found.len() == 4 {
+            if found.len() == 5 {
                 Ok(found)
             } else {
                 Err(format!("{} have", found.len()))
@@ -157,6 +173,8 @@ fn four_machines_without_dhcp_take_their_own_networks_and_are_discovered() {
         assert_eq!((vlan.name.as_str(), vlan.kind.as_str()), ("bond0.100", "vlan"));
         // The ports of the bond keep their own addresses in the inventory.
         assert_eq!(of(BONDED[0]), of(BONDED[1]));
+        let aggregated = card(of(AGGREGATED[0]), "10.91.0.15/24");
+        assert_eq!(aggregated.name, "lag.100");
         let bridge = card(of(BRIDGED), "10.91.0.13/24");
         assert_eq!(
             (bridge.name.as_str(), bridge.mac_address.as_str()),
@@ -195,11 +213,13 @@ fn assert_switch_ports(client: &Client, infra_env: &InfraEnv) {
             is_bonded.then_some((host, inventory))
         });
         let (host, inventory) = found.ok_or("no bonded host")?;
-        let ports: Vec<String> = inventory
+        let mut ports: Vec<String> = inventory
             .interfaces
             .iter()
             .filter_map(|card| Some(card.switch_port.as_ref()?.to_string()))
             .collect();
+        // The order of the cards is the kernel's.
+        ports.sort();
         let finding = host
             .findings
             .iter()

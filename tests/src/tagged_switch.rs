@@ -1,4 +1,5 @@
-//! A switch whose ports carry one VLAN, tagged, and whose untagged side is a [`Segment`]'s bridge. It tells of its ports by LLDP.
+//! A switch whose ports carry one VLAN, tagged, and whose untagged side is a [`Segment`]'s bridge. It tells of its ports by LLDP,
+//! and has an aggregation that only LACP brings up.
 
 use std::time::Duration;
 
@@ -28,29 +29,30 @@ pub struct UdpCable {
 }
 
 impl TaggedSwitch {
-    /// With a port for `vlan` for each of `told`: the tagged VLAN that it claims to have.
+    /// With a port for `vlan` for each of `told`: the tagged VLAN that it claims to have. So many ports follow that are one
+    /// aggregation.
     #[track_caller]
-    pub fn start(segment: &mut Segment, vlan: u16, told: &[u16]) -> Self {
-        let cables: Vec<UdpCable> = (FIRST_PORT..)
+    pub fn start(segment: &mut Segment, vlan: u16, told: &[u16], aggregated: usize) -> Self {
+        let single = told.iter().map(u16::to_string);
+        let ports = single.chain(std::iter::repeat_n(format!("{vlan}:lacp"), aggregated));
+        let (cables, arguments): (Vec<UdpCable>, Vec<String>) = (FIRST_PORT..)
             .step_by(2)
-            .zip(told)
-            .map(|(card, _)| UdpCable {
-                card,
-                switch: card + 1,
+            .zip(ports)
+            .map(|(card, port)| {
+                let cable = UdpCable {
+                    card,
+                    switch: card + 1,
+                };
+                (cable, format!("{}:{}:{port}", cable.switch, cable.card))
             })
-            .collect();
+            .unzip();
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary folder: {error}"));
         let mut switch = command("python3");
         switch
             .arg(project_root().join("tests/clients/tagged_switch.py"))
             .arg(segment.tap())
             .arg(vlan.to_string())
-            .args(
-                cables
-                    .iter()
-                    .zip(told)
-                    .map(|(cable, told)| format!("{}:{}:{told}", cable.switch, cable.card)),
-            );
+            .args(arguments);
         let mut program = Program::start("tagged switch", &mut switch, &folder.path().join("switch.log"));
         program.await_output("switch: ready", Duration::from_secs(20));
         Self {
