@@ -4,7 +4,7 @@ mod listen;
 
 use muster_api::inventory::SwitchPort;
 
-pub use listen::{Heard, listen};
+pub use listen::{NeighborChange, listen};
 
 /// File with the ports by the names of the interfaces, from which the inventory takes them.
 pub const SWITCH_PORTS: &str = "/run/muster/switch-ports.json";
@@ -25,17 +25,17 @@ const VLAN_NAME: u8 = 3;
 const CHASSIS_MAC: u8 = 4;
 const PORT_MAC: u8 = 3;
 
-/// The content of one LLDP packet.
+/// One LLDP packet (LLDPDU).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Lldpdu {
     pub port: SwitchPort,
-    /// Seconds for which it holds; 0: the switch takes it back.
-    pub seconds: u16,
+    /// Time to live, seconds; 0: the switch takes it back.
+    pub ttl: u16,
 }
 
 /// Parses a packet without its Ethernet header; `None` unless it names switch, port and time.
-pub fn parse(mut packet: &[u8]) -> Option<Told> {
-    let (mut chassis, mut port_id, mut seconds) = (None, None, None);
+pub fn parse(mut packet: &[u8]) -> Option<Lldpdu> {
+    let (mut chassis, mut port_id, mut ttl) = (None, None, None);
     let (mut system_name, mut description) = (String::new(), String::new());
     let mut port = SwitchPort::default();
     // Of a header the upper 7 bits are the kind, the lower 9 the length.
@@ -47,7 +47,7 @@ pub fn parse(mut packet: &[u8]) -> Option<Told> {
             (END, _) => break,
             (CHASSIS, [sort, id @ ..]) => chassis = Some(name(*sort == CHASSIS_MAC, id)),
             (PORT, [sort, id @ ..]) => port_id = Some((*sort == PORT_MAC, name(*sort == PORT_MAC, id))),
-            (TIME_TO_LIVE, [a, b, ..]) => seconds = Some(u16::from_be_bytes([*a, *b])),
+            (TIME_TO_LIVE, [a, b, ..]) => ttl = Some(u16::from_be_bytes([*a, *b])),
             (PORT_DESCRIPTION, text) => description = name(false, text),
             (SYSTEM_NAME, text) => system_name = name(false, text),
             (ORGANIZATION, [a, b, c, sort, a_vlan, b_vlan, ..]) if [*a, *b, *c] == IEEE_802_1 => {
@@ -72,10 +72,7 @@ pub fn parse(mut packet: &[u8]) -> Option<Told> {
     port.tagged_vlans.retain(|vlan| *vlan != port.native_vlan);
     port.tagged_vlans.sort_unstable();
     port.tagged_vlans.dedup();
-    Some(Told {
-        port,
-        seconds: seconds?,
-    })
+    Some(Lldpdu { port, ttl: ttl? })
 }
 
 /// A name that fits on a screen: text, an address, or bytes.
@@ -135,26 +132,26 @@ mod tests {
             part(ORGANIZATION, &vlan_name(100, "")),
             part(ORGANIZATION, &[0x00, 0x12, 0x0f, 1, 3, 0x6c, 0, 0, 0x10]),
         ]);
-        let told = parse(&packet(&parts)).unwrap();
-        assert_eq!(told.seconds, 120);
+        let parsed = parse(&packet(&parts)).unwrap();
+        assert_eq!(parsed.ttl, 120);
         assert_eq!(
-            told.port.to_string(),
+            parsed.port.to_string(),
             "switch sw1 port Gi1/0/12, native VLAN 1, tagged 100, 200"
         );
     }
 
     #[test]
     fn a_switch_without_names_is_told_by_its_addresses() {
-        let told = parse(&packet(&mandatory())).unwrap();
-        assert_eq!(told.port.to_string(), "switch 02:00:00:00:00:fe port Gi1/0/12");
+        let parsed = parse(&packet(&mandatory())).unwrap();
+        assert_eq!(parsed.port.to_string(), "switch 02:00:00:00:00:fe port Gi1/0/12");
         let by_mac = [
             part(CHASSIS, b"\x07sw\x1b[2J"),
             part(PORT, &[PORT_MAC, 2, 0, 0, 0, 0, 1]),
             part(TIME_TO_LIVE, &[0, 0]),
         ];
-        let told = parse(&packet(&by_mac)).unwrap();
-        assert_eq!(told.port.port, "02:00:00:00:00:01");
-        assert_eq!(told.port.switch, "73:77:1b:5b:32:4a", "no control characters");
+        let parsed = parse(&packet(&by_mac)).unwrap();
+        assert_eq!(parsed.port.port, "02:00:00:00:00:01");
+        assert_eq!(parsed.port.switch, "73:77:1b:5b:32:4a", "no control characters");
         let described = [by_mac.concat(), part(PORT_DESCRIPTION, b"swp1")];
         assert_eq!(parse(&packet(&described)).unwrap().port.port, "swp1");
     }

@@ -23,12 +23,12 @@ use super::configuration::Configuration;
 use super::dhcp::{self, Family, LeaseEvent, Nic};
 use super::fixed::{Fixed, Wanted};
 use super::links::{self, Address, Link};
-use super::lldp::Heard;
+use super::lldp::NeighborChange;
 use super::resolv_conf;
 use super::router_options::{Advertised, RouterOptions};
 use super::view::{InterfaceView, NetworkView};
 use crate::time::sources::TimeSources;
-use switches::FarEnd;
+use switches::Neighbor;
 
 /// Longest time between two reconciles without an event.
 const RECONCILE_INTERVAL: Duration = Duration::from_secs(10);
@@ -73,12 +73,12 @@ pub async fn run(environment: &Environment) -> anyhow::Result<()> {
     tokio::spawn(connection);
     let mut options = RouterOptions::open()?;
     let (lease_sender, mut leases) = mpsc::unbounded_channel();
-    let (heard_sender, mut heard) = mpsc::unbounded_channel();
+    let (neighbor_sender, mut neighbors) = mpsc::unbounded_channel();
     let mut manager = Manager {
         environment,
         handle,
         leases: lease_sender,
-        heard: heard_sender,
+        neighbors: neighbor_sender,
         nics: HashMap::new(),
         fixed: None,
         missing: Vec::new(),
@@ -95,7 +95,7 @@ pub async fn run(environment: &Environment) -> anyhow::Result<()> {
                 while futures_util::FutureExt::now_or_never(changes.next()).flatten().is_some() {}
             }
             Some(one) = leases.recv() => manager.take(one).await,
-            Some(one) = heard.recv() => manager.heard(one),
+            Some(one) = neighbors.recv() => manager.neighbor_changed(one),
             options = options.next() => match options {
                 Ok((index, advertised)) => manager.advertised(index, advertised),
                 Err(error) => warn!("router options: {error}"),
@@ -121,7 +121,7 @@ struct NicState {
     /// Families whose configuration the kernel did not accept whole.
     not_applied: HashSet<Family>,
     note: String,
-    far_end: FarEnd,
+    neighbor: Neighbor,
 }
 
 impl NicState {
@@ -166,7 +166,7 @@ struct Manager<'a> {
     environment: &'a Environment,
     handle: Handle,
     leases: mpsc::UnboundedSender<LeaseEvent>,
-    heard: mpsc::UnboundedSender<Heard>,
+    neighbors: mpsc::UnboundedSender<NeighborChange>,
     nics: HashMap<u32, NicState>,
     /// The static network of this machine.
     fixed: Option<Arc<Fixed>>,
@@ -238,7 +238,7 @@ impl Manager<'_> {
             return;
         };
         nic.name.clone_from(&link.name);
-        nic.listen(link, &self.heard);
+        nic.listen(link, &self.neighbors);
         let wanted = match &self.fixed {
             Some(fixed) => fixed.wanted(fixed.name_of(nic), link),
             None => Wanted::automatic(link),

@@ -23,16 +23,16 @@ const LONGEST: Duration = Duration::from_secs(u16::MAX as u64);
 
 /// The port of a card is another, or is not told any more.
 #[derive(Debug)]
-pub struct Heard {
+pub struct NeighborChange {
     /// Of the card.
     pub index: u32,
     pub port: Option<SwitchPort>,
 }
 
 /// Listens on the card of that index and name: for ever, unless it is no Ethernet card.
-pub async fn listen(index: u32, nic: String, heard: UnboundedSender<Heard>) {
+pub async fn listen(index: u32, nic: String, changes: UnboundedSender<NeighborChange>) {
     loop {
-        let error = match hear(index, &nic, &heard).await {
+        let error = match hear(index, &nic, &changes).await {
             Ok(never) => match never {},
             Err(error) => error,
         };
@@ -41,25 +41,32 @@ pub async fn listen(index: u32, nic: String, heard: UnboundedSender<Heard>) {
             return;
         }
         // A card that becomes a port of a bond goes down for that.
-        let _ = heard.send(Heard { index, port: None });
+        let _ = changes.send(NeighborChange { index, port: None });
         sleep(RETRY_INTERVAL).await;
     }
 }
 
-async fn hear(index: u32, nic: &str, heard: &UnboundedSender<Heard>) -> io::Result<Infallible> {
+async fn hear(index: u32, nic: &str, changes: &UnboundedSender<NeighborChange>) -> io::Result<Infallible> {
     let socket = PacketSocket::open(nic, ETHERTYPE)?;
     socket.join(NEAREST_BRIDGE)?;
     let mut buffer = [0; LONGEST_PACKET];
-    let mut known = None;
+    let mut known: Option<SwitchPort> = None;
     let mut holds_until = Instant::now() + LONGEST;
     loop {
         let port = match timeout_at(holds_until, socket.receive(&mut buffer)).await {
             Ok(length) => {
-                let Some(told) = parse(&buffer[..length?]) else {
+                let Some(lldpdu) = parse(&buffer[..length?]) else {
                     continue;
                 };
-                holds_until = Instant::now() + Duration::from_secs(told.seconds.into());
-                (told.seconds > 0).then_some(told.port)
+                // Behind a switch without LLDP there may be several neighbors: the first one counts while it speaks.
+                let is_another = known
+                    .as_ref()
+                    .is_some_and(|known| !is_same_port(known, &lldpdu.port));
+                if is_another && Instant::now() < holds_until {
+                    continue;
+                }
+                holds_until = Instant::now() + Duration::from_secs(lldpdu.ttl.into());
+                (lldpdu.ttl > 0).then_some(lldpdu.port)
             }
             Err(_) => None,
         };
@@ -69,7 +76,11 @@ async fn hear(index: u32, nic: &str, heard: &UnboundedSender<Heard>) -> io::Resu
         if port != known {
             known.clone_from(&port);
             // It fails only when the network's manager has ended.
-            let _ = heard.send(Heard { index, port });
+            let _ = changes.send(NeighborChange { index, port });
         }
     }
+}
+
+fn is_same_port(one: &SwitchPort, other: &SwitchPort) -> bool {
+    (&one.switch, &one.port) == (&other.switch, &other.port)
 }
