@@ -21,7 +21,13 @@ failed() {
 # Types Ctrl-C in all terminals that are open.
 ctrl_c() {
   for group in $(jobs -p); do kill -INT -- "-$group" || true; done
-  wait
+  for _ in {1..300}; do
+    if [ -z "$(jobs -pr)" ]; then wait; return; fi
+    sleep 0.2
+  done
+  echo "not ended a minute after Ctrl-C:"
+  ps -e -o pid,ppid,stat,wchan:24,etimes,args
+  return 1
 }
 
 typed() {
