@@ -23,6 +23,9 @@ use crate::kubernetes::{Asked, Kubernetes};
 use crate::settings::ServeArgs;
 use crate::{listen, logging, upkeep};
 
+/// For running statements at the end, and for SQLite's log to be folded into its file.
+const DATABASE_CLOSING: Duration = Duration::from_secs(15);
+
 /// Upper bounds of the buckets of all histograms, which are times. Buckets of replicas can be added up; quantiles cannot.
 const SECONDS: [f64; 12] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
@@ -133,7 +136,11 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     let outcome = tasks.until_stopped(&mut signals).await;
     notify::stopping();
     let drained = tasks.stop(&mut signals, drain).await;
-    operations.store.close().await;
+    // A connection that some task does not give back holds up no restart: what is committed is kept.
+    let closed = tokio::time::timeout(DATABASE_CLOSING, operations.store.close()).await;
+    if closed.is_err() {
+        tracing::warn!("connections to the database were still in use; they are cut off");
+    }
     tracing::info!("stopped");
     outcome.and(drained)
 }
