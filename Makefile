@@ -69,6 +69,7 @@ image-under-test: released-agent
 
 # Unit tests, and those test programs that start nothing but themselves.
 check: lint ## Check a change in minutes: lint and the tests that need no root, QEMU, PostgreSQL or Kubernetes
+	@.ci/deps check
 	cargo test --workspace --lib
 	cargo test -p muster-core -p muster-controllers -p muster-images --tests
 

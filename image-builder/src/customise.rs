@@ -26,7 +26,7 @@ pub struct ImageBytes {
 }
 
 /// An image cannot be made for an InfraEnv. The user can act on each.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CustomiseError {
     /// The configuration is larger than its area.
     #[error(
@@ -46,15 +46,15 @@ impl LiveImage {
     pub fn iso(&self, wanted: &Customisation) -> Result<ImageBytes, CustomiseError> {
         let archive = self.checked_archive(&wanted.config)?;
         let rest = self.config.length - archive.len() as u64;
-        let arguments = Bytes::from(self.kargs.area(&wanted.kernel_arguments)?);
+        let arguments = self.kargs.written(&wanted.kernel_arguments)?;
         let mut plan = Plan::of_base(crate::iso9660::Extent {
             offset: 0,
             length: self.length,
         })
         .overlaid(self.config.end() - rest, Piece::Zeros(rest))?
         .overlaid(self.config.offset, Piece::Bytes(archive))?;
-        for &offset in &self.kargs_offsets {
-            plan = plan.overlaid(offset, Piece::Bytes(arguments.clone()))?;
+        for (offset, area) in arguments {
+            plan = plan.overlaid(offset, Piece::Bytes(area))?;
         }
         Ok(self.tagged(plan))
     }

@@ -1,8 +1,17 @@
-//! Writes the kernel-argument area of a live image (`docs/live-image.md`, `kargs`).
+//! Writes the kernel-argument areas of a discovery image (`docs/live-image.md`, `kargs`).
 //!
-//! GRUB reads the area as the end of a `linux` line of its script, so what has a meaning there is escaped.
+//! A boot loader reads an area as the end of a line of its configuration. GRUB's is a script, so what has a meaning there is
+//! escaped; others pass the line on as it is.
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+
+use crate::iso9660::{Extent, Iso, IsoError};
+use crate::read_at::ReadAt;
+
+/// An area beyond this exceeds x86's kernel command line (2048 bytes) without use.
+/// Source: docs/protocol/image-service.md#8.
+const LARGEST_AREA: usize = 2048;
 
 /// Place and form of the reserved areas: the shape of CoreOS's `coreos/kargs.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +36,62 @@ pub struct KargsFile {
     pub path: String,
     /// Offset of the area in that file.
     pub offset: u64,
+    /// Overrides that of the layout: CoreOS's images say it for each file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+    /// Like `end`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pad: Option<String>,
+}
+
+/// The areas of an image as they were found and checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KargsAreas {
+    default: String,
+    size: usize,
+    areas: Vec<Area>,
+}
+
+/// One place where the arguments are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Area {
+    /// First byte, from the start of the image.
+    pub offset: u64,
+    pub end: u8,
+    pub pad: u8,
+    pub reader: Reader,
+}
+
+/// The program that reads an area.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// GRUB, in a script.
+    Grub,
+    /// Another, which takes the line as it is.
+    Plain,
+}
+
+impl Reader {
+    fn of(path: &str) -> Self {
+        if path.ends_with(".cfg") && path.to_ascii_lowercase().contains("grub") {
+            Self::Grub
+        } else {
+            Self::Plain
+        }
+    }
+}
+
+/// An image does not have the areas that it says.
+#[derive(Debug, thiserror::Error)]
+pub enum AreaError {
+    #[error(transparent)]
+    Iso(#[from] IsoError),
+    /// A file that holds an area is missing.
+    #[error("it lacks /{path}, which holds an area for kernel arguments")]
+    Missing { path: String },
+    /// Its parts disagree.
+    #[error("{0}")]
+    Inconsistent(String),
 }
 
 fn newline() -> String {
@@ -38,7 +103,7 @@ fn hash() -> String {
 }
 
 /// Arguments cannot be written.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KargsError {
     #[error(
         "kernel arguments need {needed} bytes with those of the image, the image reserves {limit}: shorten them by {} bytes",
@@ -58,28 +123,142 @@ pub enum KargsError {
 }
 
 impl KargsLayout {
-    /// All bytes of one area, for these arguments behind the image's own.
-    pub fn area(&self, arguments: &[String]) -> Result<Vec<u8>, KargsError> {
-        let mut text = self.default.clone();
-        for (index, argument) in arguments.iter().enumerate() {
-            if argument.chars().any(char::is_control) {
-                return Err(KargsError::ControlCharacter { number: index + 1 });
+    /// Finds the areas in an image, and checks that each holds the default: writing at a wrong place would break the boot menu.
+    pub fn locate<R: ReadAt + ?Sized>(&self, source: &R, iso: &Iso<'_, R>) -> Result<KargsAreas, AreaError> {
+        check_size(self.size)?;
+        let byte = |text: &str| match text.as_bytes() {
+            &[byte] => Ok(byte),
+            _ => Err(AreaError::Inconsistent(
+                "`end` and `pad` of the kernel arguments must be one byte each".into(),
+            )),
+        };
+        let mut areas = Vec::new();
+        for file in &self.files {
+            let path = &file.path;
+            let extent = iso
+                .find(path)?
+                .ok_or_else(|| AreaError::Missing { path: path.clone() })?;
+            let area = file.offset.checked_add(self.size as u64);
+            if area.is_none_or(|end| end > extent.length) {
+                return Err(AreaError::Inconsistent(format!(
+                    "the kernel-argument area of {} bytes at {} is not within /{path} of {} bytes",
+                    self.size, file.offset, extent.length
+                )));
             }
-            text.push(' ');
-            escape(argument, &mut text);
-        }
-        text.push_str(&self.end);
-        let mut area = text.into_bytes();
-        if area.len() > self.size {
-            return Err(KargsError::TooLong {
-                needed: area.len(),
-                limit: self.size,
+            areas.push(Area {
+                offset: extent.offset + file.offset,
+                end: byte(file.end.as_ref().unwrap_or(&self.end))?,
+                pad: byte(file.pad.as_ref().unwrap_or(&self.pad))?,
+                reader: Reader::of(path),
             });
         }
-        let pad = self.pad.as_bytes().first().copied().unwrap_or(b'#');
-        area.resize(self.size, pad);
-        Ok(area)
+        KargsAreas::checked(source, self.default.clone(), self.size, areas)
     }
+}
+
+impl KargsAreas {
+    /// Areas that hold `default` in `source`.
+    pub(crate) fn checked<R: ReadAt + ?Sized>(
+        source: &R,
+        default: String,
+        size: usize,
+        areas: Vec<Area>,
+    ) -> Result<Self, AreaError> {
+        check_size(size)?;
+        let inconsistent = |what: String| Err(AreaError::Inconsistent(what));
+        if areas.is_empty() {
+            return inconsistent("no file has a kernel-argument area".into());
+        }
+        let found = Self { default, size, areas };
+        for (area, wanted) in found.areas.iter().zip(found.images_own()?) {
+            let mut present = vec![0; size];
+            source
+                .read_exact_at(&mut present, area.offset)
+                .map_err(IsoError::Read)?;
+            if present != wanted.1 {
+                return inconsistent(format!(
+                    "it does not hold the default kernel arguments at byte {}, or somebody has changed them",
+                    area.offset
+                ));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The arguments of an image without additions, separated by spaces.
+    pub fn default_arguments(&self) -> &str {
+        &self.default
+    }
+
+    /// The places of the areas in the image.
+    pub fn extents(&self) -> impl Iterator<Item = Extent> {
+        self.areas.iter().map(|area| Extent {
+            offset: area.offset,
+            length: self.size as u64,
+        })
+    }
+
+    /// The same areas with other arguments of the image's own.
+    #[must_use]
+    pub fn with_default(&self, default: String) -> Self {
+        Self {
+            default,
+            ..self.clone()
+        }
+    }
+
+    /// Offset and bytes of each area, for these arguments behind the image's own.
+    pub fn written(&self, arguments: &[String]) -> Result<Vec<(u64, Bytes)>, KargsError> {
+        let area = |area: &Area| {
+            let bytes = area_bytes(&self.default, arguments, self.size, *area)?;
+            Ok((area.offset, Bytes::from(bytes)))
+        };
+        self.areas.iter().map(area).collect()
+    }
+
+    fn images_own(&self) -> Result<Vec<(u64, Bytes)>, AreaError> {
+        self.written(&[])
+            .map_err(|error| AreaError::Inconsistent(error.to_string()))
+    }
+}
+
+fn check_size(size: usize) -> Result<(), AreaError> {
+    if size == 0 || size > LARGEST_AREA {
+        return Err(AreaError::Inconsistent(format!(
+            "a kernel-argument area of {size} bytes; 1 to {LARGEST_AREA} are sensible"
+        )));
+    }
+    Ok(())
+}
+
+/// All bytes of one area of `size` bytes, for these arguments behind the image's own.
+pub fn area_bytes(
+    default: &str,
+    arguments: &[String],
+    size: usize,
+    area: Area,
+) -> Result<Vec<u8>, KargsError> {
+    let mut text = default.to_owned();
+    for (index, argument) in arguments.iter().enumerate() {
+        if argument.chars().any(char::is_control) {
+            return Err(KargsError::ControlCharacter { number: index + 1 });
+        }
+        text.push(' ');
+        match area.reader {
+            Reader::Grub => escape(argument, &mut text),
+            Reader::Plain => text.push_str(argument),
+        }
+    }
+    let mut bytes = text.into_bytes();
+    bytes.push(area.end);
+    if bytes.len() > size {
+        return Err(KargsError::TooLong {
+            needed: bytes.len(),
+            limit: size,
+        });
+    }
+    bytes.resize(size, area.pad);
+    Ok(bytes)
 }
 
 /// Escapes for GRUB's script lexer. Within double quotes only `\` and `$` have a meaning, and a backslash
@@ -108,19 +287,20 @@ fn escape(argument: &str, out: &mut String) {
 mod tests {
     use super::*;
 
-    fn layout(size: usize) -> KargsLayout {
-        KargsLayout {
-            default: "quiet".into(),
-            size,
-            end: newline(),
-            pad: hash(),
-            files: vec![],
-        }
+    const GRUB: Area = Area {
+        offset: 0,
+        end: b'\n',
+        pad: b'#',
+        reader: Reader::Grub,
+    };
+
+    fn area_of(arguments: &[&str], area: Area) -> Result<String, KargsError> {
+        let arguments: Vec<String> = arguments.iter().map(|text| text.to_string()).collect();
+        area_bytes("quiet", &arguments, 40, area).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
     fn area(arguments: &[&str]) -> String {
-        let arguments: Vec<String> = arguments.iter().map(|text| text.to_string()).collect();
-        String::from_utf8(layout(40).area(&arguments).unwrap()).unwrap()
+        area_of(arguments, GRUB).unwrap()
     }
 
     #[test]
@@ -151,10 +331,20 @@ mod tests {
     }
 
     #[test]
+    fn loaders_that_read_no_script_get_the_argument_as_it_is() {
+        let plain = Area {
+            reader: Reader::Plain,
+            ..GRUB
+        };
+        let area = area_of(&[r#"a="b; $c" d&e"#], plain).unwrap();
+        assert_eq!(area.lines().next().unwrap(), r#"quiet a="b; $c" d&e"#);
+    }
+
+    #[test]
     fn an_exact_fit_is_taken_and_one_byte_more_names_the_numbers() {
         let exact = "x".repeat(33);
-        assert_eq!(layout(40).area(std::slice::from_ref(&exact)).unwrap().len(), 40);
-        let error = layout(40).area(&[exact + "x"]).unwrap_err();
+        assert_eq!(area(&[&exact]).len(), 40);
+        let error = area_of(&[&(exact + "x")], GRUB).unwrap_err();
         assert_eq!(
             error,
             KargsError::TooLong {
@@ -167,9 +357,7 @@ mod tests {
 
     #[test]
     fn a_line_break_is_refused() {
-        let error = layout(40)
-            .area(&["ok".into(), "a\nmenuentry".into()])
-            .unwrap_err();
+        let error = area_of(&["ok", "a\nmenuentry"], GRUB).unwrap_err();
         assert_eq!(error, KargsError::ControlCharacter { number: 2 });
     }
 }

@@ -8,6 +8,7 @@
 //! [`overlay`] is the arithmetic.
 
 mod config_archive;
+pub mod coreos;
 pub mod customise;
 mod etag;
 pub mod iso9660;
@@ -19,6 +20,10 @@ pub mod read_at;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
+pub use coreos::{
+    CoreOsCustomisation, CoreOsCustomiseError, CoreOsImage, CoreOsImageError, InitrdContent, InitrdFile,
+    NoMinimal,
+};
 pub use customise::{Customisation, CustomiseError, ImageBytes};
 pub use live::{LiveImage, LiveImageError};
 pub use overlay::{Piece, Plan};

@@ -47,7 +47,7 @@ impl Piece {
 }
 
 /// An overlay does not fit into a plan.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("an overlay of {length} bytes at {offset} does not fit into an image of {image} bytes")]
 pub struct OutOfImage {
     offset: u64,

@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
+pub mod coreos;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -66,14 +68,14 @@ impl LiveTree {
     /// Makes the ISO at `target`.
     pub fn write_iso(&self, target: &Path) {
         self.file("muster/live.json", self.description.to_string().as_bytes());
-        make_iso(self.folder.path(), target, &["-r"]);
+        make_iso(self.folder.path(), target, &["-V", "MUSTER", "-r"]);
     }
 }
 
 /// Makes `target` from a folder with `xorriso -as mkisofs` and these options.
 pub fn make_iso(folder: &Path, target: &Path, options: &[&str]) {
     let output = Command::new("xorriso")
-        .args(["-as", "mkisofs", "-quiet", "-V", "MUSTER"])
+        .args(["-as", "mkisofs", "-quiet"])
         .args(options)
         .arg("-o")
         .arg(target)

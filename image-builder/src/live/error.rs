@@ -2,6 +2,7 @@
 
 use super::description::{DESCRIPTION_PATH, FORMAT, VERSION};
 use crate::iso9660::IsoError;
+use crate::kargs::AreaError;
 
 /// A file cannot serve as live image. The caller adds the file's path.
 #[derive(Debug, thiserror::Error)]
@@ -31,4 +32,14 @@ pub enum LiveImageError {
 
 pub(super) fn inconsistent(what: impl Into<String>) -> LiveImageError {
     LiveImageError::Inconsistent { what: what.into() }
+}
+
+impl From<AreaError> for LiveImageError {
+    fn from(error: AreaError) -> Self {
+        match error {
+            AreaError::Iso(error) => Self::Iso(error),
+            AreaError::Missing { path } => Self::Missing { path },
+            AreaError::Inconsistent(what) => Self::Inconsistent { what },
+        }
+    }
 }

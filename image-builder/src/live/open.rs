@@ -1,21 +1,15 @@
 //! Opens a live image: checks that it is one and finds the files and areas that others need.
 
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
 use super::description::{AgentArea, DESCRIPTION_PATH, Description, FORMAT, VERSION};
 use super::error::{LiveImageError, inconsistent};
 use crate::iso9660::{Extent, Iso, IsoError};
-use crate::kargs::KargsLayout;
-use crate::read_at::ReadAt;
+use crate::kargs::KargsAreas;
+use crate::read_at::{ReadAt, digest};
 
 /// A description larger than this is not ours.
 const LARGEST_DESCRIPTION: u64 = 64 * 1024;
-/// An area beyond this exceeds x86's kernel command line (2048 bytes) without use.
-/// Source: docs/protocol/image-service.md#8.
-const LARGEST_KARGS_AREA: usize = 2048;
-/// Bytes read at a time while the image is hashed.
-const HASH_CHUNK: usize = 256 * 1024;
 
 /// The part of the description that all versions share.
 #[derive(Debug, Deserialize)]
@@ -36,11 +30,9 @@ pub struct LiveImage {
     pub kernel: Extent,
     pub initrd: Extent,
     pub config: Extent,
-    pub kargs: KargsLayout,
+    pub kargs: KargsAreas,
     /// The agent apart, where the image tells where it is.
     pub agent: Option<PackedAgent>,
-    /// Offsets of the kernel-argument areas in the ISO, in the order of `kargs.files`.
-    pub kargs_offsets: Vec<u64>,
     /// SHA-256 of the whole ISO, so that replicas with the same file give the same validators.
     pub digest: [u8; 32],
 }
@@ -61,21 +53,13 @@ impl LiveImage {
     pub fn open<R: ReadAt + ?Sized>(source: &R) -> Result<Self, LiveImageError> {
         let iso = Iso::open(source)?;
         let description = read_description(&iso)?;
-        let kargs = description.kargs;
-        check_layout(&kargs)?;
-
+        let kargs = description.kargs.locate(source, &iso)?;
         let config_file = find(&iso, &description.config.file)?;
         if description.config.length == 0 || description.config.length > config_file.length {
             return Err(inconsistent(format!(
                 "the configuration area has {} bytes, its file /{} {}",
                 description.config.length, description.config.file, config_file.length
             )));
-        }
-        let stock = kargs.area(&[]).map_err(|error| inconsistent(error.to_string()))?;
-        let mut kargs_offsets = Vec::new();
-        for file in &kargs.files {
-            let extent = find(&iso, &file.path)?;
-            kargs_offsets.push(kargs_offset(source, extent, file.offset, &file.path, &stock)?);
         }
         let initrd = find(&iso, &description.initrd)?;
         Ok(Self {
@@ -90,11 +74,10 @@ impl LiveImage {
                 offset: config_file.offset,
                 length: description.config.length,
             },
-            kargs_offsets,
             architecture: description.architecture,
             agent_version: description.agent_version,
             kargs,
-            digest: digest(source, iso.length())?,
+            digest: digest(source, iso.length()).map_err(IsoError::Read)?,
         })
     }
 }
@@ -112,53 +95,6 @@ pub fn read_description<R: ReadAt + ?Sized>(iso: &Iso<'_, R>) -> Result<Descript
         0 => Err(inconsistent("format version 0 does not exist")),
         found => Err(LiveImageError::NewerFormat { found }),
     }
-}
-
-fn check_layout(kargs: &KargsLayout) -> Result<(), LiveImageError> {
-    if kargs.size == 0 || kargs.size > LARGEST_KARGS_AREA {
-        return Err(inconsistent(format!(
-            "a kernel-argument area of {} bytes; 1 to {LARGEST_KARGS_AREA} are sensible",
-            kargs.size
-        )));
-    }
-    if kargs.end.len() != 1 || kargs.pad.len() != 1 {
-        return Err(inconsistent(
-            "`end` and `pad` of the kernel arguments must be one byte each",
-        ));
-    }
-    if kargs.files.is_empty() {
-        return Err(inconsistent("no file has a kernel-argument area"));
-    }
-    Ok(())
-}
-
-/// Checks that the area lies in its file and holds what it should: writing at a wrong offset would break the
-/// boot menu.
-fn kargs_offset<R: ReadAt + ?Sized>(
-    source: &R,
-    file: Extent,
-    offset: u64,
-    path: &str,
-    stock: &[u8],
-) -> Result<u64, LiveImageError> {
-    let end = offset.checked_add(stock.len() as u64);
-    if end.is_none_or(|end| end > file.length) {
-        return Err(inconsistent(format!(
-            "the kernel-argument area of {} bytes at {offset} is not within /{path} of {} bytes",
-            stock.len(),
-            file.length
-        )));
-    }
-    let mut found = vec![0; stock.len()];
-    source
-        .read_exact_at(&mut found, file.offset + offset)
-        .map_err(IsoError::Read)?;
-    if found != stock {
-        return Err(inconsistent(format!(
-            "/{path} does not hold the default kernel arguments at {offset}, or somebody has changed them"
-        )));
-    }
-    Ok(file.offset + offset)
 }
 
 fn packed_agent(area: AgentArea, initrd: Extent) -> Result<PackedAgent, LiveImageError> {
@@ -185,17 +121,4 @@ fn packed_agent(area: AgentArea, initrd: Extent) -> Result<PackedAgent, LiveImag
 fn find<R: ReadAt + ?Sized>(iso: &Iso<'_, R>, path: &str) -> Result<Extent, LiveImageError> {
     iso.find(path)?
         .ok_or_else(|| LiveImageError::Missing { path: path.into() })
-}
-
-fn digest<R: ReadAt + ?Sized>(source: &R, length: u64) -> Result<[u8; 32], IsoError> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; HASH_CHUNK];
-    let mut at = 0;
-    while at < length {
-        let chunk = usize::try_from(length - at).map_or(HASH_CHUNK, |rest| rest.min(HASH_CHUNK));
-        source.read_exact_at(&mut buffer[..chunk], at)?;
-        hash.update(&buffer[..chunk]);
-        at += chunk as u64;
-    }
-    Ok(hash.finalize().into())
 }

@@ -7,7 +7,7 @@ use super::*;
 use crate::customise::{Customisation, CustomiseError, test_config};
 use crate::iso9660::IsoError;
 use crate::overlay::{Piece, Plan};
-use crate::testing::{CONFIG_LENGTH, KARGS_LENGTH, LiveTree, pattern};
+use crate::testing::{CONFIG_LENGTH, LiveTree, pattern};
 
 const INITRD_LENGTH: usize = 5_001;
 
@@ -91,7 +91,8 @@ fn the_iso_of_an_infra_env_differs_from_the_base_in_the_areas_only() {
     let iso = read(&base, &image.iso(&wanted("pool")).unwrap().plan);
     assert_eq!(iso.len(), base.len());
     let config = image.config.offset as usize..image.config.end() as usize;
-    let kargs = image.kargs_offsets[0] as usize..image.kargs_offsets[0] as usize + KARGS_LENGTH;
+    let area = image.kargs.extents().next().unwrap();
+    let kargs = area.offset as usize..area.end() as usize;
     let changed: Vec<usize> = (0..base.len()).filter(|&at| base[at] != iso[at]).collect();
     assert!(changed.iter().all(|at| config.contains(at) || kargs.contains(at)));
     assert!(String::from_utf8_lossy(&iso[config]).contains("\"infra_env_name\":\"pool\""));
@@ -167,7 +168,7 @@ fn a_missing_file_is_named() {
 fn a_wrong_kernel_argument_offset_is_found_before_anything_is_written() {
     let mut tree = LiveTree::new(10);
     tree.description["kargs"]["files"][0]["offset"] = json!(3);
-    assert!(error_of(&tree).contains("does not hold the default kernel arguments at 3"));
+    assert!(error_of(&tree).contains("does not hold the default kernel arguments at byte"));
     tree.description["kargs"]["files"][0]["offset"] = json!(u64::MAX);
     assert!(error_of(&tree).contains("is not within /boot/grub/grub.cfg"));
 }

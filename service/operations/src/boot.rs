@@ -73,7 +73,7 @@ impl Operations {
             kernel_url: &self.urls.kernel(infra_env),
             initrd_url: &self.urls.initrd(infra_env),
             system: System::Muster {
-                default_arguments: &live.image.kargs.default,
+                default_arguments: live.image.kargs.default_arguments(),
             },
             kernel_arguments: &kernel_arguments(infra_env),
         };
@@ -169,7 +169,8 @@ impl Operations {
 
 /// The kernel line of the live image for an InfraEnv: the image's own arguments, then the user's.
 pub fn kernel_line(live: &OpenLiveImage, infra_env: &InfraEnv) -> Vec<String> {
-    let own = live.image.kargs.default.split_whitespace().map(str::to_owned);
+    let own = live.image.kargs.default_arguments().split_whitespace();
+    let own = own.map(str::to_owned);
     own.chain(kernel_arguments(infra_env)).collect()
 }
 

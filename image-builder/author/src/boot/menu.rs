@@ -1,7 +1,7 @@
 //! Writes `boot/grub/grub.cfg`, with the kernel-argument area that the service overlays
 //! (`docs/live-image.md`).
 
-use muster_image::kargs::{KargsFile, KargsLayout};
+use muster_image::kargs::{Area, KargsFile, KargsLayout, Reader, area_bytes};
 
 /// Path of the menu in the ISO.
 pub const MENU: &str = "boot/grub/grub.cfg";
@@ -60,10 +60,17 @@ pub fn menu() -> Menu {
         files: vec![KargsFile {
             path: MENU.to_owned(),
             offset: BEFORE.len() as u64,
+            end: None,
+            pad: None,
         }],
     };
-    let area = kargs
-        .area(&[])
+    let place = Area {
+        offset: BEFORE.len() as u64,
+        end: b'\n',
+        pad: b'#',
+        reader: Reader::Grub,
+    };
+    let area = area_bytes(DEFAULT_ARGUMENTS, &[], AREA_SIZE, place)
         .expect("the area has room for the default arguments");
     let area = String::from_utf8(area).expect("the area is made of texts");
     Menu {

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use image_server::{Server, Way, eventually};
-use muster_image::testing::KARGS_LENGTH;
 use muster_images::Limits;
 use muster_images::transport::STALL_TIMEOUT;
 use reqwest::StatusCode;
@@ -57,11 +56,13 @@ async fn isos_of_two_infra_envs_differ_in_the_reserved_areas_only() {
         let image = &live.image;
         let in_area = |at: usize| {
             let at = at as u64;
-            let kargs = image
-                .kargs_offsets
-                .iter()
-                .any(|&start| (start..start + KARGS_LENGTH as u64).contains(&at));
-            kargs || (image.config.offset..image.config.end()).contains(&at)
+            let kargs = || {
+                image
+                    .kargs
+                    .extents()
+                    .any(|area| (area.offset..area.end()).contains(&at))
+            };
+            kargs() || (image.config.offset..image.config.end()).contains(&at)
         };
         assert_eq!((one.len(), two.len()), (base.len(), base.len()));
         let differing: Vec<usize> = (0..base.len())

@@ -1,0 +1,137 @@
+//! Customises the image for one InfraEnv, as byte plans.
+
+use bytes::Bytes;
+
+use super::archive::{InitrdFile, archive};
+use super::areas::Areas;
+use super::error::NoMinimal;
+use super::open::CoreOsImage;
+use crate::config_archive::APPENDED_ALIGNMENT;
+use crate::customise::ImageBytes;
+use crate::etag::etag;
+use crate::iso9660::Extent;
+use crate::kargs::KargsError;
+use crate::overlay::{OutOfImage, Piece, Plan};
+
+/// Settings of an InfraEnv that its images hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoreOsCustomisation {
+    /// The discovery configuration, as JSON.
+    pub ignition: String,
+    /// Files for the initramfs beside it.
+    pub initrd_files: Vec<InitrdFile>,
+    /// Arguments behind the image's own, unescaped.
+    pub kernel_arguments: Vec<String>,
+}
+
+/// An image cannot be made for an InfraEnv. The user can act on each.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CoreOsCustomiseError {
+    /// The archive is larger than its area.
+    #[error(
+        "the discovery configuration needs {needed} bytes compressed, the CoreOS image reserves {limit}: {} too many; shorten the ignition override, certificates, pull secret or static networks",
+        needed - limit
+    )]
+    IgnitionTooBig { needed: u64, limit: u64 },
+    #[error(transparent)]
+    KernelArguments(#[from] KargsError),
+    /// The image is older than the areas, or for s390x.
+    #[error("the CoreOS image reserves no area for kernel arguments; boot it with iPXE, or leave them out")]
+    NoKernelArguments,
+    #[error(transparent)]
+    NoMinimal(#[from] NoMinimal),
+    /// Areas were checked when the image was opened, so this is a defect of it.
+    #[error(transparent)]
+    OutOfImage(#[from] OutOfImage),
+}
+
+impl CoreOsImage {
+    /// The full ISO: the base with its areas written.
+    pub fn full_iso(&self, wanted: &CoreOsCustomisation) -> Result<ImageBytes, CoreOsCustomiseError> {
+        let base = Plan::of_base(Extent {
+            offset: 0,
+            length: self.length,
+        });
+        let plan = write(base, &self.areas, wanted, &wanted.kernel_arguments)?;
+        Ok(self.tagged(plan))
+    }
+
+    /// The vendor's minimal ISO, which fetches its root file system from `rootfs_url`.
+    pub fn minimal_iso(
+        &self,
+        wanted: &CoreOsCustomisation,
+        rootfs_url: &str,
+    ) -> Result<ImageBytes, CoreOsCustomiseError> {
+        let minimal = self.minimal.as_ref().map_err(Clone::clone)?;
+        let mut arguments = vec![format!("coreos.live.rootfs_url={rootfs_url}")];
+        arguments.extend_from_slice(&wanted.kernel_arguments);
+        let plan = write(minimal.plan.clone(), &minimal.areas, wanted, &arguments)?;
+        Ok(self.tagged(plan))
+    }
+
+    /// The initramfs with the configuration behind it. The kernel looks for a further archive at multiples of four bytes and skips
+    /// zeros before it.
+    pub fn pxe_initrd(&self, wanted: &CoreOsCustomisation) -> Result<ImageBytes, CoreOsCustomiseError> {
+        let archive = checked_archive(&self.areas, wanted)?;
+        let padding = |length: u64| Piece::Zeros(length.next_multiple_of(APPENDED_ALIGNMENT as u64) - length);
+        let behind = padding(archive.len() as u64);
+        let pieces = [
+            Piece::Base(self.initrd),
+            padding(self.initrd.length),
+            Piece::Bytes(archive),
+            behind,
+        ];
+        Ok(self.tagged(Plan::concatenation(pieces)))
+    }
+
+    /// The kernel, the same for every InfraEnv.
+    pub fn pxe_kernel(&self) -> ImageBytes {
+        self.tagged(Plan::of_base(self.kernel))
+    }
+
+    /// The root file system, the same for every InfraEnv.
+    pub fn pxe_rootfs(&self) -> ImageBytes {
+        self.tagged(Plan::of_base(self.rootfs))
+    }
+
+    fn tagged(&self, plan: Plan) -> ImageBytes {
+        ImageBytes {
+            etag: etag(&self.digest, &plan),
+            plan,
+        }
+    }
+}
+
+fn write(
+    base: Plan,
+    areas: &Areas,
+    wanted: &CoreOsCustomisation,
+    arguments: &[String],
+) -> Result<Plan, CoreOsCustomiseError> {
+    let archive = checked_archive(areas, wanted)?;
+    let area = areas.ignition;
+    let rest = area.length - archive.len() as u64;
+    let mut plan = base
+        .overlaid(area.end() - rest, Piece::Zeros(rest))?
+        .overlaid(area.offset, Piece::Bytes(archive))?;
+    match &areas.kargs {
+        Some(kargs) => {
+            for (offset, bytes) in kargs.written(arguments)? {
+                plan = plan.overlaid(offset, Piece::Bytes(bytes))?;
+            }
+        }
+        None if arguments.is_empty() => {}
+        None => return Err(CoreOsCustomiseError::NoKernelArguments),
+    }
+    Ok(plan)
+}
+
+/// An InfraEnv that fits one form fits the others, so the limit is that of the full ISO for all.
+fn checked_archive(areas: &Areas, wanted: &CoreOsCustomisation) -> Result<Bytes, CoreOsCustomiseError> {
+    let archive = archive(&wanted.ignition, &wanted.initrd_files);
+    let (needed, limit) = (archive.len() as u64, areas.ignition.length);
+    if needed > limit {
+        return Err(CoreOsCustomiseError::IgnitionTooBig { needed, limit });
+    }
+    Ok(archive)
+}
