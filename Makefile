@@ -77,6 +77,7 @@ test: programs-under-test image-under-test ## Run all tests: SQLite, PostgreSQL,
 	@.ci/deps test
 	@.ci/kube
 	@.ci/target
+	@.ci/coreos
 	cargo test --workspace --no-fail-fast
 
 release: image ## Pack what `make image` made: archive, Debian package, container image, SBOM, licences, checksums in dist/release/

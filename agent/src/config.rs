@@ -17,8 +17,17 @@ pub const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The version that services are told until one assigns another. Muster's tells its own agents by the prefix.
 pub const OWN_VERSION: &str = concat!("muster-agent/", env!("CARGO_PKG_VERSION"));
 
-/// The system's public certificates; the file may be absent while none are needed.
-pub const SYSTEM_CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
+/// Where systems have their public certificates: the live image and Debian, and CoreOS.
+const SYSTEM_CERTIFICATES: [&str; 2] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+];
+
+/// The system's public certificates, PEM; empty where there are none.
+pub fn system_certificates() -> Vec<u8> {
+    let read = |path: &&str| std::fs::read(path).ok();
+    SYSTEM_CERTIFICATES.iter().find_map(read).unwrap_or_default()
+}
 
 /// A secret that grants access to one InfraEnv. Never printed.
 #[derive(Clone, Default, PartialEq, Eq)]

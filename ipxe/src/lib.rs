@@ -7,4 +7,4 @@ pub mod recipe;
 pub mod script;
 
 pub use mac::{MacAddress, MacError};
-pub use script::{BootScript, ScriptError, System, redirect_script};
+pub use script::{BootScript, OnFailure, ScriptError, System, redirect_script, to_disk_script};

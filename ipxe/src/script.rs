@@ -19,7 +19,21 @@ pub struct BootScript<'a> {
     pub system: System<'a>,
     /// The user's arguments, in order.
     pub kernel_arguments: &'a [String],
+    pub on_failure: OnFailure,
 }
+
+/// What a machine does when a script cannot be done: the service is away, or an answer is broken off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// The script ends, and the firmware goes on to the next boot device, which may be a disk with an old system. The form of
+    /// docs/protocol/ipxe.md#2.
+    Leave,
+    /// It tries again, for ever.
+    Retry,
+}
+
+/// Seconds between two attempts.
+const PAUSE: u32 = 10;
 
 /// The live system, with what its kernel line needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,19 +88,44 @@ impl BootScript<'_> {
             arguments.push(' ');
             arguments.push_str(argument);
         }
-        Ok(format!(
-            "#!ipxe\ninitrd --name initrd {initrd}\nkernel {kernel} {arguments}\nboot\n"
-        ))
+        Ok(match self.on_failure {
+            OnFailure::Leave => {
+                format!("#!ipxe\ninitrd --name initrd {initrd}\nkernel {kernel} {arguments}\nboot\n")
+            }
+            // `imgfree` forgets what was loaded of the attempt before; arguments end a line, so the check stands on the next.
+            OnFailure::Retry => format!(
+                "#!ipxe\n:again\nimgfree\ninitrd --name initrd {initrd} || goto failed\nkernel {kernel} {arguments} || goto failed\n\
+                 boot || goto failed\n:failed\necho The discovery image could not be loaded; trying again in {PAUSE} s\n\
+                 sleep {PAUSE}\ngoto again\n"
+            ),
+        })
     }
 }
 
 /// The script that asks again with the machine's MAC, so that the service can send installed hosts to their
 /// disk. `script_url` is the boot script's own URL, with its credentials. Source: docs/protocol/ipxe.md#2: it
 /// is always `net0`.
-pub fn redirect_script(script_url: &str) -> Result<String, ScriptError> {
+///
+/// With [`OnFailure::Retry`] the service is to answer [`to_disk_script`] for an installed host, and whatever else fails is tried again.
+pub fn redirect_script(script_url: &str, on_failure: OnFailure) -> Result<String, ScriptError> {
     let url = checked_url("script URL", script_url)?;
     let separator = if url.contains('?') { '&' } else { '?' };
-    Ok(format!("#!ipxe\nchain {url}{separator}mac=${{net0/mac}}\n"))
+    let asks = format!("{url}{separator}mac=${{net0/mac}}");
+    Ok(match on_failure {
+        OnFailure::Leave => format!("#!ipxe\nchain {asks}\n"),
+        OnFailure::Retry => format!(
+            "#!ipxe\n:again\nchain --replace {asks}&{DISK_SCRIPT_WANTED} ||\n\
+             echo The service gave no boot script; trying again in {PAUSE} s\nsleep {PAUSE}\ngoto again\n"
+        ),
+    })
+}
+
+/// The query parameter of a machine that takes [`to_disk_script`] for an answer.
+const DISK_SCRIPT_WANTED: &str = "installed=exit";
+
+/// Ends iPXE, so that the firmware goes on to the next boot device: the disk of an installed host.
+pub fn to_disk_script() -> &'static str {
+    "#!ipxe\necho This host is installed: booting from its disk\nexit\n"
 }
 
 fn checked_url<'a>(what: &'static str, text: &'a str) -> Result<&'a str, ScriptError> {

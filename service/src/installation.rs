@@ -12,9 +12,11 @@ use muster_core::text::duration;
 /// Options about how hosts are installed.
 #[derive(Debug, Clone, Args)]
 pub struct InstallationArgs {
-    /// Images that are written to disks: JSON or YAML, or the path of such a file. A list of {openshift_version,
-    /// cpu_architecture, version, metal_url, metal_sha256 or metal_uncompressed_sha256, default}; metal_url is a URL
-    /// or an absolute path, and ends in .raw, .img, .gz, .xz or .zst
+    /// Images of operating systems: JSON or YAML, or the path of such a file. A list of {openshift_version,
+    /// cpu_architecture, version, default, url, sha256, metal_url, metal_sha256 or metal_uncompressed_sha256}. metal_url
+    /// is written to disks: a URL or an absolute path that ends in .raw, .img, .gz, .xz or .zst. url is a CoreOS live
+    /// ISO with which hosts are discovered: an absolute path, or a URL that is downloaded once; without it they boot
+    /// the Muster live image
     #[arg(
         long,
         env = "OS_IMAGES",

@@ -5,6 +5,7 @@ pub mod authority;
 pub mod builtin_api;
 pub mod claimed_file;
 pub mod cli;
+pub mod image_downloads;
 pub mod installation;
 pub mod kubernetes;
 pub mod listen;

@@ -8,6 +8,8 @@
 
 mod agents;
 mod clock;
+mod coreos;
+mod coreos_downloads;
 mod database;
 mod discovery;
 mod kube;

@@ -23,6 +23,7 @@ typed! {
     custom_resources_work_as_typed: "docs/custom-resources.md",
     the_built_in_api_works_as_typed: "docs/kube-api.md",
     node_pools_work_as_typed: "docs/node-pools.md",
+    coreos_images_work_as_typed: "docs/coreos-images.md",
     operations_work_as_typed: "docs/operations.md",
     administration_works_as_typed: "docs/administration.md",
     troubleshooting_works_as_typed: "docs/troubleshooting.md",

@@ -14,6 +14,7 @@ pub mod artifacts;
 pub mod balancer;
 pub mod certificates;
 pub mod condition;
+pub mod coreos;
 pub mod failures;
 pub mod fleet;
 pub mod http;

@@ -16,7 +16,7 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue}
 use reqwest::redirect::Policy;
 use url::Url;
 
-use crate::config::SYSTEM_CERTIFICATES;
+use crate::config::system_certificates;
 use crate::net::http::{self, BodyError, HttpError};
 use crate::net::names::Names;
 use crate::net::trust;
@@ -140,7 +140,7 @@ fn is_same_server(asked: &Url, next: &Url) -> bool {
 /// Trusts the given authorities alone when there are any, else the system's.
 fn trusted(given: &str) -> Result<rustls::ClientConfig, DownloadError> {
     if given.is_empty() {
-        let system = std::fs::read(SYSTEM_CERTIFICATES).unwrap_or_default();
+        let system = system_certificates();
         return Ok(trust::client_config(&system, &[]).map_err(HttpError::from)?);
     }
     let pem = STANDARD

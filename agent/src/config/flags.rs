@@ -1,7 +1,7 @@
 //! The arguments of `muster-agent run`: those of upstream's agent, so that units written for it work. Source:
 //! docs/protocol/agent-protocol.md#1.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -10,17 +10,21 @@ use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::live::LiveProxy;
 use url::Url;
 
+use super::live::{self, KernelArguments};
 use super::{OWN_VERSION, Settings, Token, service_url};
 
 /// Join a service as a host and run its steps, until stopped.
 #[derive(Debug, Args)]
 pub struct RunFlags {
     /// Base URL of the service, without /api/assisted-install
-    #[arg(long, value_parser = service_url)]
-    pub url: Url,
+    #[arg(long, value_parser = service_url, required_unless_present = "config")]
+    pub url: Option<Url>,
     /// The InfraEnv to join
-    #[arg(long, value_name = "UUID")]
-    pub infra_env_id: InfraEnvId,
+    #[arg(long, value_name = "UUID", required_unless_present = "config")]
+    pub infra_env_id: Option<InfraEnvId>,
+    /// A file with service, InfraEnv, token, certificates, proxies and time sources, as discovery images hold it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "infra_env_id"])]
+    pub config: Option<PathBuf>,
     /// Version that the agent reports to the service
     #[arg(long, default_value = OWN_VERSION)]
     pub agent_version: String,
@@ -59,6 +63,11 @@ impl RunFlags {
     /// # Errors
     /// A certificate file that is absent or holds no certificate.
     pub fn settings(self) -> anyhow::Result<Settings> {
+        let (service_url, infra_env_id) = match (self.config, self.url, self.infra_env_id) {
+            (Some(path), _, _) => return of_file(&path),
+            (None, Some(url), Some(infra_env_id)) => (url, infra_env_id),
+            (None, _, _) => bail!("--config, or --url and --infra-env-id, say whom to join"),
+        };
         let ca_certificates = match &self.cacert {
             Some(path) => {
                 let text = std::fs::read_to_string(path)
@@ -71,8 +80,8 @@ impl RunFlags {
             None => String::new(),
         };
         Ok(Settings {
-            service_url: self.url,
-            infra_env_id: self.infra_env_id,
+            service_url,
+            infra_env_id,
             infra_env_name: String::new(),
             token: self.token,
             ca_certificates,
@@ -88,6 +97,13 @@ impl RunFlags {
             host_id: self.host_id,
         })
     }
+}
+
+fn of_file(path: &Path) -> anyhow::Result<Settings> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("--config {}: cannot be read", path.display()))?;
+    live::settings(Some(&text), &KernelArguments::default())
+        .with_context(|| format!("--config {}", path.display()))
 }
 
 /// Reads the proxy variables, in upper or lower case.

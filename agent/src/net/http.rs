@@ -7,7 +7,7 @@ use reqwest::{ClientBuilder, NoProxy, Proxy, Response};
 use super::names::Names;
 use super::trust::{self, TrustError};
 use super::unanswered::why;
-use crate::config::{SYSTEM_CERTIFICATES, Settings};
+use crate::config::{Settings, system_certificates};
 
 /// Settings that give no HTTP client.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ pub fn service_client(settings: &Settings, names: &Names) -> Result<ClientBuilde
     builder = match settings.service_url.scheme() {
         "https" if !settings.insecure => {
             // The file may be absent: then only the configured authorities count.
-            let system = std::fs::read(SYSTEM_CERTIFICATES).unwrap_or_default();
+            let system = system_certificates();
             let config = trust::client_config(&system, settings.ca_certificates.as_bytes())?;
             builder.tls_backend_preconfigured(config)
         }
@@ -79,7 +79,7 @@ pub fn file_client(
     names: &Names,
     read_timeout: Duration,
 ) -> Result<ClientBuilder, HttpError> {
-    let system = std::fs::read(SYSTEM_CERTIFICATES).unwrap_or_default();
+    let system = system_certificates();
     let builder = builder(names)
         .redirect(reqwest::redirect::Policy::limited(10))
         .connect_timeout(Duration::from_secs(30))

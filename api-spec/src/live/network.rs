@@ -1,12 +1,16 @@
 //! Defines the static network of one machine as the live image applies it: what is left of a `network_yaml` (nmstate) after the
 //! service has understood it. Source: docs/protocol/static-network.md.
 
+mod keyfiles;
+
 use std::fmt;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::serialize::{is_default, null_as_default};
+
+pub use keyfiles::keyfiles;
 
 /// The network of the machine that has one of `cards`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

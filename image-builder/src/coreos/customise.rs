@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::archive::{InitrdFile, archive};
 use super::areas::Areas;
 use super::error::NoMinimal;
+use super::minimal::without_live_iso;
 use super::open::CoreOsImage;
 use crate::config_archive::APPENDED_ALIGNMENT;
 use crate::customise::ImageBytes;
@@ -82,6 +83,15 @@ impl CoreOsImage {
             behind,
         ];
         Ok(self.tagged(Plan::concatenation(pieces)))
+    }
+
+    /// The arguments of a kernel that is started without the ISO, before the user's.
+    pub fn netboot_arguments(&self, rootfs_url: &str) -> Vec<String> {
+        let own = self.areas.kargs.as_ref().map(|kargs| kargs.default_arguments());
+        let own = own.unwrap_or("ignition.firstboot ignition.platform.id=metal");
+        let own = without_live_iso(own).map(str::to_owned);
+        own.chain([format!("coreos.live.rootfs_url={rootfs_url}")])
+            .collect()
     }
 
     /// The kernel, the same for every InfraEnv.

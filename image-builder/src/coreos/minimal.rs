@@ -70,14 +70,17 @@ impl Minimal {
             .kargs
             .as_ref()
             .ok_or_else(|| unusable(&"what it makes has no area for kernel arguments"))?;
-        let default: Vec<&str> = kargs
-            .default_arguments()
-            .split_ascii_whitespace()
-            .filter(|argument| !argument.starts_with(LIVE_ISO))
-            .collect();
+        let default: Vec<&str> = without_live_iso(kargs.default_arguments()).collect();
         areas.kargs = Some(kargs.with_default(default.join(" ")));
         Ok(Self { plan, areas })
     }
+}
+
+/// The arguments but the one that names the medium.
+pub(super) fn without_live_iso(arguments: &str) -> impl Iterator<Item = &str> {
+    arguments
+        .split_ascii_whitespace()
+        .filter(|argument| !argument.starts_with(LIVE_ISO))
 }
 
 impl Recipe {

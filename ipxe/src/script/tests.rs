@@ -15,6 +15,7 @@ fn muster(arguments: &[&str]) -> Result<String, ScriptError> {
         initrd_url: INITRD,
         system,
         kernel_arguments: &kernel_arguments,
+        on_failure: OnFailure::Leave,
     }
     .render()
 }
@@ -40,6 +41,7 @@ fn coreos_gets_the_arguments_of_the_field() {
             rootfs_url: "http://img.lab.example:6016/boot-artifacts/rootfs?arch=x86_64&version=4.19",
         },
         kernel_arguments: &["isolcpus=2,3".to_string()],
+        on_failure: OnFailure::Leave,
     };
     assert_eq!(
         script.render().unwrap(),
@@ -55,13 +57,39 @@ boot
 fn the_redirect_script_asks_again_with_the_mac() {
     let url = "http://hub.lab.example:6008/api/assisted-install/v2/infra-envs/0b6f7a52-1111-4222-8333-444455556666/downloads/files?api_key=eyJ0&file_name=ipxe-script";
     assert_eq!(
-        redirect_script(url).unwrap(),
+        redirect_script(url, OnFailure::Leave).unwrap(),
         format!("#!ipxe\nchain {url}&mac=${{net0/mac}}\n")
     );
     assert_eq!(
-        redirect_script("http://hub.lab.example/boot/k3x/boot.ipxe").unwrap(),
+        redirect_script("http://hub.lab.example/boot/k3x/boot.ipxe", OnFailure::Leave).unwrap(),
         "#!ipxe\nchain http://hub.lab.example/boot/k3x/boot.ipxe?mac=${net0/mac}\n"
     );
+}
+
+#[test]
+fn scripts_that_retry_never_end_by_a_failure() {
+    let url = "http://hub.lab.example/boot/k3x/boot.ipxe";
+    let redirect = redirect_script(url, OnFailure::Retry).unwrap();
+    assert!(redirect.contains(&format!(
+        "\nchain --replace {url}?mac=${{net0/mac}}&installed=exit ||\n"
+    )));
+    let boot = BootScript {
+        kernel_url: KERNEL,
+        initrd_url: INITRD,
+        system: System::Muster {
+            default_arguments: "quiet",
+        },
+        kernel_arguments: &[],
+        on_failure: OnFailure::Retry,
+    };
+    let boot = boot.render().unwrap();
+    for script in [&redirect, &boot] {
+        assert!(script.ends_with("sleep 10\ngoto again\n"), "{script}");
+    }
+    for command in ["initrd ", "kernel ", "boot "] {
+        let line = boot.lines().find(|line| line.starts_with(command)).unwrap();
+        assert!(line.ends_with(" || goto failed"), "{line}");
+    }
 }
 
 #[test]
@@ -87,13 +115,13 @@ fn an_argument_that_would_change_the_script_is_refused_by_its_number() {
 fn urls_must_be_absolute_and_plain_and_are_not_shown() {
     for url in ["/boot/x", "tftp://a/b", "http://", "vmlinuz", ""] {
         assert_eq!(
-            redirect_script(url),
+            redirect_script(url, OnFailure::Leave),
             Err(ScriptError::NotAUrl { what: "script URL" }),
             "{url}"
         );
     }
     for url in ["http://a/b c", "http://a/b\nboot", "http://a/${x}", "http://a/#b"] {
-        let error = redirect_script(url).unwrap_err();
+        let error = redirect_script(url, OnFailure::Leave).unwrap_err();
         assert!(matches!(error, ScriptError::UnsafeUrl { .. }), "{url:?}");
         assert!(!error.to_string().contains("http://a"));
     }

@@ -8,6 +8,7 @@ use muster_core::lifecycle::host::{RefusalClass, Refused};
 use muster_core::rules::ignition::DiscoveryError;
 use muster_core::rules::input::Invalid;
 use muster_operations::boot::NoScript;
+use muster_operations::discovery_image::DiscoveryImageUnavailable;
 use muster_operations::live_image::LiveImageUnavailable;
 use muster_operations::os_images::NoOsImage;
 use muster_operations::{OperationError, chain};
@@ -135,6 +136,16 @@ impl From<StoreError> for Problem {
 impl From<LiveImageUnavailable> for Problem {
     fn from(error: LiveImageUnavailable) -> Self {
         Self::unavailable(chain(&error))
+    }
+}
+
+impl From<DiscoveryImageUnavailable> for Problem {
+    fn from(error: DiscoveryImageUnavailable) -> Self {
+        match error {
+            DiscoveryImageUnavailable::NoArchitecture { .. } => Self::conflict(error.to_string()),
+            DiscoveryImageUnavailable::Muster(error) => error.into(),
+            DiscoveryImageUnavailable::CoreOs(error) => Self::unavailable(error.to_string()),
+        }
     }
 }
 

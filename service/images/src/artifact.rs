@@ -8,9 +8,9 @@ use http::StatusCode;
 use http::request::Parts;
 use muster_core::record::InfraEnv;
 use muster_http::Problem;
-use muster_image::{Customisation, CustomiseError};
 use muster_operations::Operations;
-use muster_operations::boot::kernel_arguments;
+use muster_operations::discovery_image::DiscoveryImage;
+use muster_operations::made_images::{ImageForm, Unmakable};
 
 use crate::download::Download;
 use crate::downloads::Downloads;
@@ -28,49 +28,59 @@ pub struct Images {
 /// An artifact that machines request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Artifact {
-    /// The whole ISO.
-    Iso,
-    /// The kernel.
+    /// One that is made for the InfraEnv.
+    Made(ImageForm),
     Kernel,
-    /// The initramfs with the configuration behind it.
-    Initrd,
+    /// The root file system, of images that fetch it.
+    Rootfs,
 }
 
 /// Answers GET, HEAD, ranges and conditions.
 pub async fn serve(
     images: &Images,
     infra_env: &InfraEnv,
+    image: &DiscoveryImage,
     artifact: Artifact,
     request: &Parts,
 ) -> Result<Response, Problem> {
-    let live = images.operations.live_images.current().await?;
+    let Artifact::Made(form) = artifact else {
+        return serve_common(images, image, artifact, request).await;
+    };
     // The configuration in the image follows the service's options, too, which may have changed when it was started.
     let updated_at = SystemTime::from(infra_env.updated_at.max(images.operations.image_options.since()));
+    let made = images.operations.made_image(infra_env, image, form);
+    let made = made.map_err(unmakable)?;
     let id = infra_env.id;
-    let download = match artifact {
-        Artifact::Iso => {
-            let wanted = Customisation {
-                config: images.operations.live_config(infra_env),
-                kernel_arguments: kernel_arguments(infra_env),
-            };
-            Download::iso(&live, &wanted, updated_at, format!("{id}-discovery.iso")).map_err(unmakable)?
+    let download = match form {
+        ImageForm::FullIso | ImageForm::MinimalIso => {
+            Download::iso(image, made, updated_at, format!("{id}-discovery.iso"))
         }
-        Artifact::Initrd => {
-            let config = images.operations.live_config(infra_env);
-            Download::initrd(&live, &config, updated_at, format!("{id}-initrd.img")).map_err(unmakable)?
-        }
-        Artifact::Kernel => Download::kernel(&live),
+        ImageForm::Initrd => Download::artifact(image, made, updated_at, format!("{id}-initrd.img")),
     };
     Ok(serve_download(request, download, &images.downloads).await)
 }
 
-/// The kernel is the same for everybody, and nobody needs a credential for it.
-pub async fn serve_kernel(images: &Images, request: &Parts) -> Result<Response, Problem> {
-    let kernel = Download::kernel(images.operations.live_images.current().await?.as_ref());
-    Ok(serve_download(request, kernel, &images.downloads.of_strangers()).await)
+/// Serves what is the same for everybody.
+pub async fn serve_common(
+    images: &Images,
+    image: &DiscoveryImage,
+    artifact: Artifact,
+    request: &Parts,
+) -> Result<Response, Problem> {
+    let (bytes, name) = match artifact {
+        Artifact::Rootfs => (image.rootfs(), "rootfs.img"),
+        Artifact::Kernel | Artifact::Made(_) => (Some(image.kernel()), "vmlinuz"),
+    };
+    let Some(bytes) = bytes else {
+        return Err(Problem::not_found(
+            "the Muster live image needs no root file system: its initrd is all of it; rootfs",
+        ));
+    };
+    let download = Download::artifact(image, bytes, image.modified(), name);
+    Ok(serve_download(request, download, &images.downloads).await)
 }
 
-fn unmakable(error: CustomiseError) -> Problem {
+fn unmakable(error: Unmakable) -> Problem {
     Problem::Handler(
         StatusCode::CONFLICT,
         format!("no image can be made for this InfraEnv: {error}"),

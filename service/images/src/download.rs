@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use muster_api::live::LiveConfig;
+use bytes::Bytes;
 use muster_image::iso9660::Extent;
-use muster_image::{Customisation, CustomiseError, ImageBytes, Piece, Plan};
+use muster_image::{ImageBytes, Piece, Plan};
 use muster_operations::base_file::BaseFile;
+use muster_operations::discovery_image::DiscoveryImage;
 use muster_operations::live_image::OpenLiveImage;
 use muster_operations::os_images::OpenOsImage;
 
@@ -37,31 +38,38 @@ pub struct Meta {
 }
 
 impl Download {
-    /// The ISO of an InfraEnv that last changed at `updated_at`.
+    /// An ISO. `updated_at`: the last change of what it was made for.
     pub fn iso(
-        live: &OpenLiveImage,
-        wanted: &Customisation,
+        image: &DiscoveryImage,
+        bytes: ImageBytes,
         updated_at: SystemTime,
         file_name: impl Into<String>,
-    ) -> Result<Self, CustomiseError> {
-        let bytes = live.image.iso(wanted)?;
-        Ok(Self::new(live, bytes, updated_at, ISO_TYPE, file_name))
+    ) -> Self {
+        Self::new(image, bytes, updated_at, ISO_TYPE, file_name)
     }
 
-    /// The initramfs with the InfraEnv's configuration appended, for iPXE.
-    pub fn initrd(
-        live: &OpenLiveImage,
-        config: &LiveConfig,
+    /// Another artifact of a discovery image.
+    pub fn artifact(
+        image: &DiscoveryImage,
+        bytes: ImageBytes,
         updated_at: SystemTime,
         file_name: impl Into<String>,
-    ) -> Result<Self, CustomiseError> {
-        let bytes = live.image.initrd(config)?;
-        Ok(Self::new(live, bytes, updated_at, BINARY_TYPE, file_name))
+    ) -> Self {
+        Self::new(image, bytes, updated_at, BINARY_TYPE, file_name)
     }
 
-    /// The kernel.
-    pub fn kernel(live: &OpenLiveImage) -> Self {
-        Self::new(live, live.image.kernel(), live.modified, BINARY_TYPE, "vmlinuz")
+    /// The agent as a program, whose tag is its digest.
+    pub fn agent_program(live: &OpenLiveImage, program: Bytes, sha256: &str) -> Self {
+        Self {
+            plan: Plan::concatenation([Piece::Bytes(program)]),
+            base: live.base().clone(),
+            meta: Meta {
+                etag: format!("\"{sha256}\""),
+                last_modified: whole_seconds(live.modified),
+                content_type: BINARY_TYPE,
+                file_name: "muster-agent".into(),
+            },
+        }
     }
 
     /// The image that is written to a host's disk. Its tag is its digest, so a download can go on at another replica, and after any
@@ -84,7 +92,7 @@ impl Download {
     }
 
     fn new(
-        live: &OpenLiveImage,
+        image: &DiscoveryImage,
         bytes: ImageBytes,
         updated_at: SystemTime,
         content_type: &'static str,
@@ -92,13 +100,13 @@ impl Download {
     ) -> Self {
         let meta = Meta {
             etag: bytes.etag,
-            last_modified: whole_seconds(updated_at.max(live.modified)),
+            last_modified: whole_seconds(updated_at.max(image.modified())),
             content_type,
             file_name: file_name.into(),
         };
         Self {
             plan: bytes.plan,
-            base: live.base().clone(),
+            base: image.base().clone(),
             meta,
         }
     }

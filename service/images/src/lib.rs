@@ -16,6 +16,6 @@ pub mod transport;
 
 pub use download::{Download, Meta};
 pub use downloads::{Downloads, Limits};
-pub use routes::{os_image_route, routes};
+pub use routes::{host_routes, routes};
 pub use serve::serve;
 pub use transport::{DownloadListener, FileChannel, FileStream, Peer};

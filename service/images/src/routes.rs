@@ -10,16 +10,21 @@ use http::StatusCode;
 use http::request::Parts;
 use muster_api::BASE_PATH;
 use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::infra_env::CpuArchitecture;
 use muster_core::record::InfraEnv;
 use muster_http::body::parse_mac;
 use muster_http::download::attachment;
 use muster_http::gate::{Target, admit, infra_env_of};
 use muster_http::{Allowed, Caller, Gate, Path, Problem, Query};
+use muster_ipxe::{OnFailure, to_disk_script};
 use muster_operations::Operations;
+use muster_operations::boot::NoScript;
+use muster_operations::discovery_image::{DiscoveryImage, DiscoveryImageUnavailable};
+use muster_operations::made_images::ImageForm;
 use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT};
 use serde::Deserialize;
 
-use crate::artifact::{Artifact, Images, serve, serve_kernel};
+use crate::artifact::{Artifact, Images, serve, serve_common};
 use crate::download::Download;
 use crate::downloads::Downloads;
 use crate::serve::serve as serve_download;
@@ -41,13 +46,22 @@ pub fn routes(operations: Arc<Operations>, downloads: Downloads) -> Router {
         .with_state(images)
 }
 
-/// The route of OS images, for the API's listener: hosts ask it with their token.
-pub fn os_image_route(operations: Arc<Operations>, downloads: Downloads) -> Router {
-    let path = format!("{BASE_PATH}/infra-envs/{{infra_env_id}}/hosts/{{host_id}}/downloads/os-image");
-    Router::new().route(&path, get(os_image)).with_state(Images {
-        operations,
-        downloads,
-    })
+/// The routes of OS images and of the agent, for the API's listener: hosts ask them with their token.
+pub fn host_routes(operations: Arc<Operations>, downloads: Downloads) -> Router {
+    let of_infra_env = format!("{BASE_PATH}/infra-envs/{{infra_env_id}}");
+    Router::new()
+        .route(
+            &format!("{of_infra_env}/hosts/{{host_id}}/downloads/os-image"),
+            get(os_image),
+        )
+        .route(
+            &format!("{of_infra_env}/downloads/agent-program"),
+            get(agent_program),
+        )
+        .with_state(Images {
+            operations,
+            downloads,
+        })
 }
 
 /// The image that is written to the host's disk.
@@ -59,6 +73,42 @@ async fn os_image(
     admitted_as(&images.operations, Allowed::UserOrAgent, infra_env_id, &request).await?;
     let image = images.operations.hosts.os_image(infra_env_id, host_id).await?;
     Ok(serve_download(&request, Download::os_image(&image), &images.downloads).await)
+}
+
+#[derive(Debug, Deserialize)]
+struct ProgramQuery {
+    /// As `uname -m` prints it.
+    architecture: String,
+}
+
+/// The agent, for machines that boot a live system which does not hold it.
+async fn agent_program(
+    State(images): State<Images>,
+    Path(infra_env_id): Path<InfraEnvId>,
+    Query(query): Query<ProgramQuery>,
+    request: Parts,
+) -> Result<Response, Problem> {
+    admitted_as(&images.operations, Allowed::UserOrAgent, infra_env_id, &request).await?;
+    let machine = query.architecture;
+    let none = || {
+        Problem::not_found(format!(
+            "there is no agent for {machine}: the live image holds that for x86_64; it"
+        ))
+    };
+    if machine != "x86_64" {
+        return Err(none());
+    }
+    let live = images.operations.live_images.current().await?;
+    let opened = live.clone();
+    let read = tokio::task::spawn_blocking(move || opened.agent_program()).await;
+    let read = read.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+    let read = read.map_err(|error| {
+        tracing::error!(%error, "the agent in the live image cannot be read");
+        Problem::internal()
+    })?;
+    let (program, sha256) = read.ok_or_else(none)?;
+    let download = Download::agent_program(&live, program, &sha256);
+    Ok(serve_download(&request, download, &images.downloads).await)
 }
 
 /// Our own short form: the random id is the credential.
@@ -76,18 +126,26 @@ async fn by_boot_id(
         .await?
         .ok_or_else(gone)?;
     let wanted = match file.as_str() {
-        "discovery.iso" => Artifact::Iso,
+        "discovery.iso" => Artifact::Made(ImageForm::iso_of(&infra_env)),
         "vmlinuz" => Artifact::Kernel,
-        "initrd.img" => Artifact::Initrd,
+        "initrd.img" => Artifact::Made(ImageForm::Initrd),
+        "rootfs.img" => Artifact::Rootfs,
         BOOT_SCRIPT => {
+            let on_failure = OnFailure::Retry;
             let script = match query.mac.as_deref().filter(|mac| !mac.is_empty()) {
                 Some(mac) => {
-                    images
+                    let script = images
                         .operations
-                        .boot_script_for(&infra_env, parse_mac(mac)?)
-                        .await?
+                        .boot_script_for(&infra_env, parse_mac(mac)?, on_failure)
+                        .await;
+                    match script {
+                        Err(NoScript::Installed { .. }) if query.installed.as_deref() == Some("exit") => {
+                            to_disk_script().to_owned()
+                        }
+                        script => script?,
+                    }
                 }
-                None => images.operations.boot_script(&infra_env).await?,
+                None => images.operations.boot_script(&infra_env, on_failure).await?,
             };
             return Ok(attachment(BOOT_SCRIPT, infra_env.updated_at, script));
         }
@@ -97,16 +155,19 @@ async fn by_boot_id(
         }
         other => {
             return Err(Problem::not_found(format!(
-                "{other:?}: there are discovery.iso, vmlinuz, initrd.img, {BOOT_SCRIPT} and {BOOT_ORDER_SCRIPT}; it"
+                "{other:?}: there are discovery.iso, vmlinuz, initrd.img, rootfs.img, {BOOT_SCRIPT} and {BOOT_ORDER_SCRIPT}; it"
             )));
         }
     };
-    serve(&images, &infra_env, wanted, &request).await
+    let image = images.operations.discovery.of(&infra_env).await?;
+    serve(&images, &infra_env, &image, wanted, &request).await
 }
 
 #[derive(Debug, Deserialize)]
 struct ScriptQuery {
     mac: Option<String>,
+    /// `exit`: an installed host is given a script that ends, in place of an error.
+    installed: Option<String>,
 }
 
 /// The upstream form without token, or with one in a header.
@@ -116,9 +177,9 @@ async fn by_id(
     request: Parts,
 ) -> Result<Response, Problem> {
     let infra_env = admitted(&images.operations, infra_env_id, &request).await?;
-    check_file(&file)?;
-    check_image(&version, Some(&arch), StatusCode::NOT_FOUND)?;
-    serve(&images, &infra_env, Artifact::Iso, &request).await
+    let form = form_of(&file)?;
+    let image = named(&images.operations, &version, Some(&arch), StatusCode::NOT_FOUND).await?;
+    serve(&images, &infra_env, &image, Artifact::Made(form), &request).await
 }
 
 /// The upstream form with the token in the path.
@@ -128,9 +189,9 @@ async fn by_token(
     request: Parts,
 ) -> Result<Response, Problem> {
     let infra_env = by_token_of(&images.operations, &token).await?;
-    check_file(&file)?;
-    check_image(&version, Some(&arch), StatusCode::NOT_FOUND)?;
-    serve(&images, &infra_env, Artifact::Iso, &request).await
+    let form = form_of(&file)?;
+    let image = named(&images.operations, &version, Some(&arch), StatusCode::NOT_FOUND).await?;
+    serve(&images, &infra_env, &image, Artifact::Made(form), &request).await
 }
 
 /// Parameters of the deprecated form and of single artifacts.
@@ -143,13 +204,10 @@ struct ImageQuery {
 }
 
 impl ImageQuery {
-    fn check(&self, unknown: StatusCode) -> Result<(), Problem> {
+    async fn image(&self, operations: &Operations, unknown: StatusCode) -> Result<DiscoveryImage, Problem> {
         let missing = || Problem::bad_request("the query parameter 'version' is required");
-        check_image(
-            self.version.as_deref().ok_or_else(missing)?,
-            self.arch.as_deref(),
-            unknown,
-        )
+        let version = self.version.as_deref().ok_or_else(missing)?;
+        named(operations, version, self.arch.as_deref(), unknown).await
     }
 }
 
@@ -160,17 +218,18 @@ async fn image(
     request: Parts,
 ) -> Result<Response, Problem> {
     let infra_env = admitted(&images.operations, infra_env_id, &request).await?;
-    query.check(StatusCode::NOT_FOUND)?;
-    match query.image_type.as_deref() {
-        Some("full-iso" | "minimal-iso" | "disconnected-iso") => {}
+    let form = match query.image_type.as_deref() {
+        Some("full-iso" | "disconnected-iso") => ImageForm::FullIso,
+        Some("minimal-iso") => ImageForm::MinimalIso,
         other => {
             return Err(Problem::bad_request(format!(
                 "the query parameter 'type' must be full-iso, minimal-iso or disconnected-iso, not {:?}",
                 other.unwrap_or_default()
             )));
         }
-    }
-    serve(&images, &infra_env, Artifact::Iso, &request).await
+    };
+    let image = query.image(&images.operations, StatusCode::NOT_FOUND).await?;
+    serve(&images, &infra_env, &image, Artifact::Made(form), &request).await
 }
 
 async fn pxe_initrd(
@@ -180,8 +239,15 @@ async fn pxe_initrd(
     request: Parts,
 ) -> Result<Response, Problem> {
     let infra_env = admitted(&images.operations, infra_env_id, &request).await?;
-    query.check(StatusCode::BAD_REQUEST)?;
-    serve(&images, &infra_env, Artifact::Initrd, &request).await
+    let image = query.image(&images.operations, StatusCode::BAD_REQUEST).await?;
+    serve(
+        &images,
+        &infra_env,
+        &image,
+        Artifact::Made(ImageForm::Initrd),
+        &request,
+    )
+    .await
 }
 
 /// Artifacts that are the same for everybody need no credential.
@@ -191,14 +257,17 @@ async fn boot_artifact(
     Query(query): Query<ImageQuery>,
     request: Parts,
 ) -> Result<Response, Problem> {
-    query.check(StatusCode::BAD_REQUEST)?;
-    match name.as_str() {
-        "kernel" => serve_kernel(&images, &request).await,
-        "rootfs" => Err(Problem::not_found(
-            "the live image needs no root file system: its initrd is all of it; rootfs",
-        )),
-        other => Err(Problem::not_found(format!("boot artifact {other:?}"))),
-    }
+    let artifact = match name.as_str() {
+        "kernel" => Artifact::Kernel,
+        "rootfs" => Artifact::Rootfs,
+        other => return Err(Problem::not_found(format!("boot artifact {other:?}"))),
+    };
+    let image = query.image(&images.operations, StatusCode::BAD_REQUEST).await?;
+    let images = Images {
+        downloads: images.downloads.of_strangers(),
+        ..images
+    };
+    serve_common(&images, &image, artifact, &request).await
 }
 
 async fn by_token_of(operations: &Operations, token: &str) -> Result<Arc<InfraEnv>, Problem> {
@@ -239,25 +308,36 @@ async fn admitted_as(
     Ok(operations.infra_envs.get(id).await?)
 }
 
-fn check_file(file: &str) -> Result<(), Problem> {
+fn form_of(file: &str) -> Result<ImageForm, Problem> {
     match file {
-        "full.iso" | "minimal.iso" | "disconnected.iso" => Ok(()),
+        "full.iso" | "disconnected.iso" => Ok(ImageForm::FullIso),
+        "minimal.iso" => Ok(ImageForm::MinimalIso),
         other => Err(Problem::not_found(format!(
             "{other:?}: there are full.iso, minimal.iso and disconnected.iso; it"
         ))),
     }
 }
 
-/// The live image serves every version, on x86_64.
-fn check_image(version: &str, arch: Option<&str>, unknown: StatusCode) -> Result<(), Problem> {
+/// The image of a version and architecture; the Muster live image serves every version, on x86_64.
+async fn named(
+    operations: &Operations,
+    version: &str,
+    arch: Option<&str>,
+    unknown: StatusCode,
+) -> Result<DiscoveryImage, Problem> {
     if version.is_empty() {
         return Err(Problem::bad_request("the version is empty"));
     }
-    match arch.unwrap_or("x86_64") {
-        "x86_64" | "amd64" => Ok(()),
-        other => Err(Problem::Handler(
-            unknown,
-            format!("there is no image for version {version} on {other}: the live image is for x86_64"),
-        )),
+    let name = match arch.unwrap_or("x86_64") {
+        "amd64" => "x86_64",
+        other => other,
+    };
+    let none = |why: String| Problem::Handler(unknown, why);
+    let architecture = name
+        .parse::<CpuArchitecture>()
+        .map_err(|_| none(format!("there is no image for {name}: it is not known")))?;
+    match operations.discovery.named(version, architecture).await {
+        Err(error @ DiscoveryImageUnavailable::NoArchitecture { .. }) => Err(none(error.to_string())),
+        found => Ok(found?),
     }
 }

@@ -1,4 +1,4 @@
-//! Reads the file of a live image, and notices when it is overwritten.
+//! Reads the file of an image, and notices when it is overwritten.
 
 use std::fs::{File, Metadata};
 use std::io::{self, IoSliceMut};

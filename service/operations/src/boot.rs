@@ -7,13 +7,14 @@ use muster_api::node_agent::NodeAgentConfig;
 use muster_core::record::{InfraEnv, Secret};
 use muster_core::rules::ignition::{AgentSettings, DiscoveryError, discovery};
 use muster_core::rules::live_config::without_networks;
+use muster_core::rules::live_network::live_networks;
 use muster_core::rules::stages::has_agent;
-use muster_ipxe::{BootScript, MacAddress, ScriptError, System, redirect_script};
+use muster_ipxe::{BootScript, MacAddress, OnFailure, ScriptError, System, redirect_script};
 use muster_store::{HostBrief, StoreError};
 
 use crate::clock::now;
+use crate::discovery_image::{DiscoveryImage, DiscoveryImageUnavailable};
 use crate::error::chain;
-use crate::live_image::{LiveImageUnavailable, OpenLiveImage};
 use crate::operations::Operations;
 
 /// There is no iPXE script for a machine.
@@ -43,9 +44,9 @@ pub enum NoScript {
     /// A setting of the InfraEnv fits into no script.
     #[error("no iPXE script can be made: {0}")]
     Unusable(#[from] ScriptError),
-    /// There is no live image.
+    /// There is no image that it could boot.
     #[error("{}", chain(.0))]
-    Unavailable(#[from] LiveImageUnavailable),
+    Unavailable(#[from] DiscoveryImageUnavailable),
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -58,6 +59,8 @@ pub struct IgnitionPart {
     pub pull_secret: bool,
     /// What users want merged.
     pub overrides: bool,
+    /// Static networks; for the minimal ISO and iPXE, the initramfs has them.
+    pub networks: bool,
 }
 
 fn list(hosts: &[HostId]) -> String {
@@ -66,23 +69,35 @@ fn list(hosts: &[HostId]) -> String {
 }
 
 impl Operations {
-    /// The iPXE script that boots the live image.
-    pub async fn boot_script(&self, infra_env: &InfraEnv) -> Result<String, NoScript> {
-        let live = self.live_images.current().await?;
+    /// The iPXE script that boots the discovery image.
+    pub async fn boot_script(&self, infra_env: &InfraEnv, on_failure: OnFailure) -> Result<String, NoScript> {
+        let image = self.discovery.of(infra_env).await?;
+        let rootfs_url = self.urls.short_rootfs(infra_env);
         let script = BootScript {
             kernel_url: &self.urls.kernel(infra_env),
             initrd_url: &self.urls.initrd(infra_env),
-            system: System::Muster {
-                default_arguments: live.image.kargs.default_arguments(),
+            system: match &image {
+                DiscoveryImage::Muster(live) => System::Muster {
+                    default_arguments: live.image.kargs.default_arguments(),
+                },
+                DiscoveryImage::CoreOs(_) => System::CoreOs {
+                    rootfs_url: &rootfs_url,
+                },
             },
             kernel_arguments: &kernel_arguments(infra_env),
+            on_failure,
         };
         Ok(script.render()?)
     }
 
-    /// Boots the live image on the machine with this MAC, unless it is installed: without a script its firmware goes on to the
+    /// Boots the discovery image on the machine with this MAC, unless it is installed: without a script its firmware goes on to the
     /// next boot device, its disk. Source: docs/protocol/rest-behaviour.md#4.2.
-    pub async fn boot_script_for(&self, infra_env: &InfraEnv, mac: MacAddress) -> Result<String, NoScript> {
+    pub async fn boot_script_for(
+        &self,
+        infra_env: &InfraEnv,
+        mac: MacAddress,
+        on_failure: OnFailure,
+    ) -> Result<String, NoScript> {
         let hosts = self
             .store
             .find_hosts_by_mac(infra_env.id, &mac.to_string())
@@ -96,7 +111,7 @@ impl Operations {
             }
         }
         tracing::debug!(infra_env.id = %infra_env.id, %mac, "a machine asks for its boot script");
-        self.boot_script(infra_env).await
+        self.boot_script(infra_env, on_failure).await
     }
 
     /// The iPXE script that requests the script of the machine's MAC.
@@ -105,15 +120,18 @@ impl Operations {
         let url = self
             .urls
             .signed_file(infra_env, "ipxe-script", None, token.as_deref());
-        Ok(redirect_script(&url)?)
+        Ok(redirect_script(&url, OnFailure::Leave)?)
     }
 
-    /// The same below `/boot/ID`.
+    /// The same below `/boot/ID`, for firmware: a service that is away for a moment sends no host to its disk.
     pub fn short_redirect_script(&self, infra_env: &InfraEnv) -> Result<String, NoScript> {
-        Ok(redirect_script(&self.urls.boot_script(infra_env, false))?)
+        Ok(redirect_script(
+            &self.urls.boot_script(infra_env, false),
+            OnFailure::Retry,
+        )?)
     }
 
-    /// The discovery ignition, for a CoreOS image that is booted by other means.
+    /// The discovery ignition, for CoreOS.
     ///
     /// # Errors
     /// When the InfraEnv's override cannot be merged; the text says why.
@@ -134,6 +152,8 @@ impl Operations {
             service_url: &self.urls.public,
             token: token.as_ref(),
             ca_pem: &self.image_options.service_ca(),
+            programs: &self.agent_programs(),
+            networks: part.networks,
         };
         discovery(&told, &settings)
     }
@@ -153,8 +173,9 @@ impl Operations {
 
     /// The configuration in an InfraEnv's image.
     pub fn live_config(&self, infra_env: &InfraEnv) -> LiveConfig {
+        let networks = live_networks(&infra_env.settings);
         LiveConfig {
-            networks: self.live_networks.of(infra_env),
+            networks,
             ..self.agent_config(infra_env)
         }
     }
@@ -165,13 +186,6 @@ impl Operations {
         let service_ca = self.image_options.service_ca();
         without_networks(infra_env, &self.urls.public, token.as_deref(), &service_ca)
     }
-}
-
-/// The kernel line of the live image for an InfraEnv: the image's own arguments, then the user's.
-pub fn kernel_line(live: &OpenLiveImage, infra_env: &InfraEnv) -> Vec<String> {
-    let own = live.image.kargs.default_arguments().split_whitespace();
-    let own = own.map(str::to_owned);
-    own.chain(kernel_arguments(infra_env)).collect()
 }
 
 /// The user's kernel arguments, in order.

@@ -9,11 +9,14 @@ use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::infra_env::InfraEnvUpdateParams;
 use muster_core::lifecycle::infra_env::{events, update};
 use muster_core::record::{InfraEnv, KubeRef, NewEvent};
+use muster_core::rules::input::Invalid;
+use muster_core::rules::os_image::choose_live;
 use muster_store::{Deletion, Store, StoreError, Subject};
 
 use crate::boot_media::BootMedia;
 use crate::clock::now;
 use crate::error::OperationError;
+use crate::os_images::OsImages;
 use crate::retry::{retry, unless_conflict};
 use crate::{Result, random, request_id};
 
@@ -30,17 +33,29 @@ pub struct InfraEnvs {
     deleted: Cache<InfraEnvId, ()>,
     by_kube: Cache<KubeRef, InfraEnvId>,
     boot_media: Arc<BootMedia>,
+    os_images: Arc<OsImages>,
 }
 
 impl InfraEnvs {
-    pub fn new(store: Store) -> Self {
+    pub fn new(store: Store, os_images: Arc<OsImages>) -> Self {
         Self {
             boot_media: BootMedia::of(&store),
             store,
             cache: Cache::builder().time_to_live(TIME_TO_LIVE).build(),
             deleted: Cache::builder().time_to_live(DELETED_TIME_TO_LIVE).build(),
             by_kube: Cache::builder().build(),
+            os_images,
         }
+    }
+
+    /// The events without those about what only the Muster live image cannot apply, where hosts are discovered with CoreOS.
+    fn told(&self, infra_env: &InfraEnv, mut events: Vec<NewEvent>) -> Vec<NewEvent> {
+        let settings = &infra_env.settings;
+        let list = self.os_images.list();
+        if choose_live(&list, &settings.openshift_version, settings.cpu_architecture).is_some() {
+            events.retain(|event| event.name != events::NOT_APPLIED);
+        }
+        events
     }
 
     /// Caches what was written, or read since `started`, unless a newer version is cached: a slow read must not undo a quick
@@ -123,7 +138,7 @@ impl InfraEnvs {
     /// Stores a new one together with its events.
     pub async fn create(&self, mut created: InfraEnv) -> Result<Arc<InfraEnv>> {
         let started = Instant::now();
-        let events = events::created_events(&created, created.created_at);
+        let events = self.told(&created, events::created_events(&created, created.created_at));
         created.version = request_id::naming(&self.store)
             .insert_infra_env(&created, &events)
             .await?;
@@ -132,10 +147,16 @@ impl InfraEnvs {
         self.keep(created, started).ok_or_else(|| missing(id))
     }
 
-    /// Applies a change to the newest state.
-    pub async fn update(&self, id: InfraEnvId, params: &InfraEnvUpdateParams) -> Result<Arc<InfraEnv>> {
+    /// Applies a change to the newest state, when `check` has nothing against what comes out.
+    pub async fn update(
+        &self,
+        id: InfraEnvId,
+        params: &InfraEnvUpdateParams,
+        check: impl Fn(&InfraEnv) -> Result<(), Invalid>,
+    ) -> Result<Arc<InfraEnv>> {
         self.change(id, |found| {
             let outcome = update(found, params.clone(), now())?;
+            check(&outcome.infra_env)?;
             Ok(outcome.changed.then_some((outcome.infra_env, outcome.events)))
         })
         .await
@@ -195,6 +216,7 @@ impl InfraEnvs {
             // `Last-Modified` counts seconds, so that two changes within one would look the same.
             next.updated_at.max(found.updated_at + TimeDelta::seconds(1))
         };
+        let events = self.told(&next, events);
         let written = request_id::naming(&self.store)
             .update_infra_env(&next, &events)
             .await;
@@ -275,7 +297,10 @@ mod tests {
     async fn a_slow_read_undoes_neither_a_change_nor_a_deletion() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}/muster.db", folder.path().display());
-        let infra_envs = InfraEnvs::new(Store::open(&url).await.unwrap());
+        let infra_envs = InfraEnvs::new(
+            Store::open(&url).await.unwrap(),
+            Arc::new(OsImages::new(Vec::new())),
+        );
         let (id, started) = (InfraEnvId::random(), Instant::now());
         infra_envs.keep(version(2, id), started).unwrap();
         assert_eq!(infra_envs.keep(version(1, id), started).unwrap().version, 2);

@@ -1,13 +1,15 @@
 //! Finds and opens the live image, and opens it again when the file is replaced.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use muster_image::{LiveImage, LiveImageError};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
 
 use crate::base_file::{BaseFile, FileStamp};
@@ -54,10 +56,14 @@ pub struct OpenLiveImage {
     base: Arc<BaseFile>,
     /// Read when a host first asks for it.
     packed_agent: OnceLock<Arc<[u8]>>,
+    /// Unpacked when a host with another live system first asks for it.
+    agent_program: OnceLock<Bytes>,
 }
 
 /// No agent is larger, packed, in bytes.
 const LARGEST_AGENT: u64 = 64 << 20;
+/// Nor unpacked; those with symbols have some 70 MB.
+const LARGEST_PROGRAM: u64 = 256 << 20;
 
 impl LiveImages {
     /// Searches these paths; the first that exists wins. Opens nothing yet.
@@ -97,6 +103,15 @@ impl LiveImages {
             Ok(open) => format!("{} (agent {})", open.path.display(), open.image.agent_version),
             Err(error) => chain(&error),
         }
+    }
+
+    /// The image that was opened last, if one was.
+    pub(crate) fn opened(&self) -> Option<Arc<OpenLiveImage>> {
+        let current = self
+            .current
+            .read()
+            .expect("no code panics while holding the lock");
+        current.clone()
     }
 
     fn find(&self) -> Result<(&Path, FileStamp), LiveImageUnavailable> {
@@ -153,6 +168,7 @@ impl OpenLiveImage {
             modified,
             base: Arc::new(base),
             packed_agent: OnceLock::new(),
+            agent_program: OnceLock::new(),
         })
     }
 
@@ -179,8 +195,43 @@ impl OpenLiveImage {
         Ok(Some(self.packed_agent.get_or_init(|| packed.into()).clone()))
     }
 
+    /// The agent in it, unpacked: its bytes and their SHA-256. Blocks the first time.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds something else than it says.
+    pub fn agent_program(&self) -> io::Result<Option<(Bytes, String)>> {
+        let (Some(packed), Some(agent)) = (self.packed_agent()?, &self.image.agent) else {
+            return Ok(None);
+        };
+        if let Some(unpacked) = self.agent_program.get() {
+            return Ok(Some((unpacked.clone(), agent.sha256.clone())));
+        }
+        let unpacked = unpack(&packed, agent.size)?;
+        if hex::encode(Sha256::digest(&unpacked)) != agent.sha256 {
+            return Err(io::Error::other("the agent in the live image has not its digest"));
+        }
+        let unpacked = self.agent_program.get_or_init(|| unpacked.into()).clone();
+        Ok(Some((unpacked, agent.sha256.clone())))
+    }
+
     /// The file, for reading.
     pub fn base(&self) -> &Arc<BaseFile> {
         &self.base
     }
+}
+
+/// Takes the program out of its archive, whose first file it is.
+fn unpack(packed: &[u8], size: u64) -> io::Result<Vec<u8>> {
+    let limit = size.min(LARGEST_PROGRAM);
+    let unpacked = zstd::Decoder::with_buffer(packed)?.single_frame();
+    let mut entry = cpio::newc::Reader::new(unpacked)?;
+    while entry.entry().name() != "init" {
+        if entry.entry().is_trailer() {
+            return Err(io::Error::other("the archive of the agent holds no program"));
+        }
+        entry = cpio::newc::Reader::new(entry.finish()?)?;
+    }
+    let mut program = Vec::new();
+    entry.take(limit).read_to_end(&mut program)?;
+    Ok(program)
 }

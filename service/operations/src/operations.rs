@@ -1,5 +1,6 @@
 //! Wires the operations of one service together.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use muster_api::ids::ClusterId;
@@ -14,6 +15,8 @@ use crate::changes::Changes;
 use crate::check_ins::CheckIns;
 use crate::clock::Clock;
 use crate::clusters::Clusters;
+use crate::coreos_images::CoreOsImages;
+use crate::discovery_image::DiscoveryImages;
 use crate::event_quota::EventQuota;
 use crate::hearing::Hearing;
 use crate::hosts::{HostImages, HostSettings, Hosts};
@@ -22,7 +25,7 @@ use crate::infra_envs::InfraEnvs;
 use crate::jobs::retention::Retention;
 use crate::jobs::rounds::Rounds;
 use crate::live_image::LiveImages;
-use crate::live_networks::LiveNetworks;
+use crate::made_images::MadeImages;
 use crate::os_images::OsImages;
 use crate::urls::Urls;
 use crate::{Result, error::chain};
@@ -60,8 +63,10 @@ pub struct Operations {
     pub urls: Arc<Urls>,
     /// The live image.
     pub live_images: Arc<LiveImages>,
-    /// Static networks, as images hold them.
-    pub(crate) live_networks: LiveNetworks,
+    /// The images that hosts are discovered with.
+    pub discovery: Arc<DiscoveryImages>,
+    /// What was made of them for InfraEnvs.
+    pub(crate) made_images: MadeImages,
     /// Images that are written to disks.
     pub os_images: Arc<OsImages>,
     /// State of the custom-resource bridge.
@@ -82,8 +87,10 @@ pub struct OperationSettings {
     pub image_options: ImageOptions,
     /// As in [`Operations`].
     pub openshift_versions: Vec<String>,
-    /// Images that are written to disks.
+    /// Images that are written to disks, and live ISOs.
     pub os_images: Vec<OsImage>,
+    /// The folder for live ISOs that are downloaded.
+    pub downloaded_images: PathBuf,
     /// For how long things are kept.
     pub retention: Retention,
     /// The clocks by which hosts are judged.
@@ -99,7 +106,6 @@ impl Operations {
         bridge: BridgeState,
         settings: OperationSettings,
     ) -> Self {
-        let infra_envs = Arc::new(InfraEnvs::new(store.clone()));
         let clusters = Arc::new(Clusters::new(store.clone()));
         let check_ins = Arc::new(CheckIns::default());
         let silence = settings.hosts.limits.silence();
@@ -111,11 +117,16 @@ impl Operations {
             since,
         ));
         let (urls, live_images) = (Arc::new(settings.urls), Arc::new(live_images));
+        let coreos = CoreOsImages::new(&settings.os_images, settings.downloaded_images);
         let os_images = Arc::new(OsImages::new(settings.os_images));
+        let discovery = DiscoveryImages::new(live_images.clone(), coreos, os_images.clone());
+        let discovery = Arc::new(discovery);
+        let infra_envs = Arc::new(InfraEnvs::new(store.clone(), os_images.clone()));
         let images = HostImages {
             urls: urls.clone(),
             live_images: live_images.clone(),
             os_images: os_images.clone(),
+            discovery: discovery.clone(),
         };
         let hosts = Hosts::new(
             store.clone(),
@@ -140,7 +151,8 @@ impl Operations {
             event_quota: EventQuota::default(),
             urls,
             live_images,
-            live_networks: LiveNetworks::default(),
+            discovery,
+            made_images: MadeImages::default(),
             os_images,
             bridge: Arc::new(bridge),
             image_options: Arc::new(settings.image_options),

@@ -97,6 +97,7 @@ impl World {
             image_options,
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
+            downloaded_images: folder.path().join("os-images"),
             retention: Retention {
                 deleted: Some(TimeDelta::hours(72)),
                 ..Retention::default()

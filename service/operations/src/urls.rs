@@ -34,13 +34,19 @@ impl Urls {
         self.artifact(infra_env, "initrd.img")
     }
 
-    /// The root file system of upstream's images. The live image needs none; the address answers 404 and says so.
+    /// The root file system of a CoreOS image, as upstream names it. The Muster live image needs none; the address answers 404 then
+    /// and says so.
     pub fn rootfs(&self, infra_env: &InfraEnv) -> String {
         let query = Serializer::new(String::new())
             .append_pair("arch", infra_env.settings.cpu_architecture.name())
             .append_pair("version", &infra_env.settings.openshift_version)
             .finish();
         format!("{}/boot-artifacts/rootfs?{query}", self.boot)
+    }
+
+    /// The same, short enough for kernel lines, and without the characters that loaders interpret.
+    pub fn short_rootfs(&self, infra_env: &InfraEnv) -> String {
+        self.artifact(infra_env, "rootfs.img")
     }
 
     /// The iPXE script that boots the live image, short enough for firmware: the boot file field of BOOTP holds 127

@@ -1,5 +1,6 @@
 //! Answers `/`, `/health`, `/ready` and `/metrics`. None of them waits behind downloads.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +50,9 @@ pub struct Readiness {
     status: &'static str,
     database: String,
     live_image: String,
+    /// Of the operator's list, by version and architecture.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    coreos_images: BTreeMap<String, String>,
     kubernetes: String,
     /// Work that no request asks for.
     jobs: String,
@@ -72,7 +76,12 @@ pub async fn ready(State(operations): State<Arc<Operations>>) -> (StatusCode, Js
     } else {
         operations.bridge.status().to_string()
     };
+    let coreos = operations.discovery.coreos.states();
     let readiness = Readiness {
+        coreos_images: coreos
+            .into_iter()
+            .map(|(name, state)| (name.to_owned(), state))
+            .collect(),
         status,
         kubernetes,
         jobs: operations.rounds.describe(),

@@ -1,5 +1,7 @@
 //! Reads `/ready`: how the parts of a service are.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,9 @@ pub struct Ready {
     pub database: String,
     /// The path of the image, or why there is none.
     pub live_image: String,
+    /// Of the operator's list: the build of each, or what is wrong, by version and architecture.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub coreos_images: BTreeMap<String, String>,
     /// Of the custom resources.
     pub kubernetes: String,
     /// `ok`, or which hang; empty: an older service.
@@ -24,7 +29,7 @@ pub struct Ready {
 impl Ready {
     /// True when machines can be given an image.
     pub fn has_image(&self) -> bool {
-        self.live_image.contains("(agent ")
+        self.live_image.contains("(agent ") || !self.coreos_images.is_empty()
     }
 }
 

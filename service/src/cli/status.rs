@@ -45,7 +45,11 @@ pub async fn run(args: StatusArgs) -> Result<()> {
         .line("service", client.base())
         .line("status", &ready.status)
         .line("database", &ready.database)
-        .line("live image", &ready.live_image)
+        .line("live image", &ready.live_image);
+    for (version, state) in &ready.coreos_images {
+        details.line("coreos image", &format!("{version}: {state}"));
+    }
+    details
         .line("kubernetes api", &ready.kubernetes)
         .line("jobs", &ready.jobs)
         .line("infra-envs", &infra_envs.len().to_string())

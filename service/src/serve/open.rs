@@ -119,6 +119,7 @@ pub(super) async fn operations(
             image_options,
             openshift_versions: args.openshift_versions.clone(),
             os_images,
+            downloaded_images: args.data.data_dir.join("os-images"),
             retention: args.retention.retention(),
             clock: Arc::new(SystemClock::default()),
         },

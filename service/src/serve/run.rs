@@ -21,7 +21,7 @@ use super::open::{Listeners, operations, prepare_data_dir, store};
 use super::signals::Signals;
 use crate::kubernetes::{Asked, Kubernetes};
 use crate::settings::ServeArgs;
-use crate::{listen, logging, upkeep};
+use crate::{image_downloads, listen, logging, upkeep};
 
 /// For running statements at the end, and for SQLite's log to be folded into its file.
 const DATABASE_CLOSING: Duration = Duration::from_secs(15);
@@ -86,10 +86,10 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     // After the recorder, which it registers gauges with.
     let downloads = Downloads::new(args.download_limits());
     let images = muster_images::routes(operations.clone(), downloads.clone());
-    let os_image = muster_images::os_image_route(operations.clone(), downloads);
+    let for_hosts = muster_images::host_routes(operations.clone(), downloads);
     let mut api_routes = muster_rest::api(rest.clone())
         .merge(images.clone())
-        .merge(os_image);
+        .merge(for_hosts);
     if !has_status {
         api_routes = api_routes.merge(muster_rest::metrics(rest.clone()));
     }
@@ -105,6 +105,12 @@ pub async fn run(args: ServeArgs) -> Result<()> {
     opened.send_replace(Some(api_routes));
     opened_status.send_replace(Some(status_routes));
     jobs::start(&operations, &mut tasks.background, &tasks.stop_background);
+    let (downloading, stop_downloading) = (operations.clone(), tasks.stop_background.clone());
+    tasks.background.spawn(async move {
+        stop_downloading
+            .run_until_cancelled(image_downloads::run(downloading))
+            .await;
+    });
     tasks
         .background
         .spawn(upkeep::run(metrics, tasks.stop_background.clone()));

@@ -13,7 +13,7 @@ use url::Url;
 use super::manifest::{self, Descriptor, Manifest};
 use super::mirrors::Source;
 use super::{Credentials, Reference, RegistryError, RegistryFiles, hash};
-use crate::config::{SYSTEM_CERTIFICATES, Settings};
+use crate::config::{Settings, system_certificates};
 use crate::net::http::{self, BodyError, causes};
 use crate::net::names::Names;
 use crate::net::trust;
@@ -50,7 +50,7 @@ impl Registries {
     /// # Errors
     /// [`RegistryError::Configuration`]
     pub fn new(settings: &Settings, names: &Names, files: RegistryFiles) -> Result<Self, RegistryError> {
-        let system = std::fs::read(SYSTEM_CERTIFICATES).unwrap_or_default();
+        let system = system_certificates();
         let own = format!("{}\n{}", settings.ca_certificates, files.certificates);
         let wrong = RegistryError::Configuration;
         let build = |builder: reqwest::ClientBuilder| {

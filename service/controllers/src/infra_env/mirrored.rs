@@ -150,6 +150,7 @@ pub(super) async fn converge(
             let fields = mirror::merge(&Agreed::of(&of_record), &fields(&newest.settings), &merged);
             let settings = settings(fields).unwrap_or_else(|| newest.settings.clone());
             let outcome = infra_env::replace(newest, settings, newest.cluster_id, now())?;
+            app.check_image(&outcome.infra_env)?;
             let next = record::InfraEnv {
                 mirror: newest.mirror.as_ref().map(|_| agreed.clone()),
                 ..outcome.infra_env

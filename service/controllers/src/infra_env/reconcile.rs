@@ -16,6 +16,7 @@ use muster_core::record;
 use muster_core::record::Cluster;
 use muster_core::rules::input::Invalid;
 use muster_operations::chain;
+use muster_operations::discovery_image::{DiscoveryImage, DiscoveryImageUnavailable};
 use muster_operations::random;
 use muster_operations::{OperationError, now};
 use muster_resources::{ClusterDeployment, InfraEnv, IpxeScriptType, NMStateConfig, names};
@@ -129,6 +130,7 @@ async fn converge(
         None => {
             let mut made =
                 infra_env::create(wanted, InfraEnvId::random(), random::boot_id(), now()).map_err(refused)?;
+            app.check_image(&made).map_err(refused)?;
             made.kube = Some(kube);
             app.infra_envs.create(made).await?
         }
@@ -137,6 +139,7 @@ async fn converge(
             check_unchangeable(&found, &wanted, gone).map_err(refused)?;
             let made = infra_env::create(wanted, found.id, found.boot_id.clone(), found.created_at)
                 .map_err(refused)?;
+            app.check_image(&made).map_err(refused)?;
             app.infra_envs
                 .change(found.id, |newest| {
                     let settings = made.settings.clone();
@@ -256,11 +259,13 @@ fn check_mirror_registry(data: &BTreeMap<String, String>) -> Result<(), &'static
     }
 }
 
-/// Writes the status of an InfraEnv that is stored: there is an image when there is a live image.
+/// Writes the status of an InfraEnv that is stored: there is an image when its discovery image is there.
 async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converged) -> Result<Action, Error> {
     let stored = &found.stored;
     let links = addresses(context, infra_env, stored);
-    if let Some((why, again)) = no_image(context, stored).await {
+    let image = context.app.discovery.of(stored).await;
+    if let Err(unavailable) = &image {
+        let (why, again) = (chain(unavailable), image_retry(unavailable));
         let outcome = Outcome::Unusable {
             why,
             events: Some(links.events),
@@ -270,6 +275,7 @@ async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converg
     }
     let unapplied = Unapplied::ALL
         .iter()
+        .filter(|_| matches!(image, Ok(DiscoveryImage::Muster(_))))
         .filter(|setting| setting.is_set(&stored.settings))
         .filter_map(|setting| match setting {
             Unapplied::IgnitionOverride => Some("spec.ignitionConfigOverride"),
@@ -291,23 +297,14 @@ async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converg
     Ok(next.map_or_else(Action::await_change, Action::requeue))
 }
 
-/// The reason why no image can be downloaded, and when to check again.
-async fn no_image(context: &Context, stored: &record::InfraEnv) -> Option<(String, Option<Duration>)> {
-    use muster_api::infra_env::CpuArchitecture;
-    match stored.settings.cpu_architecture {
-        CpuArchitecture::X86_64 => {}
-        other => {
-            return Some((
-                format!(
-                    "spec.cpuArchitecture: the Muster live image is for x86_64, not for {}",
-                    other.name()
-                ),
-                None,
-            ));
+/// When an image that is not there is looked for again; `None`: nothing changes by itself.
+fn image_retry(unavailable: &DiscoveryImageUnavailable) -> Option<Duration> {
+    match unavailable {
+        DiscoveryImageUnavailable::NoArchitecture { .. } => None,
+        DiscoveryImageUnavailable::Muster(_) | DiscoveryImageUnavailable::CoreOs(_) => {
+            Some(IMAGE_RETRY_INTERVAL)
         }
     }
-    let unavailable = context.app.live_images.current().await.err()?;
-    Some((chain(&unavailable), Some(IMAGE_RETRY_INTERVAL)))
 }
 
 fn addresses(context: &Context, infra_env: &InfraEnv, stored: &record::InfraEnv) -> Links {

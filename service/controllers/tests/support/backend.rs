@@ -77,6 +77,7 @@ impl Backend {
             image_options,
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
+            downloaded_images: std::env::temp_dir(),
             retention: Retention::default(),
             clock: Arc::new(SystemClock::default()),
         };

@@ -2,18 +2,9 @@
 
 use muster_api::live::{CONFIG_VERSION, LiveConfig, LiveProxy};
 
-use super::live_network::live_networks;
 use crate::record::InfraEnv;
 
-/// The configuration in the image. `ca_pem`: the service's own CA, or empty.
-pub fn live_config(infra_env: &InfraEnv, service_url: &str, token: Option<&str>, ca_pem: &str) -> LiveConfig {
-    LiveConfig {
-        networks: live_networks(&infra_env.settings),
-        ..without_networks(infra_env, service_url, token, ca_pem)
-    }
-}
-
-/// The same without the static networks, whose documents take time to read.
+/// The configuration that hosts of the InfraEnv are given, without static networks. `ca_pem`: the service's own CA, or empty.
 pub fn without_networks(
     infra_env: &InfraEnv,
     service_url: &str,

@@ -7,7 +7,7 @@ use muster_api::live::{LiveConfig, LiveProxy};
 use muster_api::node_agent::NodeAgentConfig;
 use muster_core::record::{Host, InfraEnv, NodeAgent, Secret};
 use muster_core::rules::ignition::node::node;
-use muster_core::rules::ignition::{AgentSettings, discovery};
+use muster_core::rules::ignition::{AgentProgram, AgentSettings, discovery};
 use serde_json::Value;
 
 use crate::world::{PULL_SECRET, World, infra_env};
@@ -18,6 +18,11 @@ fn config(infra_env: &InfraEnv) -> Value {
         service_url: "https://muster.example.test/",
         token: Some(&token),
         ca_pem: "CA",
+        programs: &[AgentProgram {
+            machine: "x86_64",
+            sha256: "0a".repeat(32),
+        }],
+        networks: true,
     };
     serde_json::from_str(&discovery(infra_env, &agent).unwrap()).unwrap()
 }
@@ -53,6 +58,28 @@ fn the_least_configuration_is_valid_and_carries_the_agents_settings_for_root_onl
     assert_eq!(contents(&secret["contents"]), PULL_SECRET);
     assert_eq!(config["passwd"]["users"][0]["passwordHash"], "!");
     assert!(config["ignition"].get("proxy").is_none());
+}
+
+#[test]
+fn the_unit_fetches_the_agent_of_the_machine_with_the_token_in_a_file() {
+    let config = config(&infra_env());
+    let unit = &config["systemd"]["units"][0];
+    assert_eq!(unit["name"], "agent.service");
+    let text = unit["contents"].as_str().unwrap();
+    assert!(text.contains("ExecStart=/usr/local/bin/muster-agent run --config /etc/muster/config.json\n"));
+    let script = contents(&file(&config, "/usr/local/bin/muster-fetch-agent")["contents"]);
+    assert!(
+        script.contains(&format!("x86_64) pinned={} ;;", "0a".repeat(32))),
+        "{script}"
+    );
+    assert!(
+        script.contains("/downloads/agent-program?architecture='\"$machine\""),
+        "{script}"
+    );
+    assert!(!script.contains("t0ken"), "{script}");
+    let headers = file(&config, "/etc/muster/headers");
+    assert_eq!(headers["mode"], 0o600);
+    assert_eq!(contents(&headers["contents"]), "X-Secret-Key: t0ken\n");
 }
 
 #[test]
@@ -100,7 +127,8 @@ fn the_users_override_wins_and_raises_the_version() {
     assert_eq!(motd["mode"], 0o644);
     file(&config, "/tmp/x");
     file(&config, "/etc/muster/config.json");
-    assert_eq!(config["systemd"]["units"][0]["name"], "x.service");
+    let units = config["systemd"]["units"].as_array().unwrap();
+    assert!(units.iter().any(|unit| unit["name"] == "x.service"), "{units:?}");
 }
 
 #[test]
@@ -111,6 +139,8 @@ fn a_damaged_stored_override_is_an_error_and_not_a_panic() {
         service_url: "",
         token: None,
         ca_pem: "",
+        programs: &[],
+        networks: true,
     };
     assert!(discovery(&infra_env, &agent).is_err());
 }

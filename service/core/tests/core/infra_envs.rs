@@ -9,7 +9,8 @@ use muster_core::lifecycle::infra_env;
 use muster_core::lifecycle::infra_env::{events, unapplied_by_live_image, update};
 use muster_core::record::InfraEnv;
 use muster_core::rules::input::Invalid;
-use muster_core::rules::live_config::live_config;
+use muster_core::rules::live_config::without_networks;
+use muster_core::rules::live_network::live_networks;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -350,9 +351,9 @@ fn networks_must_fit_into_an_image_and_are_in_its_configuration() {
         (0..count).map(|number| host(&mac(number), "a", yaml)).collect()
     };
     let made = make(json!({"static_network_config": hosts(300)})).unwrap();
-    let config = live_config(&made, "http://muster.example:8090", None, "");
-    assert_eq!(config.networks.len(), 300);
-    assert_eq!(config.networks[299].cards[0].mac, "02:00:00:00:01:2b");
+    let networks = live_networks(&made.settings);
+    assert_eq!(networks.len(), 300);
+    assert_eq!(networks[299].cards[0].mac, "02:00:00:00:01:2b");
     let refused = update(
         &made,
         edit(json!({"static_network_config": hosts(3000)})),
@@ -390,7 +391,7 @@ fn the_live_image_is_told_who_to_report_to_and_nothing_secret_but_the_token() {
         make(json!({"ntp_sources": "a, b", "additional_trust_bundle": CA, "cpu_architecture": "aarch64"}))
             .unwrap();
     assert_eq!(made.settings.cpu_architecture, CpuArchitecture::Arm64);
-    let live = live_config(&made, "http://m:1/", Some("t0ken"), "CA\n");
+    let live = without_networks(&made, "http://m:1/", Some("t0ken"), "CA\n");
     assert_eq!(live.ntp_sources, ["a", "b"]);
     assert_eq!(live.service_url, "http://m:1");
     assert!(live.ca_certificates.starts_with("CA\n-----BEGIN"));

@@ -22,6 +22,7 @@ use muster_image::testing::{LiveTree, pattern};
 use muster_image::{Customisation, Plan};
 use muster_images::{Download, DownloadListener, Downloads, Limits, Meta, Peer};
 use muster_operations::base_file::BaseFile;
+use muster_operations::discovery_image::DiscoveryImage;
 use muster_operations::live_image::LiveImages;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -195,20 +196,23 @@ fn router(app: App) -> Router {
 
 async fn iso(State(app): State<App>, PathSegment(pool): PathSegment<String>, request: Parts) -> Response {
     let live = app.live.current().await.unwrap();
-    let wanted = app.customisation(&pool);
-    let download = Download::iso(&live, &wanted, app.updated_at(), format!("{pool}-discovery.iso")).unwrap();
+    let bytes = live.image.iso(&app.customisation(&pool)).unwrap();
+    let name = format!("{pool}-discovery.iso");
+    let download = Download::iso(&DiscoveryImage::Muster(live), bytes, app.updated_at(), name);
     muster_images::serve(&request, download, &app.downloads).await
 }
 
 async fn initrd(State(app): State<App>, PathSegment(pool): PathSegment<String>, request: Parts) -> Response {
     let live = app.live.current().await.unwrap();
-    let config = app.customisation(&pool).config;
-    let download = Download::initrd(&live, &config, app.updated_at(), format!("{pool}-initrd.img")).unwrap();
+    let bytes = live.image.initrd(&app.customisation(&pool).config).unwrap();
+    let name = format!("{pool}-initrd.img");
+    let download = Download::artifact(&DiscoveryImage::Muster(live), bytes, app.updated_at(), name);
     muster_images::serve(&request, download, &app.downloads).await
 }
 
 async fn kernel(State(app): State<App>, request: Parts) -> Response {
-    let download = Download::kernel(app.live.current().await.unwrap().as_ref());
+    let image = DiscoveryImage::Muster(app.live.current().await.unwrap());
+    let download = Download::artifact(&image, image.kernel(), image.modified(), "vmlinuz");
     muster_images::serve(&request, download, &app.downloads).await
 }
 

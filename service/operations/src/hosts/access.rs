@@ -14,6 +14,7 @@ use super::proof::Proofs;
 use crate::Result;
 use crate::check_ins::CheckIns;
 use crate::clusters::Clusters;
+use crate::discovery_image::DiscoveryImages;
 use crate::error::OperationError;
 use crate::hearing::Hearing;
 use crate::infra_envs::InfraEnvs;
@@ -39,6 +40,7 @@ pub struct HostImages {
     pub urls: Arc<Urls>,
     pub live_images: Arc<LiveImages>,
     pub os_images: Arc<OsImages>,
+    pub discovery: Arc<DiscoveryImages>,
 }
 
 /// The service's part of what decisions about hosts depend on.

@@ -10,7 +10,6 @@ use muster_core::rules::os_image::OsImage;
 use muster_store::StoreError;
 
 use super::Hosts;
-use crate::boot::kernel_line;
 use crate::check_ins::Seen;
 use crate::clusters::ClusterContext;
 use crate::hearing::Heard;
@@ -81,14 +80,14 @@ impl Hosts {
             .await
     }
 
-    /// `None` while there is no live image.
+    /// `None` while there is no discovery image.
     async fn returning(&self, infra_env: &InfraEnv) -> Option<Returning> {
-        let live = self.images.live_images.current().await.ok()?;
+        let image = self.images.discovery.of(infra_env).await.ok()?;
         let urls = &self.images.urls;
         Some(Returning {
             kernel_url: urls.kernel(infra_env),
             initrd_url: urls.initrd(infra_env),
-            kernel_arguments: kernel_line(&live, infra_env),
+            kernel_arguments: image.kernel_line(infra_env, &urls.short_rootfs(infra_env)),
         })
     }
 

@@ -198,7 +198,11 @@ mod tests {
             (r#"{"additional_ntp_sources":"other.example.test"}"#, false),
         ] {
             let params: InfraEnvUpdateParams = serde_json::from_str(edit).unwrap();
-            operations.infra_envs.update(id, &params).await.unwrap();
+            operations
+                .infra_envs
+                .update(id, &params, |_| Ok(()))
+                .await
+                .unwrap();
             let before = operations.store.statement_counts().reads;
             validation.infra_env_changed(id).await.unwrap();
             // One read is that of the InfraEnv.

@@ -48,14 +48,17 @@ pub async fn create_infra_env(
             )));
         }
     }
-    infra_env::check_image(params.cpu_architecture, params.image_type)?;
     let unapplied = infra_env::refused_network(params.static_network_config.as_deref())?;
     let asked = params.openshift_version.clone().unwrap_or_default();
     if asked.is_empty() {
         params.openshift_version = operations.newest_version().map(str::to_owned);
     }
+    let version = params.openshift_version.as_deref().unwrap_or_default();
+    let images = operations.os_images.list();
+    infra_env::check_image(&images, version, params.cpu_architecture, params.image_type)?;
     let made = infra_env::create(params, InfraEnvId::random(), random::boot_id(), now())?;
     operations.check_version(&asked)?;
+    operations.check_image(&made)?;
     if let Some(why) = unapplied {
         return Err(Problem::conflict(why));
     }

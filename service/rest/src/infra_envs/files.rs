@@ -11,6 +11,7 @@ use muster_core::record::InfraEnv;
 use muster_http::body::{Path, Query, parse_mac};
 use muster_http::download::{attachment, check_accept};
 use muster_http::{Caller, Problem};
+use muster_ipxe::OnFailure;
 use muster_operations::Operations;
 use muster_operations::boot::IgnitionPart;
 use serde::Deserialize;
@@ -62,9 +63,8 @@ pub struct FilesQuery {
     #[param(inline)]
     ipxe_script_type: Option<IpxeScriptType>,
     /// Make the ignition for this type of image instead of the InfraEnv's own. Types differ only in what carries a
-    /// static network, which the Muster live image has in its own configuration, so it is checked and has no further effect.
+    /// static network: the full ISO's is in the ignition, the minimal ISO's in its initramfs.
     #[param(inline)]
-    #[expect(dead_code, reason = "checked when it is parsed")]
     discovery_iso_type: Option<ImageType>,
 }
 
@@ -99,6 +99,8 @@ pub async fn download_file(
             let part = IgnitionPart {
                 pull_secret: caller.is_user(),
                 overrides: caller.reads_overrides(),
+                networks: query.discovery_iso_type.unwrap_or(found.settings.image_type)
+                    != ImageType::MinimalIso,
             };
             let text = operations.discovery_ignition(&found, part)?;
             Ok(attachment("discovery.ign", found.updated_at, text))
@@ -133,10 +135,12 @@ async fn script(
         query.mac.as_deref().filter(|mac| !mac.is_empty()),
         query.ipxe_script_type,
     ) {
-        (Some(mac), _) => Ok(operations.boot_script_for(infra_env, parse_mac(mac)?).await?),
+        (Some(mac), _) => Ok(operations
+            .boot_script_for(infra_env, parse_mac(mac)?, OnFailure::Leave)
+            .await?),
         (None, Some(IpxeScriptType::BootOrderControl)) => Ok(operations.redirect_script(infra_env)?),
         (None, Some(IpxeScriptType::DiscoveryImageAlways) | None) => {
-            Ok(operations.boot_script(infra_env).await?)
+            Ok(operations.boot_script(infra_env, OnFailure::Leave).await?)
         }
     }
 }

@@ -33,7 +33,7 @@ pub async fn update_infra_env(
     Path(infra_env_id): Path<InfraEnvId>,
     Body(params): Body<InfraEnvUpdateParams>,
 ) -> Result<(StatusCode, Json<InfraEnv>), Problem> {
-    infra_env::check_image(None, params.image_type)?;
+    infra_env::check_image(&[], "", None, params.image_type)?;
     if let Some(version) = &params.openshift_version {
         operations.check_version(version)?;
     }
@@ -41,6 +41,8 @@ pub async fn update_infra_env(
         infra_envs.get(infra_env_id).await?;
         return Err(Problem::conflict(why));
     }
-    let updated = infra_envs.update(infra_env_id, &params).await?;
+    let updated = infra_envs
+        .update(infra_env_id, &params, |next| operations.check_image(next))
+        .await?;
     Ok((StatusCode::CREATED, Json(views.infra_env(&updated))))
 }

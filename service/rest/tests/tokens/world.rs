@@ -143,6 +143,7 @@ impl World {
             image_options,
             openshift_versions: vec!["4.20".into()],
             os_images: Vec::new(),
+            downloaded_images: std::env::temp_dir(),
             retention: Retention::default(),
             clock: Arc::new(SystemClock::default()),
         };

@@ -61,6 +61,9 @@ pub fn image_info_updated(infra_env: &InfraEnv, now: Timestamp) -> NewEvent {
     }
 }
 
+/// Name of the events about settings that the Muster live image cannot apply.
+pub const NOT_APPLIED: &str = "muster_setting_not_applied";
+
 /// The Muster live image cannot apply a setting.
 pub(super) fn not_applied(infra_env: &InfraEnv, setting: Unapplied, now: Timestamp) -> NewEvent {
     let message = format!(
@@ -69,13 +72,7 @@ pub(super) fn not_applied(infra_env: &InfraEnv, setting: Unapplied, now: Timesta
         setting.field(),
         setting.why(&infra_env.settings)
     );
-    let mut event = about(
-        infra_env.id,
-        "muster_setting_not_applied",
-        Severity::Warning,
-        &message,
-        now,
-    );
+    let mut event = about(infra_env.id, NOT_APPLIED, Severity::Warning, &message, now);
     event
         .props
         .insert("setting".into(), Value::String(setting.field().into()));

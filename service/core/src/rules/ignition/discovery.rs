@@ -5,13 +5,21 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use super::agent_unit::{self, AgentProgram};
 use super::merge;
+use super::network_files::{UNIT as NETWORK_UNIT, network_files, network_unit};
 use crate::json::to_json;
 use crate::record::{InfraEnv, Secret};
-use crate::rules::live_config::live_config;
+use crate::rules::live_config::without_networks;
 
 /// Path of the agent's configuration: the same document that the Muster live image holds.
 pub const CONFIG_PATH: &str = "/etc/muster/config.json";
+
+/// Disks have names of their own, whichever path leads to them.
+const MULTIPATH: &str = "defaults {\n  user_friendly_names yes\n  find_multipaths yes\n  enable_foreign \"^$\"\n}\nblacklist_exceptions {\n  property \"(SCSI_IDENT_|ID_WWN)\"\n}\n";
+
+/// The same DHCPv6 identity after each boot.
+const IPV6: &str = "[connection]\nipv6.dhcp-iaid=mac\nipv6.dhcp-duid=ll\n";
 
 /// Settings of the agent beside those of the InfraEnv.
 #[derive(Debug, Clone)]
@@ -22,6 +30,10 @@ pub struct AgentSettings<'a> {
     pub token: Option<&'a Secret>,
     /// PEM of the service's own CA; empty when it has none.
     pub ca_pem: &'a str,
+    /// The agents that the service has. Others are taken, too, if they are what the service says then.
+    pub programs: &'a [AgentProgram],
+    /// Whether the configuration carries static networks; else something in the initramfs does.
+    pub networks: bool,
 }
 
 /// The error of a configuration. Found when the override is set, so it comes up later only with damaged data.
@@ -35,7 +47,7 @@ pub enum DiscoveryError {
     Merged(String),
 }
 
-/// The least valid Ignition (3.1.0) that carries the agent's settings, with the InfraEnv's override merged; 3.2.0 when the
+/// Ignition (3.1.0) with the agent's unit and settings, with the InfraEnv's override merged; 3.2.0 when the
 /// override is. JSON text.
 ///
 /// # Errors
@@ -75,6 +87,7 @@ fn base(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Value {
             "sshAuthorizedKeys": keys,
         }]},
         "storage": {"files": files(infra_env, agent)},
+        "systemd": {"units": units(infra_env, agent)},
     })
 }
 
@@ -97,9 +110,21 @@ fn proxy(infra_env: &InfraEnv) -> Option<Value> {
     Some(Value::Object(parts))
 }
 
+fn units(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Vec<Value> {
+    let mut units = vec![
+        agent_unit::unit(),
+        // LUNs of a SAN appear as one disk each.
+        json!({"name": "multipathd.service", "enabled": true}),
+    ];
+    if agent.networks && !network_files(&infra_env.settings).is_empty() {
+        units.push(json!({"name": NETWORK_UNIT, "enabled": true, "contents": network_unit(false)}));
+    }
+    units
+}
+
 fn files(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Vec<Value> {
     let settings = &infra_env.settings;
-    let live = live_config(
+    let live = without_networks(
         infra_env,
         agent.service_url,
         agent.token.map(Secret::reveal),
@@ -111,9 +136,12 @@ fn files(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Vec<Value> {
         file(
             "/etc/motd",
             0o644,
-            "This host is being discovered by Muster. Its agent writes to the journal: journalctl -u muster-agent\n",
+            "This host is being discovered by Muster. Its agent writes to the journal: journalctl -u agent\n",
         ),
+        file("/etc/multipath.conf", 0o644, MULTIPATH),
+        file("/etc/NetworkManager/conf.d/01-ipv6.conf", 0o644, IPV6),
     ];
+    files.extend(agent_unit::files(infra_env, agent));
     if !settings.pull_secret.is_empty() {
         files.push(file(
             "/root/.docker/config.json",
@@ -129,6 +157,14 @@ fn files(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Vec<Value> {
         ));
     }
     files.extend(chrony(infra_env));
+    if agent.networks {
+        let networks = network_files(settings);
+        files.extend(
+            networks
+                .iter()
+                .map(|one| file(&one.path, one.permissions, &one.text)),
+        );
+    }
     files
 }
 
@@ -152,7 +188,7 @@ fn chrony(infra_env: &InfraEnv) -> Option<Value> {
     Some(file(PATH, 0o644, &format!("{servers}{rest}")))
 }
 
-fn file(path: &str, mode: u32, contents: &str) -> Value {
+pub(super) fn file(path: &str, mode: u32, contents: &str) -> Value {
     json!({
         "path": path,
         "mode": mode,

@@ -15,7 +15,7 @@ pub const MAX_ARCHIVE_BYTES: usize = 262_144;
 /// Kept free for what the service adds when the image is made and may change later: its URL, token and CA. Bytes.
 const RESERVED_BYTES: usize = 16 << 10;
 
-/// Checks that the archive of `infra_env`'s configuration fits.
+/// Checks that the archive of `infra_env`'s configuration fits, before its image is known, and without static networks.
 ///
 /// # Errors
 /// Names the setting that is most probably too large.
@@ -25,6 +25,8 @@ pub fn check_size(infra_env: &InfraEnv) -> Result<(), Invalid> {
         service_url: "",
         token: Some(&token),
         ca_pem: "",
+        programs: &[],
+        networks: false,
     };
     let config = discovery(infra_env, &agent)
         .map_err(|error| Invalid::new("ignition_config_override", error.to_string()))?;

@@ -38,10 +38,44 @@ pub fn choose<'a>(
     version: &str,
     architecture: CpuArchitecture,
 ) -> Result<&'a OsImage, NoImage> {
+    best(images, version, architecture, |image| image.metal.is_some())
+}
+
+/// The entry that hosts of an InfraEnv are discovered with; `None`: with the Muster live image. The choice among the entries that have
+/// a live ISO is that of [`choose`].
+pub fn choose_live<'a>(
+    images: &'a [OsImage],
+    version: &str,
+    architecture: CpuArchitecture,
+) -> Option<&'a OsImage> {
+    best(images, version, architecture, |image| image.live.is_some()).ok()
+}
+
+/// The same for an address of upstream's form, whose version may be the build of the system, too.
+/// Source: docs/protocol/image-service.md#2.
+pub fn choose_live_by_name<'a>(
+    images: &'a [OsImage],
+    version: &str,
+    architecture: CpuArchitecture,
+) -> Option<&'a OsImage> {
+    let of_build = images.iter().find(|image| {
+        image.live.is_some()
+            && image.version == version
+            && image.cpu_architecture == architecture.normalized()
+    });
+    of_build.or_else(|| choose_live(images, version, architecture))
+}
+
+fn best<'a>(
+    images: &'a [OsImage],
+    version: &str,
+    architecture: CpuArchitecture,
+    is_wanted: impl Fn(&OsImage) -> bool,
+) -> Result<&'a OsImage, NoImage> {
     let architecture = architecture.normalized();
     let of_architecture: Vec<&OsImage> = images
         .iter()
-        .filter(|image| image.metal.is_some() && image.cpu_architecture == architecture)
+        .filter(|image| is_wanted(image) && image.cpu_architecture == architecture)
         .collect();
     if of_architecture.is_empty() {
         return Err(NoImage::OfArchitecture(architecture.name()));
@@ -195,5 +229,10 @@ mod tests {
         )
         .unwrap();
         assert!(choose(&live, "4.19", X86).is_err());
+        let chosen = |version: &str| choose_live(&live, version, X86).is_some();
+        assert!(chosen("4.19.3") && chosen("") && !chosen("4.20"));
+        let by_name = |version: &str| choose_live_by_name(&live, version, X86).is_some();
+        assert!(by_name("1") && by_name("4.19") && !by_name("2"));
+        assert!(choose_live(&list(&[("4.19", "x86_64", true)]), "4.19", X86).is_none());
     }
 }

@@ -21,6 +21,16 @@ pub struct OsImage {
     pub is_default: bool,
     /// `None`: hosts cannot be installed with this entry.
     pub metal: Option<MetalImage>,
+    /// The CoreOS live ISO that hosts of this version are discovered with; `None`: the Muster live image.
+    pub live: Option<LiveSource>,
+}
+
+/// A CoreOS live ISO.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveSource {
+    /// The service downloads a URL, and uses a file in place.
+    pub source: Source,
+    pub sha256: Option<Digest>,
 }
 
 /// The image that is written to disks.
@@ -38,9 +48,9 @@ pub struct MetalImage {
 /// The place of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Another server; hosts ask it themselves.
+    /// Another server; of images for disks, hosts ask it themselves.
     Url(String),
-    /// A file of the service, which hosts ask for it.
+    /// A file of the service.
     Path(String),
 }
 
@@ -96,6 +106,8 @@ struct Entry {
     #[serde(default)]
     url: Option<String>,
     #[serde(default)]
+    sha256: Option<String>,
+    #[serde(default)]
     rootfs_url: Option<String>,
     #[serde(default, rename = "type")]
     kind: Option<String>,
@@ -117,8 +129,7 @@ pub fn parse(text: &str) -> Result<Vec<OsImage>, BadList> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let form =
-        "a list of {openshift_version, cpu_architecture, version, metal_url, metal_sha256} is expected";
+    let form = "a list of {openshift_version, cpu_architecture, version, url, sha256, metal_url, metal_sha256} is expected";
     let entries: Vec<Entry> = if text.trim_start().starts_with('[') {
         serde_json::from_str(text).map_err(|error| BadList(format!("{form}: {error}")))?
     } else {
@@ -173,8 +184,18 @@ fn read(entry: Entry) -> Result<OsImage, String> {
         )
     })?;
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-    // Images that hosts are discovered with are Muster's own; these fields of upstream's stay without effect.
-    let _ = (entry.url, entry.rootfs_url, entry.kind);
+    // The root file system is taken from the live ISO.
+    let _ = entry.rootfs_url;
+    let live = match (given(entry.url), given(entry.sha256)) {
+        // Made by a program of upstream's for a cluster that it installs without a service.
+        _ if entry.kind.as_deref() == Some("disconnected-iso") => None,
+        (None, None) => None,
+        (None, Some(_)) => return Err("sha256 without url; say where the live ISO is".into()),
+        (Some(url), sha256) => Some(LiveSource {
+            source: source("url", url.trim())?.0,
+            sha256: digest("sha256", sha256)?,
+        }),
+    };
     let metal = match given(entry.metal_url) {
         None => {
             if given(entry.metal_sha256)
@@ -197,7 +218,33 @@ fn read(entry: Entry) -> Result<OsImage, String> {
         version,
         is_default: entry.default,
         metal,
+        live,
     })
+}
+
+fn digest(field: &str, text: Option<String>) -> Result<Option<Digest>, String> {
+    let parse = |text: String| {
+        Digest::parse(&text)
+            .ok_or_else(|| format!("{field}: 64 hexadecimal digits are expected, as sha256sum prints them"))
+    };
+    text.map(parse).transpose()
+}
+
+/// The source, and its path, which ends in a file's name.
+fn source(field: &str, text: &str) -> Result<(Source, String), String> {
+    if text.starts_with('/') {
+        return Ok((Source::Path(text.to_owned()), text.to_owned()));
+    }
+    let url = Url::parse(text)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        .ok_or_else(|| format!("{field}: {text:?} is neither an http(s) URL nor an absolute path"))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(format!(
+            "{field}: it holds a user name or password, which others would be told; put the image where none is needed"
+        ));
+    }
+    Ok((Source::Url(url.to_string()), url.path().to_owned()))
 }
 
 fn metal(
@@ -205,28 +252,9 @@ fn metal(
     sha256: Option<String>,
     uncompressed_sha256: Option<String>,
 ) -> Result<MetalImage, String> {
-    let digest = |field: &str, text: Option<String>| {
-        text.map(|text| {
-            Digest::parse(&text).ok_or_else(|| {
-                format!("{field}: 64 hexadecimal digits are expected, as sha256sum prints them")
-            })
-        })
-        .transpose()
-    };
     let sha256 = digest("metal_sha256", sha256)?;
     let uncompressed_sha256 = digest("metal_uncompressed_sha256", uncompressed_sha256)?;
-    let (source, path) = if text.starts_with('/') {
-        (Source::Path(text.to_owned()), text.to_owned())
-    } else {
-        let url = Url::parse(text)
-            .ok()
-            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-            .ok_or_else(|| format!("metal_url: {text:?} is neither an http(s) URL nor an absolute path"))?;
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err("metal_url: it holds a user name or password, which hosts would be told; put the image where none is needed".into());
-        }
-        (Source::Url(url.to_string()), url.path().to_owned())
-    };
+    let (source, path) = source("metal_url", text)?;
     let format = ImageFormat::of_name(&path).ok_or_else(|| {
         format!("metal_url: {text:?} ends in none of .raw, .img, .gz, .xz and .zst, so its compression is not known")
     })?;
@@ -273,7 +301,7 @@ mod tests {
                 .contains("cpu_architecture: \"amd64\"")
         );
         let yaml = parse(&format!(
-            "- openshift_version: '4.19'\n  cpu_architecture: x86_64\n  version: 9.6.1\n  metal_url: /srv/a.raw.zst\n  metal_sha256: {DIGEST}\n  default: true\n"
+            "- openshift_version: '4.19'\n  cpu_architecture: x86_64\n  version: 9.6.1\n  url: https://x/live.iso\n  metal_url: /srv/a.raw.zst\n  metal_sha256: {DIGEST}\n  default: true\n"
         ))
         .unwrap();
         assert_eq!(json, yaml);
@@ -281,6 +309,10 @@ mod tests {
         assert_eq!(metal.format, ImageFormat::Zst);
         assert_eq!(metal.sha256.as_ref().unwrap().as_str(), DIGEST.to_lowercase());
         assert_eq!(metal.availability, Availability::Checking);
+        let live = json[0].live.as_ref().unwrap();
+        assert_eq!(live.source, Source::Url("https://x/live.iso".into()));
+        let disconnected = parse(&entry(r#","url":"https://x/live.iso","type":"disconnected-iso""#)).unwrap();
+        assert_eq!(disconnected[0].live, None);
         assert!(parse(" \n").unwrap().is_empty());
     }
 
@@ -299,6 +331,9 @@ mod tests {
             (with(DIGEST, ""), "metal_sha256 or metal_uncompressed_sha256"),
             (with("/srv/a.raw.zst", ""), "a digest without metal_url"),
             (with("metal_url", "metall_url"), "metall_url"),
+            (entry(r#","url":"live.iso""#), "entry 1: url"),
+            (entry(r#","url":"/live.iso","sha256":"1""#), "entry 1: sha256"),
+            (entry(&format!(r#","sha256":"{DIGEST}""#)), "sha256 without url"),
             (
                 entry("").replace(']', &entry("").replacen('[', ",", 1)),
                 "entries 1 and 2",

@@ -1,0 +1,135 @@
+//! Writes what brings static networks to machines that boot CoreOS: the files of every machine, and the script by which each finds
+//! its own. Source: docs/protocol/static-network.md#4, #5 and #6.
+
+use std::fmt::Write as _;
+
+use muster_api::infra_env::HostStaticNetworkConfig;
+use muster_api::live::network::keyfiles;
+
+use crate::record::Settings;
+use crate::rules::live_network::live_network;
+
+const FOLDER: &str = "/etc/assisted/network";
+const SCRIPT: &str = "/usr/local/bin/pre-network-manager-config.sh";
+/// Name of the unit that runs the script.
+pub const UNIT: &str = "pre-network-manager-config.service";
+
+/// A file of the booted system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuestFile {
+    /// Absolute.
+    pub path: String,
+    pub permissions: u32,
+    pub text: String,
+}
+
+/// The files, without the unit; none when no machine has a static network that CoreOS can be given.
+pub fn network_files(settings: &Settings) -> Vec<GuestFile> {
+    let hosts = settings.static_network_config.iter().enumerate();
+    let mut files: Vec<GuestFile> = hosts.flat_map(|(index, host)| host_files(index, host)).collect();
+    if !files.is_empty() {
+        files.push(GuestFile {
+            path: SCRIPT.into(),
+            permissions: 0o755,
+            text: SCRIPT_TEXT.into(),
+        });
+    }
+    files
+}
+
+fn host_files(index: usize, host: &HostStaticNetworkConfig) -> Vec<GuestFile> {
+    // What cannot be applied was said when it was configured.
+    let Ok(network) = live_network(host) else {
+        return Vec::new();
+    };
+    let secret = |name: &str, text: String| GuestFile {
+        path: format!("{FOLDER}/host{index}/{name}"),
+        permissions: 0o600,
+        text,
+    };
+    let mut cards: Vec<String> = host
+        .mac_interface_map
+        .iter()
+        .filter_map(|card| {
+            let name = card.logical_nic_name.as_deref().unwrap_or_default();
+            Some(format!("{}={name}", card.mac_address.as_deref()?))
+        })
+        .collect();
+    cards.sort();
+    let mut files = vec![secret("mac_interface.ini", cards.join("\n"))];
+    files.extend(keyfiles(&network).map(|(name, text)| secret(&name, text)));
+    files
+}
+
+/// The unit for the initramfs, or for the booted system.
+pub fn network_unit(in_initramfs: bool) -> String {
+    let (before, target) = if in_initramfs {
+        ("coreos-copy-firstboot-network.service", "initrd.target")
+    } else {
+        ("NetworkManager.service", "multi-user.target")
+    };
+    let after = if in_initramfs {
+        "systemd-udev-settle.service"
+    } else {
+        "local-fs.target systemd-udev-settle.service"
+    };
+    let mut text = String::new();
+    let _ = write!(
+        text,
+        "[Unit]\n\
+         Description=Muster: gives this machine its static network\n\
+         DefaultDependencies=no\n\
+         Wants=systemd-udev-settle.service\n\
+         After={after}\n\
+         Before={before}\n\
+         \n\
+         [Service]\n\
+         Type=oneshot\n\
+         RemainAfterExit=yes\n\
+         TimeoutStartSec=60\n\
+         ExecStart={SCRIPT}\n\
+         \n\
+         [Install]\n\
+         WantedBy={target}\n"
+    );
+    text
+}
+
+/// Cards may appear late, so the script waits until their number rests. A card's address is compared as a whole and without regard to
+/// case.
+const SCRIPT_TEXT: &str = r#"#!/bin/sh
+# Puts the static network of this machine, which one of its cards tells, to its place.
+networks=/etc/assisted/network
+[ -d "$networks" ] || exit 0
+if [ -e /etc/initrd-release ]; then
+  target=/etc/coreos-firstboot-network
+else
+  target=/etc/NetworkManager/system-connections
+fi
+known=
+rests=0
+seconds=0
+while [ "$rests" -lt 3 ] && [ "$seconds" -lt 30 ]; do
+  now=$(cat /sys/class/net/*/address 2>/dev/null)
+  if [ "$now" = "$known" ] && [ -n "$now" ]; then
+    rests=$((rests + 1))
+  else
+    rests=0
+    known=$now
+  fi
+  seconds=$((seconds + 1))
+  sleep 1
+done
+for host in "$networks"/host*; do
+  for mac in $known; do
+    if [ "$mac" != 00:00:00:00:00:00 ] && grep -qi "^$mac=" "$host/mac_interface.ini"; then
+      mkdir -p "$target"
+      rm -f "$target"/*.nmconnection
+      cp "$host"/*.nmconnection "$target"/ && chmod 600 "$target"/*.nmconnection
+      echo "muster: the card $mac has the static network in $host"
+      exit 0
+    fi
+  done
+done
+echo "muster: no static network of the InfraEnv is for the cards of this machine:" $known
+"#;

@@ -1,0 +1,159 @@
+//! Chooses the image that the hosts of an InfraEnv are discovered with: the CoreOS live ISO of its version, where the operator's list
+//! names one, else the Muster live image.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use muster_api::infra_env::CpuArchitecture;
+use muster_core::record::InfraEnv;
+use muster_core::rules::os_image::{OsImage, choose_live, choose_live_by_name};
+use muster_image::ImageBytes;
+
+use crate::base_file::BaseFile;
+use crate::boot::kernel_arguments;
+use crate::coreos_images::{CoreOsImages, CoreOsUnavailable, OpenCoreOsImage};
+use crate::live_image::{LiveImageUnavailable, LiveImages, OpenLiveImage};
+use crate::os_images::OsImages;
+
+/// The images, and the list that tells which is for whom.
+pub struct DiscoveryImages {
+    live: Arc<LiveImages>,
+    pub coreos: CoreOsImages,
+    list: Arc<OsImages>,
+}
+
+/// An open image.
+#[derive(Debug, Clone)]
+pub enum DiscoveryImage {
+    Muster(Arc<OpenLiveImage>),
+    CoreOs(Arc<OpenCoreOsImage>),
+}
+
+/// There is no image to discover hosts with.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoveryImageUnavailable {
+    #[error(transparent)]
+    Muster(#[from] LiveImageUnavailable),
+    #[error(transparent)]
+    CoreOs(#[from] CoreOsUnavailable),
+    /// The live image is for x86_64.
+    #[error(
+        "there is no discovery image for {architecture} with version {version:?}: the Muster live image is for x86_64; add an entry with url, a CoreOS live ISO, to --os-images (OS_IMAGES)"
+    )]
+    NoArchitecture {
+        architecture: &'static str,
+        version: String,
+    },
+}
+
+impl DiscoveryImages {
+    pub(crate) fn new(live: Arc<LiveImages>, coreos: CoreOsImages, list: Arc<OsImages>) -> Self {
+        Self { live, coreos, list }
+    }
+
+    /// The image of an InfraEnv.
+    pub async fn of(&self, infra_env: &InfraEnv) -> Result<DiscoveryImage, DiscoveryImageUnavailable> {
+        let settings = &infra_env.settings;
+        let list = self.list.list();
+        let entry = choose_live(&list, &settings.openshift_version, settings.cpu_architecture);
+        self.open(entry, &settings.openshift_version, settings.cpu_architecture)
+            .await
+    }
+
+    /// The image that an address of upstream's form names.
+    pub async fn named(
+        &self,
+        version: &str,
+        architecture: CpuArchitecture,
+    ) -> Result<DiscoveryImage, DiscoveryImageUnavailable> {
+        let list = self.list.list();
+        let entry = choose_live_by_name(&list, version, architecture);
+        self.open(entry, version, architecture).await
+    }
+
+    /// The CoreOS image of an InfraEnv, if it has one that is open already.
+    pub(crate) fn opened_coreos(&self, infra_env: &InfraEnv) -> Option<Arc<OpenCoreOsImage>> {
+        let settings = &infra_env.settings;
+        let list = self.list.list();
+        let entry = choose_live(&list, &settings.openshift_version, settings.cpu_architecture)?;
+        self.coreos.opened(entry)
+    }
+
+    async fn open(
+        &self,
+        entry: Option<&OsImage>,
+        version: &str,
+        architecture: CpuArchitecture,
+    ) -> Result<DiscoveryImage, DiscoveryImageUnavailable> {
+        let is_x86 = architecture == CpuArchitecture::X86_64;
+        if let Some(entry) = entry {
+            match self.coreos.current(entry).await {
+                Ok(open) => return Ok(DiscoveryImage::CoreOs(open)),
+                // Hosts are discovered all the same: a site without the way to that server loses nothing else.
+                Err(CoreOsUnavailable::Unreachable { .. }) if is_x86 => {}
+                Err(error) => return Err(error.into()),
+            }
+        } else if !is_x86 {
+            return Err(DiscoveryImageUnavailable::NoArchitecture {
+                architecture: architecture.name(),
+                version: version.to_owned(),
+            });
+        }
+        Ok(DiscoveryImage::Muster(self.live.current().await?))
+    }
+}
+
+impl DiscoveryImage {
+    /// SHA-256 of the base.
+    pub fn digest(&self) -> [u8; 32] {
+        match self {
+            Self::Muster(live) => live.image.digest,
+            Self::CoreOs(open) => open.image.digest,
+        }
+    }
+
+    /// The file that plans refer to.
+    pub fn base(&self) -> &Arc<BaseFile> {
+        match self {
+            Self::Muster(live) => live.base(),
+            Self::CoreOs(open) => &open.base,
+        }
+    }
+
+    /// Time of the last write of that file.
+    pub fn modified(&self) -> SystemTime {
+        match self {
+            Self::Muster(live) => live.modified,
+            Self::CoreOs(open) => open.modified,
+        }
+    }
+
+    /// The kernel, the same for every InfraEnv.
+    pub fn kernel(&self) -> ImageBytes {
+        match self {
+            Self::Muster(live) => live.image.kernel(),
+            Self::CoreOs(open) => open.image.pxe_kernel(),
+        }
+    }
+
+    /// The root file system, the same for every InfraEnv; `None`: the initramfs is all that there is.
+    pub fn rootfs(&self) -> Option<ImageBytes> {
+        match self {
+            Self::Muster(_) => None,
+            Self::CoreOs(open) => Some(open.image.pxe_rootfs()),
+        }
+    }
+
+    /// The kernel line of a machine that starts kernel and initramfs without firmware: the image's own arguments, then the user's.
+    pub fn kernel_line(&self, infra_env: &InfraEnv, rootfs_url: &str) -> Vec<String> {
+        let mut line: Vec<String> = match self {
+            Self::Muster(live) => {
+                let own = live.image.kargs.default_arguments().split_whitespace();
+                own.map(str::to_owned).collect()
+            }
+            Self::CoreOs(open) => open.image.netboot_arguments(rootfs_url),
+        };
+        line.extend(kernel_arguments(infra_env));
+        line
+    }
+}

@@ -1,0 +1,258 @@
+//! Machines that boot CoreOS live images: our ignition, kernel arguments and networks are found by the booted system, which fetches
+//! the agent and registers.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use muster_api::host::Host;
+use muster_api::infra_env::InfraEnv;
+use muster_api::inventory::Inventory;
+use muster_image::testing::coreos::Generation;
+use muster_tests::condition::await_condition;
+use muster_tests::coreos::{CoreOsLab, entry};
+use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Machine, Medium, Nic, Running, Slots, UserNet};
+use muster_tests::rest::inventory;
+use muster_tests::segment::{ADDRESS, in_segment};
+use muster_tests::service::{Service, Settings};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const LIMIT: Duration = Duration::from_secs(400);
+
+/// With what loaders interpret.
+const ARGUMENTS: [&str; 3] = [r#"lab.one="a b;c&d $e""#, "lab.two=x#y&z;w", "lab.three"];
+
+/// In the case in which a person might type them.
+const PLAIN: &str = "52:54:00:CE:00:01";
+const BONDED: [&str; 2] = ["52:54:00:ce:00:02", "52:54:00:Ce:00:03"];
+const FULL: &str = "52:54:00:cE:00:04";
+
+/// A service with ISOs of the lab.
+struct Lab {
+    service: Service,
+    folder: TempDir,
+}
+
+impl Lab {
+    fn on(settings: Settings, images: &[(&str, Generation)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let parts = CoreOsLab::built();
+        let list: Vec<Value> = images
+            .iter()
+            .map(|(version, generation)| {
+                let iso = folder.path().join(format!("{version}.iso"));
+                parts.write_iso(*generation, &iso);
+                entry(version, iso.to_str().unwrap())
+            })
+            .collect();
+        let list = Value::from(list);
+        Self {
+            service: settings.argument(&format!("--os-images={list}")).start(),
+            folder,
+        }
+    }
+
+    fn infra_env(&self, name: &str, version: &str, more: &Value) -> InfraEnv {
+        let hostname = json!({"ignition": {"version": "3.2.0"}, "storage": {"files": [
+            {"path": "/etc/hostname", "mode": 0o644, "overwrite": true, "contents": {"source": format!("data:,{name}")}}]}});
+        let mut wanted =
+            json!({"openshift_version": version, "ignition_config_override": hostname.to_string()});
+        wanted
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        self.service
+            .client()
+            .create_infra_env_with(name, &wanted)
+            .unwrap()
+    }
+
+    fn iso(&self, infra_env: &InfraEnv) -> PathBuf {
+        let client = self.service.client();
+        let file = self.folder.path().join(format!("{}.iso", infra_env.id));
+        let url = self.service.reachable(&client.image_url(infra_env.id).unwrap());
+        client.download(&url, &file).unwrap();
+        file
+    }
+
+    /// The only host of the InfraEnv with its inventory, when it has reported one that is `wanted`.
+    #[track_caller]
+    fn await_host(
+        &self,
+        machine: &mut Running,
+        infra_env: &InfraEnv,
+        wanted: impl Fn(&Inventory) -> bool,
+    ) -> (Host, Inventory) {
+        let found = await_condition("the machine to report itself", machine.time_left(), || {
+            assert!(machine.is_on(), "{} switched itself off", machine.name());
+            let hosts = self.service.client().hosts(infra_env.id);
+            let hosts = hosts.map_err(|error| error.to_string())?;
+            let host = hosts
+                .into_iter()
+                .find(|host| inventory(host).is_some_and(|found| wanted(&found)));
+            host.ok_or_else(|| "no such host".to_owned())
+        });
+        println!(
+            "{}: reported {:.0} s after power-on",
+            machine.name(),
+            machine.uptime().as_secs_f32()
+        );
+        let inventory = inventory(&found).unwrap();
+        (found, inventory)
+    }
+}
+
+fn machine(name: &str) -> Machine {
+    Machine::new(name)
+        .memory_mib(3072)
+        .smbios(&format!("type=1,manufacturer=AcmeCorp,serial=ACME-{name}"))
+        .disk(Disk::new(DiskBus::Virtio, 60 * GIB, &format!("SER-{name}")))
+        .time_limit(LIMIT)
+}
+
+fn kernel_arguments() -> Value {
+    let arguments = ARGUMENTS.map(|value| json!({"operation": "append", "value": value}));
+    json!({"kernel_arguments": arguments})
+}
+
+#[track_caller]
+fn assert_arguments_arrived(found: &Inventory, by_grub: bool) {
+    let line = &found.boot.as_ref().unwrap().command_line;
+    for argument in ARGUMENTS {
+        // GRUB's loader moves the quotes to the start of the word, which is the same to the kernel.
+        let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
+        let moved = format!("\"{name}={}\"", value.trim_matches('"'));
+        let arrived = line.contains(argument) || (by_grub && line.contains(&moved));
+        assert!(arrived, "{argument} is not in {line}");
+    }
+}
+
+fn is_ours(host: &Host, name: &str) {
+    assert_eq!(host.requested_hostname, name, "the override was not merged");
+    assert!(
+        host.discovery_agent_version.starts_with("muster-agent/"),
+        "{:?}",
+        host.discovery_agent_version
+    );
+}
+
+#[test]
+fn coreos_isos_of_each_generation_boot_with_our_ignition_and_the_fetched_agent_registers() {
+    let generations = [
+        ("4.12", Generation::IgnitionHeader),
+        ("4.14", Generation::KargsHeader),
+        ("4.20", Generation::Described),
+    ];
+    let lab = Lab::on(Settings::for_user_networks().auth_local(), &generations);
+    // Two at a time: an ordinary system starts slowly in an emulated machine.
+    for pair in [
+        [
+            ("of-2020", "4.12", Firmware::Ovmf),
+            ("of-2021", "4.14", Firmware::SeaBios),
+        ],
+        [
+            ("of-2022", "4.20", Firmware::SeaBios),
+            ("uefi-of-2022", "4.20", Firmware::Ovmf),
+        ],
+    ] {
+        let slots = Slots::all();
+        let running = pair.map(|(name, version, firmware)| {
+            let more = if version == "4.12" {
+                json!({})
+            } else {
+                kernel_arguments()
+            };
+            let infra_env = lab.infra_env(name, version, &more);
+            let nic = Nic::user("virtio-net-pci", "52:54:00:cc:00:01", UserNet::new(2));
+            let machine = machine(name).firmware(firmware).nic(nic);
+            let machine = machine.boot(Medium::Cd(lab.iso(&infra_env)));
+            (machine.start_in(slots.with()), infra_env, version, firmware)
+        });
+        for (mut machine, infra_env, version, firmware) in running {
+            let name = machine.name().to_owned();
+            let (host, found) = lab.await_host(&mut machine, &infra_env, |_| true);
+            is_ours(&host, &name);
+            if version != "4.12" {
+                assert_arguments_arrived(&found, firmware == Firmware::Ovmf);
+            }
+        }
+    }
+}
+
+fn networks() -> Value {
+    let address = |last: u8| json!({"enabled": true, "dhcp": false, "address": [{"ip": format!("10.91.0.{last}"), "prefix-length": 24}]});
+    let routes = |name: &str| json!({"config": [{"destination": "0.0.0.0/0", "next-hop-address": ADDRESS, "next-hop-interface": name}]});
+    let plain = |last: u8| {
+        json!({
+            "interfaces": [{"name": "nic", "type": "ethernet", "state": "up", "ipv4": address(last)}], "routes": routes("nic"),
+        })
+    };
+    let bond = json!({
+        "interfaces": [{
+            "name": "bond0", "type": "bond", "state": "up", "ipv4": address(22),
+            "link-aggregation": {"mode": "active-backup", "options": {"miimon": "100"}, "port": ["left", "right"]},
+        }],
+        "routes": routes("bond0"),
+    });
+    let card = |mac: &str, name: &str| json!({"mac_address": mac, "logical_nic_name": name});
+    json!([
+        {"network_yaml": plain(21).to_string(), "mac_interface_map": [card(PLAIN, "nic")]},
+        {"network_yaml": bond.to_string(), "mac_interface_map": [card(BONDED[0], "left"), card(BONDED[1], "right")]},
+        {"network_yaml": plain(23).to_string(), "mac_interface_map": [card(FULL, "nic")]},
+    ])
+}
+
+#[test]
+fn without_dhcp_coreos_machines_take_their_networks_from_the_minimal_and_the_full_iso() {
+    in_segment(|segment| {
+        let lab = Lab::on(Settings::on_address(ADDRESS), &[("4.20", Generation::Described)]);
+        let of_type = |name: &str, image_type: &str| {
+            let more = json!({"image_type": image_type, "static_network_config": networks()});
+            lab.infra_env(name, "4.20", &more)
+        };
+        let (minimal, full) = (of_type("minimal", "minimal-iso"), of_type("full", "full-iso"));
+        let (minimal_iso, full_iso) = (lab.iso(&minimal), lab.iso(&full));
+        let length = |iso: &PathBuf| std::fs::metadata(iso).unwrap().len();
+        assert!(
+            length(&minimal_iso) < length(&full_iso) * 3 / 4,
+            "the minimal ISO has the root"
+        );
+        let slots = Slots::all();
+        let mut start = |name: &str, iso: &PathBuf, macs: &[&str]| {
+            let nics = macs
+                .iter()
+                .map(|mac| Nic::tap("virtio-net-pci", &mac.to_lowercase(), &segment.tap()));
+            let machine = nics.fold(machine(name), Machine::nic);
+            machine.boot(Medium::Cd(iso.clone())).start_in(slots.with())
+        };
+        let mut machines = [
+            (start("plain", &minimal_iso, &[PLAIN]), &minimal, "10.91.0.21/24"),
+            (start("bonded", &minimal_iso, &BONDED), &minimal, "10.91.0.22/24"),
+            (start("whole", &full_iso, &[FULL]), &full, "10.91.0.23/24"),
+        ];
+        for (machine, infra_env, address) in &mut machines {
+            let (host, _) = lab.await_host(machine, infra_env, |found| {
+                let mut addresses = found.interfaces.iter().flat_map(|card| &card.ipv4_addresses);
+                addresses.any(|found| found == address)
+            });
+            is_ours(&host, &infra_env.name);
+        }
+    });
+}
+
+#[test]
+fn the_ipxe_script_of_a_coreos_infra_env_boots_kernel_initramfs_and_root() {
+    let lab = Lab::on(Settings::for_user_networks(), &[("4.20", Generation::Described)]);
+    let mut more = kernel_arguments();
+    // What the kernel and units print, for when this fails; the script names the serial port of BMCs.
+    let console = json!({"operation": "append", "value": "console=ttyS0,115200n8"});
+    more["kernel_arguments"].as_array_mut().unwrap().push(console);
+    let infra_env = lab.infra_env("by-ipxe", "4.20", &more);
+    let script = lab.service.client().ipxe_script_url(infra_env.id).unwrap();
+    let network = UserNet::new(2).boot_file(&script);
+    let nic = Nic::user("virtio-net-pci", "52:54:00:cc:00:02", network);
+    let mut machine = machine("by-ipxe").boot(Medium::Network).nic(nic).start();
+    let (host, found) = lab.await_host(&mut machine, &infra_env, |_| true);
+    is_ours(&host, "by-ipxe");
+    assert_arguments_arrived(&found, false);
+}
