@@ -10,7 +10,8 @@ use muster_core::record::InfraEnv;
 use muster_http::Problem;
 use muster_operations::Operations;
 use muster_operations::discovery_image::DiscoveryImage;
-use muster_operations::made_images::{ImageForm, Unmakable};
+use muster_operations::image_making::Unmakable;
+use muster_operations::made_images::ImageForm;
 
 use crate::download::Download;
 use crate::downloads::Downloads;

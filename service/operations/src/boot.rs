@@ -84,7 +84,7 @@ impl Operations {
                     rootfs_url: &rootfs_url,
                 },
             },
-            kernel_arguments: &kernel_arguments(infra_env),
+            kernel_arguments: &infra_env.kernel_arguments(),
             on_failure,
         };
         Ok(script.render()?)
@@ -186,17 +186,6 @@ impl Operations {
         let service_ca = self.image_options.service_ca();
         without_networks(infra_env, &self.urls.public, token.as_deref(), &service_ca)
     }
-}
-
-/// The user's kernel arguments, in order.
-pub fn kernel_arguments(infra_env: &InfraEnv) -> Vec<String> {
-    infra_env
-        .settings
-        .kernel_arguments
-        .iter()
-        .flatten()
-        .map(|argument| argument.value.clone())
-        .collect()
 }
 
 /// True when the disk holds what the machine is to run.

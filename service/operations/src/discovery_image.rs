@@ -10,7 +10,6 @@ use muster_core::rules::os_image::{OsImage, choose_live, choose_live_by_name};
 use muster_image::ImageBytes;
 
 use crate::base_file::BaseFile;
-use crate::boot::kernel_arguments;
 use crate::coreos_images::{CoreOsImages, CoreOsUnavailable, OpenCoreOsImage};
 use crate::live_image::{LiveImageUnavailable, LiveImages, OpenLiveImage};
 use crate::os_images::OsImages;
@@ -153,7 +152,7 @@ impl DiscoveryImage {
             }
             Self::CoreOs(open) => open.image.netboot_arguments(rootfs_url),
         };
-        line.extend(kernel_arguments(infra_env));
+        line.extend(infra_env.kernel_arguments());
         line
     }
 }

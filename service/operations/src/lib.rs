@@ -18,6 +18,7 @@ pub mod error;
 pub mod event_quota;
 pub mod hearing;
 pub mod hosts;
+pub mod image_making;
 pub mod image_options;
 pub mod infra_envs;
 pub mod jobs;

@@ -1,21 +1,12 @@
-//! Makes the images and boot artifacts of InfraEnvs, and keeps what was made: firmware and BMCs read an image in thousands of ranges,
-//! and each answer needs its computed parts.
+//! Keeps what was made of discovery images: firmware and BMCs read an image in thousands of ranges, and each answer needs its computed
+//! parts.
 
 use moka::sync::Cache;
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::ImageType;
 use muster_api::time::Timestamp;
 use muster_core::record::InfraEnv;
-use muster_core::rules::ignition::{AgentProgram, DiscoveryError, NETWORK_UNIT, network_files, network_unit};
-use muster_core::rules::input::Invalid;
-use muster_image::{
-    CoreOsCustomisation, CoreOsCustomiseError, CoreOsImage, Customisation, CustomiseError, ImageBytes,
-    InitrdContent, InitrdFile,
-};
-
-use crate::Operations;
-use crate::boot::{IgnitionPart, kernel_arguments};
-use crate::discovery_image::DiscoveryImage;
+use muster_image::ImageBytes;
 
 /// Images that are kept; each has its configuration in memory, at most some 300 KB.
 const MOST: u64 = 64;
@@ -40,178 +31,21 @@ impl ImageForm {
     }
 }
 
-/// No image can be made for an InfraEnv. The texts say what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum Unmakable {
-    #[error(transparent)]
-    Muster(#[from] CustomiseError),
-    #[error(transparent)]
-    CoreOs(#[from] CoreOsCustomiseError),
-    #[error(transparent)]
-    Ignition(#[from] DiscoveryError),
-}
-
 /// What was made last.
-pub(crate) struct MadeImages(Cache<Made, ImageBytes>);
+pub(crate) struct MadeImages(pub(crate) Cache<Made, ImageBytes>);
 
 /// All that the bytes follow from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Made {
-    infra_env: InfraEnvId,
-    version: i64,
-    options_since: Timestamp,
-    base: [u8; 32],
-    form: ImageForm,
+pub(crate) struct Made {
+    pub(crate) infra_env: InfraEnvId,
+    pub(crate) version: i64,
+    pub(crate) options_since: Timestamp,
+    pub(crate) base: [u8; 32],
+    pub(crate) form: ImageForm,
 }
 
 impl Default for MadeImages {
     fn default() -> Self {
         Self(Cache::new(MOST))
-    }
-}
-
-impl Operations {
-    /// The InfraEnv's image in this form.
-    pub fn made_image(
-        &self,
-        infra_env: &InfraEnv,
-        image: &DiscoveryImage,
-        form: ImageForm,
-    ) -> Result<ImageBytes, Unmakable> {
-        let made = Made {
-            infra_env: infra_env.id,
-            version: infra_env.version,
-            options_since: self.image_options.since(),
-            base: image.digest(),
-            form,
-        };
-        if let Some(kept) = self.made_images.0.get(&made) {
-            return Ok(kept);
-        }
-        let bytes = match image {
-            DiscoveryImage::Muster(live) => {
-                let config = self.live_config(infra_env);
-                match form {
-                    ImageForm::Initrd => live.image.initrd(&config)?,
-                    ImageForm::FullIso | ImageForm::MinimalIso => live.image.iso(&Customisation {
-                        config,
-                        kernel_arguments: kernel_arguments(infra_env),
-                    })?,
-                }
-            }
-            DiscoveryImage::CoreOs(open) => self.made_coreos(infra_env, &open.image, form)?,
-        };
-        self.made_images.0.insert(made, bytes.clone());
-        Ok(bytes)
-    }
-
-    /// Checks that all forms of the InfraEnv's image can be made, as far as its image is known by now.
-    ///
-    /// # Errors
-    /// Names the setting, how much there is of it and how much room.
-    pub fn check_image(&self, infra_env: &InfraEnv) -> Result<(), Invalid> {
-        let Some(open) = self.discovery.opened_coreos(infra_env) else {
-            return Ok(());
-        };
-        for form in [ImageForm::iso_of(infra_env), ImageForm::Initrd] {
-            let made = self.made_coreos(infra_env, &open.image, form);
-            made.map_err(|error| Invalid::new(field_of(&error), error.to_string()))?;
-        }
-        Ok(())
-    }
-
-    fn made_coreos(
-        &self,
-        infra_env: &InfraEnv,
-        image: &CoreOsImage,
-        form: ImageForm,
-    ) -> Result<ImageBytes, Unmakable> {
-        let in_ignition = form == ImageForm::FullIso;
-        let part = IgnitionPart {
-            pull_secret: false,
-            overrides: true,
-            networks: in_ignition,
-        };
-        let wanted = CoreOsCustomisation {
-            ignition: self.discovery_ignition(infra_env, part)?,
-            initrd_files: if in_ignition {
-                Vec::new()
-            } else {
-                initrd_files(infra_env)
-            },
-            kernel_arguments: kernel_arguments(infra_env),
-        };
-        Ok(match form {
-            ImageForm::FullIso => image.full_iso(&wanted)?,
-            ImageForm::MinimalIso => image.minimal_iso(&wanted, &self.urls.short_rootfs(infra_env))?,
-            ImageForm::Initrd => image.pxe_initrd(&wanted)?,
-        })
-    }
-
-    /// The digests of the agents that hosts can fetch.
-    pub(crate) fn agent_programs(&self) -> Vec<AgentProgram> {
-        let opened = self.live_images.opened();
-        let agent = opened.as_ref().and_then(|live| live.image.agent.as_ref());
-        let program = agent.map(|agent| AgentProgram {
-            machine: "x86_64",
-            sha256: agent.sha256.clone(),
-        });
-        program.into_iter().collect()
-    }
-}
-
-/// What the initramfs needs to fetch the root file system: the networks, and the way through a proxy.
-fn initrd_files(infra_env: &InfraEnv) -> Vec<InitrdFile> {
-    let settings = &infra_env.settings;
-    let file = |path: &str, permissions: u32, text: String| InitrdFile {
-        path: path.trim_start_matches('/').to_owned(),
-        content: InitrdContent::File { permissions, text },
-    };
-    let mut files: Vec<InitrdFile> = network_files(settings)
-        .into_iter()
-        .map(|one| file(&one.path, one.permissions, one.text))
-        .collect();
-    if !files.is_empty() {
-        let unit = format!("/etc/systemd/system/{NETWORK_UNIT}");
-        files.push(file(&unit, 0o644, network_unit(true)));
-        files.push(InitrdFile {
-            path: format!("etc/systemd/system/initrd.target.wants/{NETWORK_UNIT}"),
-            content: InitrdContent::Link(format!("../{NETWORK_UNIT}")),
-        });
-    }
-    let proxy = &settings.proxy;
-    let variables: String = [
-        ("HTTP_PROXY", "http_proxy", &proxy.http_proxy),
-        ("HTTPS_PROXY", "https_proxy", &proxy.https_proxy),
-        ("NO_PROXY", "no_proxy", &proxy.no_proxy),
-    ]
-    .into_iter()
-    .filter_map(|(upper, lower, value)| {
-        // systemd expands what follows a percent sign.
-        let value = value
-            .as_deref()
-            .filter(|text| !text.is_empty())?
-            .replace('%', "%%");
-        Some(format!("Environment=\"{upper}={value}\" \"{lower}={value}\"\n"))
-    })
-    .collect();
-    if !variables.is_empty() {
-        let path = "/etc/systemd/system/coreos-livepxe-rootfs.service.d/10-proxy.conf";
-        files.push(file(path, 0o644, format!("[Service]\n{variables}")));
-    }
-    files
-}
-
-fn field_of(error: &Unmakable) -> &'static str {
-    match error {
-        Unmakable::CoreOs(
-            CoreOsCustomiseError::KernelArguments(_) | CoreOsCustomiseError::NoKernelArguments,
-        ) => "kernel_arguments",
-        Unmakable::CoreOs(CoreOsCustomiseError::NoMinimal(_)) => "image_type",
-        Unmakable::CoreOs(
-            CoreOsCustomiseError::IgnitionTooBig { .. } | CoreOsCustomiseError::OutOfImage(_),
-        )
-        | Unmakable::Muster(_)
-        | Unmakable::Ignition(_) => "ignition_config_override",
     }
 }

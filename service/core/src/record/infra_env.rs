@@ -39,6 +39,12 @@ impl InfraEnv {
         self.kube.is_some() && self.mirror.is_none()
     }
 
+    /// The user's kernel arguments for the discovery image, in order.
+    pub fn kernel_arguments(&self) -> Vec<String> {
+        let arguments = self.settings.kernel_arguments.iter().flatten();
+        arguments.map(|argument| argument.value.clone()).collect()
+    }
+
     /// The time sources for hosts, as a comma list: `ntp_sources`, else `additional_ntp_sources`.
     pub fn ntp_source_list(&self) -> &str {
         let settings = &self.settings;
