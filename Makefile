@@ -115,9 +115,10 @@ generated: programs-under-test
 	  echo "api-spec/crds is stale: $(DEBUG)/muster crds --all --dir api-spec/crds" >&2; exit 1; }
 
 deps: ## Install what all targets need
-	@.ci/deps rust build image test release bench
+	@.ci/deps rust build image check test release bench
 	@.ci/kube
 	@.ci/target
+	@.ci/coreos
 
 clean: ## Remove what was built (not the data, nor what `make` keeps for all clones in ~/.cache/muster)
 	cargo clean

@@ -1,7 +1,6 @@
 //! Serves the artifacts of an InfraEnv.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use axum::response::Response;
 use http::StatusCode;
@@ -47,8 +46,7 @@ pub async fn serve(
     let Artifact::Made(form) = artifact else {
         return serve_common(images, image, artifact, request).await;
     };
-    // The configuration in the image follows the service's options, too, which may have changed when it was started.
-    let updated_at = SystemTime::from(infra_env.updated_at.max(images.operations.image_options.since()));
+    let updated_at = images.operations.made_image_changed_at(infra_env, image);
     let made = images.operations.made_image(infra_env, image, form);
     let made = made.map_err(unmakable)?;
     let id = infra_env.id;

@@ -87,7 +87,11 @@ impl DiscoveryImages {
         let is_x86 = architecture == CpuArchitecture::X86_64;
         if let Some(entry) = entry {
             match self.coreos.current(entry).await {
-                Ok(open) => return Ok(DiscoveryImage::CoreOs(open)),
+                Ok(open) => {
+                    // It has the agent, whose digest is in what is made; without it machines ask for whatever agent there is then.
+                    let _ = self.live.current().await;
+                    return Ok(DiscoveryImage::CoreOs(open));
+                }
                 // Hosts are discovered all the same: a site without the way to that server loses nothing else.
                 Err(CoreOsUnavailable::Unreachable { .. }) if is_x86 => {}
                 Err(error) => return Err(error.into()),

@@ -1,5 +1,7 @@
 //! Makes the images and boot artifacts of InfraEnvs.
 
+use std::time::SystemTime;
+
 use muster_core::record::InfraEnv;
 use muster_core::rules::ignition::{AgentProgram, DiscoveryError, NETWORK_UNIT, network_files, network_unit};
 use muster_core::rules::input::Invalid;
@@ -32,11 +34,16 @@ impl Operations {
         image: &DiscoveryImage,
         form: ImageForm,
     ) -> Result<ImageBytes, Unmakable> {
+        let agents = match image {
+            DiscoveryImage::Muster(_) => Vec::new(),
+            DiscoveryImage::CoreOs(_) => self.agent_programs(),
+        };
         let made = Made {
             infra_env: infra_env.id,
             version: infra_env.version,
             options_since: self.image_options.since(),
             base: image.digest(),
+            agents,
             form,
         };
         if let Some(kept) = self.made_images.0.get(&made) {
@@ -57,6 +64,17 @@ impl Operations {
         };
         self.made_images.0.insert(made, bytes.clone());
         Ok(bytes)
+    }
+
+    /// The last change of what the InfraEnv's image is made of, beside its base: of the InfraEnv, of the service's options, which may have
+    /// changed when it was started, and of the agent that CoreOS fetches.
+    pub fn made_image_changed_at(&self, infra_env: &InfraEnv, image: &DiscoveryImage) -> SystemTime {
+        let changed = SystemTime::from(infra_env.updated_at.max(self.image_options.since()));
+        let agent = match image {
+            DiscoveryImage::Muster(_) => None,
+            DiscoveryImage::CoreOs(_) => self.live_images.opened().map(|live| live.modified),
+        };
+        agent.map_or(changed, |agent| changed.max(agent))
     }
 
     /// Checks that all forms of the InfraEnv's image can be made, as far as its image is known by now.
@@ -167,5 +185,68 @@ fn field_of(error: &Unmakable) -> &'static str {
         )
         | Unmakable::Muster(_)
         | Unmakable::Ignition(_) => "ignition_config_override",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_api::ids::InfraEnvId;
+    use muster_api::infra_env::{HostStaticNetworkConfig, MacInterface};
+    use muster_core::lifecycle::infra_env::create;
+    use serde_json::json;
+
+    use super::*;
+    use crate::clock::now;
+    use crate::random::boot_id;
+
+    fn text<'a>(files: &'a [InitrdFile], path: &str) -> &'a str {
+        let file = files.iter().find(|file| file.path == path);
+        match &file.unwrap_or_else(|| panic!("no {path}")).content {
+            InitrdContent::File { text, .. } => text,
+            InitrdContent::Link(target) => target,
+        }
+    }
+
+    #[test]
+    fn the_initramfs_is_given_the_proxy_and_each_machines_network() {
+        let params = json!({"name": "lab", "pull_secret": r#"{"auths":{"a":{"auth":"dTpw"}}}"#});
+        let params = serde_json::from_value(params).unwrap();
+        let made = create(params, InfraEnvId::random(), boot_id(), now());
+        let mut infra_env = made.unwrap();
+        assert!(initrd_files(&infra_env).is_empty());
+        infra_env.settings.proxy.http_proxy = Some("http://user:p%20w@proxy.example:3128".into());
+        infra_env.settings.static_network_config = vec![HostStaticNetworkConfig {
+            network_yaml: Some("interfaces: [{name: nic, type: ethernet, state: up, ipv4: {enabled: true, address: [{ip: 192.0.2.1, prefix-length: 24}]}}]".into()),
+            mac_interface_map: vec![MacInterface {
+                mac_address: Some("52:54:00:AA:00:01".into()),
+                logical_nic_name: Some("nic".into()),
+            }],
+        }];
+        let files = initrd_files(&infra_env);
+        let proxy = text(
+            &files,
+            "etc/systemd/system/coreos-livepxe-rootfs.service.d/10-proxy.conf",
+        );
+        assert_eq!(
+            proxy,
+            "[Service]\nEnvironment=\"HTTP_PROXY=http://user:p%%20w@proxy.example:3128\" \"http_proxy=http://user:p%%20w@proxy.example:3128\"\n"
+        );
+        assert_eq!(
+            text(&files, "etc/assisted/network/host0/mac_interface.ini"),
+            "52:54:00:AA:00:01=nic"
+        );
+        let connection = text(&files, "etc/assisted/network/host0/nic.nmconnection");
+        assert!(
+            connection.contains("mac-address=52:54:00:AA:00:01\n"),
+            "{connection}"
+        );
+        assert!(connection.contains("address1=192.0.2.1/24\n"), "{connection}");
+        assert_eq!(
+            text(
+                &files,
+                "etc/systemd/system/initrd.target.wants/pre-network-manager-config.service"
+            ),
+            "../pre-network-manager-config.service"
+        );
     }
 }

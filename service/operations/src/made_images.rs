@@ -6,6 +6,7 @@ use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::ImageType;
 use muster_api::time::Timestamp;
 use muster_core::record::InfraEnv;
+use muster_core::rules::ignition::AgentProgram;
 use muster_image::ImageBytes;
 
 /// Images that are kept; each has its configuration in memory, at most some 300 KB.
@@ -41,6 +42,8 @@ pub(crate) struct Made {
     pub(crate) version: i64,
     pub(crate) options_since: Timestamp,
     pub(crate) base: [u8; 32],
+    /// Those whose digests are in it.
+    pub(crate) agents: Vec<AgentProgram>,
     pub(crate) form: ImageForm,
 }
 

@@ -15,7 +15,7 @@ const HEADERS: &str = "/etc/muster/headers";
 const CA: &str = "/etc/muster/service-ca.pem";
 
 /// The digest of a program of the agent that the service has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AgentProgram {
     /// As `uname -m` prints it.
     pub machine: &'static str,
