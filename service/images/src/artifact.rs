@@ -30,6 +30,12 @@ pub struct Images {
 pub enum Artifact {
     /// One that is made for the InfraEnv.
     Made(ImageForm),
+    /// One that is the same for everybody.
+    Common(Common),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Common {
     Kernel,
     /// The root file system, of images that fetch it.
     Rootfs,
@@ -43,8 +49,9 @@ pub async fn serve(
     artifact: Artifact,
     request: &Parts,
 ) -> Result<Response, Problem> {
-    let Artifact::Made(form) = artifact else {
-        return serve_common(images, image, artifact, request).await;
+    let form = match artifact {
+        Artifact::Made(form) => form,
+        Artifact::Common(common) => return serve_common(images, image, common, request).await,
     };
     let updated_at = images.operations.made_image_changed_at(infra_env, image);
     let made = images.operations.made_image(infra_env, image, form);
@@ -63,12 +70,12 @@ pub async fn serve(
 pub async fn serve_common(
     images: &Images,
     image: &DiscoveryImage,
-    artifact: Artifact,
+    artifact: Common,
     request: &Parts,
 ) -> Result<Response, Problem> {
     let (bytes, name) = match artifact {
-        Artifact::Rootfs => (image.rootfs(), "rootfs.img"),
-        Artifact::Kernel | Artifact::Made(_) => (Some(image.kernel()), "vmlinuz"),
+        Common::Kernel => (Some(image.kernel()), "vmlinuz"),
+        Common::Rootfs => (image.rootfs(), "rootfs.img"),
     };
     let Some(bytes) = bytes else {
         return Err(Problem::not_found(

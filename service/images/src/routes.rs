@@ -24,7 +24,7 @@ use muster_operations::made_images::ImageForm;
 use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT};
 use serde::Deserialize;
 
-use crate::artifact::{Artifact, Images, serve, serve_common};
+use crate::artifact::{Artifact, Common, Images, serve, serve_common};
 use crate::download::Download;
 use crate::downloads::Downloads;
 use crate::serve::serve as serve_download;
@@ -127,9 +127,9 @@ async fn by_boot_id(
         .ok_or_else(gone)?;
     let wanted = match file.as_str() {
         "discovery.iso" => Artifact::Made(ImageForm::iso_of(&infra_env)),
-        "vmlinuz" => Artifact::Kernel,
+        "vmlinuz" => Artifact::Common(Common::Kernel),
         "initrd.img" => Artifact::Made(ImageForm::Initrd),
-        "rootfs.img" => Artifact::Rootfs,
+        "rootfs.img" => Artifact::Common(Common::Rootfs),
         BOOT_SCRIPT => {
             let on_failure = OnFailure::Retry;
             let script = match query.mac.as_deref().filter(|mac| !mac.is_empty()) {
@@ -258,8 +258,8 @@ async fn boot_artifact(
     request: Parts,
 ) -> Result<Response, Problem> {
     let artifact = match name.as_str() {
-        "kernel" => Artifact::Kernel,
-        "rootfs" => Artifact::Rootfs,
+        "kernel" => Common::Kernel,
+        "rootfs" => Common::Rootfs,
         other => return Err(Problem::not_found(format!("boot artifact {other:?}"))),
     };
     let image = query.image(&images.operations, StatusCode::BAD_REQUEST).await?;
