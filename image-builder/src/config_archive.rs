@@ -5,9 +5,6 @@ use muster_api::live::{CONFIG_PATH, LiveConfig};
 
 use crate::newc::Archive;
 
-/// iPXE appends the archive to the initramfs; both are padded to this.
-pub const APPENDED_ALIGNMENT: usize = 512;
-
 /// The archive for this configuration. The same configuration gives the same bytes.
 pub fn config_archive(config: &LiveConfig) -> Vec<u8> {
     let json = serde_json::to_vec(config).expect("a LiveConfig has string keys only");

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use muster_api::live::LiveConfig;
 
-use crate::config_archive::{APPENDED_ALIGNMENT, config_archive};
+use crate::config_archive::config_archive;
 use crate::etag::etag;
 use crate::kargs::KargsError;
 use crate::live::LiveImage;
@@ -45,35 +45,22 @@ impl LiveImage {
     /// The ISO: the base with the configuration and kernel-argument areas written.
     pub fn iso(&self, wanted: &Customisation) -> Result<ImageBytes, CustomiseError> {
         let archive = self.checked_archive(&wanted.config)?;
-        let rest = self.config.length - archive.len() as u64;
         let arguments = self.kargs.written(&wanted.kernel_arguments)?;
-        let mut plan = Plan::of_base(crate::iso9660::Extent {
+        let whole = crate::iso9660::Extent {
             offset: 0,
             length: self.length,
-        })
-        .overlaid(self.config.end() - rest, Piece::Zeros(rest))?
-        .overlaid(self.config.offset, Piece::Bytes(archive))?;
+        };
+        let mut plan = Plan::of_base(whole).filled(self.config, archive)?;
         for (offset, area) in arguments {
             plan = plan.overlaid(offset, Piece::Bytes(area))?;
         }
         Ok(self.tagged(plan))
     }
 
-    /// The initramfs for iPXE: the base's, padded, and the configuration archive, padded.
-    ///
-    /// The kernel looks for a further uncompressed archive at multiples of four bytes and skips zeros before
-    /// it.
+    /// The initramfs for iPXE: the base's and the configuration archive.
     pub fn initrd(&self, config: &LiveConfig) -> Result<ImageBytes, CustomiseError> {
         let archive = self.checked_archive(config)?;
-        let padding = |length: u64| Piece::Zeros(length.next_multiple_of(APPENDED_ALIGNMENT as u64) - length);
-        let archive_padding = padding(archive.len() as u64);
-        let pieces = [
-            Piece::Base(self.initrd),
-            padding(self.initrd.length),
-            Piece::Bytes(archive),
-            archive_padding,
-        ];
-        Ok(self.tagged(Plan::concatenation(pieces)))
+        Ok(self.tagged(Plan::initrd_with(self.initrd, archive)))
     }
 
     /// The kernel, the same for every InfraEnv.

@@ -6,6 +6,9 @@ use bytes::Bytes;
 
 use crate::iso9660::Extent;
 
+/// iPXE appends an archive to the initramfs; both are padded to this.
+const APPENDED_ALIGNMENT: u64 = 512;
+
 /// The pieces of an image, in order. The length is the same for every InfraEnv.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
@@ -86,6 +89,26 @@ impl Plan {
         let before = self.range(0..offset);
         let after = self.range(end..self.length());
         Ok(Self::concatenation(before.chain([piece]).chain(after)))
+    }
+
+    /// The same with `area` filled: these bytes, and zeros behind them. The bytes fit.
+    pub(crate) fn filled(&self, area: Extent, bytes: Bytes) -> Result<Self, OutOfImage> {
+        let rest = area.length.saturating_sub(bytes.len() as u64);
+        self.overlaid(area.end() - rest, Piece::Zeros(rest))?
+            .overlaid(area.offset, Piece::Bytes(bytes))
+    }
+
+    /// An initramfs of the base and an archive behind it, each padded: the kernel looks for a further archive at multiples of four
+    /// bytes and skips zeros before it.
+    pub(crate) fn initrd_with(initrd: Extent, archive: Bytes) -> Self {
+        let padding = |length: u64| Piece::Zeros(length.next_multiple_of(APPENDED_ALIGNMENT) - length);
+        let behind = padding(archive.len() as u64);
+        Self::concatenation([
+            Piece::Base(initrd),
+            padding(initrd.length),
+            Piece::Bytes(archive),
+            behind,
+        ])
     }
 
     pub fn length(&self) -> u64 {

@@ -102,7 +102,8 @@ async fn keep(operations: Arc<Operations>, client: Client, wanted: WantedImage) 
                     "a CoreOS image could not be downloaded; trying again"
                 );
                 if let Some(unreachable) = unreachable {
-                    report(&operations, &wanted, &Download::Failed { why, unreachable });
+                    let failed = Download::Failed { why, unreachable };
+                    operations.discovery.coreos.report(&wanted.path, &failed);
                 }
                 tokio::time::sleep(pause).await;
                 pause = LONGEST_PAUSE.min(pause * 2);
@@ -161,8 +162,11 @@ async fn store(
 ) -> Result<u64, Failure> {
     let mut file = open(part, from).await?;
     let (mut done, mut logged) = (from, Instant::now());
-    let running = |done| Download::Running { done, of: whole };
-    report(operations, wanted, &running(done));
+    let report = |done| {
+        let running = Download::Running { done, of: whole };
+        operations.discovery.coreos.report(&wanted.path, &running);
+    };
+    report(done);
     loop {
         let chunk = match answer.chunk().await {
             Ok(Some(chunk)) => chunk,
@@ -175,7 +179,7 @@ async fn store(
         };
         file.write_all(&chunk).await?;
         done += chunk.len() as u64;
-        report(operations, wanted, &running(done));
+        report(done);
         if logged.elapsed() >= LOG_INTERVAL {
             logged = Instant::now();
             let percent = whole.map(|whole| done * 100 / whole.max(1));
@@ -215,14 +219,6 @@ async fn open(part: &Path, from: u64) -> io::Result<BufWriter<File>> {
         .await?;
     file.seek(SeekFrom::Start(from)).await?;
     Ok(BufWriter::with_capacity(1 << 20, file))
-}
-
-/// Tells all entries that share the file.
-fn report(operations: &Operations, wanted: &WantedImage, download: &Download) {
-    let images = &operations.discovery.coreos;
-    for sharing in images.wanted().filter(|other| other.path == wanted.path) {
-        images.report(sharing, download.clone());
-    }
 }
 
 fn starts_at(headers: &HeaderMap, offset: u64) -> bool {

@@ -7,7 +7,6 @@ use super::areas::Areas;
 use super::error::NoMinimal;
 use super::minimal::without_live_iso;
 use super::open::CoreOsImage;
-use crate::config_archive::APPENDED_ALIGNMENT;
 use crate::customise::ImageBytes;
 use crate::etag::etag;
 use crate::iso9660::Extent;
@@ -70,19 +69,10 @@ impl CoreOsImage {
         Ok(self.tagged(plan))
     }
 
-    /// The initramfs with the configuration behind it. The kernel looks for a further archive at multiples of four bytes and skips
-    /// zeros before it.
+    /// The initramfs with the configuration behind it.
     pub fn pxe_initrd(&self, wanted: &CoreOsCustomisation) -> Result<ImageBytes, CoreOsCustomiseError> {
         let archive = checked_archive(&self.areas, wanted)?;
-        let padding = |length: u64| Piece::Zeros(length.next_multiple_of(APPENDED_ALIGNMENT as u64) - length);
-        let behind = padding(archive.len() as u64);
-        let pieces = [
-            Piece::Base(self.initrd),
-            padding(self.initrd.length),
-            Piece::Bytes(archive),
-            behind,
-        ];
-        Ok(self.tagged(Plan::concatenation(pieces)))
+        Ok(self.tagged(Plan::initrd_with(self.initrd, archive)))
     }
 
     /// The arguments of a kernel that is started without the ISO, before the user's.
@@ -119,11 +109,7 @@ fn write(
     arguments: &[String],
 ) -> Result<Plan, CoreOsCustomiseError> {
     let archive = checked_archive(areas, wanted)?;
-    let area = areas.ignition;
-    let rest = area.length - archive.len() as u64;
-    let mut plan = base
-        .overlaid(area.end() - rest, Piece::Zeros(rest))?
-        .overlaid(area.offset, Piece::Bytes(archive))?;
+    let mut plan = base.filled(areas.ignition, archive)?;
     match &areas.kargs {
         Some(kargs) => {
             for (offset, bytes) in kargs.written(arguments)? {

@@ -40,7 +40,6 @@ pub struct WantedImage {
     pub url: Option<String>,
     pub path: PathBuf,
     pub sha256: Option<Digest>,
-    key: Key,
 }
 
 #[derive(Default)]
@@ -125,10 +124,11 @@ impl CoreOsImages {
         self.places.get(&key(image))?.state().open.clone()
     }
 
-    /// Says how far a download is.
-    pub fn report(&self, wanted: &WantedImage, download: Download) {
-        if let Some(place) = self.places.get(&wanted.key) {
-            place.state().download = download;
+    /// Says how far the download to `path` is, for all entries that share the file.
+    pub fn report(&self, path: &Path, download: &Download) {
+        let sharing = self.places.values().filter(|place| place.wanted.path == path);
+        for place in sharing {
+            place.state().download = download.clone();
         }
     }
 
@@ -144,7 +144,7 @@ impl CoreOsImages {
         };
         let moved = tokio::task::spawn_blocking(moved).await;
         moved.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
-        self.report(wanted, Download::NotBegun);
+        self.report(&wanted.path, &Download::NotBegun);
         Ok(())
     }
 
@@ -313,6 +313,5 @@ fn wanted(image: &OsImage, folder: &Path) -> Option<WantedImage> {
         url,
         path,
         sha256: live.sha256.clone(),
-        key: key(image),
     })
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::agent_unit::{self, AgentProgram};
 use super::merge;
-use super::network_files::{UNIT as NETWORK_UNIT, network_files, network_unit};
+use super::network_files::{GuestFile, UNIT as NETWORK_UNIT, network_files, network_unit};
 use crate::json::to_json;
 use crate::record::{InfraEnv, Secret};
 use crate::rules::live_config::without_networks;
@@ -78,6 +78,12 @@ fn base(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Value {
     if let Some(proxy) = proxy(infra_env) {
         ignition["proxy"] = proxy;
     }
+    // Their documents take time to read.
+    let networks = if agent.networks {
+        network_files(settings)
+    } else {
+        Vec::new()
+    };
     json!({
         "ignition": ignition,
         "passwd": {"users": [{
@@ -86,8 +92,8 @@ fn base(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Value {
             "groups": ["sudo"],
             "sshAuthorizedKeys": keys,
         }]},
-        "storage": {"files": files(infra_env, agent)},
-        "systemd": {"units": units(infra_env, agent)},
+        "storage": {"files": files(infra_env, agent, &networks)},
+        "systemd": {"units": units(&networks)},
     })
 }
 
@@ -110,19 +116,19 @@ fn proxy(infra_env: &InfraEnv) -> Option<Value> {
     Some(Value::Object(parts))
 }
 
-fn units(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Vec<Value> {
+fn units(networks: &[GuestFile]) -> Vec<Value> {
     let mut units = vec![
         agent_unit::unit(),
         // LUNs of a SAN appear as one disk each.
         json!({"name": "multipathd.service", "enabled": true}),
     ];
-    if agent.networks && !network_files(&infra_env.settings).is_empty() {
+    if !networks.is_empty() {
         units.push(json!({"name": NETWORK_UNIT, "enabled": true, "contents": network_unit(false)}));
     }
     units
 }
 
-fn files(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Vec<Value> {
+fn files(infra_env: &InfraEnv, agent: &AgentSettings<'_>, networks: &[GuestFile]) -> Vec<Value> {
     let settings = &infra_env.settings;
     let live = without_networks(
         infra_env,
@@ -157,14 +163,11 @@ fn files(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Vec<Value> {
         ));
     }
     files.extend(chrony(infra_env));
-    if agent.networks {
-        let networks = network_files(settings);
-        files.extend(
-            networks
-                .iter()
-                .map(|one| file(&one.path, one.permissions, &one.text)),
-        );
-    }
+    files.extend(
+        networks
+            .iter()
+            .map(|one| file(&one.path, one.permissions, &one.text)),
+    );
     files
 }
 
