@@ -14,6 +14,9 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEBUG := $(TARGET)/debug
 LIVE_IMAGE := muster-live-x86_64.iso
 
+# What others wrote, compiled for the tests, and the images that machines of the tests boot.
+OTHERS_PROGRAMS := .ci/kube; .ci/target; .ci/coreos
+
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -73,11 +76,9 @@ check: lint ## Check a change in minutes: lint and the tests that need no root, 
 	cargo test --workspace --lib
 	cargo test -p muster-core -p muster-controllers -p muster-images --tests
 
-test: programs-under-test image-under-test ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
-	@.ci/deps test
-	@.ci/kube
-	@.ci/target
-	@.ci/coreos
+test: ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
+	@.ci/deps rust build image test
+	@.ci/at-once "$(MAKE) --no-print-directory programs-under-test image-under-test" "$(OTHERS_PROGRAMS)"
 	cargo test --workspace --no-fail-fast
 
 release: image ## Pack what `make image` made: archive, Debian package, container image, SBOM, licences, checksums in dist/release/
@@ -95,7 +96,10 @@ demo: programs-under-test image-under-test ## Three blank machines under QEMU be
 	@.ci/target
 	cargo run -q -p muster-tests --bin demo -- $(if $(ONCE),--once)
 
-ci: lint generated test ## What CI runs: lint, generated files, tests
+ci: ## What CI runs: lint, generated files, tests
+	@.ci/deps rust build image check test
+	@.ci/at-once "$(MAKE) --no-print-directory lint programs-under-test image-under-test" "$(OTHERS_PROGRAMS)"
+	@$(MAKE) --no-print-directory generated test
 
 fmt: ## Format the code
 	cargo fmt --all

@@ -5,6 +5,7 @@
 //! absent lists may be `null`. A deployed agent may be older or newer than the service, so these types change by addition.
 
 pub mod agent;
+pub mod boot;
 pub mod cluster;
 pub mod error;
 pub mod event;

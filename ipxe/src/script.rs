@@ -28,7 +28,7 @@ pub enum OnFailure {
     /// The script ends, and the firmware goes on to the next boot device, which may be a disk with an old system. The form of
     /// docs/protocol/ipxe.md#2.
     Leave,
-    /// It tries again, for ever.
+    /// It tries again, for ever. Requests name the machine's network card.
     Retry,
 }
 
@@ -94,12 +94,20 @@ impl BootScript<'_> {
             }
             // `imgfree` forgets what was loaded of the attempt before; arguments end a line, so the check stands on the next.
             OnFailure::Retry => format!(
-                "#!ipxe\n:again\nimgfree\ninitrd --name initrd {initrd} || goto failed\nkernel {kernel} {arguments} || goto failed\n\
+                "#!ipxe\n:again\nimgfree\ninitrd --name initrd {} || goto failed\nkernel {} {arguments} || goto failed\n\
                  boot || goto failed\n:failed\necho The discovery image could not be loaded; trying again in {PAUSE} s\n\
-                 sleep {PAUSE}\ngoto again\n"
+                 sleep {PAUSE}\ngoto again\n",
+                with_mac(initrd, "netX"),
+                with_mac(kernel, "netX"),
             ),
         })
     }
+}
+
+/// The URL with the MAC of one of iPXE's cards; `netX` is the one that was opened last.
+fn with_mac(url: &str, card: &str) -> String {
+    let separator = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{separator}mac=${{{card}/mac}}")
 }
 
 /// The script that asks again with the machine's MAC, so that the service can send installed hosts to their
@@ -109,8 +117,7 @@ impl BootScript<'_> {
 /// With [`OnFailure::Retry`] the service is to answer [`to_disk_script`] for an installed host, and whatever else fails is tried again.
 pub fn redirect_script(script_url: &str, on_failure: OnFailure) -> Result<String, ScriptError> {
     let url = checked_url("script URL", script_url)?;
-    let separator = if url.contains('?') { '&' } else { '?' };
-    let asks = format!("{url}{separator}mac=${{net0/mac}}");
+    let asks = with_mac(url, "net0");
     Ok(match on_failure {
         OnFailure::Leave => format!("#!ipxe\nchain {asks}\n"),
         OnFailure::Retry => format!(

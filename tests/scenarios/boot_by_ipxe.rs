@@ -1,5 +1,6 @@
 //! The iPXE script, by the iPXE in a network card's ROM.
 
+use muster_api::boot::BootFile;
 use muster_tests::qemu::{Firmware, Medium, Nic, UserNet};
 use muster_tests::service::Settings;
 
@@ -19,6 +20,7 @@ fn boot_by_ipxe(name: &str, firmware: Firmware, card: &str, settings: Settings) 
         .boot(Medium::Network)
         .nic(Nic::user(card, MACS[0], network));
     discovery.discover_machine(machine, name, firmware);
+    discovery.assert_fetched(&[BootFile::Script, BootFile::Kernel, BootFile::Initrd], MACS[0]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The ISO by plain HTTP into the firmware's memory, beside a DHCP server that offers its URL.
 
+use muster_api::boot::BootFile;
 use muster_tests::qemu::{Firmware, Medium, Nic};
 use muster_tests::segment::{ADDRESS, Offer, in_segment};
 use muster_tests::service::Settings;
@@ -21,5 +22,6 @@ fn an_ovmf_machine_boots_the_iso_by_uefi_http_and_becomes_known() {
             .boot(Medium::FirmwareHttp)
             .nic(nic);
         discovery.discover_machine(machine, name, Firmware::Ovmf);
+        discovery.assert_fetched(&[BootFile::Iso], "");
     });
 }

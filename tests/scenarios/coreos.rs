@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use muster_api::boot::BootFile;
 use muster_api::host::Host;
 use muster_api::infra_env::InfraEnv;
 use muster_api::inventory::Inventory;
@@ -136,49 +137,6 @@ fn is_ours(host: &Host, name: &str) {
     );
 }
 
-#[test]
-fn coreos_isos_of_each_generation_boot_with_our_ignition_and_the_fetched_agent_registers() {
-    let generations = [
-        ("4.12", Generation::IgnitionHeader),
-        ("4.14", Generation::KargsHeader),
-        ("4.20", Generation::Described),
-    ];
-    let lab = Lab::on(Settings::for_user_networks().auth_local(), &generations);
-    // Two at a time: an ordinary system starts slowly in an emulated machine.
-    for pair in [
-        [
-            ("of-2020", "4.12", Firmware::Ovmf),
-            ("of-2021", "4.14", Firmware::SeaBios),
-        ],
-        [
-            ("of-2022", "4.20", Firmware::SeaBios),
-            ("uefi-of-2022", "4.20", Firmware::Ovmf),
-        ],
-    ] {
-        let slots = Slots::all();
-        let running = pair.map(|(name, version, firmware)| {
-            let more = if version == "4.12" {
-                json!({})
-            } else {
-                kernel_arguments()
-            };
-            let infra_env = lab.infra_env(name, version, &more);
-            let nic = Nic::user("virtio-net-pci", "52:54:00:cc:00:01", UserNet::new(2));
-            let machine = machine(name).firmware(firmware).nic(nic);
-            let machine = machine.boot(Medium::Cd(lab.iso(&infra_env)));
-            (machine.start_in(slots.with()), infra_env, version, firmware)
-        });
-        for (mut machine, infra_env, version, firmware) in running {
-            let name = machine.name().to_owned();
-            let (host, found) = lab.await_host(&mut machine, &infra_env, |_| true);
-            is_ours(&host, &name);
-            if version != "4.12" {
-                assert_arguments_arrived(&found, firmware == Firmware::Ovmf);
-            }
-        }
-    }
-}
-
 fn networks() -> Value {
     let address = |last: u8| json!({"enabled": true, "dhcp": false, "address": [{"ip": format!("10.91.0.{last}"), "prefix-length": 24}]});
     let routes = |name: &str| json!({"config": [{"destination": "0.0.0.0/0", "next-hop-address": ADDRESS, "next-hop-interface": name}]});
@@ -202,15 +160,21 @@ fn networks() -> Value {
     ])
 }
 
+/// The oldest and the newest layout; an ordinary system starts slowly in an emulated machine, so each shows several things.
 #[test]
 fn without_dhcp_coreos_machines_take_their_networks_from_the_minimal_and_the_full_iso() {
     in_segment(|segment| {
-        let lab = Lab::on(Settings::on_address(ADDRESS), &[("4.20", Generation::Described)]);
-        let of_type = |name: &str, image_type: &str| {
-            let more = json!({"image_type": image_type, "static_network_config": networks()});
-            lab.infra_env(name, "4.20", &more)
-        };
-        let (minimal, full) = (of_type("minimal", "minimal-iso"), of_type("full", "full-iso"));
+        let generations = [
+            ("4.12", Generation::IgnitionHeader),
+            ("4.20", Generation::Described),
+        ];
+        let lab = Lab::on(Settings::on_address(ADDRESS), &generations);
+        let mut more = kernel_arguments();
+        more["image_type"] = "minimal-iso".into();
+        more["static_network_config"] = networks();
+        let minimal = lab.infra_env("minimal", "4.20", &more);
+        let more = json!({"image_type": "full-iso", "static_network_config": networks()});
+        let full = lab.infra_env("full", "4.12", &more);
         let (minimal_iso, full_iso) = (lab.iso(&minimal), lab.iso(&full));
         let length = |iso: &PathBuf| std::fs::metadata(iso).unwrap().len();
         assert!(
@@ -218,41 +182,85 @@ fn without_dhcp_coreos_machines_take_their_networks_from_the_minimal_and_the_ful
             "the minimal ISO has the root"
         );
         let slots = Slots::all();
-        let mut start = |name: &str, iso: &PathBuf, macs: &[&str]| {
+        let mut start = |name: &str, firmware: Firmware, iso: &PathBuf, macs: &[&str]| {
             let nics = macs
                 .iter()
                 .map(|mac| Nic::tap("virtio-net-pci", &mac.to_lowercase(), &segment.tap()));
-            let machine = nics.fold(machine(name), Machine::nic);
+            let machine = nics.fold(machine(name), Machine::nic).firmware(firmware);
             machine.boot(Medium::Cd(iso.clone())).start_in(slots.with())
         };
         let mut machines = [
-            (start("plain", &minimal_iso, &[PLAIN]), &minimal, "10.91.0.21/24"),
-            (start("bonded", &minimal_iso, &BONDED), &minimal, "10.91.0.22/24"),
-            (start("whole", &full_iso, &[FULL]), &full, "10.91.0.23/24"),
+            (
+                start("plain", Firmware::Ovmf, &minimal_iso, &[PLAIN]),
+                &minimal,
+                "10.91.0.21/24",
+            ),
+            (
+                start("bonded", Firmware::SeaBios, &minimal_iso, &BONDED),
+                &minimal,
+                "10.91.0.22/24",
+            ),
+            (
+                start("whole", Firmware::Ovmf, &full_iso, &[FULL]),
+                &full,
+                "10.91.0.23/24",
+            ),
         ];
         for (machine, infra_env, address) in &mut machines {
-            let (host, _) = lab.await_host(machine, infra_env, |found| {
+            let (host, found) = lab.await_host(machine, infra_env, |found| {
                 let mut addresses = found.interfaces.iter().flat_map(|card| &card.ipv4_addresses);
                 addresses.any(|found| found == address)
             });
             is_ours(&host, &infra_env.name);
+            if infra_env.id == minimal.id {
+                assert_arguments_arrived(&found, machine.name() == "plain");
+            }
         }
     });
 }
 
+/// The layout between those two, and iPXE.
 #[test]
-fn the_ipxe_script_of_a_coreos_infra_env_boots_kernel_initramfs_and_root() {
-    let lab = Lab::on(Settings::for_user_networks(), &[("4.20", Generation::Described)]);
+fn with_dhcp_coreos_machines_boot_from_the_iso_and_by_the_ipxe_script() {
+    let generations = [("4.14", Generation::KargsHeader), ("4.20", Generation::Described)];
+    let lab = Lab::on(Settings::for_user_networks().auth_local(), &generations);
+    let by_cd = lab.infra_env("by-cd", "4.14", &kernel_arguments());
     let mut more = kernel_arguments();
     // What the kernel and units print, for when this fails; the script names the serial port of BMCs.
     let console = json!({"operation": "append", "value": "console=ttyS0,115200n8"});
     more["kernel_arguments"].as_array_mut().unwrap().push(console);
-    let infra_env = lab.infra_env("by-ipxe", "4.20", &more);
-    let script = lab.service.client().ipxe_script_url(infra_env.id).unwrap();
-    let network = UserNet::new(2).boot_file(&script);
-    let nic = Nic::user("virtio-net-pci", "52:54:00:cc:00:02", network);
-    let mut machine = machine("by-ipxe").boot(Medium::Network).nic(nic).start();
-    let (host, found) = lab.await_host(&mut machine, &infra_env, |_| true);
-    is_ours(&host, "by-ipxe");
-    assert_arguments_arrived(&found, false);
+    let by_ipxe = lab.infra_env("by-ipxe", "4.20", &more);
+    let script = lab.service.client().ipxe_script_url(by_ipxe.id).unwrap();
+    let nic = |mac: &str, network: UserNet| Nic::user("virtio-net-pci", mac, network);
+    let slots = Slots::all();
+    let first = machine("by-cd")
+        .nic(nic("52:54:00:cc:00:01", UserNet::new(2)))
+        .boot(Medium::Cd(lab.iso(&by_cd)));
+    let second = machine("by-ipxe")
+        .nic(nic("52:54:00:cc:00:02", UserNet::new(2).boot_file(&script)))
+        .boot(Medium::Network);
+    let running = [(first, &by_cd), (second, &by_ipxe)]
+        .map(|(machine, infra_env)| (machine.start_in(slots.with()), infra_env));
+    for (mut machine, infra_env) in running {
+        let (host, found) = lab.await_host(&mut machine, infra_env, |_| true);
+        is_ours(&host, &infra_env.name);
+        assert_arguments_arrived(&found, false);
+    }
+    let booting = lab.service.client().booting_machines(by_ipxe.id).unwrap();
+    let [booted] = booting.as_slice() else {
+        panic!("one machine is told as several: {booting:#?}");
+    };
+    let fetched: Vec<BootFile> = booted.files.iter().map(|one| one.file).collect();
+    let all = [
+        BootFile::Script,
+        BootFile::Kernel,
+        BootFile::Initrd,
+        BootFile::Rootfs,
+        BootFile::Agent,
+    ];
+    assert_eq!(fetched, all, "{booted:#?}");
+    assert_eq!(
+        (booted.mac_address.as_str(), booted.registered),
+        ("52:54:00:cc:00:02", true)
+    );
 }

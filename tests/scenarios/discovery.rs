@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use muster_api::boot::BootFile;
 use muster_api::host::{Host, HostStatus};
 use muster_api::infra_env::InfraEnv;
 use muster_api::inventory::{Disk as FoundDisk, Interface, Inventory};
@@ -139,6 +140,49 @@ impl Discovery {
         );
         assert_is_known_machine(&inventory(&host).unwrap(), firmware);
         self.assert_status_moved(HostStatus::DiscoveringUnbound, HostStatus::KnownUnbound);
+    }
+
+    /// Checks that the service saw the machine fetch just these files, and knows that it has registered. `mac`: the card that its
+    /// requests named; empty: they named none.
+    #[track_caller]
+    pub fn assert_fetched(&self, files: &[BootFile], mac: &str) {
+        let hosts = self.client().hosts(self.infra_env.id).unwrap();
+        let booting = await_condition("what the machine fetched to be told", SOON, || {
+            let booting = self.client().booting_machines(self.infra_env.id);
+            let booting = booting.map_err(|error| error.to_string())?;
+            if booting.is_empty() {
+                return Err("nothing is told".to_owned());
+            }
+            Ok(booting)
+        });
+        let [machine] = booting.as_slice() else {
+            panic!("one machine is told as several: {booting:#?}");
+        };
+        let fetched: Vec<BootFile> = machine.files.iter().map(|one| one.file).collect();
+        assert_eq!(
+            (fetched.as_slice(), machine.mac_address.as_str()),
+            (files, mac),
+            "{machine:#?}"
+        );
+        assert_eq!(
+            (machine.host_id, machine.registered),
+            (Some(hosts[0].id), true),
+            "{machine:#?}"
+        );
+        for one in &machine.files {
+            assert!(one.refusal.is_empty() && one.bytes > 0, "{machine:#?}");
+        }
+        let size = |file: BootFile| {
+            machine
+                .files
+                .iter()
+                .find(|one| one.file == file)
+                .map(|one| one.bytes)
+        };
+        assert!(
+            size(BootFile::Kernel).is_none_or(|bytes| bytes > 1 << 20),
+            "{machine:#?}"
+        );
     }
 
     /// Checks that the InfraEnv's events report this change of status.

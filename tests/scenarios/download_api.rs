@@ -314,11 +314,13 @@ fn ipxe_scripts_are_of_both_types(database: Database) {
     let short = |file: &str| path_of(iso["url"].as_str().unwrap()).replace("discovery.iso", file);
     let retrying = boot.request("GET", &short("boot.ipxe"), None).expect(200).text();
     for line in script.lines().skip(1) {
+        let wanted = format!("\n{line} || goto failed\n");
         assert!(
-            retrying.contains(&format!("\n{line} || goto failed\n")),
+            retrying.replace("?mac=${netX/mac}", "").contains(&wanted),
             "{retrying}"
         );
     }
+    assert_eq!(retrying.matches("?mac=${netX/mac}").count(), 2, "{retrying}");
     let control = boot
         .request("GET", &short("boot-order-control.ipxe"), None)
         .expect(200)

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Slots};
 use muster_tests::walk::{Host, Hub, NodePoolWalk, Story};
-use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 /// For an installation to begin to write.
@@ -52,7 +51,11 @@ fn kubectl_scale_makes_nodes_of_hosts_and_hosts_of_nodes() {
     walk.assert_nodes(&done, "one");
     story.tell("one node");
 
-    rollouts(&walk, &mut hosts, &story);
+    // With a machine to spare; without one: `install_cluster_api`.
+    walk.announce("two");
+    walk.publish("two");
+    walk.await_rolled_out(&mut hosts, "two");
+    story.tell("rolled out onto the spare host");
 }
 
 /// A host goes on writing while the service is gone, and is not asked to begin again.
@@ -62,22 +65,6 @@ fn kill_the_service_while_it_writes(walk: &mut NodePoolWalk, hosts: &mut [Host],
     walk.hub.service.kill();
     walk.hub.service.start_again();
     story.tell("the service is there again");
-}
-
-/// New bootstrap data: first with a machine to spare, then without.
-fn rollouts(walk: &NodePoolWalk, hosts: &mut [Host], story: &Story) {
-    walk.announce("two");
-    walk.publish("two");
-    walk.await_rolled_out(hosts, "two");
-    story.tell("rolled out onto the spare host");
-
-    walk.hub.withhold_spare(hosts);
-    let rolling = json!({"maxSurge": 0, "maxUnavailable": 1});
-    walk.patch_pool(&json!({"management": {"replace": {"rollingUpdate": rolling}}}));
-    walk.announce("three");
-    walk.publish("three");
-    walk.await_rolled_out(hosts, "three");
-    story.tell("rolled out onto the host that gave up its node for it");
 }
 
 /// A file system's and a partition table's beginnings, and bytes that nothing else has.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use muster_api::BASE_PATH;
+use muster_api::boot::BootingMachine;
 use muster_api::event::Event;
 use muster_api::host::Host;
 use muster_api::ids::{HostId, InfraEnvId};
@@ -154,6 +155,11 @@ impl Client {
         folder
             .map(|folder| format!("{folder}boot.ipxe"))
             .ok_or_else(|| RestError::Body(format!("{image} ends otherwise")))
+    }
+
+    /// The machines that fetched boot files of an InfraEnv.
+    pub fn booting_machines(&self, id: InfraEnvId) -> Answer<Vec<BootingMachine>> {
+        self.get(&format!("/infra-envs/{id}/booting-machines"))
     }
 
     /// The hosts of an InfraEnv.

@@ -44,6 +44,12 @@ pub fn attachment(file_name: &str, modified: Timestamp, content: String) -> Resp
     response
 }
 
+/// The program that the client says it is; empty: it says nothing, or nothing readable.
+pub fn user_agent(headers: &http::HeaderMap) -> &str {
+    let told = headers.get(header::USER_AGENT);
+    told.and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
 /// An attachment of `length` bytes that are not all in memory.
 pub fn streamed(file_name: &str, length: u64, content: Body) -> Response {
     let mut response = named(file_name, content);

@@ -6,19 +6,21 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
-use http::StatusCode;
 use http::request::Parts;
+use http::{Method, StatusCode, header};
 use muster_api::BASE_PATH;
+use muster_api::boot::BootFile;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::infra_env::CpuArchitecture;
 use muster_core::record::InfraEnv;
 use muster_http::body::parse_mac;
-use muster_http::download::attachment;
+use muster_http::download::{attachment, user_agent};
 use muster_http::gate::{Target, admit, infra_env_of};
 use muster_http::{Allowed, Caller, Gate, Path, Problem, Query};
-use muster_ipxe::{OnFailure, to_disk_script};
+use muster_ipxe::{MacAddress, OnFailure, to_disk_script};
 use muster_operations::Operations;
 use muster_operations::boot::NoScript;
+use muster_operations::boot_requests::{BootAnswer, BootRequest};
 use muster_operations::discovery_image::{DiscoveryImage, DiscoveryImageUnavailable};
 use muster_operations::made_images::ImageForm;
 use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT};
@@ -27,7 +29,7 @@ use serde::Deserialize;
 use crate::artifact::{Artifact, Common, Images, serve, serve_common};
 use crate::download::Download;
 use crate::downloads::Downloads;
-use crate::serve::serve as serve_download;
+use crate::serve::{client_of, serve as serve_download};
 
 /// The routes; all answer GET and HEAD.
 pub fn routes(operations: Arc<Operations>, downloads: Downloads) -> Router {
@@ -88,8 +90,13 @@ async fn agent_program(
     Query(query): Query<ProgramQuery>,
     request: Parts,
 ) -> Result<Response, Problem> {
-    admitted_as(&images.operations, Allowed::UserOrAgent, infra_env_id, &request).await?;
-    let machine = query.architecture;
+    let infra_env = admitted_as(&images.operations, Allowed::UserOrAgent, infra_env_id, &request).await?;
+    let outcome = program_of(&images, query.architecture, &request).await;
+    note(&images, &infra_env, BootFile::Agent, None, &request, &outcome);
+    outcome
+}
+
+async fn program_of(images: &Images, machine: String, request: &Parts) -> Result<Response, Problem> {
     let none = || {
         Problem::not_found(format!(
             "there is no agent for {machine}: the live image holds that for x86_64; it"
@@ -108,14 +115,14 @@ async fn agent_program(
     })?;
     let (program, sha256) = read.ok_or_else(none)?;
     let download = Download::agent_program(&live, program, &sha256);
-    Ok(serve_download(&request, download, &images.downloads).await)
+    Ok(serve_download(request, download, &images.downloads).await)
 }
 
 /// Our own short form: the random id is the credential.
 async fn by_boot_id(
     State(images): State<Images>,
     Path((boot_id, file)): Path<(String, String)>,
-    Query(query): Query<ScriptQuery>,
+    Query(query): Query<ShortQuery>,
     request: Parts,
 ) -> Result<Response, Problem> {
     let gone = || Problem::not_found("this boot URL is of no InfraEnv, or it was revoked; it");
@@ -125,8 +132,34 @@ async fn by_boot_id(
         .find_by_boot_id(&boot_id)
         .await?
         .ok_or_else(gone)?;
-    let wanted = match file.as_str() {
-        "discovery.iso" => Artifact::Made(ImageForm::iso_of(&infra_env)),
+    let outcome = short_file(&images, &infra_env, &file, &query, &request).await;
+    if let Some(asked) = boot_file_of(&file) {
+        let mac = query.mac.as_deref().and_then(|mac| mac.parse().ok());
+        note(&images, &infra_env, asked, mac, &request, &outcome);
+    }
+    outcome
+}
+
+fn boot_file_of(file: &str) -> Option<BootFile> {
+    match file {
+        "discovery.iso" => Some(BootFile::Iso),
+        "vmlinuz" => Some(BootFile::Kernel),
+        "initrd.img" => Some(BootFile::Initrd),
+        "rootfs.img" => Some(BootFile::Rootfs),
+        BOOT_SCRIPT | BOOT_ORDER_SCRIPT => Some(BootFile::Script),
+        _ => None,
+    }
+}
+
+async fn short_file(
+    images: &Images,
+    infra_env: &InfraEnv,
+    file: &str,
+    query: &ShortQuery,
+    request: &Parts,
+) -> Result<Response, Problem> {
+    let wanted = match file {
+        "discovery.iso" => Artifact::Made(ImageForm::iso_of(infra_env)),
         "vmlinuz" => Artifact::Common(Common::Kernel),
         "initrd.img" => Artifact::Made(ImageForm::Initrd),
         "rootfs.img" => Artifact::Common(Common::Rootfs),
@@ -136,7 +169,7 @@ async fn by_boot_id(
                 Some(mac) => {
                     let script = images
                         .operations
-                        .boot_script_for(&infra_env, parse_mac(mac)?, on_failure)
+                        .boot_script_for(infra_env, parse_mac(mac)?, on_failure)
                         .await;
                     match script {
                         Err(NoScript::Installed { .. }) if query.installed.as_deref() == Some("exit") => {
@@ -145,12 +178,12 @@ async fn by_boot_id(
                         script => script?,
                     }
                 }
-                None => images.operations.boot_script(&infra_env, on_failure).await?,
+                None => images.operations.boot_script(infra_env, on_failure).await?,
             };
             return Ok(attachment(BOOT_SCRIPT, infra_env.updated_at, script));
         }
         BOOT_ORDER_SCRIPT => {
-            let script = images.operations.short_redirect_script(&infra_env)?;
+            let script = images.operations.short_redirect_script(infra_env)?;
             return Ok(attachment(BOOT_ORDER_SCRIPT, infra_env.updated_at, script));
         }
         other => {
@@ -159,12 +192,13 @@ async fn by_boot_id(
             )));
         }
     };
-    let image = images.operations.discovery.of(&infra_env).await?;
-    serve(&images, &infra_env, &image, wanted, &request).await
+    let image = images.operations.discovery.of(infra_env).await?;
+    serve(images, infra_env, &image, wanted, request).await
 }
 
 #[derive(Debug, Deserialize)]
-struct ScriptQuery {
+struct ShortQuery {
+    /// Of the machine, as iPXE tells it.
     mac: Option<String>,
     /// `exit`: an installed host is given a script that ends, in place of an error.
     installed: Option<String>,
@@ -179,7 +213,7 @@ async fn by_id(
     let infra_env = admitted(&images.operations, infra_env_id, &request).await?;
     let form = form_of(&file)?;
     let image = named(&images.operations, &version, Some(&arch), StatusCode::NOT_FOUND).await?;
-    serve(&images, &infra_env, &image, Artifact::Made(form), &request).await
+    serve_noted(&images, &infra_env, &image, form, &request).await
 }
 
 /// The upstream form with the token in the path.
@@ -191,7 +225,7 @@ async fn by_token(
     let infra_env = by_token_of(&images.operations, &token).await?;
     let form = form_of(&file)?;
     let image = named(&images.operations, &version, Some(&arch), StatusCode::NOT_FOUND).await?;
-    serve(&images, &infra_env, &image, Artifact::Made(form), &request).await
+    serve_noted(&images, &infra_env, &image, form, &request).await
 }
 
 /// Parameters of the deprecated form and of single artifacts.
@@ -229,7 +263,7 @@ async fn image(
         }
     };
     let image = query.image(&images.operations, StatusCode::NOT_FOUND).await?;
-    serve(&images, &infra_env, &image, Artifact::Made(form), &request).await
+    serve_noted(&images, &infra_env, &image, form, &request).await
 }
 
 async fn pxe_initrd(
@@ -240,15 +274,61 @@ async fn pxe_initrd(
 ) -> Result<Response, Problem> {
     let infra_env = admitted(&images.operations, infra_env_id, &request).await?;
     let image = query.image(&images.operations, StatusCode::BAD_REQUEST).await?;
-    serve(
-        &images,
-        &infra_env,
-        &image,
-        Artifact::Made(ImageForm::Initrd),
-        &request,
-    )
-    .await
+    serve_noted(&images, &infra_env, &image, ImageForm::Initrd, &request).await
 }
+
+/// Serves what was made for the InfraEnv to a machine that tells no more of itself than its address.
+async fn serve_noted(
+    images: &Images,
+    infra_env: &InfraEnv,
+    image: &DiscoveryImage,
+    form: ImageForm,
+    request: &Parts,
+) -> Result<Response, Problem> {
+    let outcome = serve(images, infra_env, image, Artifact::Made(form), request).await;
+    let file = match form {
+        ImageForm::FullIso | ImageForm::MinimalIso => BootFile::Iso,
+        ImageForm::Initrd => BootFile::Initrd,
+    };
+    note(images, infra_env, file, None, request, &outcome);
+    outcome
+}
+
+/// Notes that a machine asked for a file, and what it was answered.
+fn note(
+    images: &Images,
+    infra_env: &InfraEnv,
+    file: BootFile,
+    mac: Option<MacAddress>,
+    request: &Parts,
+    outcome: &Result<Response, Problem>,
+) {
+    let asked = BootRequest {
+        infra_env_id: infra_env.id,
+        mac,
+        address: client_of(request),
+        file,
+    };
+    let length = |response: &Response| {
+        let length = response.headers().get(header::CONTENT_LENGTH)?;
+        length.to_str().ok()?.parse().ok()
+    };
+    let (bytes, refusal) = match outcome {
+        Ok(response) if response.status() == StatusCode::SERVICE_UNAVAILABLE => (0, TOO_MANY),
+        Ok(response) if request.method == Method::GET => (length(response).unwrap_or(0), ""),
+        Ok(_) => (0, ""),
+        Err(problem) => (0, problem.reason()),
+    };
+    let answer = BootAnswer {
+        user_agent: user_agent(&request.headers),
+        bytes,
+        refusal,
+    };
+    images.operations.note_boot_request(asked, answer);
+}
+
+/// The refusal of a download that found no slot.
+const TOO_MANY: &str = "too many downloads run at once";
 
 /// Artifacts that are the same for everybody need no credential.
 async fn boot_artifact(

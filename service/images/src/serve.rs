@@ -80,7 +80,9 @@ pub async fn serve(request: &Parts, download: Download, downloads: &Downloads) -
         .headers_mut()
         .typed_insert(ContentLength(range.end - range.start));
     if request.method != Method::HEAD {
-        let slot = match downloads.slot(client_of(request)).await {
+        // All whose address is not known are one.
+        let client = client_of(request).unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+        let slot = match downloads.slot(client).await {
             Ok(slot) => slot,
             Err(refused) => return Problem::unavailable(refused.to_string()).into_response(),
         };
@@ -97,14 +99,12 @@ pub async fn serve(request: &Parts, download: Download, downloads: &Downloads) -
     response
 }
 
-/// The address of the request's client. All whose address is not known are one.
-fn client_of(request: &Parts) -> IpAddr {
+/// The address of the request's client, where it is known.
+pub fn client_of(request: &Parts) -> Option<IpAddr> {
     let extensions = &request.extensions;
     let address = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0);
     let of_peer = || extensions.get::<ConnectInfo<Peer>>().map(|info| info.0.address);
-    address
-        .or_else(of_peer)
-        .map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |address| address.ip())
+    address.or_else(of_peer).map(|address| address.ip())
 }
 
 fn insert_content_headers(headers: &mut http::HeaderMap, meta: &Meta) {

@@ -1,5 +1,6 @@
 //! Runs in the background until the service stops: one file per job.
 
+pub mod boot_requests;
 pub mod deadlines;
 pub mod flush;
 pub mod hearing;
@@ -20,6 +21,7 @@ use crate::Operations;
 
 /// Starts all jobs.
 pub fn start(operations: &Arc<Operations>, jobs: &mut JoinSet<()>, stop: &CancellationToken) {
+    jobs.spawn(boot_requests::run(operations.clone(), stop.clone()));
     jobs.spawn(deadlines::run(operations.clone(), stop.clone()));
     jobs.spawn(flush::run(operations.clone(), stop.clone()));
     jobs.spawn(hearing::run(operations.clone(), stop.clone()));

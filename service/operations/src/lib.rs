@@ -6,6 +6,7 @@ pub mod auth;
 pub mod base_file;
 pub mod boot;
 mod boot_media;
+pub mod boot_requests;
 pub mod bridge;
 pub mod changes;
 pub mod check_ins;

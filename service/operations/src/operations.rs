@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use muster_api::ids::ClusterId;
+use muster_api::boot::BootingMachine;
+use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::rules::os_image::{OsImage, check_offered};
 use muster_store::{Kind, Store};
 use tokio::sync::Semaphore;
 
 use crate::auth::Auth;
+use crate::boot_requests::{BootAnswer, BootNotes, BootRequest, booting_machines};
 use crate::bridge::BridgeState;
 use crate::changes::Changes;
 use crate::check_ins::CheckIns;
@@ -45,6 +47,8 @@ pub struct Operations {
     pub clusters: Arc<Clusters>,
     /// The last poll of each host.
     pub check_ins: Arc<CheckIns>,
+    /// Files that machines fetched to boot from.
+    pub(crate) boot_notes: BootNotes,
     /// For how long things are kept.
     pub retention: Retention,
     /// Permits of uploads of logs: the database has one writer at a time.
@@ -143,6 +147,7 @@ impl Operations {
             infra_envs,
             clusters,
             check_ins,
+            boot_notes: BootNotes::default(),
             hearing,
             retention: settings.retention,
             log_uploads: Semaphore::new(LOG_UPLOADS),
@@ -169,6 +174,20 @@ impl Operations {
             tracing::warn!(cluster.id = %id, error = chain(&error), "its hosts could not be released at once; trying again");
         }
         Ok(())
+    }
+
+    /// Notes that a machine asked for a file to boot from.
+    pub fn note_boot_request(&self, request: BootRequest, answer: BootAnswer<'_>) {
+        self.boot_notes.note(request, answer, self.now());
+    }
+
+    /// The machines of an InfraEnv that fetched boot files within a day, the newest first.
+    ///
+    /// # Errors
+    /// [`OperationError::Missing`] when there is no such InfraEnv, and those of the database.
+    pub async fn booting_machines(&self, infra_env_id: InfraEnvId) -> Result<Vec<BootingMachine>> {
+        self.infra_envs.get(infra_env_id).await?;
+        Ok(booting_machines(&self.store, infra_env_id, self.now()).await?)
     }
 
     /// The present time.

@@ -1,5 +1,6 @@
 //! InfraEnvs: one file an operation.
 
+mod booting;
 mod create;
 mod delete;
 mod files;
@@ -25,6 +26,7 @@ pub fn routes(allowed: Allowed) -> OpenApiRouter<Rest> {
         Allowed::User => routes
             .routes(routes!(create::create_infra_env))
             .routes(routes!(list::list_infra_envs))
+            .routes(routes!(booting::list_booting_machines))
             .routes(routes!(update::update_infra_env))
             .routes(routes!(delete::delete_infra_env))
             .routes(routes!(image_url::get_image_url))

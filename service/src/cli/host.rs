@@ -2,6 +2,7 @@
 
 mod approve;
 mod bind;
+mod booting;
 mod bulk;
 mod checks;
 mod chosen;
@@ -26,6 +27,8 @@ pub enum HostCommand {
     /// List hosts: who is there, how they stand, and why
     #[command(visible_alias = "ls")]
     List(list::ListArgs),
+    /// List machines that fetched files to boot from and have not registered
+    Booting(booting::BootingArgs),
     /// Show a host: its state, what it waits for, its hardware, its disks and why not
     Show(show::ShowArgs),
     /// Change name, role, installation disk or labels: of one host, or of many as a table says
@@ -50,6 +53,7 @@ pub enum HostCommand {
 pub async fn run(command: HostCommand) -> Result<()> {
     match command {
         HostCommand::List(args) => list::run(args).await,
+        HostCommand::Booting(args) => booting::run(args).await,
         HostCommand::Show(args) => show::run(args).await,
         HostCommand::Set(args) => set::run(*args).await,
         HostCommand::Approve(args) => approve::run(args).await,

@@ -13,6 +13,7 @@
 //! - Timestamps are kept to the microsecond.
 //! - Columns of secrets are declared `Sealed`: with a key ([`Vault`]) they are encrypted on their way into the database.
 
+pub mod boot_request;
 mod change;
 pub mod check_in;
 pub mod cluster;
@@ -45,6 +46,7 @@ mod store;
 mod subject;
 mod vault;
 
+pub use boot_request::BootRequests;
 pub use check_in::CheckIn;
 pub use cluster::{ClusterDeletion, ClusterVersions, StoredCluster};
 pub use deadline::{Due, DueAfter};

@@ -19,6 +19,8 @@ pub enum Aging {
     History,
     /// Complete logs, by the time at which they came.
     Logs,
+    /// Requests for boot files, by the last of them.
+    BootRequests,
     /// Deleted hosts, with their documents, history and logs; a tombstone stays.
     Hosts,
     /// Deleted InfraEnvs without hosts, with the tombstones of their hosts.
@@ -29,10 +31,11 @@ pub enum Aging {
 
 impl Aging {
     /// In an order in which what refers to something goes before it.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Events,
         Self::History,
         Self::Logs,
+        Self::BootRequests,
         Self::Hosts,
         Self::InfraEnvs,
         Self::Clusters,
@@ -44,6 +47,7 @@ impl Aging {
             Self::Events => "events",
             Self::History => "host_history",
             Self::Logs => "logs",
+            Self::BootRequests => "boot_requests",
             Self::Hosts => "hosts",
             Self::InfraEnvs => "infra_envs",
             Self::Clusters => "clusters",
@@ -53,7 +57,7 @@ impl Aging {
     /// Rows in one transaction: a log can have hundreds of chunks.
     fn batch(self) -> i64 {
         match self {
-            Self::Events | Self::History => 1000,
+            Self::Events | Self::History | Self::BootRequests => 1000,
             Self::Logs => 4,
             Self::Hosts | Self::InfraEnvs | Self::Clusters => 100,
         }
@@ -64,6 +68,7 @@ impl Aging {
         match self {
             Self::Events | Self::History => "at < $1",
             Self::Logs => "completed_at < $1",
+            Self::BootRequests => "last_at < $1",
             Self::Hosts => "deleted_at < $1",
             Self::InfraEnvs => {
                 "deleted_at < $1 AND NOT EXISTS (SELECT 1 FROM hosts WHERE hosts.infra_env_id = infra_envs.id)"
@@ -92,7 +97,12 @@ impl Store {
         let mut transaction = self.writer().await?;
         let deleted = match what {
             Aging::Hosts => self.delete_old_hosts(&mut transaction, before, batch).await?,
-            Aging::Events | Aging::History | Aging::Logs | Aging::InfraEnvs | Aging::Clusters => {
+            Aging::Events
+            | Aging::History
+            | Aging::Logs
+            | Aging::BootRequests
+            | Aging::InfraEnvs
+            | Aging::Clusters => {
                 let sql = format!(
                     "DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {condition} LIMIT $2) RETURNING id"
                 );
@@ -105,7 +115,7 @@ impl Store {
                 let owned = match what {
                     Aging::InfraEnvs => Some("DELETE FROM host_tombstones WHERE infra_env_id = $1"),
                     Aging::Clusters => Some("DELETE FROM logs WHERE cluster_id = $1"),
-                    Aging::Events | Aging::History | Aging::Logs | Aging::Hosts => None,
+                    Aging::Events | Aging::History | Aging::Logs | Aging::BootRequests | Aging::Hosts => None,
                 };
                 if let Some(sql) = owned {
                     for row in &rows {

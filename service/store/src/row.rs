@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use muster_api::boot::BootFile;
 use muster_api::event::{Category, Severity};
 use muster_api::host::HostStatus;
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
@@ -112,7 +113,7 @@ macro_rules! text_columns {
 }
 
 text_columns!("not an id": HostId, InfraEnvId, ClusterId);
-text_columns!("unknown name": HostStatus, Severity, Category);
+text_columns!("unknown name": BootFile, HostStatus, Severity, Category);
 
 /// A document, kept as JSON text.
 pub(crate) struct Json<T>(pub(crate) T);

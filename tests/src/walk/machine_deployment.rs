@@ -169,12 +169,11 @@ impl<'a> MachineDeploymentWalk<'a> {
         )]);
     }
 
-    /// Gives the MachineDeployment other bootstrap data, so that it replaces its Machines: `surge` of them are made before
-    /// one is deleted, or (with 0) one is deleted before another is made.
+    /// Gives the MachineDeployment other bootstrap data, so that it replaces its Machines: one is deleted before another is made.
     #[track_caller]
-    pub fn roll_out(&self, config: &str, surge: usize) {
+    pub fn roll_out(&self, config: &str) {
         self.publish(config);
-        let strategy = json!({"maxSurge": surge, "maxUnavailable": usize::from(surge == 0)});
+        let strategy = json!({"maxSurge": 0, "maxUnavailable": 1});
         let patch = json!({"spec": {
             "rollout": {"strategy": {"type": "RollingUpdate", "rollingUpdate": strategy}},
             "template": {"spec": {"bootstrap": {"dataSecretName": config}}},

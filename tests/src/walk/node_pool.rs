@@ -91,14 +91,6 @@ impl NodePoolWalk {
             .run(&["scale", &pool, &format!("--replicas={replicas}")]);
     }
 
-    /// Changes the NodePool by a merge patch of its spec.
-    #[track_caller]
-    pub fn patch_pool(&self, spec: &Value) {
-        let patch = json!({ "spec": spec }).to_string();
-        self.kubectl
-            .run(&["patch", "nodepool", POOL, "--type", "merge", "-p", &patch]);
-    }
-
     /// Waits until so many hosts are Done; answers their names.
     #[track_caller]
     pub fn await_done(&self, hosts: &mut [Host], count: usize) -> Vec<String> {

@@ -12,6 +12,9 @@ use crate::{Operations, chain};
 
 const INTERVAL: Duration = Duration::from_secs(3600);
 
+/// A boot that is older is of no interest.
+const BOOT_REQUESTS: TimeDelta = TimeDelta::days(7);
+
 /// Between two batches, so that other writers are not held up.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -33,6 +36,7 @@ impl Retention {
             Aging::Events => self.events,
             Aging::History => self.history,
             Aging::Logs => self.logs,
+            Aging::BootRequests => Some(BOOT_REQUESTS),
             Aging::Hosts | Aging::InfraEnvs | Aging::Clusters => self.deleted,
         }
     }

@@ -4,16 +4,18 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
+use muster_api::boot::BootFile;
 use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::ImageType;
 use muster_core::record::InfraEnv;
 use muster_http::body::{Path, Query, parse_mac};
-use muster_http::download::{attachment, check_accept};
+use muster_http::download::{attachment, check_accept, user_agent};
 use muster_http::{Caller, Problem};
 use muster_ipxe::OnFailure;
 use muster_operations::Operations;
 use muster_operations::boot::IgnitionPart;
+use muster_operations::boot_requests::{BootAnswer, BootRequest};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -106,7 +108,9 @@ pub async fn download_file(
             Ok(attachment("discovery.ign", found.updated_at, text))
         }
         FileName::IpxeScript => {
-            let script = script(&operations, &found, &query).await?;
+            let script = script(&operations, &found, &query).await;
+            note(&operations, infra_env_id, &query, &headers, &script);
+            let script = script?;
             Ok(attachment(
                 &format!("{infra_env_id}-ipxe-script"),
                 found.updated_at,
@@ -123,6 +127,35 @@ pub async fn download_file(
             ))
         }
     }
+}
+
+/// Notes a request of a machine. One that names no card was likely made by a person.
+fn note(
+    operations: &Operations,
+    infra_env_id: InfraEnvId,
+    query: &FilesQuery,
+    headers: &HeaderMap,
+    script: &Result<String, Problem>,
+) {
+    let Some(mac) = query.mac.as_deref().and_then(|mac| mac.parse().ok()) else {
+        return;
+    };
+    let request = BootRequest {
+        infra_env_id,
+        mac: Some(mac),
+        address: None,
+        file: BootFile::Script,
+    };
+    let (bytes, refusal) = match script {
+        Ok(script) => (script.len() as u64, ""),
+        Err(problem) => (0, problem.reason()),
+    };
+    let answer = BootAnswer {
+        user_agent: user_agent(headers),
+        bytes,
+        refusal,
+    };
+    operations.note_boot_request(request, answer);
 }
 
 /// A MAC says who asks and wins over the type: that machine has been redirected already.

@@ -8,6 +8,7 @@ use clap::Args;
 use muster_api::ids::InfraEnvId;
 use serde_json::Value;
 
+use super::booting;
 use super::filter::FilterArgs;
 use super::rows::{COLUMNS, LAST_SEEN, is_good, row};
 use crate::cli::client::Client;
@@ -49,7 +50,11 @@ pub async fn run(mut args: ListArgs) -> Result<()> {
     let only = names::infra_env_id(&client, args.filter.infra_env.as_deref()).await?;
     if !args.watch {
         let found = find(&client, only, &args.filter).await?;
-        return print_once(&args.output.output, &found);
+        print_once(&args.output.output, &found)?;
+        if found.is_empty() {
+            booting::hint(&client, only).await;
+        }
+        return Ok(());
     }
     let wide = match args.output.output {
         Format::Table => false,

@@ -1,0 +1,70 @@
+//! Machines that fetched files to boot from, as far as their requests tell. Additions to the protocol.
+
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr};
+
+use crate::ids::HostId;
+
+/// A file that machines fetch before the agent speaks. In the order of a boot; wire names are kebab-case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+#[derive(Display, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum BootFile {
+    /// An iPXE script.
+    Script,
+    /// The discovery ISO, whole or in ranges.
+    Iso,
+    Kernel,
+    Initrd,
+    /// The root file system of a CoreOS image.
+    Rootfs,
+    /// The agent, which a CoreOS image fetches.
+    Agent,
+}
+
+/// The requests of one machine for one file, in its last boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BootFileRequests {
+    pub file: BootFile,
+    /// RFC 3339 with milliseconds.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub first_at: String,
+    /// RFC 3339 with milliseconds.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub last_at: String,
+    /// Number of requests; an ISO is read in many.
+    pub requests: i64,
+    /// Bytes that were begun to be sent.
+    pub bytes: i64,
+    /// The refusal that was the last answer; empty: it was the file.
+    pub refusal: String,
+}
+
+/// A machine on its way to the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BootingMachine {
+    /// The network card that its iPXE named; empty: firmware that reads an ISO names none.
+    pub mac_address: String,
+    /// The address of its last request: its own, that of its BMC, or that of a proxy.
+    pub ip_address: String,
+    /// The program that it said it was; empty: it said nothing.
+    pub user_agent: String,
+    /// The host that has this card, this address or this BMC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_id: Option<HostId>,
+    /// True when the host registered after this boot began.
+    pub registered: bool,
+    /// In the order of a boot; never empty.
+    pub files: Vec<BootFileRequests>,
+}
+
+impl BootingMachine {
+    /// The newest of its requests. With [`BootingMachine::files`] as they are promised there is one.
+    pub fn last(&self) -> Option<&BootFileRequests> {
+        self.files.iter().max_by_key(|one| (&one.last_at, one.file))
+    }
+}

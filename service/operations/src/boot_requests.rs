@@ -1,0 +1,393 @@
+//! Notes which files machines fetch to boot from, so that one that never comes up can be told from one that was never switched on.
+//!
+//! A request costs a place in memory; what came together is written at once (`jobs::boot_requests`). Nothing waits for it: while the
+//! database is away machines boot all the same.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::TimeDelta;
+use muster_api::boot::{BootFile, BootFileRequests, BootingMachine};
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::inventory::Inventory;
+use muster_api::time::{Timestamp, millis};
+use muster_ipxe::MacAddress;
+use muster_store::{BootRequests, HostForm, Store, StoreError};
+
+/// Machines and files that wait to be written. More are not noted: whoever knows a boot URL can name any number of network cards.
+const MOST: usize = 16_384;
+
+/// Characters that are kept of what a client calls itself.
+const USER_AGENT_LIMIT: usize = 64;
+
+/// Boots that are listed.
+const LISTED: TimeDelta = TimeDelta::days(1);
+
+/// A machine that was silent for so long begins a new boot.
+const NEW_BOOT: TimeDelta = TimeDelta::minutes(15);
+
+/// Hosts whose inventories are in memory at once.
+const HOSTS_AT_ONCE: usize = 100;
+
+/// Who asked for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BootRequest {
+    pub infra_env_id: InfraEnvId,
+    /// As its iPXE told.
+    pub mac: Option<MacAddress>,
+    /// Of the client; `None`: not known.
+    pub address: Option<IpAddr>,
+    pub file: BootFile,
+}
+
+/// How it was answered.
+#[derive(Debug, Clone, Copy)]
+pub struct BootAnswer<'a> {
+    /// What the client calls itself.
+    pub user_agent: &'a str,
+    /// Bytes that are sent, unless the client breaks off.
+    pub bytes: u64,
+    /// The reason why the file was refused; empty: it was not.
+    pub refusal: &'a str,
+}
+
+/// The requests that are not yet written.
+#[derive(Debug, Default)]
+pub struct BootNotes(Mutex<HashMap<BootRequest, BootRequests>>);
+
+impl BootNotes {
+    fn unwritten(&self) -> MutexGuard<'_, HashMap<BootRequest, BootRequests>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes one request.
+    pub fn note(&self, request: BootRequest, answer: BootAnswer<'_>, now: Timestamp) {
+        let mut unwritten = self.unwritten();
+        if unwritten.len() >= MOST && !unwritten.contains_key(&request) {
+            metrics::counter!("muster_boot_requests_not_noted_total").increment(1);
+            return;
+        }
+        let noted = unwritten.entry(request).or_insert_with(|| BootRequests {
+            infra_env_id: request.infra_env_id,
+            mac: request.mac.map(|mac| mac.to_string()).unwrap_or_default(),
+            address: request
+                .address
+                .map(|address| address.to_canonical().to_string())
+                .unwrap_or_default(),
+            file: request.file,
+            user_agent: String::new(),
+            first_at: now,
+            last_at: now,
+            requests: 0,
+            bytes: 0,
+            refusal: String::new(),
+        });
+        noted.last_at = noted.last_at.max(now);
+        noted.requests += 1;
+        noted.bytes = noted
+            .bytes
+            .saturating_add(i64::try_from(answer.bytes).unwrap_or(i64::MAX));
+        if noted.refusal != answer.refusal {
+            answer.refusal.clone_into(&mut noted.refusal);
+        }
+        if noted.user_agent.is_empty() {
+            let readable = answer
+                .user_agent
+                .chars()
+                .filter(|letter| matches!(letter, ' '..='~'));
+            noted.user_agent = readable.take(USER_AGENT_LIMIT).collect();
+        }
+    }
+
+    /// Writes what was noted. What could not be written is kept for the next time.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) async fn write(&self, store: &Store) -> Result<(), StoreError> {
+        let taken = std::mem::take(&mut *self.unwritten());
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let rows: Vec<BootRequests> = taken.values().cloned().collect();
+        let written = store.add_boot_requests(&rows).await;
+        if written.is_err() {
+            let mut unwritten = self.unwritten();
+            for (request, earlier) in taken {
+                if let Some(later) = unwritten.get_mut(&request) {
+                    later.first_at = earlier.first_at;
+                    later.requests += earlier.requests;
+                    later.bytes = later.bytes.saturating_add(earlier.bytes);
+                } else if unwritten.len() < MOST {
+                    unwritten.insert(request, earlier);
+                }
+            }
+        }
+        written
+    }
+}
+
+/// The machines of an InfraEnv that fetched boot files within a day, the newest first.
+///
+/// # Errors
+/// Those of the database.
+pub async fn booting_machines(
+    store: &Store,
+    infra_env_id: InfraEnvId,
+    now: Timestamp,
+) -> Result<Vec<BootingMachine>, StoreError> {
+    let requests = store.list_boot_requests(infra_env_id, now - LISTED).await?;
+    let mut boots = boots_of(requests);
+    if boots.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keys = store.list_host_keys(infra_env_id).await?;
+    for chunk in keys.chunks(HOSTS_AT_ONCE) {
+        for listed in store.read_hosts(chunk, HostForm::Whole).await? {
+            let host = &listed.host;
+            let Some(inventory) = &host.inventory else {
+                continue;
+            };
+            for boot in boots.iter_mut().filter(|boot| boot.is_of(inventory)) {
+                // Of several the one that registered last is there now.
+                if boot
+                    .host
+                    .is_none_or(|(_, before)| before < host.data.registered_at)
+                {
+                    boot.host = Some((host.id, host.data.registered_at));
+                }
+            }
+        }
+    }
+    Ok(boots.into_iter().map(Boot::told).collect())
+}
+
+/// The last boot of a machine.
+struct Boot {
+    mac: String,
+    addresses: Vec<String>,
+    /// Newest first.
+    requests: Vec<BootRequests>,
+    host: Option<(HostId, Timestamp)>,
+}
+
+/// Rows become machines: those that name a card, and with them those of their address that name none; of the rest each address.
+/// Requests of boots before the last one are left out.
+fn boots_of(newest_first: Vec<BootRequests>) -> Vec<Boot> {
+    let mut card_of_address: HashMap<String, String> = HashMap::new();
+    for named in newest_first.iter().filter(|one| !one.mac.is_empty()) {
+        card_of_address
+            .entry(named.address.clone())
+            .or_insert_with(|| named.mac.clone());
+    }
+    let mut places: HashMap<(String, String), usize> = HashMap::new();
+    let mut boots: Vec<Boot> = Vec::new();
+    for one in newest_first {
+        let mac = match one.mac.as_str() {
+            "" => card_of_address.get(&one.address).cloned().unwrap_or_default(),
+            mac => mac.to_owned(),
+        };
+        let address = if mac.is_empty() {
+            one.address.clone()
+        } else {
+            String::new()
+        };
+        let place = *places.entry((mac.clone(), address)).or_insert_with(|| {
+            boots.push(Boot {
+                mac,
+                addresses: Vec::new(),
+                requests: Vec::new(),
+                host: None,
+            });
+            boots.len() - 1
+        });
+        let boot = &mut boots[place];
+        let begun = boot.requests.iter().map(|request| request.first_at).min();
+        if begun.is_some_and(|begun| one.last_at + NEW_BOOT < begun) {
+            continue;
+        }
+        if !boot.addresses.contains(&one.address) {
+            boot.addresses.push(one.address.clone());
+        }
+        boot.requests.push(one);
+    }
+    boots
+}
+
+impl Boot {
+    fn is_of(&self, inventory: &Inventory) -> bool {
+        if !self.mac.is_empty() {
+            let mut interfaces = inventory.interfaces.iter();
+            return interfaces.any(|one| one.mac_address.eq_ignore_ascii_case(&self.mac));
+        }
+        let interfaces = inventory.interfaces.iter();
+        let addresses = interfaces.flat_map(|one| one.ipv4_addresses.iter().chain(&one.ipv6_addresses));
+        let own = addresses.map(|address| address.split('/').next().unwrap_or_default());
+        let bmc = [inventory.bmc_address.as_str(), inventory.bmc_v6address.as_str()];
+        own.chain(bmc)
+            .any(|known| self.addresses.iter().any(|address| address == known))
+    }
+
+    fn told(self) -> BootingMachine {
+        let begun = self.requests.iter().map(|one| one.first_at).min();
+        let registered = self.host.zip(begun).is_some_and(|((_, at), begun)| at >= begun);
+        let newest = self.requests.first();
+        let (ip_address, user_agent) = newest
+            .map(|one| (one.address.clone(), one.user_agent.clone()))
+            .unwrap_or_default();
+        let mut files: BTreeMap<BootFile, BootFileRequests> = BTreeMap::new();
+        // From several addresses, or with and without the card: the newest comes first.
+        for one in self.requests {
+            let (first_at, last_at) = (millis(Some(one.first_at)), millis(Some(one.last_at)));
+            match files.get_mut(&one.file) {
+                Some(known) => {
+                    known.requests += one.requests;
+                    known.bytes = known.bytes.saturating_add(one.bytes);
+                    known.first_at = std::mem::take(&mut known.first_at).min(first_at);
+                }
+                None => {
+                    let told = BootFileRequests {
+                        file: one.file,
+                        first_at,
+                        last_at,
+                        requests: one.requests,
+                        bytes: one.bytes,
+                        refusal: one.refusal,
+                    };
+                    files.insert(one.file, told);
+                }
+            }
+        }
+        BootingMachine {
+            mac_address: self.mac,
+            ip_address,
+            user_agent,
+            host_id: self.host.map(|(id, _)| id),
+            registered,
+            files: files.into_values().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MINUTE, World};
+
+    fn request(world: InfraEnvId, mac: &str, address: &str, file: BootFile) -> BootRequest {
+        BootRequest {
+            infra_env_id: world,
+            mac: mac.parse().ok(),
+            address: address.parse().ok(),
+            file,
+        }
+    }
+
+    const SERVED: BootAnswer<'static> = BootAnswer {
+        user_agent: "iPXE/1.21.1\u{7}",
+        bytes: 10,
+        refusal: "",
+    };
+
+    const CARD: &str = "52:54:00:aa:bb:cc";
+
+    #[tokio::test]
+    async fn requests_of_one_machine_are_told_as_one_boot() {
+        let world = World::new().await;
+        let (pooled, _) = world.hosts().await;
+        let infra_env_id = pooled.infra_env_id;
+        let notes = BootNotes::default();
+        let begun = world.operations.now();
+        let asks = |mac, address, file| request(infra_env_id, mac, address, file);
+        // A boot of yesterday, of which nothing is told.
+        notes.note(
+            asks(CARD, "192.0.2.7", BootFile::Rootfs),
+            SERVED,
+            begun - MINUTE * 100,
+        );
+        notes.note(asks(CARD, "192.0.2.7", BootFile::Script), SERVED, begun);
+        notes.note(asks(CARD, "192.0.2.7", BootFile::Kernel), SERVED, begun + MINUTE);
+        let refused = BootAnswer {
+            refusal: "no",
+            ..SERVED
+        };
+        notes.note(
+            asks("", "::ffff:192.0.2.7", BootFile::Initrd),
+            refused,
+            begun + MINUTE * 2,
+        );
+        notes.note(asks("", "192.0.2.8", BootFile::Iso), SERVED, begun + MINUTE * 3);
+        notes.note(asks("", "192.0.2.8", BootFile::Iso), SERVED, begun + MINUTE * 4);
+        let store = &world.operations.store;
+        notes.write(store).await.unwrap();
+        notes.write(store).await.unwrap();
+        let told = booting_machines(store, infra_env_id, begun + MINUTE * 5)
+            .await
+            .unwrap();
+        let brief: Vec<_> = told
+            .iter()
+            .map(|one| {
+                let files: Vec<_> = one
+                    .files
+                    .iter()
+                    .map(|file| (file.file, file.requests, file.bytes))
+                    .collect();
+                (one.mac_address.as_str(), one.ip_address.as_str(), files)
+            })
+            .collect();
+        let of_card = vec![
+            (BootFile::Script, 1, 10),
+            (BootFile::Kernel, 1, 10),
+            (BootFile::Initrd, 1, 10),
+        ];
+        let wanted = [
+            ("", "192.0.2.8", vec![(BootFile::Iso, 2, 20)]),
+            (CARD, "192.0.2.7", of_card),
+        ];
+        assert_eq!(brief, wanted);
+        assert_eq!(
+            (told[1].files[2].refusal.as_str(), told[1].user_agent.as_str()),
+            ("no", "iPXE/1.21.1")
+        );
+        assert!(told.iter().all(|one| one.host_id.is_none() && !one.registered));
+        let later = booting_machines(store, infra_env_id, begun + TimeDelta::days(2))
+            .await
+            .unwrap();
+        assert_eq!(later, []);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_written_is_kept_and_has_an_end() {
+        let world = World::new().await;
+        let (pooled, _) = world.hosts().await;
+        let notes = BootNotes::default();
+        let now = world.operations.now();
+        let of = |number: usize| {
+            let mac = format!(
+                "52:54:00:{:02x}:{:02x}:{:02x}",
+                number >> 16,
+                (number >> 8) & 255,
+                number & 255
+            );
+            request(pooled.infra_env_id, &mac, "192.0.2.7", BootFile::Script)
+        };
+        for number in 0..MOST + 10 {
+            notes.note(of(number), SERVED, now);
+        }
+        assert_eq!(notes.unwritten().len(), MOST);
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/muster.db", folder.path().display());
+        let closed = Store::open(&url).await.unwrap();
+        closed.close().await;
+        notes.write(&closed).await.unwrap_err();
+        notes.note(of(0), SERVED, now + MINUTE);
+        assert_eq!(notes.unwritten().len(), MOST);
+        assert_eq!(notes.unwritten()[&of(0)].requests, 2);
+        notes.write(&world.operations.store).await.unwrap();
+        assert!(notes.unwritten().is_empty());
+        let told = booting_machines(&world.operations.store, pooled.infra_env_id, now)
+            .await
+            .unwrap();
+        assert_eq!(told.len(), MOST);
+    }
+}
