@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 use crate::artifacts::project_root;
 use crate::process::run;
 
-/// The kernel line of the lab's images, beside the argument that names the medium.
-const ARGUMENTS: &str = "ignition.firstboot ignition.platform.id=metal console=ttyS0,115200n8";
+/// The kernel line of the lab's images, beside the argument that names the medium. Emulated processors are slow at what guards real
+/// ones.
+const ARGUMENTS: &str =
+    "ignition.firstboot ignition.platform.id=metal console=ttyS0,115200n8 mitigations=off";
 
 /// The parts of this source tree's recipe.
 #[derive(Debug, Clone)]

@@ -1,6 +1,5 @@
 //! Makes what machines boot with: iPXE scripts, the discovery ignition and the configuration in an image.
 
-use muster_api::host::HostStatus;
 use muster_api::ids::HostId;
 use muster_api::live::LiveConfig;
 use muster_api::node_agent::NodeAgentConfig;
@@ -8,9 +7,9 @@ use muster_core::record::{InfraEnv, Secret};
 use muster_core::rules::ignition::{AgentSettings, DiscoveryError, discovery};
 use muster_core::rules::live_config::without_networks;
 use muster_core::rules::live_network::live_networks;
-use muster_core::rules::stages::has_agent;
+use muster_core::rules::stages::boots_from_disk;
 use muster_ipxe::{BootScript, MacAddress, OnFailure, ScriptError, System, redirect_script};
-use muster_store::{HostBrief, StoreError};
+use muster_store::StoreError;
 
 use crate::clock::now;
 use crate::discovery_image::{DiscoveryImage, DiscoveryImageUnavailable};
@@ -103,7 +102,9 @@ impl Operations {
             .find_hosts_by_mac(infra_env.id, &mac.to_string())
             .await?;
         match hosts.as_slice() {
-            [host] if is_installed(host) => return Err(NoScript::Installed { host: host.id, mac }),
+            [host] if boots_from_disk(&host.state, &host.data) => {
+                return Err(NoScript::Installed { host: host.id, mac });
+            }
             [] | [_] => {}
             several => {
                 let hosts = several.iter().map(|host| host.id).collect();
@@ -185,14 +186,5 @@ impl Operations {
         let token = self.auth.infra_env_token(infra_env);
         let service_ca = self.image_options.service_ca();
         without_networks(infra_env, &self.urls.public, token.as_deref(), &service_ca)
-    }
-}
-
-/// True when the disk holds what the machine is to run.
-fn is_installed(host: &HostBrief) -> bool {
-    match host.state.status() {
-        HostStatus::AddedToExistingCluster | HostStatus::Installed => true,
-        HostStatus::InstallingInProgress => !has_agent(&host.data),
-        _ => false,
     }
 }

@@ -12,6 +12,7 @@ use muster_api::boot::{BootFile, BootFileRequests, BootingMachine};
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_api::inventory::Inventory;
 use muster_api::time::{Timestamp, millis};
+use muster_core::rules::stages::boots_from_disk;
 use muster_ipxe::MacAddress;
 use muster_store::{BootRequests, HostForm, Store, StoreError};
 
@@ -127,7 +128,8 @@ impl BootNotes {
     }
 }
 
-/// The machines of an InfraEnv that fetched boot files within a day, the newest first.
+/// The machines of an InfraEnv that fetched boot files within a day, the newest first. Hosts that are installed boot from their disks and
+/// are left out, though they ask for a script first.
 ///
 /// # Errors
 /// Those of the database.
@@ -150,15 +152,18 @@ pub async fn booting_machines(
             };
             for boot in boots.iter_mut().filter(|boot| boot.is_of(inventory)) {
                 // Of several the one that registered last is there now.
-                if boot
-                    .host
-                    .is_none_or(|(_, before)| before < host.data.registered_at)
-                {
-                    boot.host = Some((host.id, host.data.registered_at));
+                let registered_at = host.data.registered_at;
+                if boot.host.is_none_or(|known| known.registered_at < registered_at) {
+                    boot.host = Some(Known {
+                        id: host.id,
+                        registered_at,
+                        installed: boots_from_disk(&host.state, &host.data),
+                    });
                 }
             }
         }
     }
+    boots.retain(|boot| boot.host.is_none_or(|known| !known.installed));
     Ok(boots.into_iter().map(Boot::told).collect())
 }
 
@@ -168,7 +173,16 @@ struct Boot {
     addresses: Vec<String>,
     /// Newest first.
     requests: Vec<BootRequests>,
-    host: Option<(HostId, Timestamp)>,
+    host: Option<Known>,
+}
+
+/// The host that a machine is.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    id: HostId,
+    registered_at: Timestamp,
+    /// It boots from its disk.
+    installed: bool,
 }
 
 /// Rows become machines: those that name a card, and with them those of their address that name none; of the rest each address.
@@ -230,7 +244,8 @@ impl Boot {
 
     fn told(self) -> BootingMachine {
         let begun = self.requests.iter().map(|one| one.first_at).min();
-        let registered = self.host.zip(begun).is_some_and(|((_, at), begun)| at >= begun);
+        let registered_at = self.host.map(|known| known.registered_at);
+        let registered = registered_at.zip(begun).is_some_and(|(at, begun)| at >= begun);
         let newest = self.requests.first();
         let (ip_address, user_agent) = newest
             .map(|one| (one.address.clone(), one.user_agent.clone()))
@@ -262,7 +277,7 @@ impl Boot {
             mac_address: self.mac,
             ip_address,
             user_agent,
-            host_id: self.host.map(|(id, _)| id),
+            host_id: self.host.map(|known| known.id),
             registered,
             files: files.into_values().collect(),
         }
@@ -271,6 +286,9 @@ impl Boot {
 
 #[cfg(test)]
 mod tests {
+    use muster_core::record::{Host, HostState};
+    use serde_json::json;
+
     use super::*;
     use crate::testing::{MINUTE, World};
 
@@ -354,6 +372,48 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(later, []);
+    }
+
+    #[tokio::test]
+    async fn a_machine_is_its_host_until_that_is_installed() {
+        let world = World::new().await;
+        let (pooled, _) = world.hosts().await;
+        let infra_env_id = pooled.infra_env_id;
+        let store = &world.operations.store;
+        let begun = world.operations.now();
+        let notes = BootNotes::default();
+        for (mac, address) in [(CARD, "192.0.2.7"), ("", "192.0.2.8"), ("", "192.0.2.9")] {
+            notes.note(
+                request(infra_env_id, mac, address, BootFile::Script),
+                SERVED,
+                begun,
+            );
+        }
+        notes.write(store).await.unwrap();
+        let with = |mac: &str, address: &str, bmc: &str, state: HostState, registered_at: Timestamp| {
+            let interface = json!({"mac_address": mac, "ipv4_addresses": [format!("{address}/24")]});
+            let inventory = json!({"interfaces": [interface], "bmc_address": bmc});
+            let mut host = Host {
+                id: HostId::random(),
+                state,
+                inventory: Some(serde_json::from_value(inventory).unwrap()),
+                ..pooled.clone()
+            };
+            host.data.registered_at = registered_at;
+            host
+        };
+        let (new, old) = (begun + MINUTE, begun - MINUTE);
+        let upper = CARD.to_uppercase();
+        let mut by_card = with(&upper, "198.51.100.1", "", HostState::KnownUnbound, new);
+        let mut by_bmc = with("", "198.51.100.2", "192.0.2.8", HostState::KnownUnbound, old);
+        let mut installed = with("", "192.0.2.9", "", HostState::AddedToExistingCluster, old);
+        for host in [&mut by_card, &mut by_bmc, &mut installed] {
+            world.insert(host).await;
+        }
+        let told = booting_machines(store, infra_env_id, new).await.unwrap();
+        let mut told: Vec<_> = told.iter().map(|one| (one.host_id, one.registered)).collect();
+        told.sort_by_key(|(_, registered)| *registered);
+        assert_eq!(told, [(Some(by_bmc.id), false), (Some(by_card.id), true)]);
     }
 
     #[tokio::test]

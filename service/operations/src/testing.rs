@@ -228,19 +228,25 @@ impl World {
             stage_updated_at: at,
         });
         for host in [&mut pooled, &mut installing] {
-            let history = HistoryEntry {
-                at,
-                who: "agent".into(),
-                event: "registration".into(),
-                from: None,
-                to: host.state.status(),
-                reason: String::new(),
-            };
-            host.version = store.insert_host(host, &history, &[]).await.unwrap();
+            self.insert(host).await;
         }
         self.judge().await;
         self.run(MINUTE, &[&pooled, &installing]).await;
         (pooled, installing)
+    }
+
+    /// Stores a new host.
+    pub(crate) async fn insert(&self, host: &mut Host) {
+        let history = HistoryEntry {
+            at: self.operations.now(),
+            who: "agent".into(),
+            event: "registration".into(),
+            from: None,
+            to: host.state.status(),
+            reason: String::new(),
+        };
+        let stored = self.operations.store.insert_host(host, &history, &[]).await;
+        host.version = stored.unwrap();
     }
 
     /// No host was lost.

@@ -6,10 +6,10 @@ use muster_api::host::HostStage::{
     StartingInstallation, WaitingForBootkube, WaitingForControlPlane, WaitingForController,
     WaitingForIgnition, WritingImageToDisk,
 };
-use muster_api::host::{HostKind, HostRole, HostStage};
+use muster_api::host::{HostKind, HostRole, HostStage, HostStatus};
 use muster_api::time::Timestamp;
 
-use crate::record::{HostData, Progress};
+use crate::record::{HostData, HostState, Progress};
 
 /// Time from the request to install until the installation must have begun.
 pub const START_LIMIT: Duration = Duration::minutes(20);
@@ -94,6 +94,15 @@ pub fn is_late(stage: HostStage) -> bool {
         | WaitingForBootkube
         | WaitingForController
         | Failed => false,
+    }
+}
+
+/// True when the disk holds what the machine is to run.
+pub fn boots_from_disk(state: &HostState, data: &HostData) -> bool {
+    match state.status() {
+        HostStatus::AddedToExistingCluster | HostStatus::Installed => true,
+        HostStatus::InstallingInProgress => !has_agent(data),
+        _ => false,
     }
 }
 

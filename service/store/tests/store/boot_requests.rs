@@ -69,7 +69,10 @@ mod cases {
         assert_eq!(store.list_boot_requests(here, at(61)).await.unwrap(), wanted[..1]);
 
         let next_boot = requests(here, CARD, BootFile::Script, 5000);
-        store.add_boot_requests(&[next_boot.clone()]).await.unwrap();
+        store
+            .add_boot_requests(std::slice::from_ref(&next_boot))
+            .await
+            .unwrap();
         let told = store.list_boot_requests(here, at(0)).await.unwrap();
         assert_eq!(told, [next_boot, wanted[1].clone()]);
         assert_eq!(
@@ -83,7 +86,10 @@ mod cases {
         let (flooded, quiet) = (InfraEnvId::random(), InfraEnvId::random());
         let store = &world.store;
         let kept = requests(quiet, CARD, BootFile::Iso, 0);
-        store.add_boot_requests(&[kept.clone()]).await.unwrap();
+        store
+            .add_boot_requests(std::slice::from_ref(&kept))
+            .await
+            .unwrap();
         let flood: Vec<BootRequests> = (0..17_000)
             .map(|n| {
                 requests(
