@@ -14,7 +14,6 @@ mod database;
 mod discovery;
 mod kube;
 mod kube_world;
-mod nodes;
 mod raw_http;
 mod workload;
 
@@ -69,7 +68,6 @@ mod shutdown;
 mod signed_urls;
 mod static_network;
 mod sudden_death;
-mod target_image;
 mod three_hosts;
 mod tls;
 mod transport;

@@ -127,6 +127,7 @@ pub fn operations() -> Vec<Operation> {
         operation("v2ListHosts", AGENT, "", None),
         operation("v2RegisterHost", AGENT, "", Some(json!({"host_id": host_id(1)}))),
         operation("v2GetHost", OPERATOR_ONLY, "", None),
+        operation("MusterListBootingMachines", OPERATOR_ONLY, "", None),
         operation("MusterListHostHistory", OPERATOR_ONLY, "", None),
         operation(
             "v2UpdateHost",
