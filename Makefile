@@ -14,8 +14,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEBUG := $(TARGET)/debug
 LIVE_IMAGE := muster-live-x86_64.iso
 
-# What others wrote, compiled for the tests, and the images that machines of the tests boot.
-OTHERS_PROGRAMS := .ci/kube; .ci/target; .ci/coreos
+# What others wrote, compiled for the tests, and the images that machines of the tests boot. Both images hold Ignition.
+OTHERS_PROGRAMS := .ci/kube ignition; .ci/at-once .ci/coreos '.ci/kube; .ci/target'
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
