@@ -120,9 +120,7 @@ generated: programs-under-test
 
 deps: ## Install what all targets need
 	@.ci/deps rust build image check test release bench
-	@.ci/kube
-	@.ci/target
-	@.ci/coreos
+	@$(OTHERS_PROGRAMS)
 
 clean: ## Remove what was built (not the data, nor what `make` keeps for all clones in ~/.cache/muster)
 	cargo clean

@@ -14,7 +14,7 @@ use muster_api::inventory::Inventory;
 use muster_api::time::{Timestamp, millis};
 use muster_core::rules::stages::boots_from_disk;
 use muster_ipxe::MacAddress;
-use muster_store::{BootRequests, HostForm, Store, StoreError};
+use muster_store::{BootRequests, HostForm, NEW_BOOT, Store, StoreError};
 
 /// Machines and files that wait to be written. More are not noted: whoever knows a boot URL can name any number of network cards.
 const MOST: usize = 16_384;
@@ -25,13 +25,10 @@ const USER_AGENT_LIMIT: usize = 64;
 /// Boots that are listed.
 const LISTED: TimeDelta = TimeDelta::days(1);
 
-/// A machine that was silent for so long begins a new boot.
-const NEW_BOOT: TimeDelta = TimeDelta::minutes(15);
-
 /// Hosts whose inventories are in memory at once.
 const HOSTS_AT_ONCE: usize = 100;
 
-/// Who asked for what.
+/// Names a machine and the file that it asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BootRequest {
     pub infra_env_id: InfraEnvId,
@@ -42,10 +39,10 @@ pub struct BootRequest {
     pub file: BootFile,
 }
 
-/// How it was answered.
+/// Describes the answer to a request.
 #[derive(Debug, Clone, Copy)]
 pub struct BootAnswer<'a> {
-    /// What the client calls itself.
+    /// The name that the client gives itself.
     pub user_agent: &'a str,
     /// Bytes that are sent, unless the client breaks off.
     pub bytes: u64,

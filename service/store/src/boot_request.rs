@@ -1,6 +1,7 @@
 //! Stores which files machines fetched to boot from.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use muster_api::boot::BootFile;
 use muster_api::ids::InfraEnvId;
@@ -55,8 +56,8 @@ const AT_ONCE: usize = 1000;
 /// Rows of one InfraEnv: whoever knows its boot URL can name any number of network cards.
 const MOST: i64 = 16_384;
 
-/// A machine that was silent for so long begins a new boot, in microseconds.
-const NEW_BOOT: i64 = 15 * 60 * 1_000_000;
+/// A machine that was silent for so long begins a new boot.
+pub const NEW_BOOT: Duration = Duration::from_secs(15 * 60);
 
 impl Store {
     /// Adds requests to those that are stored. The oldest of an InfraEnv that has too many go.
@@ -81,7 +82,8 @@ impl Store {
             BootRequestRow::COLUMNS
         );
         push_tuples(&mut sql, self.kind(), values.len(), values[0].len());
-        let same_boot = format!("excluded.first_at <= boot_requests.last_at + {NEW_BOOT}");
+        let silence = NEW_BOOT.as_micros();
+        let same_boot = format!("excluded.first_at <= boot_requests.last_at + {silence}");
         sql.push_str(&format!(
             " ON CONFLICT (id) DO UPDATE SET
                  user_agent = excluded.user_agent,

@@ -46,7 +46,7 @@ mod store;
 mod subject;
 mod vault;
 
-pub use boot_request::BootRequests;
+pub use boot_request::{BootRequests, NEW_BOOT};
 pub use check_in::CheckIn;
 pub use cluster::{ClusterDeletion, ClusterVersions, StoredCluster};
 pub use deadline::{Due, DueAfter};
