@@ -70,11 +70,12 @@ image-under-test: released-agent
 	@.ci/deps image
 	$(DEBUG)/muster-image live build --compression-level 9 --output $(DEBUG)/$(LIVE_IMAGE) --agent dist/muster-agent
 
-# Unit tests, and those test programs that start nothing but themselves.
+# The test programs of muster-core, muster-controllers and muster-images start nothing but themselves, as unit tests do; the library
+# of the scenarios starts Kubernetes in its own. All in one go, so that every dependency is compiled with one set of features.
+SELF_CONTAINED_TESTS := agents nodepool provider waits core image_streaming
 check: lint ## Check a change in minutes: lint and the tests that need no root, QEMU, PostgreSQL or Kubernetes
 	@.ci/deps check
-	cargo test --workspace --lib
-	cargo test -p muster-core -p muster-controllers -p muster-images --tests
+	cargo test --workspace --exclude muster-tests --lib $(addprefix --test ,$(SELF_CONTAINED_TESTS))
 
 test: ## Run all tests: SQLite, PostgreSQL, a real Kubernetes, machines booting under QEMU
 	@.ci/deps rust build image test
