@@ -8,6 +8,7 @@ pub mod log;
 pub mod modules;
 pub mod mounts;
 pub mod rescue;
+mod ssh;
 mod storage;
 pub mod supervisor;
 pub mod system;

@@ -72,6 +72,13 @@ pub struct LiveConfig {
         deserialize_with = "null_as_default"
     )]
     pub networks: Vec<StaticNetwork>,
+    /// Public keys, each a line of `authorized_keys`, that may log in to the live image. Without any no SSH server runs.
+    #[serde(
+        default,
+        skip_serializing_if = "is_default",
+        deserialize_with = "null_as_default"
+    )]
+    pub ssh_authorized_keys: Vec<String>,
 }
 
 /// Proxies as in the environment variables of the same names.

@@ -101,5 +101,6 @@ pub(crate) fn test_config(name: &str) -> LiveConfig {
         proxy: Default::default(),
         ntp_sources: vec!["ntp.example".into()],
         networks: Vec::new(),
+        ssh_authorized_keys: Vec::new(),
     }
 }

@@ -47,7 +47,9 @@ pub enum RecipeError {
     )]
     TooLong(usize),
     /// Distributions' iPXE has no TLS.
-    #[error("the script's URL {0} is not http://: the iPXE of distributions has no TLS (--boot-url)")]
+    #[error(
+        "the script's URL {0} is neither http:// nor tftp://: the iPXE of distributions has no TLS (--boot-url)"
+    )]
     NotHttp(String),
     /// It would end a string or an option.
     #[error("the script's URL {0} has a character that configurations cannot hold")]
@@ -68,7 +70,7 @@ pub enum RecipeError {
 }
 
 impl Recipe {
-    /// For the script at that URL. Without `range` addresses come from the upper half of the subnet.
+    /// For the script at that URL, of the service or of the TFTP server. Without `range` addresses come from the upper half of the subnet.
     ///
     /// # Errors
     /// For a URL that firmware or a configuration cannot take, and a range outside of the subnet.
@@ -78,7 +80,10 @@ impl Recipe {
         subnet: Ipv4Net,
         range: Option<(Ipv4Addr, Ipv4Addr)>,
     ) -> Result<Self, RecipeError> {
-        if !script.starts_with("http://") {
+        if !["http://", "tftp://"]
+            .iter()
+            .any(|scheme| script.starts_with(scheme))
+        {
             return Err(RecipeError::NotHttp(script.to_owned()));
         }
         if script.len() > BOOT_FILE_LIMIT {

@@ -6,11 +6,12 @@ use muster_tests::segment::{ADDRESS, Offer, in_segment};
 use muster_tests::service::Settings;
 
 use crate::discovery::{Discovery, MACS, known_machine};
+use crate::login::assert_nobody_is_let_in;
 
 #[test]
-fn an_ovmf_machine_boots_the_iso_by_uefi_http_and_becomes_known() {
+fn a_secure_boot_machine_boots_the_iso_by_uefi_http_and_lets_nobody_in_without_keys() {
     in_segment(|segment| {
-        let name = "http-ovmf";
+        let name = "http-secureboot";
         let discovery = Discovery::on(Settings::on_address(ADDRESS));
         let url = discovery.client().image_url(discovery.infra_env.id).unwrap();
         assert!(url.len() < 128, "{url} is not short");
@@ -18,10 +19,11 @@ fn an_ovmf_machine_boots_the_iso_by_uefi_http_and_becomes_known() {
         segment.serve(&Offer::HttpBoot { url });
         let nic = Nic::tap("virtio-net-pci", MACS[0], &segment.tap());
         let machine = known_machine(name)
-            .firmware(Firmware::Ovmf)
+            .firmware(Firmware::OvmfSecureBoot)
             .boot(Medium::FirmwareHttp)
             .nic(nic);
-        discovery.discover_machine(machine, name, Firmware::Ovmf);
+        let _on = discovery.discover_machine(machine, name, Firmware::OvmfSecureBoot);
+        assert_nobody_is_let_in(&discovery);
         discovery.assert_fetched(&[BootFile::Iso], "");
     });
 }

@@ -5,6 +5,7 @@ use muster_tests::segment::{ADDRESS, Offer, in_segment};
 use muster_tests::service::Settings;
 
 use crate::discovery::{Discovery, MACS, known_machine};
+use crate::login::{Key, assert_only_lets_in};
 
 #[test]
 fn a_seabios_machine_boots_the_iso_from_cd_and_becomes_known() {
@@ -19,16 +20,19 @@ fn an_ovmf_machine_boots_the_iso_from_cd_and_becomes_known_by_its_token() {
 }
 
 #[test]
-fn a_machine_reports_over_tls_to_a_service_that_made_its_own_certificate() {
+fn a_machine_reports_over_tls_to_a_service_that_made_its_own_certificate_and_lets_the_holder_of_a_key_in() {
     in_segment(|segment| {
         let name = "cd-tls";
         let discovery = Discovery::on(Settings::on_address(ADDRESS).own_tls().auth_local());
+        let (ours, theirs) = (Key::generate(), Key::generate());
+        discovery.allow(&ours);
         segment.name_host(MACS[0], name);
         segment.serve(&Offer::Addresses);
         let nic = Nic::tap("virtio-net-pci", MACS[0], &segment.tap());
         let machine = known_machine(name).firmware(Firmware::SeaBios);
         let machine = machine.boot(Medium::Cd(discovery.iso())).nic(nic);
-        discovery.discover_machine(machine, name, Firmware::SeaBios);
+        let mut machine = discovery.discover_machine(machine, name, Firmware::SeaBios);
+        assert_only_lets_in(&discovery, &mut machine, &ours, &theirs);
     });
 }
 

@@ -124,7 +124,7 @@ impl Discovery {
 
     /// Switches on a [`known_machine`] and checks everything that a discovery promises.
     #[track_caller]
-    pub fn discover_machine(&self, machine: Machine, name: &str, firmware: Firmware) {
+    pub fn discover_machine(&self, machine: Machine, name: &str, firmware: Firmware) -> Running {
         let second = Nic::user("e1000e", MACS[1], UserNet::new(3).isolated());
         let mut machine = machine.nic(second).start();
         let host = self.await_host(&mut machine, HostStatus::KnownUnbound);
@@ -140,6 +140,7 @@ impl Discovery {
         );
         assert_is_known_machine(&inventory(&host).unwrap(), firmware);
         self.assert_status_moved(HostStatus::DiscoveringUnbound, HostStatus::KnownUnbound);
+        machine
     }
 
     /// Checks that the service saw the machine fetch just these files, and knows that it has registered. `mac`: the card that its
@@ -264,8 +265,9 @@ fn disk<'a>(inventory: &'a Inventory, serial: &str) -> &'a FoundDisk {
     found.unwrap_or_else(|| panic!("no disk {serial} in {:#?}", inventory.disks))
 }
 
+/// The interface with this MAC address.
 #[track_caller]
-fn interface<'a>(inventory: &'a Inventory, mac: &str) -> &'a Interface {
+pub fn interface<'a>(inventory: &'a Inventory, mac: &str) -> &'a Interface {
     let found = inventory
         .interfaces
         .iter()

@@ -488,8 +488,19 @@ fn what_no_image_does_is_refused_with_the_reason(database: Database) {
     client
         .patch(&path, &json!({"static_network_config": good}))
         .expect(201);
-    let message = file().expect(409).error_message();
-    assert!(message.contains("no files"), "{message}");
+    let archive = file().expect(200);
+    assert!(
+        archive
+            .header("content-disposition")
+            .ends_with("-static-network-config.tar\"")
+    );
+    let paths = [
+        "/etc/assisted/network/host0/mac_interface.ini",
+        "/etc/assisted/network/host0/eth0.nmconnection",
+    ];
+    for path in paths {
+        assert!(archive.text().contains(path), "no {path} in {:?}", archive.text());
+    }
 }
 
 fn an_infra_env_with_hosts_stays(database: Database) {

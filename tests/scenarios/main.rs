@@ -14,6 +14,7 @@ mod database;
 mod discovery;
 mod kube;
 mod kube_world;
+mod login;
 mod raw_http;
 mod workload;
 
@@ -23,6 +24,7 @@ mod boot_by_pxe;
 mod boot_by_uefi_http;
 mod boot_from_cd;
 mod boot_from_usb_stick;
+mod boot_order;
 mod clients;
 mod cluster_api;
 mod cluster_hosts;

@@ -27,7 +27,7 @@ typed! {
     operations_work_as_typed: "docs/operations.md",
     administration_works_as_typed: "docs/administration.md",
     troubleshooting_works_as_typed: "docs/troubleshooting.md",
-    the_recipes_for_servers_are_those_that_are_printed: "ipxe/README.md",
+    the_recipes_for_servers_are_those_that_are_printed: "docs/pxe/README.md",
     the_deployment_works_as_typed: "deploy/README.md",
     the_fleet_works_as_typed: "tests/fleet/README.md",
 }

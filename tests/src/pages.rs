@@ -40,7 +40,7 @@ pub fn pages() -> Vec<PathBuf> {
     pages.extend(
         [
             "README.md",
-            "ipxe/README.md",
+            "docs/pxe/README.md",
             "deploy/README.md",
             "tests/fleet/README.md",
         ]

@@ -23,6 +23,8 @@ pub struct Screen {
     pub session: SessionView,
     /// The problem with the image itself, and how to solve it.
     pub image_problem: Option<String>,
+    /// How to log in by SSH; empty when nobody can.
+    pub ssh: String,
     /// True when a rescue shell runs.
     pub rescue: bool,
 }
@@ -58,6 +60,7 @@ impl Screen {
             add("trouble", problem.clone());
         }
         add("to do", self.advice());
+        add("ssh", self.ssh.clone());
         if self.rescue {
             add(
                 "rescue",

@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
-use super::rescue;
 use super::system::{self, Ending};
+use super::{rescue, ssh};
 use crate::config::live::{self, KernelArguments};
 use crate::config::{PROGRAM_VERSION, Settings};
 use crate::console::screen::Screen;
@@ -61,6 +61,8 @@ struct Shared {
     network: watch::Sender<NetworkView>,
     session: watch::Sender<SessionView>,
     configuration: watch::Sender<Configuration>,
+    /// The line of the screen about logins.
+    ssh: watch::Sender<String>,
 }
 
 /// Runs everything until the machine is to end.
@@ -81,12 +83,14 @@ pub fn run(devices: Devices) -> anyhow::Result<Ending> {
             network: watch::Sender::default(),
             session: watch::Sender::default(),
             configuration: watch::Sender::default(),
+            ssh: watch::Sender::default(),
         };
         supervise("network", shared.clone(), network);
         supervise("console", shared.clone(), console);
         supervise("configuration", shared.clone(), configuration);
         supervise("time", shared.clone(), time);
         supervise("session", shared.clone(), session);
+        supervise("ssh", shared.clone(), ssh_server);
         wait_for_end().await
     });
     crate::commands::run::leave_disks_blank();
@@ -145,18 +149,23 @@ async fn network(shared: Shared) -> anyhow::Result<()> {
         naming: Box::new(host::predictable_name),
         time: shared.time,
         view: shared.network,
-        // A file that cannot be read is told by `configuration`.
-        networks: std::fs::read(CONFIG_PATH)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice::<LiveConfig>(&bytes).ok())
-            .map(|config| config.networks)
-            .unwrap_or_default(),
+        networks: image_config().map(|config| config.networks).unwrap_or_default(),
         said_network,
         keyfiles,
         resolv_conf: PathBuf::from("/etc/resolv.conf"),
         switch_ports: PathBuf::from(SWITCH_PORTS),
     })
     .await
+}
+
+async fn ssh_server(shared: Shared) -> anyhow::Result<()> {
+    let keys = image_config().map(|config| config.ssh_authorized_keys);
+    ssh::serve(&keys.unwrap_or_default(), &shared.ssh).await
+}
+
+/// The file in the image. One that cannot be read is told by `configuration`.
+fn image_config() -> Option<LiveConfig> {
+    serde_json::from_slice(&std::fs::read(CONFIG_PATH).ok()?).ok()
 }
 
 async fn configuration(shared: Shared) -> anyhow::Result<()> {
@@ -315,10 +324,11 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
     for terminal in terminals {
         terminals::show(terminal, screen.subscribe(), Handle::current())?;
     }
-    let (mut network, mut session, mut configuration) = (
+    let (mut network, mut session, mut configuration, mut ssh) = (
         shared.network.subscribe(),
         shared.session.subscribe(),
         shared.configuration.subscribe(),
+        shared.ssh.subscribe(),
     );
     loop {
         let (network_now, session_now) = (
@@ -326,9 +336,11 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
             session.borrow_and_update().clone(),
         );
         let configuration_now = configuration.borrow_and_update().clone();
+        let ssh_now = ssh.borrow_and_update().clone();
         screen.send_modify(|screen| {
             screen.network = network_now;
             screen.session = session_now;
+            screen.ssh = ssh_now;
             match &configuration_now {
                 Configuration::Valid(settings) => {
                     screen.image_problem = None;
@@ -343,6 +355,7 @@ async fn console(shared: Shared) -> anyhow::Result<()> {
             changed = network.changed() => changed?,
             changed = session.changed() => changed?,
             changed = configuration.changed() => changed?,
+            changed = ssh.changed() => changed?,
         }
     }
 }

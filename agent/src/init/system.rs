@@ -30,8 +30,8 @@ pub fn prepare() {
     }
 }
 
-/// Reaps every child that has ended. The agent waits for the end of no program but the rescue shell, which
-/// tolerates being reaped here first.
+/// Reaps every child that has ended. The agent waits for the end of no program but the rescue shell and the SSH server, where
+/// being reaped here first does no harm.
 pub fn reap() {
     loop {
         match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {

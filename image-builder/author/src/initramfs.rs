@@ -1,11 +1,12 @@
 //! Packs the initramfs: two archives, each compressed, one after the other.
 //!
-//! The **base** holds drivers, firmware, busybox and certificates. It takes most of the time to make and
+//! The **base** holds drivers, firmware, busybox, an SSH server and certificates. It takes most of the time to make and
 //! changes only with the packages, so the cache keeps it. The **agent's** archive holds `/init` alone. The
 //! kernel unpacks both, as any number of archives in one initrd.
 
 pub mod certificates;
 pub mod pci_ids;
+pub mod ssh_server;
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -38,6 +39,9 @@ pub fn base(ingredients: &Ingredients, kernel: &Kernel, firmware: &Firmware) -> 
     archive.directory("tmp", 0o1777);
     let busybox = deb::read_file(&ingredients.deb("busybox-static")?, "bin/busybox")?;
     archive.file("bin/busybox", 0o755, &busybox);
+    archive.link("bin/sh", "busybox");
+    archive.link("bin/muster-agent", "/init");
+    ssh_server::add(&mut archive, ingredients)?;
     for (path, place) in kernel.files() {
         let bytes = fs::read(&place).with_context(|| format!("cannot read {}", place.display()))?;
         archive.file(&format!("lib/modules/{}/{path}", kernel.release), 0o644, &bytes);

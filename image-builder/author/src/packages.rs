@@ -19,11 +19,17 @@ pub const KERNEL_METAPACKAGE: &str = "linux-image-amd64";
 pub const IMAGE: &[&str] = &[
     "busybox-static",
     "ca-certificates",
+    "dropbear-bin",
     "grub-efi-amd64-signed",
     "grub-pc-bin",
+    "libcrypt1",
+    "libgmp10",
+    "libtomcrypt1",
+    "libtommath1",
     "pci.ids",
     "shim-helpers-amd64-signed",
     "shim-signed",
+    "zlib1g",
 ];
 
 /// Packages that may hold firmware of a chosen module. To add one, put its name here.

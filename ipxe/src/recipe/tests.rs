@@ -74,6 +74,7 @@ fn urls_that_firmware_or_a_configuration_would_not_take_are_refused() {
         recipe("https://192.0.2.10/x", None),
         Err(RecipeError::NotHttp(_))
     ));
+    assert!(recipe("tftp://192.0.2.10/muster.ipxe", None).is_ok());
     for wrong in [
         "http://x/\"; filename \"y",
         "http://x/a,b",

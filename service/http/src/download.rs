@@ -1,6 +1,6 @@
 //! Answers with small files that are made on request, with the protocol's headers.
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, header};
 use muster_api::time::Timestamp;
@@ -31,7 +31,8 @@ pub fn check_accept(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// An attachment. An empty file has neither name nor length, as with the protocol's first implementation.
-pub fn attachment(file_name: &str, modified: Timestamp, content: String) -> Response {
+pub fn attachment(file_name: &str, modified: Timestamp, content: impl Into<Bytes>) -> Response {
+    let content = content.into();
     let mut response = if content.is_empty() {
         named("", Body::empty())
     } else {

@@ -5,8 +5,7 @@ use muster_api::live::LiveConfig;
 use muster_api::node_agent::NodeAgentConfig;
 use muster_core::record::{InfraEnv, Secret};
 use muster_core::rules::ignition::{AgentSettings, DiscoveryError, discovery};
-use muster_core::rules::live_config::without_networks;
-use muster_core::rules::live_network::live_networks;
+use muster_core::rules::live_config::{of_agent, of_live_image};
 use muster_core::rules::stages::boots_from_disk;
 use muster_ipxe::{BootScript, MacAddress, OnFailure, ScriptError, System, redirect_script};
 use muster_store::StoreError;
@@ -161,7 +160,7 @@ impl Operations {
 
     /// The configuration of the agent on an installed node.
     pub fn node_agent_config(&self, infra_env: &InfraEnv, host_id: HostId) -> NodeAgentConfig {
-        let live = self.agent_config(infra_env);
+        let live = self.configuration(infra_env, of_agent);
         NodeAgentConfig {
             service_url: live.service_url,
             infra_env_id: live.infra_env_id,
@@ -174,17 +173,16 @@ impl Operations {
 
     /// The configuration in an InfraEnv's image.
     pub fn live_config(&self, infra_env: &InfraEnv) -> LiveConfig {
-        let networks = live_networks(&infra_env.settings);
-        LiveConfig {
-            networks,
-            ..self.agent_config(infra_env)
-        }
+        self.configuration(infra_env, of_live_image)
     }
 
-    /// The part of it that agents on installed nodes have, too.
-    fn agent_config(&self, infra_env: &InfraEnv) -> LiveConfig {
+    fn configuration(
+        &self,
+        infra_env: &InfraEnv,
+        of: fn(&InfraEnv, &str, Option<&str>, &str) -> LiveConfig,
+    ) -> LiveConfig {
         let token = self.auth.infra_env_token(infra_env);
         let service_ca = self.image_options.service_ca();
-        without_networks(infra_env, &self.urls.public, token.as_deref(), &service_ca)
+        of(infra_env, &self.urls.public, token.as_deref(), &service_ca)
     }
 }

@@ -8,7 +8,7 @@ mod settings;
 mod show;
 mod update;
 
-pub(super) use settings::{ipxe_script, warn_about_image};
+pub(super) use settings::{boot_order_script, ipxe_script, warn_about_image};
 
 use anyhow::Result;
 use clap::Subcommand;

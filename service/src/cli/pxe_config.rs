@@ -5,13 +5,15 @@ use std::net::Ipv4Addr;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use ipnet::Ipv4Net;
+use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::PresignedUrl;
 use muster_ipxe::recipe::{Recipe, Server};
+use muster_ipxe::{OnFailure, redirect_script};
 use url::{Host, Url};
 
 use super::client::Client;
 use super::failure::Failure;
-use super::infra_env::{ipxe_script, warn_about_image};
+use super::infra_env::{boot_order_script, ipxe_script, warn_about_image};
 use super::names;
 use super::output::print;
 use super::service::ServiceArgs;
@@ -19,9 +21,9 @@ use super::service::ServiceArgs;
 /// For whom, and in which network.
 #[derive(Debug, Args)]
 pub struct PxeConfigArgs {
-    /// The server that is to be configured
+    /// The server that is to be configured, or the script for its TFTP server
     #[arg(value_enum, value_name = "SERVER")]
-    server: ServerName,
+    target: Target,
 
     /// Name, id, or beginning of the id of the InfraEnv whose image machines boot
     #[arg(long, value_name = "INFRA-ENV")]
@@ -30,6 +32,11 @@ pub struct PxeConfigArgs {
     /// IPv4 address of the TFTP server that has iPXE [default: the address of the service]
     #[arg(long, value_name = "ADDRESS")]
     tftp_server: Option<Ipv4Addr>,
+
+    /// Let iPXE load its first script from the TFTP server, where it has this name: `muster pxe-config script` prints it. Machines
+    /// then wait for a service that is away when they start, and never boot an old disk meanwhile
+    #[arg(long, value_name = "FILE")]
+    script_file: Option<String>,
 
     /// The machines' network [default: the TFTP server's, with 24 bits]
     #[arg(long, value_name = "ADDRESS/BITS")]
@@ -43,9 +50,9 @@ pub struct PxeConfigArgs {
     service: ServiceArgs,
 }
 
-/// The servers by the names on the command line.
+/// The servers by the names on the command line, and the script.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum ServerName {
+enum Target {
     /// dnsmasq as the only DHCP server
     Dnsmasq,
     /// Kea (kea-dhcp4)
@@ -55,6 +62,8 @@ enum ServerName {
     /// dnsmasq beside a DHCP server that stays as it is
     #[value(name = "proxydhcp")]
     ProxyDhcp,
+    /// The script for --script-file
+    Script,
 }
 
 fn range(text: &str) -> Result<(Ipv4Addr, Ipv4Addr), String> {
@@ -72,29 +81,47 @@ pub async fn run(args: PxeConfigArgs) -> Result<()> {
     let image: PresignedUrl = client
         .get(&format!("/infra-envs/{}/downloads/image-url", found.id))
         .await?;
-    let script = ipxe_script(&image.url);
-    let tftp_server = match args.tftp_server {
-        Some(address) => address,
-        None => address_of(&script)?,
+    let text = match server(args.target) {
+        Some(server) => recipe(&args, &image.url)?.render(server),
+        None => waiting_script(&image.url, found.id)?,
     };
-    let subnet = match args.subnet {
-        Some(subnet) => subnet,
-        None => Ipv4Net::new(tftp_server, 24)?,
-    };
-    let recipe = Recipe::new(&script, tftp_server, subnet, args.range)
-        .map_err(|error| Failure::usage(error.to_string()))?;
-    print(&recipe.render(server(args.server)));
+    print(&text);
     warn_about_image(&client, &found).await;
     Ok(())
 }
 
-fn server(name: ServerName) -> Server {
-    match name {
-        ServerName::Dnsmasq => Server::Dnsmasq,
-        ServerName::Kea => Server::Kea,
-        ServerName::IscDhcp => Server::IscDhcp,
-        ServerName::ProxyDhcp => Server::ProxyDhcp,
+fn server(target: Target) -> Option<Server> {
+    match target {
+        Target::Dnsmasq => Some(Server::Dnsmasq),
+        Target::Kea => Some(Server::Kea),
+        Target::IscDhcp => Some(Server::IscDhcp),
+        Target::ProxyDhcp => Some(Server::ProxyDhcp),
+        Target::Script => None,
     }
+}
+
+fn recipe(args: &PxeConfigArgs, image_url: &str) -> Result<Recipe, Failure> {
+    let script = boot_order_script(image_url);
+    let tftp_server = match args.tftp_server {
+        Some(address) => address,
+        None => address_of(&script)?,
+    };
+    let first_script = match &args.script_file {
+        Some(file) => format!("tftp://{tftp_server}/{}", file.trim_start_matches('/')),
+        None => script,
+    };
+    let subnet = args.subnet.map_or_else(|| Ipv4Net::new(tftp_server, 24), Ok);
+    let subnet = subnet.map_err(|error| Failure::usage(error.to_string()))?;
+    Recipe::new(&first_script, tftp_server, subnet, args.range)
+        .map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// The script that asks the service until it answers: what the service's own `boot-order-control.ipxe` does, which a machine has only
+/// once the service has answered.
+fn waiting_script(image_url: &str, infra_env: InfraEnvId) -> Result<String> {
+    let script = redirect_script(&ipxe_script(image_url), OnFailure::Retry)?;
+    let comment = format!("# Printed by `muster pxe-config script` for the InfraEnv {infra_env}.\n");
+    Ok(script.replacen('\n', &format!("\n{comment}"), 1))
 }
 
 /// The service's address, where its URL has one and no name.

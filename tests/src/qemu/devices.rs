@@ -166,6 +166,8 @@ pub struct UserNet {
     pub ipv6_prefix: Option<String>,
     /// The file or URL that DHCP offers to boot.
     pub boot_file: Option<String>,
+    /// The folder that its TFTP server, the router, has.
+    pub tftp: Option<PathBuf>,
     /// True when the network leads nowhere: addresses, but no router.
     pub isolated: bool,
 }
@@ -178,6 +180,7 @@ impl UserNet {
             hostname: None,
             ipv6_prefix: None,
             boot_file: None,
+            tftp: None,
             isolated: false,
         }
     }
@@ -203,6 +206,13 @@ impl UserNet {
         self
     }
 
+    /// With a TFTP server at the router.
+    #[must_use]
+    pub fn tftp(mut self, folder: &Path) -> Self {
+        self.tftp = Some(folder.to_owned());
+        self
+    }
+
     /// Without a way out. A machine's further cards are best plugged in so: through any other user network it
     /// would reach the world outside, where the service's address belongs to another machine.
     #[must_use]
@@ -225,6 +235,9 @@ impl UserNet {
         }
         if let Some(file) = &self.boot_file {
             value += &format!(",bootfile={file}");
+        }
+        if let Some(folder) = &self.tftp {
+            value += &format!(",tftp={}", folder.display());
         }
         value
     }

@@ -273,20 +273,11 @@ async fn available(infra_env: &Arc<InfraEnv>, context: &Context, found: &Converg
         write(infra_env, context, &outcome).await?;
         return Ok(again.map_or_else(Action::await_change, Action::requeue));
     }
-    let unapplied = Unapplied::ALL
-        .iter()
-        .filter(|_| matches!(image, Ok(DiscoveryImage::Muster(_))))
-        .filter(|setting| setting.is_set(&stored.settings))
-        .filter_map(|setting| match setting {
-            Unapplied::IgnitionOverride => Some("spec.ignitionConfigOverride"),
-            Unapplied::SshKeys => Some("spec.sshAuthorizedKey"),
-            // Has a condition of its own.
-            Unapplied::StaticNetwork => None,
-        });
+    let of_muster = matches!(image, Ok(DiscoveryImage::Muster(_)));
     let outcome = Outcome::Available(Available {
         links: &links,
         updated_at: stored.updated_at,
-        unapplied: unapplied.collect(),
+        ignition_override_unapplied: of_muster && Unapplied::IgnitionOverride.is_set(&stored.settings),
         networks: &found.networks,
         mirror_registry: found.mirror_registry.clone(),
     });

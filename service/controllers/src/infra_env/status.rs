@@ -93,8 +93,8 @@ pub struct Available<'a> {
     pub links: &'a Links,
     /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Settings that are stored and that the image does not apply, as the resource names them.
-    pub unapplied: Vec<&'static str>,
+    /// An Ignition override is stored, and the image does not apply it.
+    pub ignition_override_unapplied: bool,
     /// The NMStateConfigs that match.
     pub networks: &'a Networks,
     /// `None`: no mirror registry is referred to; else what is wrong with it, if something is.
@@ -190,11 +190,10 @@ fn addresses(next: &mut InfraEnvStatus, available: &Available<'_>) {
 
 fn image_created(available: &Available<'_>) -> DesiredCondition {
     let mut message = "The discovery image can be downloaded".to_owned();
-    if !available.unapplied.is_empty() {
-        message.push_str(&format!(
-            "; it does not apply {}: the Muster live image has no Ignition and nobody can log in to it. discovery.ign carries them, for other images",
-            available.unapplied.join(" and ")
-        ));
+    if available.ignition_override_unapplied {
+        message.push_str(
+            "; it does not apply spec.ignitionConfigOverride: the Muster live image has no Ignition. discovery.ign carries it, for CoreOS images",
+        );
     }
     DesiredCondition::new(
         Type::ImageCreated,

@@ -47,7 +47,7 @@ fn available<'a>(links: &'a Links, networks: &'a Networks) -> Outcome<'a> {
     Outcome::Available(Available {
         links,
         updated_at: at(0),
-        unapplied: Vec::new(),
+        ignition_override_unapplied: false,
         networks,
         mirror_registry: None,
     })

@@ -16,6 +16,6 @@ pub use bootstrap::{MAX_BOOTSTRAP, check_bootstrap};
 pub use discovery::{AgentSettings, DiscoveryError, discovery};
 pub(crate) use endpoint::api_vip;
 pub use merge::merge;
-pub use network_files::{GuestFile, UNIT as NETWORK_UNIT, network_files, network_unit};
+pub use network_files::{GuestFile, UNIT as NETWORK_UNIT, connection_files, network_files, network_unit};
 pub use overrides::check_override;
 pub use size::{MAX_ARCHIVE_BYTES, check_size};

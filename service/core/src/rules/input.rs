@@ -23,6 +23,7 @@ pub(crate) use ntp::{is_host_name, ntp_sources};
 pub(crate) use proxy::proxy;
 pub(crate) use pull_secret::pull_secret;
 pub(crate) use rendezvous::rendezvous_ip;
+pub use ssh_keys::key_lines;
 pub(crate) use ssh_keys::ssh_keys;
 pub use static_network::static_network;
 pub(crate) use trust_bundle::trust_bundle;

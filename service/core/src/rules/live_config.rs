@@ -2,15 +2,27 @@
 
 use muster_api::live::{CONFIG_VERSION, LiveConfig, LiveProxy};
 
+use super::input::key_lines;
+use super::live_network::live_networks;
 use crate::record::InfraEnv;
 
-/// The configuration that hosts of the InfraEnv are given, without static networks. `ca_pem`: the service's own CA, or empty.
-pub fn without_networks(
+/// The configuration in the Muster live image. `ca_pem`: the service's own CA, or empty.
+pub fn of_live_image(
     infra_env: &InfraEnv,
     service_url: &str,
     token: Option<&str>,
     ca_pem: &str,
 ) -> LiveConfig {
+    let keys = key_lines(&infra_env.settings.ssh_authorized_key);
+    LiveConfig {
+        networks: live_networks(&infra_env.settings),
+        ssh_authorized_keys: keys.map(|(_, key)| key.to_owned()).collect(),
+        ..of_agent(infra_env, service_url, token, ca_pem)
+    }
+}
+
+/// The part of it that the agent of any operating system needs: networks and SSH keys are the system's there.
+pub fn of_agent(infra_env: &InfraEnv, service_url: &str, token: Option<&str>, ca_pem: &str) -> LiveConfig {
     let settings = &infra_env.settings;
     let text = |part: &Option<String>| part.clone().unwrap_or_default();
     let certificates: Vec<&str> = [ca_pem.trim(), settings.additional_trust_bundle.trim()]
@@ -37,5 +49,6 @@ pub fn without_networks(
             .map(str::to_owned)
             .collect(),
         networks: Vec::new(),
+        ssh_authorized_keys: Vec::new(),
     }
 }

@@ -9,7 +9,7 @@ use muster_core::lifecycle::infra_env;
 use muster_core::lifecycle::infra_env::{events, unapplied_by_live_image, update};
 use muster_core::record::InfraEnv;
 use muster_core::rules::input::Invalid;
-use muster_core::rules::live_config::without_networks;
+use muster_core::rules::live_config::{of_agent, of_live_image};
 use muster_core::rules::live_network::live_networks;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -323,12 +323,13 @@ fn an_update_that_changes_nothing_writes_nothing_and_one_that_does_moves_the_tim
 
 #[test]
 fn what_the_live_image_cannot_apply_is_said_once_each_time_it_is_set() {
-    let made = make(json!({"ssh_authorized_key": SSH_KEY})).unwrap();
+    let overriding = json!({"ignition_config_override": r#"{"ignition": {"version": "3.1.0"}}"#});
+    let made = make(overriding).unwrap();
     let said = unapplied_by_live_image(&made, start());
     assert_eq!(said.len(), 1);
     assert_eq!(said[0].severity, Severity::Warning);
     assert!(
-        said[0].message.contains("ssh_authorized_key"),
+        said[0].message.contains("ignition_config_override"),
         "{}",
         said[0].message
     );
@@ -387,16 +388,24 @@ fn the_override_must_fit_into_an_image() {
 
 #[test]
 fn the_live_image_is_told_who_to_report_to_and_nothing_secret_but_the_token() {
-    let made =
-        make(json!({"ntp_sources": "a, b", "additional_trust_bundle": CA, "cpu_architecture": "aarch64"}))
-            .unwrap();
+    let made = make(
+        json!({"ntp_sources": "a, b", "additional_trust_bundle": CA, "cpu_architecture": "aarch64",
+            "ssh_authorized_key": format!("# team\n{SSH_KEY}\n\n")}),
+    )
+    .unwrap();
     assert_eq!(made.settings.cpu_architecture, CpuArchitecture::Arm64);
-    let live = without_networks(&made, "http://m:1/", Some("t0ken"), "CA\n");
+    let live = of_live_image(&made, "http://m:1/", Some("t0ken"), "CA\n");
     assert_eq!(live.ntp_sources, ["a", "b"]);
     assert_eq!(live.service_url, "http://m:1");
     assert!(live.ca_certificates.starts_with("CA\n-----BEGIN"));
     let text = serde_json::to_string(&live).unwrap();
     assert!(!text.contains("auths") && text.contains("t0ken"));
+    assert_eq!(live.ssh_authorized_keys, [SSH_KEY]);
+    let elsewhere = of_agent(&made, "http://m:1/", None, "");
+    assert!(
+        elsewhere.ssh_authorized_keys.is_empty(),
+        "CoreOS has them by Ignition"
+    );
 }
 
 #[test]

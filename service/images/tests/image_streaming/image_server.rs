@@ -255,6 +255,7 @@ impl App {
             proxy: Default::default(),
             ntp_sources: vec![],
             networks: vec![],
+            ssh_authorized_keys: vec![],
         };
         Customisation {
             config,

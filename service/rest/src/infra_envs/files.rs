@@ -1,3 +1,5 @@
+mod network_archive;
+
 use std::sync::Arc;
 
 use axum::Extension;
@@ -9,6 +11,7 @@ use muster_api::error::{ApiError, InfraError};
 use muster_api::ids::InfraEnvId;
 use muster_api::infra_env::ImageType;
 use muster_core::record::InfraEnv;
+use muster_core::rules::ignition::connection_files;
 use muster_http::body::{Path, Query, parse_mac};
 use muster_http::download::{attachment, check_accept, user_agent};
 use muster_http::{Caller, Problem};
@@ -78,7 +81,7 @@ pub struct FilesQuery {
         (status = 200, body = String, content_type = "application/octet-stream"),
         (status = 400, body = InfraError),
         (status = 404, body = ApiError),
-        (status = 409, body = ApiError, description = "The stored ignition override cannot be merged, or there are static networks, of which the live image has no files"),
+        (status = 409, body = ApiError, description = "The stored ignition override cannot be merged"),
         (status = 503, body = ApiError, description = "There is no live image yet; the reason says what to do"),
     )
 )]
@@ -118,13 +121,11 @@ pub async fn download_file(
             ))
         }
         FileName::StaticNetworkConfig => {
-            if found.settings.static_network_config.is_empty() {
-                // An empty file without a name says that none is set.
-                return Ok(attachment("", found.updated_at, String::new()));
-            }
-            Err(Problem::conflict(
-                "the Muster live image applies the static networks by itself and has no files of them: see static_network_config of the InfraEnv".to_owned(),
-            ))
+            let files = connection_files(&found.settings);
+            // An empty file without a name says that none is set.
+            let archive = network_archive::pack(&files, found.updated_at)?;
+            let name = format!("{infra_env_id}-static-network-config.tar");
+            Ok(attachment(&name, found.updated_at, archive))
         }
     }
 }

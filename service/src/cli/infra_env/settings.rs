@@ -8,6 +8,7 @@ use clap::Args;
 use muster_api::infra_env::{
     HostStaticNetworkConfig, ImageType, InfraEnv, KernelArgument, KernelArgumentOperation, Proxy,
 };
+use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT};
 use url::{Host, Url};
 
 use crate::cli::client::Client;
@@ -133,7 +134,12 @@ fn image_type(text: &str) -> Result<ImageType, String> {
 
 /// The iPXE script of an InfraEnv: short enough for the boot file field of a DHCP answer, which holds 127 characters.
 pub fn ipxe_script(image_url: &str) -> String {
-    image_url.replace("discovery.iso", "boot.ipxe")
+    image_url.replace("discovery.iso", BOOT_SCRIPT)
+}
+
+/// The script that sends installed hosts to their disks.
+pub fn boot_order_script(image_url: &str) -> String {
+    image_url.replace("discovery.iso", BOOT_ORDER_SCRIPT)
 }
 
 /// Tells on standard error what keeps machines from booting: URLs that only this computer reaches, and no image.

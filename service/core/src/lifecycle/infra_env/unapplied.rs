@@ -5,11 +5,10 @@ use strum::VariantArray;
 use crate::record::Settings;
 use crate::rules::live_network::first_unapplied;
 
-/// A setting that the live image cannot apply: it has no Ignition and no SSH server, and knows a part of nmstate only. CoreOS images can.
+/// A setting that the live image cannot apply: it has no Ignition, and knows a part of nmstate only. CoreOS images can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum Unapplied {
     IgnitionOverride,
-    SshKeys,
     StaticNetwork,
 }
 
@@ -20,7 +19,6 @@ impl Unapplied {
     pub fn field(self) -> &'static str {
         match self {
             Self::IgnitionOverride => "ignition_config_override",
-            Self::SshKeys => "ssh_authorized_key",
             Self::StaticNetwork => "static_network_config",
         }
     }
@@ -29,10 +27,8 @@ impl Unapplied {
     pub(super) fn why(self, settings: &Settings) -> String {
         match self {
             Self::IgnitionOverride => {
-                "the Muster live image has no Ignition; discovery.ign carries the override, for CoreOS images".into()
-            }
-            Self::SshKeys => {
-                "nobody can log in to the Muster live image; discovery.ign carries the keys, for CoreOS images".into()
+                "the Muster live image has no Ignition; discovery.ign carries the override, for CoreOS images"
+                    .into()
             }
             Self::StaticNetwork => first_unapplied(&settings.static_network_config)
                 .map(|(index, why)| unapplied_network(index, &why))
@@ -43,7 +39,6 @@ impl Unapplied {
     pub fn is_set(self, settings: &Settings) -> bool {
         match self {
             Self::IgnitionOverride => !settings.ignition_config_override.is_empty(),
-            Self::SshKeys => !settings.ssh_authorized_key.is_empty(),
             Self::StaticNetwork => first_unapplied(&settings.static_network_config).is_some(),
         }
     }
@@ -51,7 +46,6 @@ impl Unapplied {
     pub(super) fn differs(self, old: &Settings, new: &Settings) -> bool {
         match self {
             Self::IgnitionOverride => old.ignition_config_override != new.ignition_config_override,
-            Self::SshKeys => old.ssh_authorized_key != new.ssh_authorized_key,
             Self::StaticNetwork => old.static_network_config != new.static_network_config,
         }
     }

@@ -10,7 +10,8 @@ use super::merge;
 use super::network_files::{GuestFile, UNIT as NETWORK_UNIT, network_files, network_unit};
 use crate::json::to_json;
 use crate::record::{InfraEnv, Secret};
-use crate::rules::live_config::without_networks;
+use crate::rules::input::key_lines;
+use crate::rules::live_config::of_agent;
 
 /// Path of the agent's configuration: the same document that the Muster live image holds.
 pub const CONFIG_PATH: &str = "/etc/muster/config.json";
@@ -68,11 +69,8 @@ pub fn discovery(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Result<Stri
 
 fn base(infra_env: &InfraEnv, agent: &AgentSettings<'_>) -> Value {
     let settings = &infra_env.settings;
-    let keys: Vec<&str> = settings
-        .ssh_authorized_key
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    let keys: Vec<&str> = key_lines(&settings.ssh_authorized_key)
+        .map(|(_, key)| key)
         .collect();
     let mut ignition = json!({"version": "3.1.0"});
     if let Some(proxy) = proxy(infra_env) {
@@ -130,7 +128,7 @@ fn units(networks: &[GuestFile]) -> Vec<Value> {
 
 fn files(infra_env: &InfraEnv, agent: &AgentSettings<'_>, networks: &[GuestFile]) -> Vec<Value> {
     let settings = &infra_env.settings;
-    let live = without_networks(
+    let live = of_agent(
         infra_env,
         agent.service_url,
         agent.token.map(Secret::reveal),

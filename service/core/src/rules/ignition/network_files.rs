@@ -25,8 +25,7 @@ pub struct GuestFile {
 
 /// The files, without the unit; none when no machine has a static network that CoreOS can be given.
 pub fn network_files(settings: &Settings) -> Vec<GuestFile> {
-    let hosts = settings.static_network_config.iter().enumerate();
-    let mut files: Vec<GuestFile> = hosts.flat_map(|(index, host)| host_files(index, host)).collect();
+    let mut files = connection_files(settings);
     if !files.is_empty() {
         files.push(GuestFile {
             path: SCRIPT.into(),
@@ -35,6 +34,12 @@ pub fn network_files(settings: &Settings) -> Vec<GuestFile> {
         });
     }
     files
+}
+
+/// Those of the machines alone, without the script.
+pub fn connection_files(settings: &Settings) -> Vec<GuestFile> {
+    let hosts = settings.static_network_config.iter().enumerate();
+    hosts.flat_map(|(index, host)| host_files(index, host)).collect()
 }
 
 fn host_files(index: usize, host: &HostStaticNetworkConfig) -> Vec<GuestFile> {
