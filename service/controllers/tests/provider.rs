@@ -140,6 +140,27 @@ async fn a_machine_that_is_deleted_gives_its_agent_back() {
     .await;
 }
 
+/// Cluster API, or the end of our process, comes between the removal of the hook and that of the finalizer.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_machine_goes_whose_machine_is_past_the_hook() {
+    let (world, _) = machine_with_agent().await;
+    world.installed("a").await;
+    world.await_ready("m").await;
+    world.delete_machine("m").await;
+    world.remove_hook("m", HOOK).await;
+    world.delete::<AgentMachine>("m").await;
+    eventually("the Agent to be given back", async || {
+        let agent = world.get_agent("a").await;
+        agent.spec.cluster_deployment_name.is_none().then_some(())
+    })
+    .await;
+    world.left("a", "known-unbound").await;
+    eventually("the AgentMachine to go", async || {
+        world.find::<AgentMachine>("m").await.is_none().then_some(())
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn twenty_machines_at_once_take_twenty_agents_with_one_write_each() {
     const MANY: usize = 20;

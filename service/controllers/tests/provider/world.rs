@@ -369,6 +369,15 @@ impl World {
             .unwrap();
     }
 
+    pub async fn remove_hook(&self, name: &str, hook: &str) {
+        let patch = Patch::Merge(json!({"metadata": {"annotations": {hook: null}}}));
+        let machines = self.machines();
+        machines
+            .patch(name, &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    }
+
     /// Pauses the AgentMachine; `None`: not any more.
     pub async fn annotate_machine(&self, name: &str, paused: Option<&str>) {
         let patch = Patch::Merge(json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": paused}}}));

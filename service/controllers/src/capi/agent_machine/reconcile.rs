@@ -60,7 +60,9 @@ pub async fn reconcile(object: Arc<AgentMachine>, provider: Arc<Provider>) -> Re
         )
         .await;
     }
-    if machine.awaits_hook() && (machine.is_deleting() || is_deleting) {
+    // Cluster API deletes the AgentMachine as soon as the hook is off, perhaps before we have taken our finalizer off.
+    let is_past_hook = is_deleting && machine.is_deleting() && !machine.has_hook();
+    if is_past_hook || machine.awaits_hook() && (machine.is_deleting() || is_deleting) {
         return delete::deprovision(&object, machine, provider).await;
     }
     if is_deleting {
