@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run build image check test bench demo release ci fmt lint generated deps clean try-programs try-image release-programs released-agent programs-under-test image-under-test
+.PHONY: help run build image image-aarch64 check test bench demo release ci fmt lint generated deps clean try-programs try-image release-programs released-agent programs-under-test image-under-test
 
 # The toolchain of rust-toolchain.toml; where that can be neither found nor fetched, the installed stable (Cargo refuses one that is too old).
 ifeq ($(shell cargo --version >/dev/null 2>&1 || echo absent),absent)
@@ -33,6 +33,12 @@ build: release-programs released-agent ## Build the release programs into dist/
 image: build ## Make the released live image dist/muster-live-x86_64.iso, unless it is up to date
 	@.ci/deps image
 	dist/muster-image live build --output dist/$(LIVE_IMAGE) --agent dist/muster-agent
+
+image-aarch64: release-programs ## Make the live image for ARM servers, dist/muster-live-aarch64.iso, on this machine
+	@.ci/deps rust aarch64 image
+	@echo "make: compiling the agent for aarch64 (the first time: some 5 minutes)"
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc cargo build --profile agent -p muster-agent --target aarch64-unknown-linux-gnu
+	dist/muster-image live build --architecture aarch64 --output dist/muster-live-aarch64.iso --agent $(TARGET)/aarch64-unknown-linux-gnu/agent/muster-agent
 
 try-programs:
 	@.ci/deps rust build

@@ -139,6 +139,10 @@ pub struct ServeArgs {
     #[arg(long, env = "MUSTER_LIVE_IMAGE", value_name = "FILE")]
     pub live_image: Option<PathBuf>,
 
+    /// The Muster live image for ARM servers [default: muster-live-aarch64.iso at the same places; without one they are discovered with CoreOS images alone]
+    #[arg(long, env = "MUSTER_LIVE_IMAGE_AARCH64", value_name = "FILE")]
+    pub live_image_aarch64: Option<PathBuf>,
+
     /// Image downloads served at once; further ones wait
     #[arg(long, env = "MUSTER_MAX_DOWNLOADS", default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_downloads: u32,

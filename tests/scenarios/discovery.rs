@@ -235,7 +235,7 @@ fn assert_is_known_machine(found: &Inventory, firmware: Firmware) {
     assert_eq!(boot.current_boot_mode, firmware.boot_mode());
     let secure = match firmware {
         Firmware::SeaBios => "NotSupported",
-        Firmware::Ovmf => "Disabled",
+        Firmware::Ovmf | Firmware::Aavmf => "Disabled",
         Firmware::OvmfSecureBoot => "Enabled",
     };
     assert_eq!(boot.secure_boot_state, secure);

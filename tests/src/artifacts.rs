@@ -60,6 +60,15 @@ pub fn live_image() -> PathBuf {
     given_or("MUSTER_LIVE_IMAGE", default, "`make try-image` or `make image`")
 }
 
+/// The Muster live image for ARM servers: `MUSTER_LIVE_IMAGE_AARCH64`, else the released one in `dist`.
+///
+/// # Panics
+/// If there is none; says how to make it.
+pub fn live_image_aarch64() -> PathBuf {
+    let default = project_root().join("dist/muster-live-aarch64.iso");
+    given_or("MUSTER_LIVE_IMAGE_AARCH64", default, "`make image-aarch64`")
+}
+
 /// The folder of what is downloaded or built once for all clones on this machine, as `.ci/kube` and
 /// muster-image name it.
 pub fn cache_folder() -> PathBuf {

@@ -16,14 +16,20 @@ pub const VOLUME_ID: &str = "MUSTER";
 pub const BIOS_IMAGE: &str = "boot/grub/eltorito.img";
 pub const EFI_IMAGE: &str = "images/efiboot.img";
 
-/// Writes the folder `tree` as an image to `output`, which must not exist, and opens it as the service will.
+/// Writes the folder `tree` as an image to `output`, which must not exist, and opens it as the service will. `boot_record`: that of
+/// GRUB for BIOS, whose El Torito image is in the tree, or `None` where machines have no BIOS.
 ///
 /// Equal trees and `epoch` give equal bytes: every time in the image is `epoch`, and the identifiers of its
 /// partition table are derived from it (docs/protocol/boot-lab.md#7).
 ///
 /// # Errors
 /// When xorriso fails, or reports success and left no live image.
-pub fn write(tree: &Path, boot_record: &Path, output: &Path, epoch: DateTime<Utc>) -> Result<LiveImage> {
+pub fn write(
+    tree: &Path,
+    boot_record: Option<&Path>,
+    output: &Path,
+    epoch: DateTime<Utc>,
+) -> Result<LiveImage> {
     let mut arguments: Vec<String> = vec![];
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
     let seconds = format!("={}", epoch.timestamp());
@@ -34,10 +40,13 @@ pub fn write(tree: &Path, boot_record: &Path, output: &Path, epoch: DateTime<Utc
     // `-U`: the plain ISO 9660 names are the real ones, so that a reader need not know Rock Ridge.
     add(&["-as", "mkisofs", "-V", VOLUME_ID, "-r", "-U"]);
     add(&["-c", "boot/grub/boot.cat"]);
-    add(&["-b", BIOS_IMAGE, "-no-emul-boot", "-boot-load-size", "4"]);
-    add(&["-boot-info-table", "--grub2-boot-info"]);
-    add(&["--grub2-mbr", path(boot_record)?, "-part_like_isohybrid"]);
-    add(&["-eltorito-alt-boot", "-e", EFI_IMAGE, "-no-emul-boot"]);
+    if let Some(boot_record) = boot_record {
+        add(&["-b", BIOS_IMAGE, "-no-emul-boot", "-boot-load-size", "4"]);
+        add(&["-boot-info-table", "--grub2-boot-info"]);
+        add(&["--grub2-mbr", path(boot_record)?]);
+        add(&["-eltorito-alt-boot"]);
+    }
+    add(&["-part_like_isohybrid", "-e", EFI_IMAGE, "-no-emul-boot"]);
     add(&["-isohybrid-gpt-basdat"]);
     add(&["-o", path(output)?, path(tree)?]);
     add(&["--", "-commit"]);

@@ -7,6 +7,8 @@
 //! This package links libisoburn (GPL-2.0-or-later) and is GPL-3.0-or-later as a whole; nothing depends on
 //! it.
 
+pub mod architecture;
+
 pub mod live;
 
 pub mod packages;

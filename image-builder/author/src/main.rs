@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use clap::{Args, Parser, Subcommand};
+use muster_image_author::architecture::Architecture;
 use muster_image_author::initramfs::STRONGEST_COMPRESSION;
 use muster_image_author::live::build::{Outcome, build};
 use muster_image_author::live::inspect::inspect;
@@ -42,9 +43,12 @@ enum Live {
 
 #[derive(Debug, Args)]
 struct Build {
-    /// The ISO to write.
-    #[arg(long, default_value = "dist/muster-live-x86_64.iso")]
-    output: PathBuf,
+    /// The processor of the machines that boot it; x86_64 machines build for both.
+    #[arg(long, value_enum, default_value_t = Architecture::X86_64)]
+    architecture: Architecture,
+    /// The ISO to write [default: dist/muster-live-ARCHITECTURE.iso].
+    #[arg(long)]
+    output: Option<PathBuf>,
     /// The static muster-agent program that becomes /init.
     #[arg(long)]
     agent: PathBuf,
@@ -99,7 +103,10 @@ impl Build {
             },
             epoch: DateTime::<Utc>::from_timestamp(self.epoch, 0)
                 .context("--epoch is beyond the calendar")?,
-            output: self.output,
+            output: self
+                .output
+                .unwrap_or_else(|| format!("dist/muster-live-{}.iso", self.architecture.name()).into()),
+            architecture: self.architecture,
             agent: self.agent,
             agent_version: self.agent_version,
             firmware: !self.no_firmware,

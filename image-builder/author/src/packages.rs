@@ -12,22 +12,17 @@ pub mod gather;
 /// tested together (docs/protocol/boot-lab.md#6).
 pub const RELEASE: &str = "bookworm";
 
-/// Names the kernel to take by its dependency.
-pub const KERNEL_METAPACKAGE: &str = "linux-image-amd64";
-
-/// Packages with files of the image, beside the kernel and firmware.
+/// Packages with files of the image, beside the kernel, firmware and those of the architecture.
 pub const IMAGE: &[&str] = &[
     "busybox-static",
     "ca-certificates",
     "dropbear-bin",
-    "grub-efi-amd64-signed",
-    "grub-pc-bin",
+    "libc6",
     "libcrypt1",
     "libgmp10",
     "libtomcrypt1",
     "libtommath1",
     "pci.ids",
-    "shim-helpers-amd64-signed",
     "shim-signed",
     "zlib1g",
 ];
@@ -46,7 +41,7 @@ pub const FIRMWARE: &[&str] = &[
     "firmware-realtek",
 ];
 
-/// Programs that work on the image (`grub-mkimage`, `depmod`), with every library that they load; they run
+/// Programs of x86_64 that work on the image (`grub-mkimage`, `depmod`), with every library that they load; they run
 /// from the cache ([`borrowed`]).
 pub const TOOLS: &[&str] = &[
     "grub-common",

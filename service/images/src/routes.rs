@@ -99,13 +99,15 @@ async fn agent_program(
 async fn program_of(images: &Images, machine: String, request: &Parts) -> Result<Response, Problem> {
     let none = || {
         Problem::not_found(format!(
-            "there is no agent for {machine}: the live image holds that for x86_64; it"
+            "there is no agent for {machine}: this service has no Muster live image for it, which would hold the agent; it"
         ))
     };
-    if machine != "x86_64" {
-        return Err(none());
-    }
-    let live = images.operations.live_images.current().await?;
+    let live = images
+        .operations
+        .live_images
+        .of_machine(&machine)
+        .ok_or_else(none)?;
+    let live = live.current().await?;
     let opened = live.clone();
     let read = tokio::task::spawn_blocking(move || opened.agent_program()).await;
     let read = read.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));

@@ -35,9 +35,9 @@ pub enum DiscoveryImageUnavailable {
     Muster(#[from] LiveImageUnavailable),
     #[error(transparent)]
     CoreOs(#[from] CoreOsUnavailable),
-    /// The live image is for x86_64.
+    /// Neither the operator's list nor a Muster live image is for it.
     #[error(
-        "there is no discovery image for {architecture} with version {version:?}: the Muster live image is for x86_64; add an entry with url, a CoreOS live ISO, to --os-images (OS_IMAGES)"
+        "there is no discovery image for {architecture} with version {version:?}: this service has no Muster live image for it (--live-image-aarch64 for arm64); give one, or add an entry with url, a CoreOS live ISO, to --os-images (OS_IMAGES)"
     )]
     NoArchitecture {
         architecture: &'static str,
@@ -84,25 +84,24 @@ impl DiscoveryImages {
         version: &str,
         architecture: CpuArchitecture,
     ) -> Result<DiscoveryImage, DiscoveryImageUnavailable> {
-        let is_x86 = architecture == CpuArchitecture::X86_64;
+        let own = self.live.of(architecture);
         if let Some(entry) = entry {
             match self.coreos.current(entry).await {
                 Ok(open) => {
-                    // It has the agent, whose digest is in what is made; without it machines ask for whatever agent there is then.
-                    let _ = self.live.current().await;
+                    // They have the agents, whose digests are in what is made; without those machines ask for whatever agent there is then.
+                    let _ = self.live.all().await;
                     return Ok(DiscoveryImage::CoreOs(open));
                 }
                 // Hosts are discovered all the same: a site without the way to that server loses nothing else.
-                Err(CoreOsUnavailable::Unreachable { .. }) if is_x86 => {}
+                Err(CoreOsUnavailable::Unreachable { .. }) if own.is_some() => {}
                 Err(error) => return Err(error.into()),
             }
-        } else if !is_x86 {
-            return Err(DiscoveryImageUnavailable::NoArchitecture {
-                architecture: architecture.name(),
-                version: version.to_owned(),
-            });
         }
-        Ok(DiscoveryImage::Muster(self.live.current().await?))
+        let own = own.ok_or_else(|| DiscoveryImageUnavailable::NoArchitecture {
+            architecture: architecture.name(),
+            version: version.to_owned(),
+        })?;
+        Ok(DiscoveryImage::Muster(own.current().await?))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Makes the images and boot artifacts of InfraEnvs.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use muster_core::record::InfraEnv;
@@ -13,6 +14,7 @@ use muster_image::{
 use crate::Operations;
 use crate::boot::IgnitionPart;
 use crate::discovery_image::DiscoveryImage;
+use crate::live_image::OpenLiveImage;
 use crate::made_images::{ImageForm, Made};
 
 /// No image can be made for an InfraEnv. The texts say what to do.
@@ -72,7 +74,7 @@ impl Operations {
         let changed = SystemTime::from(infra_env.updated_at.max(self.image_options.since()));
         let agent = match image {
             DiscoveryImage::Muster(_) => None,
-            DiscoveryImage::CoreOs(_) => self.live_images.opened().map(|live| live.modified),
+            DiscoveryImage::CoreOs(_) => self.live_images.opened().map(|live| live.modified).max(),
         };
         agent.map_or(changed, |agent| changed.max(agent))
     }
@@ -122,13 +124,14 @@ impl Operations {
 
     /// The digests of the agents that hosts can fetch.
     pub(crate) fn agent_programs(&self) -> Vec<AgentProgram> {
-        let opened = self.live_images.opened();
-        let agent = opened.as_ref().and_then(|live| live.image.agent.as_ref());
-        let program = agent.map(|agent| AgentProgram {
-            machine: "x86_64",
-            sha256: agent.sha256.clone(),
-        });
-        program.into_iter().collect()
+        let program = |live: Arc<OpenLiveImage>| {
+            let agent = live.image.agent.as_ref()?;
+            Some(AgentProgram {
+                machine: live.machine,
+                sha256: agent.sha256.clone(),
+            })
+        };
+        self.live_images.opened().filter_map(program).collect()
     }
 }
 

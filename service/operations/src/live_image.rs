@@ -1,4 +1,4 @@
-//! Finds and opens the live image, and opens it again when the file is replaced.
+//! Finds and opens the live images, one an architecture, and opens each again when its file is replaced.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use muster_api::infra_env::CpuArchitecture;
 use muster_image::{LiveImage, LiveImageError};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
@@ -20,10 +21,20 @@ use crate::error::chain;
 pub enum LiveImageUnavailable {
     /// No file at any of the places.
     #[error(
-        "there is no live image: put one at {} or give --live-image; `make image` or `muster-image live build` makes one",
+        "there is no live image: put one at {} or give {option}; `make image` or `muster-image live build` makes one",
         list(searched)
     )]
-    Missing { searched: Vec<PathBuf> },
+    Missing {
+        searched: Vec<PathBuf>,
+        option: &'static str,
+    },
+    /// The file is for other machines.
+    #[error("the live image {} is for {found} and was given for {wanted}", path.display())]
+    Architecture {
+        path: PathBuf,
+        found: String,
+        wanted: &'static str,
+    },
     /// The file cannot be opened.
     #[error("cannot open the live image {}", path.display())]
     Open { path: PathBuf, source: io::Error },
@@ -37,9 +48,20 @@ fn list(paths: &[PathBuf]) -> String {
     texts.join(" or ")
 }
 
-/// The places where a live image may be, and the one in use.
+/// The live images of the architectures that they are made for.
 #[derive(Debug)]
 pub struct LiveImages {
+    x86_64: LiveImageFile,
+    aarch64: LiveImageFile,
+}
+
+/// The places where the live image of one architecture may be, and the one in use.
+#[derive(Debug)]
+pub struct LiveImageFile {
+    /// As `uname -m` prints it.
+    machine: &'static str,
+    /// The option that names it.
+    option: &'static str,
     searched: Vec<PathBuf>,
     current: RwLock<Option<Arc<OpenLiveImage>>>,
     /// Held while a file is opened and hashed, so that it happens once.
@@ -51,6 +73,8 @@ pub struct LiveImages {
 pub struct OpenLiveImage {
     pub path: PathBuf,
     pub image: LiveImage,
+    /// As `uname -m` prints it.
+    pub machine: &'static str,
     /// Time of the last write.
     pub modified: SystemTime,
     base: Arc<BaseFile>,
@@ -66,13 +90,77 @@ const LARGEST_AGENT: u64 = 64 << 20;
 const LARGEST_PROGRAM: u64 = 256 << 20;
 
 impl LiveImages {
-    /// Searches these paths; the first that exists wins. Opens nothing yet.
-    pub fn new(searched: impl IntoIterator<Item = PathBuf>) -> Self {
+    /// Searches these paths for the image of each architecture; the first that exists wins. Opens nothing yet.
+    pub fn new(
+        x86_64: impl IntoIterator<Item = PathBuf>,
+        aarch64: impl IntoIterator<Item = PathBuf>,
+    ) -> Self {
         Self {
+            x86_64: LiveImageFile::new("x86_64", "--live-image", x86_64),
+            aarch64: LiveImageFile::new("aarch64", "--live-image-aarch64", aarch64),
+        }
+    }
+
+    /// The image of that architecture, if it is to be had. That of x86_64 always is: without a file the error of
+    /// [`LiveImageFile::current`] says what to do.
+    pub fn of(&self, architecture: CpuArchitecture) -> Option<&LiveImageFile> {
+        match architecture.normalized() {
+            CpuArchitecture::X86_64 => Some(&self.x86_64),
+            CpuArchitecture::Arm64 => Some(&self.aarch64).filter(|file| file.exists()),
+            _ => None,
+        }
+    }
+
+    /// The image for machines of which `uname -m` prints `machine`, if it is to be had.
+    pub fn of_machine(&self, machine: &str) -> Option<&LiveImageFile> {
+        self.of(machine.parse().ok()?)
+    }
+
+    /// The architectures beside x86_64 that have one.
+    pub fn other_architectures(&self) -> Vec<CpuArchitecture> {
+        let all = [CpuArchitecture::Arm64];
+        all.into_iter().filter(|one| self.of(*one).is_some()).collect()
+    }
+
+    /// Those that there are, opened where they were not yet.
+    pub async fn all(&self) -> Vec<Arc<OpenLiveImage>> {
+        let mut open = Vec::new();
+        for file in [&self.x86_64, &self.aarch64] {
+            open.extend(file.current().await.ok());
+        }
+        open
+    }
+
+    /// Those that were opened by now.
+    pub(crate) fn opened(&self) -> impl Iterator<Item = Arc<OpenLiveImage>> {
+        [&self.x86_64, &self.aarch64]
+            .into_iter()
+            .filter_map(LiveImageFile::opened)
+    }
+
+    /// The images in use, or why there is none, for the operator.
+    pub async fn describe(&self) -> String {
+        let mut text = self.x86_64.describe().await;
+        if self.aarch64.exists() {
+            text += &format!("; for aarch64: {}", self.aarch64.describe().await);
+        }
+        text
+    }
+}
+
+impl LiveImageFile {
+    fn new(machine: &'static str, option: &'static str, searched: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self {
+            machine,
+            option,
             searched: searched.into_iter().collect(),
             current: RwLock::default(),
             opening: Mutex::default(),
         }
+    }
+
+    fn exists(&self) -> bool {
+        self.find().is_ok()
     }
 
     /// The image as it is on disk now. Costs one `stat` while the file stays the same.
@@ -86,8 +174,8 @@ impl LiveImages {
         if let Some(open) = self.unchanged(path, stamp) {
             return Ok(open);
         }
-        let owned = path.to_owned();
-        let outcome = tokio::task::spawn_blocking(move || OpenLiveImage::open(owned)).await;
+        let (owned, machine) = (path.to_owned(), self.machine);
+        let outcome = tokio::task::spawn_blocking(move || OpenLiveImage::open(owned, machine)).await;
         let open = Arc::new(outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?);
         tracing::info!(path = %open.path.display(), agent = open.image.agent_version, "live image opened");
         *self
@@ -97,8 +185,7 @@ impl LiveImages {
         Ok(open)
     }
 
-    /// The image in use, or why there is none, for the operator.
-    pub async fn describe(&self) -> String {
+    async fn describe(&self) -> String {
         match self.current().await {
             Ok(open) => format!("{} (agent {})", open.path.display(), open.image.agent_version),
             Err(error) => chain(&error),
@@ -106,7 +193,7 @@ impl LiveImages {
     }
 
     /// The image that was opened last, if one was.
-    pub(crate) fn opened(&self) -> Option<Arc<OpenLiveImage>> {
+    fn opened(&self) -> Option<Arc<OpenLiveImage>> {
         let current = self
             .current
             .read()
@@ -129,6 +216,7 @@ impl LiveImages {
         }
         Err(LiveImageUnavailable::Missing {
             searched: self.searched.clone(),
+            option: self.option,
         })
     }
 
@@ -145,8 +233,8 @@ impl LiveImages {
 }
 
 impl OpenLiveImage {
-    /// Opens and reads the whole file once; blocks.
-    pub fn open(path: PathBuf) -> Result<Self, LiveImageUnavailable> {
+    /// Opens and reads the whole file once; blocks. `machine`: what it is to be for.
+    pub fn open(path: PathBuf, machine: &'static str) -> Result<Self, LiveImageUnavailable> {
         let opened = File::open(&path).and_then(|file| {
             let metadata = file.metadata()?;
             // An image that was moved here is new here, whenever it was made.
@@ -162,9 +250,17 @@ impl OpenLiveImage {
             Ok(image) => image,
             Err(source) => return Err(LiveImageUnavailable::Unusable { path, source }),
         };
+        if image.architecture != machine {
+            return Err(LiveImageUnavailable::Architecture {
+                path,
+                found: image.architecture,
+                wanted: machine,
+            });
+        }
         Ok(Self {
             path,
             image,
+            machine,
             modified,
             base: Arc::new(base),
             packed_agent: OnceLock::new(),

@@ -107,7 +107,7 @@ impl World {
         let operations = Arc::new(Operations::new(
             store,
             Auth::new(false, Keys::from_pem(&Keys::generate()).unwrap(), None),
-            LiveImages::new([]),
+            LiveImages::new([], []),
             BridgeState::new(false, false),
             settings,
         ));

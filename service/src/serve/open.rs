@@ -21,8 +21,8 @@ use crate::kubernetes::Source;
 use crate::listen;
 use crate::settings::{AuthMode, ServeArgs};
 
-/// File name of the live image beside the program or in the data directory.
-const LIVE_IMAGE_NAME: &str = "muster-live-x86_64.iso";
+/// File names of the live images beside the program or in the data directory.
+const LIVE_IMAGE_NAMES: [&str; 2] = ["muster-live-x86_64.iso", "muster-live-aarch64.iso"];
 
 /// Listening sockets, bound before anything else so that a port in use is reported at once.
 pub(super) struct Listeners {
@@ -111,7 +111,7 @@ pub(super) async fn operations(
     Ok(Arc::new(Operations::new(
         store,
         Auth::new(args.auth_mode() == AuthMode::Local, keys, args.url_lifetime),
-        LiveImages::new(live_image_candidates(args)),
+        live_images(args),
         BridgeState::new(*kube != Source::Off, *kube == Source::Builtin),
         OperationSettings {
             hosts,
@@ -170,15 +170,21 @@ pub async fn open_keys(store: &Store, file: Option<&Path>, previous: &[PathBuf])
     Ok(keys)
 }
 
-fn live_image_candidates(args: &ServeArgs) -> Vec<PathBuf> {
-    if let Some(path) = &args.live_image {
-        return vec![path.clone()];
-    }
+fn live_images(args: &ServeArgs) -> LiveImages {
+    let given = [&args.live_image, &args.live_image_aarch64];
+    let [x86_64, aarch64] = std::array::from_fn(|index| match given[index] {
+        Some(path) => vec![path.clone()],
+        None => default_places(args, LIVE_IMAGE_NAMES[index]),
+    });
+    LiveImages::new(x86_64, aarch64)
+}
+
+fn default_places(args: &ServeArgs, name: &str) -> Vec<PathBuf> {
     let beside = std::env::current_exe()
         .ok()
-        .and_then(|program| program.parent().map(|dir| dir.join(LIVE_IMAGE_NAME)));
+        .and_then(|program| program.parent().map(|dir| dir.join(name)));
     beside
         .into_iter()
-        .chain([args.data.data_dir.join(LIVE_IMAGE_NAME)])
+        .chain([args.data.data_dir.join(name)])
         .collect()
 }

@@ -72,7 +72,6 @@ pub(super) struct Running {
     pub(super) fleet: Fleet,
     pub(super) client: HttpClient,
     pub(super) infra_env: String,
-    pub(super) cluster: String,
     pub(super) replicas: [Service; 2],
     pub(super) identity: Identity,
     pub(super) postgres: Postgres,
@@ -151,13 +150,13 @@ impl Running {
                 },
             )
         };
-        let (cluster, infra_env) = (found("/clusters"), found("/infra-envs"));
+        found("/clusters");
+        let infra_env = found("/infra-envs");
         Self {
             scale,
             fleet,
             client,
             infra_env,
-            cluster,
             replicas,
             identity,
             postgres,
@@ -169,12 +168,12 @@ impl Running {
         }
     }
 
-    /// The hosts that an operator sees now.
+    /// The hosts that an operator sees now, without what each tells of 3,000 others.
     #[track_caller]
     pub(super) fn hosts(&self) -> Vec<Value> {
         let list = self
             .client
-            .get(&format!("/clusters/{}/hosts", self.cluster))
+            .get(&format!("/infra-envs/{}/hosts?brief=true", self.infra_env))
             .expect(200)
             .json();
         list.as_array().unwrap().clone()

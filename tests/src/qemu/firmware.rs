@@ -11,6 +11,8 @@ pub enum Firmware {
     Ovmf,
     /// UEFI with Microsoft's keys enrolled and Secure Boot on.
     OvmfSecureBoot,
+    /// UEFI of an ARM server.
+    Aavmf,
 }
 
 impl Firmware {
@@ -20,6 +22,7 @@ impl Firmware {
             Self::SeaBios => "SeaBIOS",
             Self::Ovmf => "OVMF",
             Self::OvmfSecureBoot => "OVMF with Secure Boot",
+            Self::Aavmf => "AAVMF",
         }
     }
 
@@ -27,8 +30,21 @@ impl Firmware {
     pub fn boot_mode(self) -> &'static str {
         match self {
             Self::SeaBios => "bios",
-            Self::Ovmf | Self::OvmfSecureBoot => "uefi",
+            Self::Ovmf | Self::OvmfSecureBoot | Self::Aavmf => "uefi",
         }
+    }
+
+    /// The program of QEMU for its processor.
+    pub(super) fn program(self) -> &'static str {
+        match self {
+            Self::SeaBios | Self::Ovmf | Self::OvmfSecureBoot => "qemu-system-x86_64",
+            Self::Aavmf => "qemu-system-aarch64",
+        }
+    }
+
+    /// The `-cpu` value, where QEMU's own choice is not that of a server.
+    pub(super) fn cpu(self) -> Option<&'static str> {
+        (self == Self::Aavmf).then_some("neoverse-n1")
     }
 
     /// The `-machine` value.
@@ -38,6 +54,7 @@ impl Firmware {
             Self::SeaBios => "q35,graphics=off",
             Self::Ovmf => "q35",
             Self::OvmfSecureBoot => "q35,smm=on",
+            Self::Aavmf => "virt",
         }
     }
 
@@ -48,6 +65,7 @@ impl Firmware {
             Self::SeaBios => return Vec::new(),
             Self::Ovmf => ("OVMF_CODE_4M.fd", "OVMF_VARS_4M.fd"),
             Self::OvmfSecureBoot => ("OVMF_CODE_4M.secboot.fd", "OVMF_VARS_4M.ms.fd"),
+            Self::Aavmf => ("../AAVMF/AAVMF_CODE.fd", "../AAVMF/AAVMF_VARS.fd"),
         };
         let own = folder.join("variables.fd");
         let from = packaged(variables);

@@ -208,7 +208,7 @@ impl Machine {
     /// Starts QEMU with the disks and variables in `folder`, which are made if they are not there.
     #[track_caller]
     pub(super) fn launch(&self, folder: &Path) -> Program {
-        let mut qemu = command("qemu-system-x86_64");
+        let mut qemu = command(self.firmware.program());
         qemu.args(self.arguments(folder));
         Program::start(&self.name, &mut qemu, &folder.join("console.log"))
     }
@@ -230,8 +230,8 @@ impl Machine {
         // The first port is what we read; BMCs use the second, and a kernel told of it must find one.
         add("-serial", "stdio".to_owned());
         add("-serial", "null".to_owned());
-        if let Some(model) = &self.cpu_model {
-            add("-cpu", model.clone());
+        if let Some(model) = self.cpu_model.as_deref().or(self.firmware.cpu()) {
+            add("-cpu", model.to_owned());
         }
         if let Some(seconds) = self.clock {
             add("-rtc", format!("base={}", clock_text(seconds)));

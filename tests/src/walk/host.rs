@@ -37,7 +37,7 @@ impl Host {
             .time_limit(LIFE);
         let machine = match firmware {
             Firmware::SeaBios => machine.disk_first(),
-            Firmware::Ovmf | Firmware::OvmfSecureBoot => machine.order_of_firmware(),
+            Firmware::Ovmf | Firmware::OvmfSecureBoot | Firmware::Aavmf => machine.order_of_firmware(),
         };
         let machine = others.into_iter().fold(machine, Machine::disk);
         Self {

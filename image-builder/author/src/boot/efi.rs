@@ -8,21 +8,6 @@ use fatfs::{Date, DateTime, FileSystem, FormatVolumeOptions, FsOptions, Time, Ti
 use crate::packages::deb;
 use crate::packages::gather::Ingredients;
 
-/// Member of a package, and its name in the FAT image (docs/protocol/boot-lab.md#6).
-const FILES: [(&str, &str, &str); 3] = [
-    ("shim-signed", "usr/lib/shim/shimx64.efi.signed", "BOOTX64.EFI"),
-    (
-        "grub-efi-amd64-signed",
-        "usr/lib/grub/x86_64-efi-signed/gcdx64.efi.signed",
-        "grubx64.efi",
-    ),
-    (
-        "shim-helpers-amd64-signed",
-        "usr/lib/shim/mmx64.efi.signed",
-        "mmx64.efi",
-    ),
-];
-
 const SECTOR: u64 = 512;
 const CLUSTER: u32 = 2048;
 /// Room for the boot sector, both tables, the root directory and the folders.
@@ -63,8 +48,8 @@ static EPOCH: Epoch = Epoch;
 /// When a package lacks its file.
 pub fn image(ingredients: &Ingredients) -> Result<Vec<u8>> {
     let mut files = Vec::new();
-    for (package, member, name) in FILES {
-        files.push((name, deb::read_file(&ingredients.deb(package)?, member)?));
+    for (package, member, name) in ingredients.architecture.efi_programs() {
+        files.push((*name, deb::read_file(&ingredients.deb(package)?, member)?));
     }
     format(&files).context("cannot make the EFI system partition")
 }

@@ -3,11 +3,10 @@
 
 use muster_image::kargs::{Area, KargsFile, KargsLayout, Reader, area_bytes};
 
+use crate::architecture::Architecture;
+
 /// Path of the menu in the ISO.
 pub const MENU: &str = "boot/grub/grub.cfg";
-
-/// Kernel arguments of an area never written.
-const DEFAULT_ARGUMENTS: &str = "quiet console=tty0 console=ttyS0,115200n8 console=ttyS1,115200n8";
 
 /// Bytes of the kernel-argument area.
 const AREA_SIZE: usize = 1536;
@@ -50,9 +49,10 @@ menuentry \"Muster: rescue shell\" --id rescue {
 
 /// Writes the menu with the default arguments.
 #[must_use]
-pub fn menu() -> Menu {
+pub fn menu(architecture: Architecture) -> Menu {
+    let default = architecture.kernel_arguments();
     let kargs = KargsLayout {
-        default: DEFAULT_ARGUMENTS.to_owned(),
+        default: default.to_owned(),
         size: AREA_SIZE,
         end: "\n".to_owned(),
         // The lines that it makes are comments to GRUB.
@@ -70,8 +70,8 @@ pub fn menu() -> Menu {
         pad: b'#',
         reader: Reader::Grub,
     };
-    let area = area_bytes(DEFAULT_ARGUMENTS, &[], AREA_SIZE, place)
-        .expect("the area has room for the default arguments");
+    let area =
+        area_bytes(default, &[], AREA_SIZE, place).expect("the area has room for the default arguments");
     let area = String::from_utf8(area).expect("the area is made of texts");
     Menu {
         text: format!("{BEFORE}{area}\n{AFTER}"),
@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn the_area_is_found_at_its_offset_and_a_newline_follows_it() {
-        let menu = menu();
+        let menu = menu(Architecture::X86_64);
         let area = &menu.text[BEFORE.len()..BEFORE.len() + AREA_SIZE];
-        let rest = area.strip_prefix(DEFAULT_ARGUMENTS).unwrap();
+        let rest = area.strip_prefix(menu.kargs.default.as_str()).unwrap();
         let pad = rest.strip_prefix(&menu.kargs.end).unwrap();
         assert!(pad.chars().all(|pad| pad == '#'));
         assert_eq!(menu.text.as_bytes()[BEFORE.len() + AREA_SIZE], b'\n');
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn the_kernel_line_ends_in_the_area() {
-        let menu = menu();
+        let menu = menu(Architecture::X86_64);
         let offset = usize::try_from(menu.kargs.files[0].offset).unwrap();
         let line_start = menu.text[..offset].rfind('\n').unwrap() + 1;
         assert!(menu.text[line_start..].starts_with("  linux /images/pxeboot/vmlinuz "));

@@ -19,9 +19,6 @@ const LIBRARIES: [(&str, &str); 6] = [
     ("libtommath1", "libtommath.so.1"),
     ("zlib1g", "libz.so.1"),
 ];
-/// The dynamic loader, of the package `libc6`; programs name it by this path.
-const LOADER: &str = "ld-linux-x86-64.so.2";
-
 /// Adds the programs and what they load.
 ///
 /// # Errors
@@ -31,25 +28,27 @@ pub fn add(archive: &mut Archive, ingredients: &Ingredients) -> Result<()> {
     for path in PROGRAMS {
         archive.file(path, 0o755, &deb::read_file(&programs, path)?);
     }
+    let folder = ingredients.architecture.library_folder();
+    let (loader_folder, loader) = ingredients.architecture.dynamic_loader();
     archive.file(
-        &format!("lib64/{LOADER}"),
+        &format!("{loader_folder}/{loader}"),
         0o755,
-        &library(&ingredients.deb("libc6")?, LOADER)?,
+        &library(&ingredients.deb("libc6")?, &folder, loader)?,
     );
     for (package, name) in LIBRARIES {
-        let library = library(&ingredients.deb(package)?, name)?;
-        archive.file(&format!("usr/lib/x86_64-linux-gnu/{name}"), 0o644, &library);
+        let library = library(&ingredients.deb(package)?, &folder, name)?;
+        archive.file(&format!("usr/{folder}/{name}"), 0o644, &library);
     }
     Ok(())
 }
 
 /// The file of a library, which packages call by its whole version: `libz.so.1.2.13`.
-fn library(package: &Path, name: &str) -> Result<Vec<u8>> {
+fn library(package: &Path, folder: &str, name: &str) -> Result<Vec<u8>> {
     let mut found = None;
     deb::read(package, |member| {
         let file = member.path.rsplit('/').next().unwrap_or_default();
         if let Kind::File { content, .. } = member.kind
-            && member.path.contains("lib/x86_64-linux-gnu/")
+            && member.path.contains(folder)
             && file.starts_with(name)
         {
             let mut bytes = Vec::new();

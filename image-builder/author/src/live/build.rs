@@ -31,13 +31,19 @@ pub enum Outcome {
 /// # Errors
 /// When an ingredient is missing or a step fails; an ISO that was there before is then still there, whole.
 pub fn build(options: &BuildOptions, progress: Progress) -> Result<Outcome> {
-    let agent = agent::load(&options.agent)?;
+    let agent = agent::load(&options.agent, options.architecture)?;
     let folder = output_folder(&options.output)?;
     fs::create_dir_all(&options.cache)
         .with_context(|| format!("cannot make the cache folder {}", options.cache.display()))?;
     let cache = options.cache.canonicalize()?;
     let _lock = lock(&cache, progress)?;
-    let ingredients = gather::gather(&cache, options.network, options.firmware, progress)?;
+    let ingredients = gather::gather(
+        &cache,
+        options.architecture,
+        options.network,
+        options.firmware,
+        progress,
+    )?;
     let inputs = Inputs::new(options, &agent, &ingredients)?;
     if !options.force
         && let Some(record) = BuildRecord::of_finished(&options.output, &inputs)?
@@ -54,7 +60,7 @@ pub fn build(options: &BuildOptions, progress: Progress) -> Result<Outcome> {
     let tree = scratch.path().join("tree");
     lay_out(&tree, &parts, &agent, options)?;
     let image = scratch.path().join("live.iso");
-    let live = iso::write(&tree, &parts.boot_record(), &image, options.epoch)?;
+    let live = iso::write(&tree, parts.boot_record().as_deref(), &image, options.epoch)?;
     let record = BuildRecord::new(inputs, parts.facts.clone(), &live);
     // The record of an older ISO must not stand beside the new one.
     record.replace(&image, &options.output)?;
@@ -82,12 +88,18 @@ fn lay_out(tree: &Path, parts: &Parts, agent: &[u8], options: &BuildOptions) -> 
     fs::write(place(INITRD)?, initrd)?;
     fs::write(place(CONFIG)?, vec![0; CONFIG_LENGTH])?;
     fs::copy(parts.efi_image(), place(iso::EFI_IMAGE)?)?;
-    fs::copy(parts.bios_image(), place(iso::BIOS_IMAGE)?)?;
-    let menu = menu::menu();
+    if let Some(bios) = parts.bios_image() {
+        fs::copy(bios, place(iso::BIOS_IMAGE)?)?;
+    }
+    let menu = menu::menu(options.architecture);
     fs::write(place(MENU)?, &menu.text)?;
-    let description = describe(&options.agent_version, area, menu.kargs);
+    let description = describe(options.architecture, &options.agent_version, area, menu.kargs);
     fs::write(place(DESCRIPTION_PATH)?, description.to_json())?;
-    let info = format!("Muster live {} x86_64\n", options.agent_version);
+    let info = format!(
+        "Muster live {} {}\n",
+        options.agent_version,
+        options.architecture.name()
+    );
     fs::write(place(DISK_INFO)?, info)?;
     Ok(())
 }

@@ -4,6 +4,8 @@
 use muster_image::kargs::KargsLayout;
 use muster_image::live::{AgentArea, ConfigArea, Description, FORMAT, VERSION};
 
+use crate::architecture::Architecture;
+
 /// Paths in the ISO.
 pub const KERNEL: &str = "images/pxeboot/vmlinuz";
 pub const INITRD: &str = "images/pxeboot/initrd.img";
@@ -16,11 +18,16 @@ pub const CONFIG_LENGTH: usize = 262_144;
 
 /// The description of an image with this agent and kernel-argument area.
 #[must_use]
-pub fn describe(agent_version: &str, agent: AgentArea, kargs: KargsLayout) -> Description {
+pub fn describe(
+    architecture: Architecture,
+    agent_version: &str,
+    agent: AgentArea,
+    kargs: KargsLayout,
+) -> Description {
     Description {
         format: FORMAT.to_owned(),
         version: VERSION,
-        architecture: "x86_64".to_owned(),
+        architecture: architecture.name().to_owned(),
         agent_version: agent_version.to_owned(),
         kernel: KERNEL.to_owned(),
         initrd: INITRD.to_owned(),
@@ -40,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_description_has_the_shape_of_the_contract() {
-        let kargs = menu().kargs;
+        let kargs = menu(Architecture::X86_64).kargs;
         let offset = kargs.files[0].offset;
         let agent = AgentArea {
             offset: 4096,
@@ -49,7 +56,7 @@ mod tests {
             sha256: "00".into(),
         };
         let json: serde_json::Value =
-            serde_json::from_str(&describe("0.1.0", agent, kargs).to_json()).unwrap();
+            serde_json::from_str(&describe(Architecture::X86_64, "0.1.0", agent, kargs).to_json()).unwrap();
         assert_eq!(
             json,
             serde_json::json!({

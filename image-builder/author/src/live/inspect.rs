@@ -33,8 +33,9 @@ fn write_image(text: &mut String, path: &Path, file: &File) -> Result<()> {
     writeln!(text, "{} ({})", path.display(), megabytes(image.length()))?;
     writeln!(
         text,
-        "volume {}, agent {}",
+        "volume {}, {}, agent {}",
         image.volume_id(),
+        description.architecture,
         description.agent_version
     )?;
     writeln!(
@@ -50,6 +51,10 @@ fn write_image(text: &mut String, path: &Path, file: &File) -> Result<()> {
         iso::EFI_IMAGE,
         iso::BIOS_IMAGE,
     ] {
+        // Machines of some architectures have no BIOS.
+        if file == iso::BIOS_IMAGE && image.find(file)?.is_none() {
+            continue;
+        }
         let extent = find(&image, file)?;
         writeln!(text, "  {:>10}  at {:>10}  {file}", extent.length, extent.offset)?;
     }

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 
+use crate::architecture::Architecture;
 use crate::packages::gather::Network;
 
 /// Everything that the command line of a build says.
 #[derive(Debug, Clone)]
 pub struct BuildOptions {
+    pub architecture: Architecture,
     /// The ISO to write.
     pub output: PathBuf,
     /// The static agent, `/init` of the image.

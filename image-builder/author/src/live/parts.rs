@@ -14,7 +14,6 @@ use crate::boot::{bios, efi};
 use crate::initramfs;
 use crate::kernel::firmware;
 use crate::kernel::modules::Kernel;
-use crate::packages::TOOLS;
 use crate::packages::borrowed::Tools;
 use crate::packages::gather::Ingredients;
 use crate::progress::{Progress, megabytes};
@@ -34,6 +33,7 @@ const KEPT_FOR: Duration = Duration::from_hours(14 * 24);
 pub struct Parts {
     folder: PathBuf,
     pub facts: Facts,
+    has_bios: bool,
 }
 
 /// Counts and sizes of what the base archive holds.
@@ -65,6 +65,7 @@ impl Parts {
         inputs: &Inputs,
         progress: Progress,
     ) -> Result<Self> {
+        let has_bios = ingredients.architecture.has_bios();
         let shelf = cache.join("parts");
         fs::create_dir_all(&shelf)?;
         let folder = shelf.join(inputs.parts_digest());
@@ -72,7 +73,11 @@ impl Parts {
             let facts = serde_json::from_slice(&facts)
                 .with_context(|| format!("{} is damaged; delete that folder", folder.display()))?;
             fs::File::open(&folder)?.set_modified(SystemTime::now())?;
-            return Ok(Self { folder, facts });
+            return Ok(Self {
+                folder,
+                facts,
+                has_bios,
+            });
         }
         delete_unused(&shelf)?;
         let scratch = tempfile::Builder::new().prefix("work-").tempdir_in(cache)?;
@@ -87,7 +92,11 @@ impl Parts {
         )?;
         fs::write(finished.join(FACTS), serde_json::to_vec_pretty(&facts)?)?;
         fs::rename(&finished, &folder)?;
-        Ok(Self { folder, facts })
+        Ok(Self {
+            folder,
+            facts,
+            has_bios,
+        })
     }
 
     #[must_use]
@@ -106,16 +115,16 @@ impl Parts {
         self.folder.join(EFI_IMAGE)
     }
 
-    /// The El Torito image for BIOS.
+    /// The El Torito image for BIOS, where machines have one.
     #[must_use]
-    pub fn bios_image(&self) -> PathBuf {
-        self.folder.join(BIOS_IMAGE)
+    pub fn bios_image(&self) -> Option<PathBuf> {
+        self.has_bios.then(|| self.folder.join(BIOS_IMAGE))
     }
 
     /// The master boot record for BIOS.
     #[must_use]
-    pub fn boot_record(&self) -> PathBuf {
-        self.folder.join(BOOT_RECORD)
+    pub fn boot_record(&self) -> Option<PathBuf> {
+        self.has_bios.then(|| self.folder.join(BOOT_RECORD))
     }
 }
 
@@ -127,16 +136,18 @@ fn make(
     progress: Progress,
 ) -> Result<Facts> {
     let step = progress.step("Boot loaders");
-    let tools = TOOLS
-        .iter()
-        .map(|name| ingredients.deb(name))
-        .collect::<Result<Vec<_>>>()?;
-    let tools = Tools::unpack(&scratch.join("tools"), &tools)?;
-    let loader = bios::loader(&ingredients.deb("grub-pc-bin")?, scratch, &tools)?;
-    fs::copy(loader.eltorito, finished.join(BIOS_IMAGE))?;
-    fs::copy(loader.boot_record, finished.join(BOOT_RECORD))?;
+    let tools = Tools::unpack(&scratch.join("tools"), &ingredients.tools()?)?;
+    if ingredients.architecture.has_bios() {
+        let loader = bios::loader(&ingredients.deb("grub-pc-bin")?, scratch, &tools)?;
+        fs::copy(loader.eltorito, finished.join(BIOS_IMAGE))?;
+        fs::copy(loader.boot_record, finished.join(BOOT_RECORD))?;
+    }
     fs::write(finished.join(EFI_IMAGE), efi::image(ingredients)?)?;
-    step.done("GRUB for BIOS; shim and GRUB, signed, for UEFI");
+    step.done(if ingredients.architecture.has_bios() {
+        "GRUB for BIOS; shim and GRUB, signed, for UEFI"
+    } else {
+        "shim and GRUB, signed, for UEFI"
+    });
 
     let release = ingredients.kernel.trim_start_matches("linux-image-");
     let step = progress.step(format!("Kernel {release} and drivers"));

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::RELEASE;
+use crate::architecture::Architecture;
 
 /// Mirrors for a machine that names none for [`RELEASE`].
 const DEFAULT_MIRROR: &str = "http://deb.debian.org/debian";
@@ -34,23 +35,37 @@ pub struct Package {
     pub size: u64,
     /// Name of the `.deb` file.
     pub file: String,
+    /// As Debian calls it; `all` for those that fit each.
+    pub architecture: String,
 }
+
+impl Package {
+    /// True for that package, where it is of this architecture or of all.
+    fn is(&self, name: &str, architecture: &str) -> bool {
+        self.name == name && (self.architecture == architecture || self.architecture == "all")
+    }
+}
+
+/// The architecture of the programs that run on the machine where images are built.
+const OF_TOOLS: &str = "amd64";
 
 /// Runs apt in a folder of its own.
 #[derive(Debug)]
 pub struct AptRoot {
+    architecture: Architecture,
     root: PathBuf,
     debs: PathBuf,
 }
 
 impl AptRoot {
-    /// Prepares the folder: `apt/` for lists and state, `debs/` for packages.
+    /// Prepares the folder: `apt-amd64/` for lists and state, `debs/` for packages.
     ///
     /// # Errors
     /// When apt or Debian's keyring is missing, or the folder cannot be written.
-    pub fn open(cache: &Path) -> Result<Self> {
+    pub fn open(cache: &Path, architecture: Architecture) -> Result<Self> {
         let this = Self {
-            root: cache.join("apt"),
+            architecture,
+            root: cache.join(format!("apt-{}", architecture.debian())),
             debs: cache.join("debs"),
         };
         for folder in ["lists/partial", "archives/partial", "state"] {
@@ -63,7 +78,8 @@ impl AptRoot {
             "{KEYRING} is missing; install it: apt-get install debian-archive-keyring"
         );
         fs::write(this.root.join("status"), "")?;
-        fs::write(this.root.join("sources.sources"), sources(&machine_mirrors()?))?;
+        let lists = sources(&machine_mirrors()?, &this.architectures().join(" "));
+        fs::write(this.root.join("sources.sources"), lists)?;
         fs::write(
             this.root.join("apt.conf"),
             this.configuration(&machine_settings()?),
@@ -99,21 +115,45 @@ impl AptRoot {
         Ok(())
     }
 
-    /// Looks the packages up in the lists: newest version of each.
+    /// The image's, and that of tools where it is another.
+    fn architectures(&self) -> Vec<&'static str> {
+        let mut architectures = vec![self.architecture.debian(), OF_TOOLS];
+        architectures.dedup();
+        architectures
+    }
+
+    /// That package of the image, among those.
+    #[must_use]
+    pub fn of_image<'a>(&self, packages: &'a [Package], name: &str) -> Option<&'a Package> {
+        packages
+            .iter()
+            .find(|package| package.is(name, self.architecture.debian()))
+    }
+
+    /// That package of tools, among those.
+    #[must_use]
+    pub fn of_tools<'a>(packages: &'a [Package], name: &str) -> Option<&'a Package> {
+        packages.iter().find(|package| package.is(name, OF_TOOLS))
+    }
+
+    /// Looks packages of the image and of tools up in the lists: newest version of each.
     ///
     /// # Errors
     /// When the lists do not name one.
-    pub fn look_up(&self, names: &[&str]) -> Result<Vec<Package>> {
+    pub fn look_up(&self, image: &[&str], tools: &[&str]) -> Result<Vec<Package>> {
+        let tools_named: Vec<String> = tools.iter().map(|name| format!("{name}:{OF_TOOLS}")).collect();
         let mut arguments = vec!["download", "--print-uris"];
-        arguments.extend(names);
+        arguments.extend(image);
+        arguments.extend(tools_named.iter().map(String::as_str));
         // Elsewhere than in `debs`: of a package that is there already apt would print nothing.
         let mut found = parse_uris(&self.apt("apt-get", &arguments, &self.root, "looking packages up")?)?;
         found.sort();
-        for name in names {
-            ensure!(
-                found.iter().any(|package| package.name == *name),
-                "the package lists of Debian {RELEASE} do not name {name}"
-            );
+        // Of the same architecture, one may be an ingredient and a tool.
+        found.dedup();
+        let missing = image.iter().find(|name| self.of_image(&found, name).is_none());
+        let missing = missing.or_else(|| tools.iter().find(|name| Self::of_tools(&found, name).is_none()));
+        if let Some(name) = missing {
+            bail!("the package lists of Debian {RELEASE} do not name {name}");
         }
         Ok(found)
     }
@@ -151,7 +191,10 @@ impl AptRoot {
     pub fn download(&self, packages: &[&Package]) -> Result<()> {
         let exact: Vec<String> = packages
             .iter()
-            .map(|package| format!("{}={}", package.name, package.version))
+            .map(|package| match package.architecture.as_str() {
+                "all" => format!("{}={}", package.name, package.version),
+                architecture => format!("{}:{architecture}={}", package.name, package.version),
+            })
             .collect();
         let mut arguments = vec!["download"];
         arguments.extend(exact.iter().map(String::as_str));
@@ -184,6 +227,8 @@ impl AptRoot {
     /// hooks that clean the machine's cache, out.
     fn configuration(&self, machine_settings: &str) -> String {
         let root = self.root.display();
+        let own = self.architecture.debian();
+        let all = self.architectures().join("\"; \"");
         format!(
             "{machine_settings}\
              Dir::Etc::main \"/dev/null\";\n\
@@ -197,8 +242,8 @@ impl AptRoot {
              Dir::State::status \"{root}/status\";\n\
              Dir::Cache \"{root}\";\n\
              Dir::Cache::archives \"{root}/archives\";\n\
-             APT::Architecture \"amd64\";\n\
-             APT::Architectures {{ \"amd64\"; }};\n\
+             APT::Architecture \"{own}\";\n\
+             APT::Architectures {{ \"{all}\"; }};\n\
              APT::Sandbox::User \"root\";\n\
              APT::Get::List-Cleanup \"true\";\n\
              Acquire::Languages {{ \"none\"; }};\n\
@@ -275,13 +320,13 @@ fn mirrors(targets: &str) -> BTreeMap<String, String> {
     mirrors
 }
 
-fn sources(mirrors: &BTreeMap<String, String>) -> String {
+fn sources(mirrors: &BTreeMap<String, String>, architectures: &str) -> String {
     mirrors
         .iter()
         .map(|(suite, uri)| {
             format!(
                 "Types: deb\nURIs: {uri}\nSuites: {suite}\nComponents: main non-free-firmware\n\
-                 Architectures: amd64\nTargets: Packages\nSigned-By: {KEYRING}\n\n"
+                 Architectures: {architectures}\nTargets: Packages\nSigned-By: {KEYRING}\n\n"
             )
         })
         .collect()
@@ -304,6 +349,7 @@ fn parse_uri(line: &str) -> Option<Package> {
     Some(Package {
         name: parts.next()?.to_owned(),
         version: parts.next()?.replace("%3a", ":"),
+        architecture: parts.next()?.strip_suffix(".deb")?.to_owned(),
         sha256: sha256.to_owned(),
         size,
         file: file.to_owned(),
@@ -334,6 +380,7 @@ mod tests {
         assert_eq!(packages[0].version, "1:1.35.0-4+deb12u1+b1");
         assert_eq!(packages[0].size, 928_188);
         assert_eq!(packages[0].sha256, "ab12");
+        assert_eq!(packages[0].architecture, "amd64");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use anyhow::{Context, Result, ensure};
 use sha2::{Digest as _, Sha256};
 
 use super::apt::{AptRoot, Package};
-use super::{FIRMWARE, IMAGE, KERNEL_METAPACKAGE, RELEASE, TOOLS};
+use super::{FIRMWARE, IMAGE, RELEASE, TOOLS};
+use crate::architecture::Architecture;
 use crate::progress::{Progress, megabytes};
 
 /// Permission to use the network.
@@ -23,6 +24,7 @@ pub enum Network {
 #[derive(Debug)]
 pub struct Ingredients {
     apt: AptRoot,
+    pub architecture: Architecture,
     /// Everything, sorted by name.
     pub packages: Vec<Package>,
     /// Name of the package with the kernel, such as `linux-image-6.1.0-56-amd64`.
@@ -32,14 +34,26 @@ pub struct Ingredients {
 }
 
 impl Ingredients {
-    /// The file of a package.
+    /// The file of a package of the image.
     ///
     /// # Errors
     /// When the package was not gathered.
     pub fn deb(&self, name: &str) -> Result<PathBuf> {
-        self.packages
-            .iter()
-            .find(|package| package.name == name)
+        let found = self.apt.of_image(&self.packages, name);
+        self.path(name, found)
+    }
+
+    /// The files of the packages of tools.
+    ///
+    /// # Errors
+    /// When one was not gathered.
+    pub fn tools(&self) -> Result<Vec<PathBuf>> {
+        let file = |name: &&str| self.path(name, AptRoot::of_tools(&self.packages, name));
+        TOOLS.iter().map(file).collect()
+    }
+
+    fn path(&self, name: &str, found: Option<&Package>) -> Result<PathBuf> {
+        found
             .map(|package| self.apt.path(package))
             .with_context(|| format!("{name} is not among the ingredients"))
     }
@@ -49,14 +63,21 @@ impl Ingredients {
 ///
 /// # Errors
 /// When something is in neither the cache nor reach.
-pub fn gather(cache: &Path, network: Network, firmware: bool, progress: Progress) -> Result<Ingredients> {
-    let apt = AptRoot::open(cache)?;
+pub fn gather(
+    cache: &Path,
+    architecture: Architecture,
+    network: Network,
+    firmware: bool,
+    progress: Progress,
+) -> Result<Ingredients> {
+    let apt = AptRoot::open(cache, architecture)?;
     let firmware: Vec<&'static str> = if firmware { FIRMWARE.to_vec() } else { Vec::new() };
     let updated = bring_lists(&apt, network, progress)?;
-    let (kernel, packages) = look_up(&apt, &firmware)?;
+    let (kernel, packages) = look_up(&apt, architecture, &firmware)?;
     match bring_packages(&apt, &packages, network, progress) {
         Ok(()) => Ok(Ingredients {
             apt,
+            architecture,
             packages,
             kernel,
             firmware,
@@ -67,10 +88,11 @@ pub fn gather(cache: &Path, network: Network, firmware: bool, progress: Progress
                 "A package could not be had ({error}); fetching new package lists"
             ));
             apt.update()?;
-            let (kernel, packages) = look_up(&apt, &firmware)?;
+            let (kernel, packages) = look_up(&apt, architecture, &firmware)?;
             bring_packages(&apt, &packages, network, progress)?;
             Ok(Ingredients {
                 apt,
+                architecture,
                 packages,
                 kernel,
                 firmware,
@@ -112,15 +134,16 @@ fn bring_lists(apt: &AptRoot, network: Network, progress: Progress) -> Result<bo
     }
 }
 
-fn look_up(apt: &AptRoot, firmware: &[&str]) -> Result<(String, Vec<Package>)> {
+fn look_up(apt: &AptRoot, architecture: Architecture, firmware: &[&str]) -> Result<(String, Vec<Package>)> {
+    let metapackage = architecture.kernel_metapackage();
     let kernel = apt
-        .dependencies(KERNEL_METAPACKAGE)?
+        .dependencies(&metapackage)?
         .into_iter()
         .find(|name| name.starts_with("linux-image-"))
-        .with_context(|| format!("{KERNEL_METAPACKAGE} depends on no kernel package"))?;
+        .with_context(|| format!("{metapackage} depends on no kernel package"))?;
     let mut names = vec![kernel.as_str()];
-    names.extend(IMAGE.iter().chain(TOOLS).chain(firmware));
-    let packages = apt.look_up(&names)?;
+    names.extend(IMAGE.iter().chain(architecture.packages()).chain(firmware));
+    let packages = apt.look_up(&names, TOOLS)?;
     Ok((kernel, packages))
 }
 

@@ -84,7 +84,7 @@ impl Backend {
         let operations = Arc::new(Operations::new(
             store,
             Auth::new(false, keys, None),
-            LiveImages::new([]),
+            LiveImages::new([], []),
             BridgeState::new(true, true),
             settings,
         ));

@@ -16,6 +16,7 @@ use axum::routing::get;
 use futures_util::StreamExt;
 use http::request::Parts;
 use muster_api::ids::InfraEnvId;
+use muster_api::infra_env::CpuArchitecture;
 use muster_api::live::{CONFIG_VERSION, LiveConfig};
 use muster_image::iso9660::Extent;
 use muster_image::testing::{LiveTree, pattern};
@@ -23,7 +24,7 @@ use muster_image::{Customisation, Plan};
 use muster_images::{Download, DownloadListener, Downloads, Limits, Meta, Peer};
 use muster_operations::base_file::BaseFile;
 use muster_operations::discovery_image::DiscoveryImage;
-use muster_operations::live_image::LiveImages;
+use muster_operations::live_image::{LiveImageUnavailable, LiveImages, OpenLiveImage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -79,7 +80,7 @@ impl Server {
         let big = folder.path().join("big");
         fs::write(&big, pattern(BIG_LENGTH as usize, 3)).unwrap();
 
-        let live = Arc::new(LiveImages::new([iso.clone()]));
+        let live = Arc::new(LiveImages::new([iso.clone()], []));
         let downloads = Downloads::new(limits);
         let edited = Arc::new(AtomicBool::new(false));
         let app = App {
@@ -194,8 +195,13 @@ fn router(app: App) -> Router {
         .with_state(app)
 }
 
+/// The live image that every test here has.
+pub async fn x86_64(live: &LiveImages) -> Result<Arc<OpenLiveImage>, LiveImageUnavailable> {
+    live.of(CpuArchitecture::X86_64).unwrap().current().await
+}
+
 async fn iso(State(app): State<App>, PathSegment(pool): PathSegment<String>, request: Parts) -> Response {
-    let live = app.live.current().await.unwrap();
+    let live = x86_64(&app.live).await.unwrap();
     let bytes = live.image.iso(&app.customisation(&pool)).unwrap();
     let name = format!("{pool}-discovery.iso");
     let download = Download::iso(&DiscoveryImage::Muster(live), bytes, app.updated_at(), name);
@@ -203,7 +209,7 @@ async fn iso(State(app): State<App>, PathSegment(pool): PathSegment<String>, req
 }
 
 async fn initrd(State(app): State<App>, PathSegment(pool): PathSegment<String>, request: Parts) -> Response {
-    let live = app.live.current().await.unwrap();
+    let live = x86_64(&app.live).await.unwrap();
     let bytes = live.image.initrd(&app.customisation(&pool).config).unwrap();
     let name = format!("{pool}-initrd.img");
     let download = Download::artifact(&DiscoveryImage::Muster(live), bytes, app.updated_at(), name);
@@ -211,7 +217,7 @@ async fn initrd(State(app): State<App>, PathSegment(pool): PathSegment<String>, 
 }
 
 async fn kernel(State(app): State<App>, request: Parts) -> Response {
-    let image = DiscoveryImage::Muster(app.live.current().await.unwrap());
+    let image = DiscoveryImage::Muster(x86_64(&app.live).await.unwrap());
     let download = Download::artifact(&image, image.kernel(), image.modified(), "vmlinuz");
     muster_images::serve(&request, download, &app.downloads).await
 }

@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use image_server::{Server, Way, eventually};
+use image_server::{Server, Way, eventually, x86_64};
 use muster_images::Limits;
 use muster_images::transport::STALL_TIMEOUT;
 use reqwest::StatusCode;
@@ -52,7 +52,7 @@ async fn isos_of_two_infra_envs_differ_in_the_reserved_areas_only() {
             server.bytes("/one/discovery.iso").await,
             server.bytes("/two/discovery.iso").await,
         );
-        let live = server.live.current().await.unwrap();
+        let live = x86_64(&server.live).await.unwrap();
         let image = &live.image;
         let in_area = |at: usize| {
             let at = at as u64;
@@ -395,12 +395,12 @@ async fn a_replaced_live_image_is_noticed_and_running_downloads_keep_theirs() {
     let server = Server::start(Way::FromFile, 8).await;
     let before = server.bytes("/one/discovery.iso").await;
     let tag = server.get("/one/discovery.iso").send().await.unwrap().headers()["etag"].clone();
-    let held = server.live.current().await.unwrap();
+    let held = x86_64(&server.live).await.unwrap();
     server.replace_live_image();
     let after = server.get("/one/discovery.iso").send().await.unwrap();
     assert_ne!(after.headers()["etag"], tag);
     assert_ne!(after.bytes().await.unwrap().len(), before.len());
-    assert!(!Arc::ptr_eq(&held, &server.live.current().await.unwrap()));
+    assert!(!Arc::ptr_eq(&held, &x86_64(&server.live).await.unwrap()));
 }
 
 #[tokio::test]
@@ -423,13 +423,13 @@ async fn an_overwritten_base_breaks_the_download() {
 async fn without_a_live_image_the_answer_says_what_to_do() {
     let server = Server::start(Way::FromFile, 8).await;
     std::fs::remove_file(&server.iso).unwrap();
-    let error = server.live.current().await.unwrap_err().to_string();
+    let error = x86_64(&server.live).await.unwrap_err().to_string();
     assert!(
         error.contains("live.iso") && error.contains("muster-image live build"),
         "{error}"
     );
     std::fs::write(&server.iso, "not an image").unwrap();
-    let error = server.live.current().await.unwrap_err();
+    let error = x86_64(&server.live).await.unwrap_err();
     assert!(error.to_string().contains("live.iso"));
     assert_eq!(
         std::error::Error::source(&error).unwrap().to_string(),

@@ -33,29 +33,32 @@ impl Pace {
 }
 
 impl Hosts {
-    /// The step by which an agent whose program has the SHA-256 `build` becomes that of the live image, if it is to.
+    /// The step by which an agent whose program has the SHA-256 `build` becomes that of the live image of its architecture, if it is to.
     pub(super) async fn handover(&self, host: &Host, build: &str) -> Option<Step> {
         if !self.settings.replaces_agents {
             return None;
         }
-        let live = self.images.live_images.current().await.ok()?;
+        // Before its first inventory a host's processor is not known, and its agent stays.
+        let cpu = host.inventory.as_ref()?.cpu.as_ref()?;
+        let live = self.images.live_images.of_machine(&cpu.architecture)?;
+        let live = live.current().await.ok()?;
         let offer = offer(&live)?;
         let step = instructions::handover(host, build, &offer)?;
         self.handovers.take(Instant::now()).then_some(step)
     }
 
-    /// The packed program with this SHA-256, in hexadecimal; `None` when the live image holds another one.
+    /// The packed program with this SHA-256, in hexadecimal; `None` when no live image holds it.
     ///
     /// # Errors
     /// The live image cannot be read.
     pub async fn agent_program(&self, sha256: &str) -> Result<Option<Arc<[u8]>>> {
-        let Ok(live) = self.images.live_images.current().await else {
+        let asked = |live: &Arc<OpenLiveImage>| {
+            let agent = live.image.agent.as_ref();
+            agent.is_some_and(|agent| agent.sha256.eq_ignore_ascii_case(sha256))
+        };
+        let Some(live) = self.images.live_images.all().await.into_iter().find(asked) else {
             return Ok(None);
         };
-        let agent = live.image.agent.as_ref();
-        if agent.is_none_or(|agent| !agent.sha256.eq_ignore_ascii_case(sha256)) {
-            return Ok(None);
-        }
         let read = tokio::task::spawn_blocking(move || live.packed_agent()).await;
         match read.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic())) {
             Ok(packed) => Ok(packed),

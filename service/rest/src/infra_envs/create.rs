@@ -55,7 +55,8 @@ pub async fn create_infra_env(
     }
     let version = params.openshift_version.as_deref().unwrap_or_default();
     let images = operations.os_images.list();
-    infra_env::check_image(&images, version, params.cpu_architecture, params.image_type)?;
+    let own = operations.live_images.other_architectures();
+    infra_env::check_image(&images, &own, version, params.cpu_architecture, params.image_type)?;
     let made = infra_env::create(params, InfraEnvId::random(), random::boot_id(), now())?;
     operations.check_version(&asked)?;
     operations.check_image(&made)?;

@@ -33,7 +33,7 @@ pub async fn update_infra_env(
     Path(infra_env_id): Path<InfraEnvId>,
     Body(params): Body<InfraEnvUpdateParams>,
 ) -> Result<(StatusCode, Json<InfraEnv>), Problem> {
-    infra_env::check_image(&[], "", None, params.image_type)?;
+    infra_env::check_image(&[], &[], "", None, params.image_type)?;
     if let Some(version) = &params.openshift_version {
         operations.check_version(version)?;
     }

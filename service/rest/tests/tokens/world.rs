@@ -150,7 +150,7 @@ impl World {
         let operations = Arc::new(Operations::new(
             store,
             Auth::new(true, keys, lifetime),
-            LiveImages::new([folder.path().join(LIVE_IMAGE)]),
+            LiveImages::new([folder.path().join(LIVE_IMAGE)], []),
             BridgeState::new(false, false),
             settings,
         ));

@@ -7,21 +7,23 @@ use crate::rules::input::{self, Invalid};
 use crate::rules::live_network::first_unapplied;
 use crate::rules::os_image::{OsImage, choose_live};
 
-/// Checks what is asked of an image by REST, which has no condition that could tell afterwards. `images`: the operator's list.
+/// Checks what is asked of an image by REST, which has no condition that could tell afterwards. `images`: the operator's list; `own`: the
+/// architectures beside x86_64 that the Muster live image is there for.
 ///
 /// # Errors
 /// When there is no image of this architecture or type; the text says what there is.
 pub fn check_image(
     images: &[OsImage],
+    own: &[CpuArchitecture],
     version: &str,
     architecture: Option<CpuArchitecture>,
     image_type: Option<ImageType>,
 ) -> Result<(), Invalid> {
     let architecture = architecture.unwrap_or_default().normalized();
-    let is_x86 = architecture == CpuArchitecture::X86_64;
-    if !is_x86 && choose_live(images, version, architecture).is_none() {
+    let has_own = architecture == CpuArchitecture::X86_64 || own.contains(&architecture);
+    if !has_own && choose_live(images, version, architecture).is_none() {
         let why = format!(
-            "there is no discovery image for {} and version {version:?}; this service has its own for x86_64, and those of CoreOS that --os-images (OS_IMAGES) names by url",
+            "there is no discovery image for {} and version {version:?}; this service has its own for x86_64 (and for arm64 with --live-image-aarch64), and those of CoreOS that --os-images (OS_IMAGES) names by url",
             architecture.name()
         );
         return Err(Invalid::new("cpu_architecture", why));
