@@ -10,6 +10,7 @@ mod customise;
 mod error;
 mod minimal;
 mod open;
+mod s390x;
 #[cfg(test)]
 mod tests;
 

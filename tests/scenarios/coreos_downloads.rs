@@ -224,3 +224,43 @@ fn what_does_not_fit_into_the_image_is_refused_when_it_is_configured() {
     let why = client.patch(&path, &change).expect(400).error_message();
     assert!(why.contains("kernel_arguments") && why.contains("1139"), "{why}");
 }
+
+/// docs/protocol/image-service.md#13.
+#[test]
+fn s390x_machines_get_the_list_that_they_load_by_and_the_length_of_their_initramfs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (of_s390x, of_x86) = (folder.path().join("s390x.iso"), folder.path().join("x86.iso"));
+    let tree = CoreOsTree::new(Generation::Described, ARGUMENTS);
+    let list = b"images/kernel.img 0x00000000\n";
+    tree.file("generic.ins", list);
+    tree.file(
+        "images/initrd.addrsize",
+        &[0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x13, 0x89],
+    );
+    tree.write_iso(&of_s390x);
+    std::fs::write(&of_x86, small_iso()).unwrap();
+    let mut entry_of_s390x = entry("4.20", of_s390x.to_str().unwrap());
+    entry_of_s390x["cpu_architecture"] = json!("s390x");
+    let service = serve(&json!([entry_of_s390x, entry("4.20", of_x86.to_str().unwrap())]));
+    let client = service.http();
+    let more = json!({"openshift_version": "4.20", "cpu_architecture": "s390x"});
+    let iso = iso_of(&client, &more);
+    let short = |file: &str| iso.replace("discovery.iso", file);
+    let initrd = get(&service, &short("initrd.img")).expect(200).body;
+    let told = get(&service, &short("initrd.addrsize")).expect(200).body;
+    let length = (initrd.len() as u64).to_be_bytes();
+    assert_eq!(told, [[0, 0, 0, 0, 2, 0, 0, 0], length].concat());
+    assert_eq!(get(&service, &short("generic.ins")).expect(200).body, list);
+
+    // The protocol's forms.
+    let list_of = |architecture: &str| {
+        let path = format!("/boot-artifacts/ins-file?version=4.20&arch={architecture}");
+        get(&service, &path)
+    };
+    assert_eq!(list_of("s390x").expect(200).body, list);
+    list_of("x86_64").expect(404);
+    let infra_envs = client.get("/infra-envs").expect(200).json();
+    let id = infra_envs[0]["id"].as_str().unwrap();
+    let addrsize = format!("/images/{id}/s390x-initrd-addrsize?version=4.20");
+    assert_eq!(get(&service, &addrsize).expect(200).body, told);
+}

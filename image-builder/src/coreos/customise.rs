@@ -94,7 +94,7 @@ impl CoreOsImage {
         self.tagged(Plan::of_base(self.rootfs))
     }
 
-    fn tagged(&self, plan: Plan) -> ImageBytes {
+    pub(super) fn tagged(&self, plan: Plan) -> ImageBytes {
         ImageBytes {
             etag: etag(&self.digest, &plan),
             plan,

@@ -3,6 +3,7 @@
 use super::areas::Areas;
 use super::error::{CoreOsImageError, NoMinimal};
 use super::minimal::Minimal;
+use super::s390x::S390x;
 use crate::iso9660::{Extent, Iso, IsoError};
 use crate::read_at::{ReadAt, digest};
 
@@ -26,6 +27,7 @@ pub struct CoreOsImage {
     pub digest: [u8; 32],
     pub(super) areas: Areas,
     pub(super) minimal: Result<Minimal, NoMinimal>,
+    pub(super) s390x: Option<S390x>,
 }
 
 impl CoreOsImage {
@@ -49,6 +51,7 @@ impl CoreOsImage {
             rootfs: find(ROOTFS)?,
             digest: digest(source, iso.length()).map_err(IsoError::Read)?,
             minimal: Minimal::open(source, &iso),
+            s390x: S390x::find(source, &iso)?,
             areas,
         })
     }

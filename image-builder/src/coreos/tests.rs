@@ -279,3 +279,32 @@ fn unknown_and_broken_layouts_are_refused_with_the_reason() {
     let error = CoreOsImage::open(base.as_slice()).unwrap_err().to_string();
     assert!(error.contains("the ignition area has no end"), "{error}");
 }
+
+#[test]
+fn an_image_for_s390x_tells_where_an_initramfs_is_loaded_and_how_long_it_is() {
+    let tree = CoreOsTree::new(Generation::Described, ARGUMENTS);
+    let list = b"images/kernel.img 0x00000000\nimages/initrd.img 0x02000000\n";
+    tree.file("generic.ins", list);
+    tree.file(
+        "images/initrd.addrsize",
+        &[0x0200_0000_u64.to_be_bytes(), 5_001_u64.to_be_bytes()].concat(),
+    );
+    let iso = iso_of(&tree);
+    let image = CoreOsImage::open(iso.as_slice()).unwrap();
+    assert_eq!(bytes_of(&iso, &image.generic_ins().unwrap()), list);
+    let initrd = image.pxe_initrd(&wanted(&[])).unwrap();
+    let told = bytes_of(&iso, &image.initrd_addrsize(&initrd).unwrap());
+    assert_eq!(told[..8], 0x0200_0000_u64.to_be_bytes());
+    assert_eq!(told[8..], (bytes_of(&iso, &initrd).len() as u64).to_be_bytes());
+
+    tree.file("images/initrd.addrsize", b"short");
+    let error = CoreOsImage::open(iso_of(&tree).as_slice()).unwrap_err();
+    assert!(
+        error.to_string().contains("initrd.addrsize has 5 bytes"),
+        "{error}"
+    );
+    tree.remove("generic.ins");
+    let other = iso_of(&tree);
+    let image = CoreOsImage::open(other.as_slice()).unwrap();
+    assert!(image.generic_ins().is_none() && image.initrd_addrsize(&initrd).is_none());
+}

@@ -30,6 +30,8 @@ pub struct Images {
 pub enum Artifact {
     /// One that is made for the InfraEnv.
     Made(ImageForm),
+    /// Address and length of the InfraEnv's initramfs, for s390x.
+    AddrSize,
     /// One that is the same for everybody.
     Common(Common),
 }
@@ -39,6 +41,8 @@ pub enum Common {
     Kernel,
     /// The root file system, of images that fetch it.
     Rootfs,
+    /// The list by which s390x machines load.
+    GenericIns,
 }
 
 /// Answers GET, HEAD, ranges and conditions.
@@ -51,6 +55,7 @@ pub async fn serve(
 ) -> Result<Response, Problem> {
     let form = match artifact {
         Artifact::Made(form) => form,
+        Artifact::AddrSize => ImageForm::Initrd,
         Artifact::Common(common) => return serve_common(images, image, common, request).await,
     };
     let updated_at = images.operations.made_image_changed_at(infra_env, image);
@@ -58,6 +63,10 @@ pub async fn serve(
     let made = made.map_err(unmakable)?;
     let id = infra_env.id;
     let download = match form {
+        ImageForm::Initrd if artifact == Artifact::AddrSize => {
+            let addrsize = image.initrd_addrsize(&made).ok_or_else(only_s390x)?;
+            Download::artifact(image, addrsize, updated_at, format!("{id}-initrd.addrsize"))
+        }
         ImageForm::FullIso | ImageForm::MinimalIso => {
             Download::iso(image, made, updated_at, format!("{id}-discovery.iso"))
         }
@@ -74,16 +83,20 @@ pub async fn serve_common(
     request: &Parts,
 ) -> Result<Response, Problem> {
     let (bytes, name) = match artifact {
-        Common::Kernel => (Some(image.kernel()), "vmlinuz"),
-        Common::Rootfs => (image.rootfs(), "rootfs.img"),
-    };
-    let Some(bytes) = bytes else {
-        return Err(Problem::not_found(
-            "the Muster live image needs no root file system: its initrd is all of it; rootfs",
-        ));
+        Common::Kernel => (image.kernel(), "vmlinuz"),
+        Common::Rootfs => (image.rootfs().ok_or_else(no_rootfs)?, "rootfs.img"),
+        Common::GenericIns => (image.generic_ins().ok_or_else(only_s390x)?, "generic.ins"),
     };
     let download = Download::artifact(image, bytes, image.modified(), name);
     Ok(serve_download(request, download, &images.downloads).await)
+}
+
+fn no_rootfs() -> Problem {
+    Problem::not_found("the Muster live image needs no root file system: its initrd is all of it; rootfs")
+}
+
+fn only_s390x() -> Problem {
+    Problem::not_found("only images for s390x have this; it")
 }
 
 fn unmakable(error: Unmakable) -> Problem {

@@ -44,6 +44,7 @@ pub fn routes(operations: Arc<Operations>, downloads: Downloads) -> Router {
         .route("/bytoken/{token}/{version}/{arch}/{file}", get(by_token))
         .route("/images/{infra_env_id}", get(image))
         .route("/images/{infra_env_id}/pxe-initrd", get(pxe_initrd))
+        .route("/images/{infra_env_id}/s390x-initrd-addrsize", get(addrsize))
         .route("/boot-artifacts/{artifact}", get(boot_artifact))
         .with_state(images)
 }
@@ -165,6 +166,8 @@ async fn short_file(
         "vmlinuz" => Artifact::Common(Common::Kernel),
         "initrd.img" => Artifact::Made(ImageForm::Initrd),
         "rootfs.img" => Artifact::Common(Common::Rootfs),
+        "generic.ins" => Artifact::Common(Common::GenericIns),
+        "initrd.addrsize" => Artifact::AddrSize,
         BOOT_SCRIPT => {
             let on_failure = OnFailure::Retry;
             let script = match query.mac.as_deref().filter(|mac| !mac.is_empty()) {
@@ -190,7 +193,7 @@ async fn short_file(
         }
         other => {
             return Err(Problem::not_found(format!(
-                "{other:?}: there are discovery.iso, vmlinuz, initrd.img, rootfs.img, {BOOT_SCRIPT} and {BOOT_ORDER_SCRIPT}; it"
+                "{other:?}: there are discovery.iso, vmlinuz, initrd.img, rootfs.img, {BOOT_SCRIPT} and {BOOT_ORDER_SCRIPT}, and for s390x generic.ins and initrd.addrsize; it"
             )));
         }
     };
@@ -279,6 +282,22 @@ async fn pxe_initrd(
     serve_noted(&images, &infra_env, &image, ImageForm::Initrd, &request).await
 }
 
+/// s390x machines load the initramfs by it.
+async fn addrsize(
+    State(images): State<Images>,
+    Path(infra_env_id): Path<InfraEnvId>,
+    Query(query): Query<ImageQuery>,
+    request: Parts,
+) -> Result<Response, Problem> {
+    let infra_env = admitted(&images.operations, infra_env_id, &request).await?;
+    let query = ImageQuery {
+        arch: query.arch.or_else(|| Some("s390x".to_owned())),
+        ..query
+    };
+    let image = query.image(&images.operations, StatusCode::BAD_REQUEST).await?;
+    serve(&images, &infra_env, &image, Artifact::AddrSize, &request).await
+}
+
 /// Serves what was made for the InfraEnv to a machine that tells no more of itself than its address.
 async fn serve_noted(
     images: &Images,
@@ -342,6 +361,7 @@ async fn boot_artifact(
     let artifact = match name.as_str() {
         "kernel" => Common::Kernel,
         "rootfs" => Common::Rootfs,
+        "ins-file" => Common::GenericIns,
         other => return Err(Problem::not_found(format!("boot artifact {other:?}"))),
     };
     let image = query.image(&images.operations, StatusCode::BAD_REQUEST).await?;

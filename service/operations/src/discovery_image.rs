@@ -146,6 +146,22 @@ impl DiscoveryImage {
         }
     }
 
+    /// The list by which s390x machines load kernel and initramfs, the same for every InfraEnv; `None`: for other machines.
+    pub fn generic_ins(&self) -> Option<ImageBytes> {
+        match self {
+            Self::Muster(_) => None,
+            Self::CoreOs(open) => open.image.generic_ins(),
+        }
+    }
+
+    /// The file that tells s390x machines address and length of `initrd`; `None`: for other machines.
+    pub fn initrd_addrsize(&self, initrd: &ImageBytes) -> Option<ImageBytes> {
+        match self {
+            Self::Muster(_) => None,
+            Self::CoreOs(open) => open.image.initrd_addrsize(initrd),
+        }
+    }
+
     /// The kernel line of a machine that starts kernel and initramfs without firmware: the image's own arguments, then the user's.
     pub fn kernel_line(&self, infra_env: &InfraEnv, rootfs_url: &str) -> Vec<String> {
         let mut line: Vec<String> = match self {
