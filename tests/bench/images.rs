@@ -1,13 +1,18 @@
 //! Image downloads: the service beside nginx's sendfile of the same bytes, turn by turn.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use muster_image::testing::coreos::{CoreOsTree, Generation};
 use muster_tests::artifacts;
+use muster_tests::coreos::entry;
 use muster_tests::service::{Service, Settings};
+use serde_json::json;
 
 use crate::nginx::Nginx;
 use crate::table::{self, row};
@@ -17,6 +22,8 @@ use crate::wire::{Connection, median};
 const FIRST_BYTES: usize = 300;
 const ROUNDS: usize = 7;
 const AT_ONCE: usize = 100;
+const SLOW: usize = 400;
+const COREOS_VERSION: &str = "4.20";
 
 /// Bytes that a server sends in one turn, so that a turn is long enough for the CPU clock (10 ms).
 const TURN_BYTES: u64 = 2_000_000_000;
@@ -33,20 +40,44 @@ struct Cost {
     cpu_seconds_per_gigabyte: f64,
 }
 
-/// Measures with the live image, and with a base file of 1 GB.
+/// Measures with the live image, with a base file of 1 GB and with a CoreOS live ISO.
 pub fn measure() -> Result<()> {
     let folder = tempfile::Builder::new().prefix("muster-bench-").tempdir()?;
     let live = artifacts::live_image();
-    compare("the live image", &live, folder.path(), true)?;
+    let settings = Settings::for_user_networks;
+    compare(
+        "the live image",
+        settings().live_image(&live),
+        folder.path(),
+        true,
+    )?;
     let large = folder.path().join("large-base.iso");
     make_large(&live, &large, 1_000_000_000)?;
-    compare("a base file of 1 GB", &large, folder.path(), false)
+    compare(
+        "a base file of 1 GB",
+        settings().live_image(&large),
+        folder.path(),
+        false,
+    )?;
+    std::fs::remove_file(&large)?;
+    let coreos = folder.path().join("coreos.iso");
+    make_coreos(&coreos);
+    let list = json!([entry(
+        COREOS_VERSION,
+        coreos.to_str().context("the path is no text")?
+    )]);
+    let settings = settings().argument(&format!("--os-images={list}"));
+    compare("a CoreOS live ISO", settings, folder.path(), true)
 }
 
-fn compare(what: &str, base: &Path, folder: &Path, many_clients: bool) -> Result<()> {
-    let service = Settings::for_user_networks().live_image(base).start();
+fn compare(what: &str, settings: Settings, folder: &Path, many_clients: bool) -> Result<()> {
+    let service = settings
+        .argument("--max-downloads-per-address=1000")
+        .argument("--max-downloads=1000")
+        .start();
     let client = service.client();
-    let infra_env = client.create_infra_env("bench")?;
+    // Only the list of images of the CoreOS live ISO knows the version.
+    let infra_env = client.create_infra_env_with("bench", &json!({"openshift_version": COREOS_VERSION}))?;
     let url = service.reachable(&client.image_url(infra_env.id)?);
     let length = client.download(&url, &folder.join("image.iso"))?;
     let nginx = Nginx::serve(folder)?;
@@ -98,6 +129,7 @@ fn compare(what: &str, base: &Path, folder: &Path, many_clients: bool) -> Result
     table::print(&format!("Downloads of {what} ({:.1} MB)", mega(length)), &rows);
     if many_clients {
         at_once(&service, &ours, length)?;
+        beside_slow_clients(&ours, length)?;
     }
     Ok(())
 }
@@ -215,6 +247,76 @@ fn at_once(service: &Service, source: &Source, length: u64) -> Result<()> {
         &rows,
     );
     Ok(())
+}
+
+/// One client beside many that take some kilobytes a second each, as BMCs on slow links do.
+fn beside_slow_clients(source: &Source, length: u64) -> Result<()> {
+    let before = resident_mb(source.pid);
+    let mut slow = Vec::new();
+    for _ in 0..SLOW {
+        let mut stream = TcpStream::connect(("127.0.0.1", source.port))?;
+        let head = format!("GET {} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", source.path);
+        stream.write_all(head.as_bytes())?;
+        slow.push(stream);
+    }
+    let is_over = AtomicBool::new(false);
+    let measured = std::thread::scope(|scope| {
+        let readers = scope.spawn(|| {
+            let mut buffer = [0; 1 << 10];
+            while !is_over.load(Ordering::Relaxed) {
+                for stream in &mut slow {
+                    stream.read_exact(&mut buffer)?;
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            anyhow::Ok(())
+        });
+        let measured = one_beside(source, length);
+        is_over.store(true, Ordering::Relaxed);
+        readers.join().expect("reading does not panic")?;
+        measured
+    });
+    let [first_byte, rate] = measured?;
+    let rows = vec![
+        row([
+            "first byte, median, ms",
+            "whole image, MB/s",
+            "memory before, MB",
+            "meanwhile, MB",
+        ]),
+        [first_byte, rate, before, resident_mb(source.pid)]
+            .map(|value| format!("{value:.3}"))
+            .into(),
+    ];
+    table::print(&format!("One client beside {SLOW} slow ones"), &rows);
+    Ok(())
+}
+
+/// Median milliseconds to the first byte, and median megabytes a second.
+fn one_beside(source: &Source, length: u64) -> Result<[f64; 2]> {
+    let (mut firsts, mut rates) = (Vec::new(), Vec::new());
+    for _ in 0..FIRST_BYTES {
+        let first = Connection::open(source.port)?.first_byte(&source.path)?;
+        firsts.push(first.as_secs_f64() * 1e3);
+    }
+    for _ in 0..ROUNDS {
+        let whole = Connection::open(source.port)?.get(&source.path)?.whole;
+        rates.push(mega(length) / whole.as_secs_f64());
+    }
+    Ok([median(&firsts), median(&rates)])
+}
+
+/// An ISO in the layout of CoreOS, as large as a part of one.
+fn make_coreos(target: &Path) {
+    let tree = CoreOsTree::new(
+        Generation::Described,
+        "ignition.firstboot ignition.platform.id=metal",
+    );
+    let rootfs: Vec<u8> = (0..200_000_000_u32 / 4)
+        .flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes())
+        .collect();
+    tree.file("images/pxeboot/rootfs.img", &rootfs);
+    tree.write_iso(target);
 }
 
 /// A copy of the live image, made longer with bytes that do not compress.
