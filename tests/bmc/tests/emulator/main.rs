@@ -1,0 +1,14 @@
+//! Each switch of the emulator, seen by a plain HTTP client.
+
+mod boot;
+mod client;
+mod faults;
+mod inventory;
+mod login;
+mod media;
+mod power;
+mod presets;
+mod reading_images;
+mod tags;
+mod tasks;
+mod tls;
