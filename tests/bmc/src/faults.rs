@@ -23,7 +23,7 @@ pub enum FaultKind {
     ResetAfter,
     /// The request is done after so long.
     Slow(Duration),
-    /// The BMC restarts: the connection is reset, and none is taken for so long. Sessions and tasks are gone.
+    /// The BMC restarts: connections are closed, and none is taken for so long. Sessions and tasks are gone.
     Restart(Duration),
     /// A redirect to the same path of that origin (`http://127.0.0.1:1`).
     Redirect(String),

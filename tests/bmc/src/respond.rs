@@ -91,7 +91,8 @@ async fn process(shared: &Arc<Shared>, call: Call, is_reused: bool) -> Option<Re
         }
         Some(FaultKind::Restart(duration)) => {
             restart(shared, duration);
-            None
+            // The listener closes this connection once it takes no other.
+            std::future::pending().await
         }
         Some(FaultKind::Redirect(origin)) => {
             let mut response = Response::new(Body::empty());
