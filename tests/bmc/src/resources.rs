@@ -1,6 +1,7 @@
 //! The resources that a client can read.
 
 mod chassis;
+mod forms;
 mod inventory;
 mod manager;
 mod media;
@@ -9,15 +10,14 @@ mod system;
 
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::Value;
+
+use forms::{BASEBOARD, collection};
 
 use crate::bmc::Bmc;
 use crate::quirks::Systems;
 
 pub(crate) use root::{session, task as task_json};
-
-/// The second System, where there is one.
-pub(crate) const BASEBOARD: &str = "HGX_Baseboard_0";
 
 /// The resource at that path (its parts below `/redfish/v1`).
 pub(crate) fn read(bmc: &mut Bmc, path: &[&str], now: Instant) -> Option<Value> {
@@ -41,25 +41,4 @@ pub(crate) fn read(bmc: &mut Bmc, path: &[&str], now: Instant) -> Option<Value> 
         ["Chassis", id, rest @ ..] if *id == product.chassis => chassis::read(bmc, rest),
         _ => None,
     }
-}
-
-/// A collection at that path below `/redfish/v1`.
-fn collection(bmc: &Bmc, path: &str, kind: &str, members: &[String]) -> Value {
-    let links: Vec<Value> = members.iter().map(|member| link(member)).collect();
-    let links = if links.is_empty() && bmc.quirks.null_members {
-        Value::Null
-    } else {
-        Value::Array(links)
-    };
-    json!({
-        "@odata.id": format!("/redfish/v1/{path}"),
-        "@odata.type": format!("#{kind}Collection.{kind}Collection"),
-        "Name": format!("{kind} Collection"),
-        "Members@odata.count": members.len(),
-        "Members": links,
-    })
-}
-
-fn link(path: &str) -> Value {
-    json!({"@odata.id": path})
 }

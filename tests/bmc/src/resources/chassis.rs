@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::link;
+use super::forms::link;
 use crate::bmc::Bmc;
 
 pub(super) fn read(bmc: &Bmc, path: &[&str]) -> Option<Value> {

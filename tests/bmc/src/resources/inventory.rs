@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{collection, link};
+use super::forms::{collection, link};
 use crate::bmc::Bmc;
 
 /// The UUID as the BMC tells it.

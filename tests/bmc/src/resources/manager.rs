@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::{link, media};
+use super::forms::link;
+use super::media;
 use crate::bmc::Bmc;
 
 pub(super) fn read(bmc: &Bmc, path: &[&str], now: Instant) -> Option<Value> {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::collection;
+use super::forms::collection;
 use crate::bmc::Bmc;
 use crate::quirks::{Slot, SlotKind};
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-use super::{collection, link};
+use super::forms::{collection, link};
 use crate::bmc::Bmc;
 use crate::tasks::{Task, TaskState};
 

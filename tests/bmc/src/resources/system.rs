@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::{BASEBOARD, inventory, link, media};
+use super::forms::{BASEBOARD, link};
+use super::{inventory, media};
 use crate::bmc::Bmc;
 use crate::quirks::Systems;
 
