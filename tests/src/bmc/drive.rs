@@ -30,12 +30,11 @@ pub(super) fn arguments(folder: &Path, is_first: bool) -> Vec<String> {
     ]
 }
 
-/// Sets the drive's place in the order that the next reset gives to the firmware: QEMU writes it down at a reset, and what is set
-/// afterwards is for the one after.
-pub(super) fn set_first(qmp: &mut Qmp, is_first: bool) -> Result<(), String> {
-    let order = if is_first { FIRST } else { LAST };
-    let arguments =
-        json!({"path": format!("/machine/peripheral/{DRIVE}"), "property": "bootindex", "value": order});
+/// Makes the drive the last in the order that the next reset gives to the firmware. The order of the boot that is to come was written
+/// down when QEMU started.
+pub(super) fn set_last(qmp: &mut Qmp) -> Result<(), String> {
+    let path = format!("/machine/peripheral/{DRIVE}");
+    let arguments = json!({"path": path, "property": "bootindex", "value": LAST});
     qmp.command("qom-set", &arguments).map(drop)
 }
 

@@ -13,8 +13,8 @@ use crate::process::Program;
 use crate::qemu::{Machine, Slots};
 use crate::transcript::Transcript;
 
-/// The text on a serial console by which a kernel tells that it has begun.
-const KERNEL: &str = "Linux version";
+/// Texts on a serial console by which boot loaders and kernels tell that the firmware has handed over to them.
+const BEGINNINGS: [&str; 3] = ["Welcome to GRUB!", "GNU GRUB", "Linux version"];
 
 /// A machine that is off until its BMC gives it power. It has one of the lab's slots for as long as it is there; dropping it ends it.
 pub struct BmcMachine {
@@ -42,8 +42,6 @@ struct On {
     /// The drive's image as QEMU calls it.
     node: Option<String>,
     nodes: usize,
-    /// Length of the console's text when the boot began.
-    boot_at: usize,
 }
 
 impl BmcMachine {
@@ -76,12 +74,6 @@ impl BmcMachine {
         console.expect("a machine that was never on has no console")
     }
 
-    /// The number of resets since power-on, by whomever.
-    pub fn resets(&self) -> usize {
-        let state = self.state();
-        state.on.as_ref().map_or(0, |on| on.qmp.events("RESET"))
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -97,13 +89,12 @@ impl BmcMachine {
             program,
             node: None,
             nodes: 0,
-            boot_at: 0,
         };
         if let Some(url) = &state.medium {
             on.insert(url)?;
         }
         if is_first && !lasts(first) {
-            drive::set_first(&mut on.qmp, false)?;
+            drive::set_last(&mut on.qmp)?;
         }
         on.qmp.command("cont", &json!({}))?;
         state.on = Some(on);
@@ -118,6 +109,14 @@ impl State {
             self.on = None;
         }
         self.on.as_mut()
+    }
+
+    fn end(&mut self) {
+        if let Some(mut on) = self.on.take() {
+            // It may be gone already.
+            let _ = on.qmp.command("quit", &json!({}));
+            on.program.kill();
+        }
     }
 }
 
@@ -167,7 +166,7 @@ impl Managed for BmcMachine {
             return Progress::None;
         };
         let text = on.program.transcript().text();
-        if text.get(on.boot_at..).unwrap_or(&text).contains(KERNEL) {
+        if BEGINNINGS.iter().any(|beginning| text.contains(beginning)) {
             Progress::OSBootStarted
         } else {
             Progress::SystemHardwareInitializationComplete
@@ -183,26 +182,16 @@ impl Managed for BmcMachine {
     }
 
     fn power_off(&self) -> Result<(), Failure> {
-        let mut state = self.state();
-        if let Some(mut on) = state.on.take() {
-            // It may be gone already.
-            let _ = on.qmp.command("quit", &json!({}));
-            on.program.kill();
-        }
+        self.state().end();
         Ok(())
     }
 
+    /// By a new process. SeaBIOS answers QEMU's own reset with two more, and each gives the firmware the order of boot that holds
+    /// then: one boot's order would have to last for an unknown time.
     fn reset(&self, first: Option<First>) -> Result<(), Failure> {
-        let is_first = wants_drive(first).map_err(Failure)?;
         let mut state = self.state();
-        let Some(on) = state.on() else {
-            return self.start(&mut state, first).map_err(Failure);
-        };
-        on.boot_at = on.program.transcript().text().len();
-        drive::set_first(&mut on.qmp, is_first)
-            .and_then(|()| on.qmp.command_until("system_reset", "RESET"))
-            .and_then(|()| drive::set_first(&mut on.qmp, is_first && lasts(first)))
-            .map_err(Failure)
+        state.end();
+        self.start(&mut state, first).map_err(Failure)
     }
 
     fn press_power_button(&self) -> Result<(), Failure> {

@@ -5,7 +5,6 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -23,14 +22,6 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 pub(super) struct Qmp {
     stream: UnixStream,
     answers: Receiver<Value>,
-    events: Arc<Events>,
-}
-
-/// Names of the events so far.
-#[derive(Default)]
-struct Events {
-    seen: Mutex<Vec<String>>,
-    more: Condvar,
 }
 
 impl Qmp {
@@ -48,27 +39,20 @@ impl Qmp {
             }
         };
         let (sender, answers) = channel();
-        let events = Arc::<Events>::default();
         let reader = stream.try_clone().map_err(|error| error.to_string())?;
-        let noted = Arc::clone(&events);
         // Ends with the process at the other end.
         std::thread::spawn(move || {
             for line in BufReader::new(reader).lines().map_while(Result::ok) {
                 let Ok(message) = serde_json::from_str::<Value>(&line) else {
                     continue;
                 };
-                if let Some(event) = message["event"].as_str() {
-                    noted.note(event);
-                } else if message.get("QMP").is_none() && sender.send(message).is_err() {
+                let is_answer = message.get("return").is_some() || message.get("error").is_some();
+                if is_answer && sender.send(message).is_err() {
                     return;
                 }
             }
         });
-        let mut qmp = Self {
-            stream,
-            answers,
-            events,
-        };
+        let mut qmp = Self { stream, answers };
         qmp.command("qmp_capabilities", &json!({}))?;
         Ok(qmp)
     }
@@ -88,46 +72,4 @@ impl Qmp {
             None => Ok(answer["return"].take()),
         }
     }
-
-    /// Gives a command and awaits an event that it brings.
-    ///
-    /// # Errors
-    /// QEMU refuses the command, or the event does not come: the reason.
-    pub(super) fn command_until(&mut self, name: &str, event: &str) -> Result<(), String> {
-        let before = self.events.count(event);
-        self.command(name, &json!({}))?;
-        let is_awaited = |seen: &mut Vec<String>| count(seen, event) <= before;
-        let waited = self
-            .events
-            .more
-            .wait_timeout_while(self.events.seen(), ANSWER_LIMIT, is_awaited);
-        if waited.unwrap_or_else(PoisonError::into_inner).1.timed_out() {
-            return Err(format!("{name}: no {event} came"));
-        }
-        Ok(())
-    }
-
-    /// The number of such events so far.
-    pub(super) fn events(&self, event: &str) -> usize {
-        self.events.count(event)
-    }
-}
-
-impl Events {
-    fn seen(&self) -> MutexGuard<'_, Vec<String>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn note(&self, event: &str) {
-        self.seen().push(event.to_owned());
-        self.more.notify_all();
-    }
-
-    fn count(&self, event: &str) -> usize {
-        count(&self.seen(), event)
-    }
-}
-
-fn count(seen: &[String], event: &str) -> usize {
-    seen.iter().filter(|name| *name == event).count()
 }
