@@ -223,7 +223,7 @@ impl Machine {
 
     /// The same with more arguments; the process outlives the thread that starts it.
     pub(crate) fn launch_for_bmc(&self, folder: &Path, more: &[String]) -> Program {
-        let mut qemu = command("qemu-system-x86_64");
+        let mut qemu = command(self.firmware.program());
         qemu.args(self.arguments(folder)).args(more);
         Program::start_shared(&self.name, qemu, &folder.join("console.log"))
     }
