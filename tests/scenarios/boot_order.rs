@@ -19,7 +19,7 @@ use crate::discovery::{Discovery, MACS};
 const INSTALLED: &str = "02:00:00:00:00:01";
 
 /// What the system on the disk says.
-const OLD_SYSTEM: &str = "OLD SYSTEM BOOTS";
+pub const OLD_SYSTEM: &str = "OLD SYSTEM BOOTS";
 
 #[test]
 fn an_installed_host_boots_its_disk_and_another_waits_for_a_service_that_fails_and_is_discovered() {
@@ -108,7 +108,7 @@ fn install(discovery: &Discovery) {
 }
 
 /// A boot sector that writes [`OLD_SYSTEM`] to the first serial port, and stops.
-fn old_system() -> Vec<u8> {
+pub fn old_system() -> Vec<u8> {
     const CODE: [u8; 21] = [
         0x31, 0xc0, // xor ax, ax
         0x8e, 0xd8, // mov ds, ax

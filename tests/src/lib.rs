@@ -12,6 +12,7 @@
 
 pub mod artifacts;
 pub mod balancer;
+pub mod bmc;
 pub mod certificates;
 pub mod condition;
 pub mod coreos;

@@ -35,6 +35,8 @@ enum Order {
     Disk,
     /// As the firmware's own variables say; a UEFI with none tries everything.
     Firmware,
+    /// The first disk, before or after a drive that is not of this description.
+    Managed,
 }
 
 enum Part {
@@ -173,6 +175,12 @@ impl Machine {
         self
     }
 
+    /// For a BMC, which has a drive with boot index 1 or 3 and tells when to go on.
+    pub(crate) fn managed(mut self) -> Self {
+        self.order = Order::Managed;
+        self.lasting()
+    }
+
     /// Under this accelerator, whatever is fastest.
     #[must_use]
     pub fn accel(mut self, accel: Accel) -> Self {
@@ -211,6 +219,13 @@ impl Machine {
         let mut qemu = command(self.firmware.program());
         qemu.args(self.arguments(folder));
         Program::start(&self.name, &mut qemu, &folder.join("console.log"))
+    }
+
+    /// The same with more arguments; the process outlives the thread that starts it.
+    pub(crate) fn launch_for_bmc(&self, folder: &Path, more: &[String]) -> Program {
+        let mut qemu = command(self.firmware.program());
+        qemu.args(self.arguments(folder)).args(more);
+        Program::start_shared(&self.name, qemu, &folder.join("console.log"))
     }
 
     fn arguments(&self, folder: &Path) -> Vec<String> {
@@ -275,11 +290,13 @@ impl Machine {
                     let id = drive(disk.size, disk.content.as_deref());
                     let mut devices = disk.devices(&id, index, sata_port);
                     sata_port += usize::from(disk.bus == DiskBus::Sata);
-                    if disks == 0
-                        && self.order == Order::Disk
-                        && let Some(device) = devices.last_mut()
-                    {
-                        *device += ",bootindex=0";
+                    let order = match self.order {
+                        Order::Disk if disks == 0 => ",bootindex=0",
+                        Order::Managed if disks == 0 => ",bootindex=2",
+                        _ => "",
+                    };
+                    if let Some(device) = devices.last_mut() {
+                        *device += order;
                     }
                     disks += 1;
                     devices
@@ -312,7 +329,7 @@ impl Machine {
         let order = match self.order {
             Order::Medium => ",bootindex=0",
             Order::Disk => ",bootindex=1",
-            Order::Firmware => "",
+            Order::Firmware | Order::Managed => "",
         };
         let cd = |bus: &str, iso: &Path| {
             let reader = format!("ide-cd,bus={bus},drive=medium{order}");

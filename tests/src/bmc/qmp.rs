@@ -1,0 +1,75 @@
+//! QEMU's machine protocol: JSON lines over a socket. The crates for it generate types of all commands from QEMU's schema; a dozen are
+//! needed here.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// Time limit of an answer: QEMU asks the server of an image before it answers an insert.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+
+/// Time limit of the socket's appearance.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// Interval between looks for the socket, which cannot wake us.
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A connection to a running QEMU.
+pub(super) struct Qmp {
+    stream: UnixStream,
+    answers: Receiver<Value>,
+}
+
+impl Qmp {
+    /// Connects to the socket of a QEMU that was just started.
+    ///
+    /// # Errors
+    /// There is none in time, or it does not answer: the reason.
+    pub(super) fn connect(socket: &Path) -> Result<Self, String> {
+        let end = Instant::now() + START_LIMIT;
+        let stream = loop {
+            match UnixStream::connect(socket) {
+                Ok(stream) => break stream,
+                Err(error) if Instant::now() >= end => return Err(format!("QEMU's socket: {error}")),
+                Err(_) => std::thread::sleep(CHECK_INTERVAL),
+            }
+        };
+        let (sender, answers) = channel();
+        let reader = stream.try_clone().map_err(|error| error.to_string())?;
+        // Ends with the process at the other end.
+        std::thread::spawn(move || {
+            for line in BufReader::new(reader).lines().map_while(Result::ok) {
+                let Ok(message) = serde_json::from_str::<Value>(&line) else {
+                    continue;
+                };
+                let is_answer = message.get("return").is_some() || message.get("error").is_some();
+                if is_answer && sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut qmp = Self { stream, answers };
+        qmp.command("qmp_capabilities", &json!({}))?;
+        Ok(qmp)
+    }
+
+    /// Gives a command and awaits its answer.
+    ///
+    /// # Errors
+    /// QEMU refuses it, or is gone: the reason.
+    pub(super) fn command(&mut self, name: &str, arguments: &Value) -> Result<Value, String> {
+        let line = format!("{}\n", json!({"execute": name, "arguments": arguments}));
+        let sent = self.stream.write_all(line.as_bytes());
+        sent.map_err(|error| format!("{name}: QEMU is gone: {error}"))?;
+        let answer = self.answers.recv_timeout(ANSWER_LIMIT);
+        let mut answer = answer.map_err(|error| format!("{name}: QEMU does not answer: {error}"))?;
+        match answer["error"]["desc"].as_str() {
+            Some(reason) => Err(format!("{name}: {reason}")),
+            None => Ok(answer["return"].take()),
+        }
+    }
+}
