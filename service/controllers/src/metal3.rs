@@ -1,0 +1,48 @@
+//! Controllers of Metal3's kinds, next to an unmodified baremetal-operator: PreprovisioningImages are answered with the images of
+//! InfraEnvs, and BareMetalHosts are booted with them and tied to their Agents. Source: docs/protocol/kube-controllers.md#7,
+//! docs/protocol/metal3.md.
+//!
+//! | file | what |
+//! |---|---|
+//! | `kinds` | waits for an API server to have Metal3's kinds |
+//! | `cool_down` | the time for which a new image is left alone |
+//! | `preprovisioning_image` | answers PreprovisioningImages |
+//! | `bare_metal_host` | BareMetalHosts and their Agents |
+
+// pub mod bare_metal_host;
+mod cool_down;
+mod kinds;
+pub mod preprovisioning_image;
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::context::Context;
+
+/// The way in which BareMetalHosts get to the discovery image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Flow {
+    /// None: nothing is done with Metal3's kinds.
+    Off,
+    /// The discovery ISO is their live ISO.
+    #[default]
+    LiveIso,
+    /// Metal3 boots the image that a PreprovisioningImage names, and the agent of Ironic in it starts the installation.
+    Converged,
+}
+
+/// Runs the controllers until `stop`, once the API server has the kinds.
+pub async fn run(context: Arc<Context>, flow: Flow, stop: CancellationToken) {
+    if flow == Flow::Off {
+        return stop.cancelled().await;
+    }
+    tokio::select! {
+        () = kinds::served(&context.client) => {}
+        () = stop.cancelled() => return,
+    }
+    tokio::join!(
+        preprovisioning_image::run(context.clone(), stop.clone()),
+        stop.cancelled(),
+    );
+}
