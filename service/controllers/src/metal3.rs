@@ -4,13 +4,15 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `edits` | changes of one object, for one patch |
 //! | `kinds` | waits for an API server to have Metal3's kinds |
-//! | `cool_down` | the time for which a new image is left alone |
+//! | `infra_env` | the InfraEnv of an object, and the time for which its image is left alone |
 //! | `preprovisioning_image` | answers PreprovisioningImages |
 //! | `bare_metal_host` | BareMetalHosts and their Agents |
 
-// pub mod bare_metal_host;
-mod cool_down;
+pub mod bare_metal_host;
+mod edits;
+mod infra_env;
 mod kinds;
 pub mod preprovisioning_image;
 
@@ -43,6 +45,6 @@ pub async fn run(context: Arc<Context>, flow: Flow, stop: CancellationToken) {
     }
     tokio::join!(
         preprovisioning_image::run(context.clone(), stop.clone()),
-        stop.cancelled(),
+        bare_metal_host::run(context, flow, stop),
     );
 }

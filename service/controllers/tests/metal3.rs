@@ -3,6 +3,8 @@
 
 #[path = "support/backend.rs"]
 mod backend;
+#[path = "metal3/hosts.rs"]
+mod hosts;
 #[path = "metal3/images.rs"]
 mod images;
 #[path = "metal3/world.rs"]

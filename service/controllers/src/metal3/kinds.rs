@@ -16,7 +16,10 @@ const KINDS: [&str; 2] = ["baremetalhosts", "preprovisioningimages"];
 /// Returns when the API server has the kinds.
 pub async fn served(client: &Client) {
     loop {
-        match client.list_api_group_resources(&format!("{GROUP}/{VERSION}")).await {
+        match client
+            .list_api_group_resources(&format!("{GROUP}/{VERSION}"))
+            .await
+        {
             Ok(listed) => {
                 let has = |kind: &&str| listed.resources.iter().any(|one| one.name == **kind);
                 if KINDS.iter().all(has) {

@@ -12,9 +12,9 @@ use kube::runtime::watcher;
 use muster_core::record::KubeRef;
 use muster_resources::InfraEnv;
 use muster_resources::metal3::PreprovisioningImage;
-use muster_resources::names::label;
 use tokio_util::sync::CancellationToken;
 
+use super::infra_env;
 use crate::context::Context;
 use crate::drive::{CONCURRENCY, drive};
 use crate::references::kube_ref;
@@ -25,11 +25,10 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
     let controller = watch::controller::<PreprovisioningImage>(&context);
     let store = controller.store();
     let of_infra_env = watch::users(&store, |image: &PreprovisioningImage, infra_env: &KubeRef| {
-        infra_env_of(image).as_ref() == Some(infra_env)
+        infra_env::of(image).as_ref() == Some(infra_env)
     });
     let of_secret = watch::users(&store, |image: &PreprovisioningImage, secret: &KubeRef| {
-        image.namespace().as_deref() == Some(&secret.namespace)
-            && image.spec.network_data_name == secret.name
+        image.namespace().as_deref() == Some(&secret.namespace) && image.spec.network_data_name == secret.name
     });
     let controller = controller
         .watches_stream(
@@ -49,10 +48,4 @@ pub async fn run(context: Arc<Context>, stop: CancellationToken) {
         reconcile::reconcile,
     )
     .await;
-}
-
-/// The InfraEnv that the object's label names; `None`: the object is not ours.
-pub(super) fn infra_env_of(object: &impl kube::Resource) -> Option<KubeRef> {
-    let name = object.labels().get(label::INFRA_ENV)?;
-    Some(KubeRef::new(object.namespace().unwrap_or_default(), name))
 }

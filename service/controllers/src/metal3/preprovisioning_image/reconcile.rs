@@ -11,11 +11,11 @@ use muster_resources::metal3::names::{annotation, finalizer, label, state, value
 use muster_resources::metal3::{BareMetalHost, PreprovisioningImage};
 use serde_json::{Value, json};
 
-use super::infra_env_of;
 use super::status::{self, Format, NetworkData, Outcome, Seen};
 use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
+use crate::metal3::infra_env;
 use crate::references::kube_ref;
 use crate::retry::RETRY_INTERVAL;
 use crate::secrets::{self, ReferenceError};
@@ -27,7 +27,8 @@ pub async fn reconcile(image: Arc<PreprovisioningImage>, context: Arc<Context>) 
         context.client.clone(),
         &image.namespace().unwrap_or_default(),
     );
-    let Some(infra_env) = infra_env_of(&*image).filter(|_| image.metadata.deletion_timestamp.is_none()) else {
+    let Some(infra_env) = infra_env::of(&*image).filter(|_| image.metadata.deletion_timestamp.is_none())
+    else {
         // Nothing is to be cleared up: the image is the InfraEnv's. Metal3's finalizer stays, and so does the status, which Metal3
         // reads until its own finalizer is gone.
         finalizers::remove(&api, &*image, finalizer::IMAGE).await?;
@@ -61,7 +62,9 @@ pub async fn reconcile(image: Arc<PreprovisioningImage>, context: Arc<Context>) 
     }
     crate::status::write(&context, &*image, before, &next).await?;
     Ok(match outcome {
-        Outcome::Waiting { again: Some(again), .. } => Action::requeue(again),
+        Outcome::Waiting {
+            again: Some(again), ..
+        } => Action::requeue(again),
         _ if matches!(seen.network_data, NetworkData::Missing(_)) => Action::requeue(RETRY_INTERVAL),
         _ => Action::await_change(),
     })
@@ -106,7 +109,9 @@ async fn kernel_line(infra_env: &InfraEnv, context: &Context) -> Result<Option<S
     };
     let rootfs = app.urls.short_rootfs(&stored);
     let image = app.discovery.of(&stored).await;
-    Ok(image.ok().map(|image| image.kernel_line(&stored, &rootfs).join(" ")))
+    Ok(image
+        .ok()
+        .map(|image| image.kernel_line(&stored, &rootfs).join(" ")))
 }
 
 /// Has Metal3 boot the machine of `image` again, unless it is installed or not Metal3's at present.
@@ -132,7 +137,10 @@ async fn reboot(image: &PreprovisioningImage, context: &Context) -> Result<(), E
 
 /// True for a machine that may boot a new image.
 fn is_rebooted(host: &BareMetalHost) -> bool {
-    let state = host.status.as_ref().map(|status| status.provisioning.state.as_str());
+    let state = host
+        .status
+        .as_ref()
+        .map(|status| status.provisioning.state.as_str());
     let is_installed = matches!(state, Some(state::PROVISIONED | state::EXTERNALLY_PROVISIONED));
     let annotations = host.annotations();
     let is_left_alone =
@@ -159,7 +167,10 @@ mod tests {
         assert!(is_rebooted(&host("", json!({}))));
         assert!(!is_rebooted(&host("provisioned", json!({}))));
         assert!(!is_rebooted(&host("externally provisioned", json!({}))));
-        assert!(!is_rebooted(&host("available", json!({annotation::DETACHED: ""}))));
+        assert!(!is_rebooted(&host(
+            "available",
+            json!({annotation::DETACHED: ""})
+        )));
         assert!(!is_rebooted(&host("available", json!({annotation::PAUSED: ""}))));
     }
 

@@ -12,7 +12,7 @@ use muster_resources::{InfraEnv, StandardCondition};
 use strum::{EnumString, IntoStaticStr};
 
 use crate::conditions::{self, ConditionReason, ConditionStatus};
-use crate::metal3::cool_down::{Iso, iso};
+use crate::metal3::infra_env::{Iso, iso};
 
 /// Types of conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -177,10 +177,7 @@ pub fn outcome(seen: &Seen<'_>) -> Outcome {
         }
         Iso::Ready(url) => url,
     };
-    match offer(seen, infra_env, format, url) {
-        Ok(offer) => Outcome::Ready(offer),
-        Err(outcome) => outcome,
-    }
+    offer(seen, infra_env, format, url)
 }
 
 /// What the InfraEnv's own condition says, unless its image is there.
@@ -204,7 +201,7 @@ fn image_created(infra_env: &InfraEnv) -> Option<&muster_resources::Condition> {
         .find(|condition| condition.type_ == "ImageCreated")
 }
 
-fn offer(seen: &Seen<'_>, infra_env: &InfraEnv, format: Format, iso: &str) -> Result<Offer, Outcome> {
+fn offer(seen: &Seen<'_>, infra_env: &InfraEnv, format: Format, iso: &str) -> Outcome {
     let network_data = match &seen.network_data {
         NetworkData::None => NetworkDataStatus::default(),
         NetworkData::Version(version) => NetworkDataStatus {
@@ -212,10 +209,10 @@ fn offer(seen: &Seen<'_>, infra_env: &InfraEnv, format: Format, iso: &str) -> Re
             version: version.clone(),
         },
         NetworkData::Missing(why) => {
-            return Err(waiting(
+            return waiting(
                 Reason::NetworkDataNotAvailable,
                 format!("spec.networkDataName: {why}"),
-            ));
+            );
         }
     };
     let message = image_created(infra_env)
@@ -230,7 +227,7 @@ fn offer(seen: &Seen<'_>, infra_env: &InfraEnv, format: Format, iso: &str) -> Re
         message,
     };
     if format == Format::Iso {
-        return Ok(offer);
+        return Outcome::Ready(offer);
     }
     let artifacts = infra_env
         .status
@@ -239,12 +236,12 @@ fn offer(seen: &Seen<'_>, infra_env: &InfraEnv, format: Format, iso: &str) -> Re
     let initrd = artifacts.and_then(|artifacts| artifacts.initrd.clone());
     let kernel = artifacts.and_then(|artifacts| artifacts.kernel.clone());
     let (Some(initrd), Some(kernel), Some(line)) = (initrd, kernel, seen.kernel_line.clone()) else {
-        return Err(waiting(
+        return waiting(
             Reason::WaitingForInfraEnvImageToBeCreated,
             "The InfraEnv has no kernel and initramfs yet",
-        ));
+        );
     };
-    Ok(Offer {
+    Outcome::Ready(Offer {
         image_url: initrd,
         kernel_url: Some(kernel),
         kernel_params: Some(line),

@@ -1,13 +1,23 @@
-//! Leaves an image alone for a while after it was made: who edits an InfraEnv often edits it again at once, and each new image
-//! costs a machine a boot. Source: docs/protocol/kube-controllers.md#7.1.
+//! Finds the InfraEnv of an object of Metal3, and its image. An image is left alone for a while after it was made: who edits an
+//! InfraEnv often edits it again at once, and each new image costs a machine a boot. Source:
+//! docs/protocol/kube-controllers.md#7.1.
 
 use std::time::Duration;
 
+use kube::{Resource, ResourceExt};
 use muster_api::time::Timestamp;
+use muster_core::record::KubeRef;
 use muster_resources::InfraEnv;
+use muster_resources::names::label;
 
 /// Age from which an image is used.
 const COOL_DOWN: Duration = Duration::from_secs(60);
+
+/// The InfraEnv that the object's label names; `None`: the object is not ours.
+pub fn of(object: &impl Resource) -> Option<KubeRef> {
+    let name = object.labels().get(label::INFRA_ENV)?;
+    Some(KubeRef::new(object.namespace().unwrap_or_default(), name))
+}
 
 /// The image of an InfraEnv.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,9 +30,10 @@ pub enum Iso<'a> {
     None,
 }
 
-/// The discovery ISO of `infra_env`.
+/// The discovery ISO of `infra_env`. One that is being deleted has none.
 pub fn iso(infra_env: &InfraEnv, now: Timestamp) -> Iso<'_> {
-    let Some(status) = &infra_env.status else {
+    let is_leaving = infra_env.metadata.deletion_timestamp.is_some();
+    let Some(status) = infra_env.status.as_ref().filter(|_| !is_leaving) else {
         return Iso::None;
     };
     let (Some(url), Some(created)) = (&status.iso_download_url, &status.created_time) else {
