@@ -4,6 +4,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `flow` | the way to the discovery image |
 //! | `edits` | changes of one object, for one patch |
 //! | `kinds` | waits for an API server to have Metal3's kinds |
 //! | `infra_env` | the InfraEnv of an object, and the time for which its image is left alone |
@@ -12,6 +13,7 @@
 
 pub mod bare_metal_host;
 mod edits;
+mod flow;
 mod infra_env;
 mod kinds;
 pub mod preprovisioning_image;
@@ -21,18 +23,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
-
-/// The way in which BareMetalHosts get to the discovery image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Flow {
-    /// None: nothing is done with Metal3's kinds.
-    Off,
-    /// The discovery ISO is their live ISO.
-    #[default]
-    LiveIso,
-    /// Metal3 boots the image that a PreprovisioningImage names, and the agent of Ironic in it starts the installation.
-    Converged,
-}
+pub use flow::Flow;
 
 /// Runs the controllers until `stop`, once the API server has the kinds.
 pub async fn run(context: Arc<Context>, flow: Flow, stop: CancellationToken) {

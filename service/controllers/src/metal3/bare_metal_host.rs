@@ -4,10 +4,10 @@
 //! | file | what |
 //! |---|---|
 //! | `agents` | finds the Agent of a machine |
-//! | `decision` | what follows from what is seen; pure, as are the next five |
+//! | `seen`, `decision` | what is seen, and what follows from it; pure, as are the next five |
 //! | `live_iso`, `converged` | the two ways to the discovery image |
 //! | `agent_spec`, `hints`, `hardware` | what an Agent gets from its BareMetalHost, and the other way around |
-//! | `reconcile`, `deletion`, `fencing` | reads, writes, the deletion in order |
+//! | `hosts`, `reconcile`, `deletion`, `fencing` | reads, writes, the deletion in order |
 
 mod agent_spec;
 mod agents;
@@ -17,8 +17,10 @@ mod deletion;
 mod fencing;
 mod hardware;
 mod hints;
+mod hosts;
 mod live_iso;
 mod reconcile;
+mod seen;
 #[cfg(test)]
 mod tests;
 
@@ -32,13 +34,14 @@ use muster_resources::InfraEnv;
 use muster_resources::metal3::{BareMetalHost, PreprovisioningImage};
 use tokio_util::sync::CancellationToken;
 
-use super::{Flow, infra_env};
+use super::flow::Flow;
+use super::infra_env;
 use crate::context::Context;
 use crate::drive::{CONCURRENCY, drive};
 use crate::references::kube_ref;
 use crate::watch;
 use agents::AgentView;
-use reconcile::Hosts;
+use hosts::Hosts;
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, flow: Flow, stop: CancellationToken) {

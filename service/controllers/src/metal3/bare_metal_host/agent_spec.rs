@@ -12,7 +12,7 @@ use muster_resources::names::annotation as ours;
 use muster_resources::{Agent, ClusterReference, InfraEnv};
 use serde_json::{Map, Value, json};
 
-use super::decision::Progress;
+use super::seen::Progress;
 use super::{fencing, hints};
 use crate::metal3::edits::Edits;
 

@@ -6,7 +6,7 @@ use muster_resources::metal3::names::{annotation, state, value};
 use muster_resources::metal3::{BareMetalHost, PreprovisioningImage};
 use serde_json::json;
 
-use super::decision::{Progress, Seen, Step, detach, state_of};
+use super::seen::{Progress, Seen, Step, detach, state_of};
 
 /// Decides the next step of a host that Metal3 manages.
 pub fn decide(seen: &Seen<'_>, step: &mut Step) {

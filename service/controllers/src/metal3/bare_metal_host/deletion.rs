@@ -16,8 +16,8 @@ use muster_resources::metal3::BareMetalHost;
 use muster_resources::metal3::names::{annotation, finalizer, value};
 use muster_resources::{Agent, ClusterDeployment};
 
-use super::decision::{Progress, detached};
-use super::reconcile::Hosts;
+use super::hosts::Hosts;
+use super::seen::{Progress, detached};
 use crate::error::{Error, unless_absent};
 use crate::events::warning;
 use crate::finalizers;

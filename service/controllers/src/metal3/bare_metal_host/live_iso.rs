@@ -5,8 +5,8 @@ use muster_resources::metal3::BareMetalHost;
 use muster_resources::metal3::names::{annotation, state, value};
 use serde_json::{Value, json};
 
-use super::decision::{Progress, Seen, Step, detach, state_of};
 use super::hardware;
+use super::seen::{Progress, Seen, Step, detach, state_of};
 use crate::metal3::infra_env::{Iso, iso};
 
 /// Decides the next step of a host that Metal3 manages.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use kube::api::Patch;
 use kube::runtime::controller::Action;
-use kube::runtime::reflector::Store;
 use kube::{Api, Resource, ResourceExt};
 use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
@@ -14,43 +13,18 @@ use muster_resources::metal3::{BareMetalHost, PreprovisioningImage};
 use muster_resources::{Agent, InfraEnv};
 use serde_json::Value;
 
-use super::agents::{AgentView, newest_of};
-use super::decision::{Seen, Waiting, decide};
+use super::decision::decide;
+use super::hosts::Hosts;
+use super::seen::{Seen, Waiting};
 use super::{agent_spec, deletion, fencing};
-use crate::context::Context;
 use crate::error::{Error, unless_absent};
 use crate::finalizers;
-use crate::metal3::{Flow, infra_env};
+use crate::metal3::flow::Flow;
+use crate::metal3::infra_env;
 use crate::references::kube_ref;
 use crate::retry::{RETRY_INTERVAL, soonest};
 use crate::waits::Wait;
 use crate::writes::patch_params;
-
-/// Shared by the reconciles of all BareMetalHosts.
-pub struct Hosts {
-    pub context: Arc<Context>,
-    pub flow: Flow,
-    pub agents: Store<AgentView>,
-}
-
-impl Hosts {
-    pub fn api(&self, host: &BareMetalHost) -> Api<BareMetalHost> {
-        Api::namespaced(self.context.client.clone(), &host.namespace().unwrap_or_default())
-    }
-
-    pub fn agents(&self, host: &BareMetalHost) -> Api<Agent> {
-        Api::namespaced(self.context.client.clone(), &host.namespace().unwrap_or_default())
-    }
-
-    /// The whole Agent of a host.
-    async fn agent(&self, host: &BareMetalHost) -> Result<Option<Agent>, Error> {
-        let known = self.agents.state();
-        let Some(found) = newest_of(host, &known) else {
-            return Ok(None);
-        };
-        Ok(self.agents(host).get_opt(&found.name_any()).await?)
-    }
-}
 
 /// Does the next step.
 pub async fn reconcile(host: Arc<BareMetalHost>, hosts: &Hosts) -> Result<Action, Error> {
