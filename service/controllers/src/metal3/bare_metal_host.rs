@@ -24,13 +24,17 @@ mod seen;
 #[cfg(test)]
 mod tests;
 
+use std::future;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
+use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{self, ObjectRef};
 use kube::runtime::watcher::{self, Event};
 use muster_core::record::KubeRef;
 use muster_resources::InfraEnv;
+use muster_resources::metal3::names::finalizer;
 use muster_resources::metal3::{BareMetalHost, PreprovisioningImage};
 use tokio_util::sync::CancellationToken;
 
@@ -39,20 +43,25 @@ use super::infra_env;
 use crate::context::Context;
 use crate::drive::{CONCURRENCY, drive};
 use crate::references::kube_ref;
-use crate::watch;
+use crate::{finalizers, watch};
 use agents::AgentView;
 use hosts::Hosts;
 
 /// Runs the controller until `stop`.
 pub async fn run(context: Arc<Context>, flow: Flow, stop: CancellationToken) {
     let (agents, mut writer) = reflector::store::<AgentView>();
+    tokio::select! {
+        () = first(&context) => {}
+        () = stop.cancelled() => return,
+    }
+    let controller = watch::controller::<BareMetalHost>(&context);
+    let store = controller.store();
     let hosts = Arc::new(Hosts {
         context: context.clone(),
         flow,
         agents: agents.clone(),
+        own: store.clone(),
     });
-    let controller = watch::controller::<BareMetalHost>(&context);
-    let store = controller.store();
     let of_infra_env = watch::users(&store, |host: &BareMetalHost, infra_env: &KubeRef| {
         infra_env::of(host).as_ref() == Some(infra_env)
     });
@@ -103,4 +112,17 @@ pub async fn run(context: Arc<Context>, flow: Flow, stop: CancellationToken) {
         },
     )
     .await;
+}
+
+/// Returns when there is a BareMetalHost of ours. Before that nobody watches the Agents for it: there may be thousands.
+async fn first(context: &Context) {
+    let hosts = watch::metadata::<BareMetalHost>(context, watcher::Config::default());
+    let is_ours = |host: &PartialObjectMeta<BareMetalHost>| {
+        infra_env::of(host).is_some() || finalizers::has(host, finalizer::HOST)
+    };
+    let mut ours = pin!(hosts.filter(|host| future::ready(host.as_ref().is_ok_and(is_ours))));
+    if ours.next().await.is_none() {
+        // A watch has no end.
+        future::pending::<()>().await;
+    }
 }

@@ -11,6 +11,8 @@ use muster_resources::metal3::names::label;
 use muster_resources::{Agent, AgentDebugInfo, Condition, HostProgress};
 use serde::Deserialize;
 
+use crate::metal3::infra_env;
+
 /// The part of an Agent that tells whose machine it is, and that something of it changed which its BareMetalHost is to know.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "Read")]
@@ -139,6 +141,22 @@ pub fn newest_of<'a, V: AsRef<AgentView>>(
             let agent = agent.as_ref();
             (agent.creation_timestamp(), agent.name_any())
         })
+}
+
+/// Another BareMetalHost with the MAC of `host` that was there before it: two would take their Agent from each other for ever.
+pub fn elder_of<'a, H: AsRef<BareMetalHost> + 'a>(
+    host: &BareMetalHost,
+    all: impl IntoIterator<Item = &'a H>,
+) -> Option<&'a BareMetalHost> {
+    let mac = host.spec.boot_mac_address.as_str();
+    let age = |host: &BareMetalHost| (host.creation_timestamp(), host.name_any());
+    all.into_iter().map(AsRef::as_ref).find(|other| {
+        !mac.is_empty()
+            && other.spec.boot_mac_address.eq_ignore_ascii_case(mac)
+            && other.namespace() == host.namespace()
+            && infra_env::of(*other).is_some()
+            && age(other) < age(host)
+    })
 }
 
 impl AsRef<Self> for AgentView {

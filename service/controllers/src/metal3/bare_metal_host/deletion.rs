@@ -75,20 +75,21 @@ async fn remove(host: &BareMetalHost, agent: &Agent, hosts: &Hosts) -> Result<Ac
             Some(node) => drained(&deployment, &node, hosts).await,
             None => Ok(Drained::Yes),
         };
-        let (why, is_over) = match outcome {
+        let (why, is_drained) = match outcome {
             Ok(Drained::Yes) => ("drained".to_owned(), true),
             Ok(Drained::Waiting(why)) | Err(why) => (why, false),
         };
         let began = began(host).unwrap_or_else(now);
-        let is_late = began + limit(host) <= now();
         say(host, began, &why, hosts).await?;
-        if is_late && !is_over {
-            let note =
-                format!("the node was not drained in time, and its Agent is deleted all the same: {why}");
-            let event = warning("Drain", "DrainTimedOut", &note);
-            hosts.context.events.publish(event, host.object_ref(&()));
-        } else if !is_over {
-            return Ok(Action::requeue(RETRY_INTERVAL));
+        match next(is_drained, began + limit(host), now()) {
+            Next::Wait => return Ok(Action::requeue(RETRY_INTERVAL)),
+            Next::GiveUp => {
+                let note =
+                    format!("the node was not drained in time, and its Agent is deleted all the same: {why}");
+                let event = warning("Drain", "DrainTimedOut", &note);
+                hosts.context.events.publish(event, host.object_ref(&()));
+            }
+            Next::Delete => {}
         }
     }
     let deleted = hosts
@@ -125,6 +126,22 @@ async fn drained(deployment: &ClusterDeployment, node: &str, hosts: &Hosts) -> R
     drained.map_err(|error| format!("the cluster cannot be asked: {error}"))
 }
 
+/// What follows a look at a drain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Delete,
+    GiveUp,
+    Wait,
+}
+
+fn next(is_drained: bool, until: Timestamp, now: Timestamp) -> Next {
+    match (is_drained, until <= now) {
+        (true, _) => Next::Delete,
+        (false, true) => Next::GiveUp,
+        (false, false) => Next::Wait,
+    }
+}
+
 /// Longest drain, as the annotation has it.
 fn limit(host: &BareMetalHost) -> Duration {
     let given = host.annotations().get(annotation::DRAIN_TIMEOUT);
@@ -151,4 +168,53 @@ async fn say(host: &BareMetalHost, began: Timestamp, why: &str, hosts: &Hosts) -
         unless_absent(patched)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn host(annotations: Value) -> BareMetalHost {
+        serde_json::from_value(json!({
+            "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+            "metadata": {"name": "h", "annotations": annotations}, "spec": {},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_drain_has_an_end_that_the_annotation_sets() {
+        let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+        assert_eq!(limit(&host(json!({}))), minutes(10));
+        assert_eq!(
+            limit(&host(json!({annotation::DRAIN_TIMEOUT: "1h30m"}))),
+            minutes(90)
+        );
+        assert_eq!(
+            limit(&host(json!({annotation::DRAIN_TIMEOUT: "long"}))),
+            minutes(10)
+        );
+        let at: Timestamp = "2026-11-24T12:00:00Z".parse().unwrap();
+        let started = json!({annotation::DRAIN_STARTED_AT: "2026-11-24T12:00:00Z"});
+        assert_eq!(began(&host(started)), Some(at), "as it is written");
+        assert_eq!(next(false, at + minutes(10), at), Next::Wait);
+        assert_eq!(next(false, at, at), Next::GiveUp);
+        assert_eq!(next(true, at, at + minutes(10)), Next::Delete);
+    }
+
+    #[test]
+    fn a_node_is_named_as_the_user_named_it_and_else_as_the_host_calls_itself() {
+        let agent = |hostname: Value| -> Agent {
+            serde_json::from_value(json!({
+                "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "Agent", "metadata": {"name": "a"},
+                "spec": {"approved": true, "role": "", "hostname": hostname},
+                "status": {"inventory": {"hostname": "reported"}},
+            }))
+            .unwrap()
+        };
+        assert_eq!(node(&agent(json!("asked"))).as_deref(), Some("asked"));
+        assert_eq!(node(&agent(Value::Null)).as_deref(), Some("reported"));
+    }
 }

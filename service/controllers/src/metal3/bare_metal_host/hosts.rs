@@ -7,7 +7,7 @@ use kube::{Api, ResourceExt};
 use muster_resources::Agent;
 use muster_resources::metal3::BareMetalHost;
 
-use super::agents::{AgentView, newest_of};
+use super::agents::{AgentView, elder_of, newest_of};
 use crate::context::Context;
 use crate::error::Error;
 use crate::metal3::flow::Flow;
@@ -17,6 +17,8 @@ pub struct Hosts {
     pub context: Arc<Context>,
     pub flow: Flow,
     pub agents: Store<AgentView>,
+    /// The BareMetalHosts themselves.
+    pub own: Store<BareMetalHost>,
 }
 
 impl Hosts {
@@ -26,6 +28,11 @@ impl Hosts {
 
     pub fn agents(&self, host: &BareMetalHost) -> Api<Agent> {
         Api::namespaced(self.context.client.clone(), &host.namespace().unwrap_or_default())
+    }
+
+    /// Name of another BareMetalHost, whose Agent the one with this MAC is.
+    pub fn elder(&self, host: &BareMetalHost) -> Option<String> {
+        elder_of(host, &self.own.state()).map(ResourceExt::name_any)
     }
 
     /// The whole Agent of a host.

@@ -37,17 +37,26 @@ pub async fn reconcile(host: Arc<BareMetalHost>, hosts: &Hosts) -> Result<Action
     if hosts.agents.wait_until_ready().await.is_err() {
         return Err(Error::Internal("the Agents are not watched any more".into()));
     }
-    let agent = hosts.agent(&host).await?;
+    let elder = hosts.elder(&host);
+    let agent = match &elder {
+        Some(_) => None,
+        None => hosts.agent(&host).await?,
+    };
     if host.metadata.deletion_timestamp.is_some() {
         return deletion::delete(&host, agent.as_ref(), hosts).await;
     }
-    advance(&host, &infra_env, agent.as_ref(), hosts).await
+    let twin = elder.map(|elder| {
+        format!(
+            "the BareMetalHost {elder} has the same spec.bootMACAddress and was there before: it has the Agent; delete one of the two"
+        )
+    });
+    advance(&host, &infra_env, (agent.as_ref(), twin), hosts).await
 }
 
 async fn advance(
     host: &BareMetalHost,
     infra_env: &KubeRef,
-    agent: Option<&Agent>,
+    (agent, twin): (Option<&Agent>, Option<String>),
     hosts: &Hosts,
 ) -> Result<Action, Error> {
     let client = &hosts.context.client;
@@ -78,7 +87,7 @@ async fn advance(
     let alive = agent.filter(|agent| agent.metadata.deletion_timestamp.is_none());
     let problems = match alive {
         Some(agent) => follow(host, infra_env.as_ref(), agent, hosts).await?,
-        None => Vec::new(),
+        None => twin.into_iter().collect(),
     };
     let again = (!problems.is_empty()).then_some(RETRY_INTERVAL);
     let told = written.as_ref().unwrap_or(host);

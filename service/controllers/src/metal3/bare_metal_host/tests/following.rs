@@ -2,11 +2,12 @@
 
 use kube::ResourceExt;
 use muster_resources::Agent;
+use muster_resources::metal3::BareMetalHost;
 use serde_json::{Value, json};
 
 use super::{agent, host, infra_env, merge};
 use crate::metal3::bare_metal_host::agent_spec;
-use crate::metal3::bare_metal_host::agents::{AgentView, newest_of};
+use crate::metal3::bare_metal_host::agents::{AgentView, elder_of, newest_of};
 use crate::metal3::bare_metal_host::seen::Progress;
 
 fn view(name: &str, namespace: &str, created: &str, mac: &str) -> AgentView {
@@ -29,6 +30,36 @@ fn the_newest_agent_of_the_namespace_with_the_mac_is_taken_however_that_is_writt
     assert_eq!(found.map(|agent| agent.name_any()).as_deref(), Some("new"));
     let nameless = host("", json!({"spec": {"bootMACAddress": null}}));
     assert!(newest_of(&nameless, &all).is_none());
+}
+
+#[test]
+fn of_two_hosts_with_one_mac_the_elder_has_the_agent() {
+    let named = |name: &str, created: &str, more: Value| {
+        let mut of = json!({"metadata": {"name": name, "creationTimestamp": created}});
+        merge(&mut of, &more);
+        host("", of)
+    };
+    let (old, new) = ("2026-11-24T10:00:00Z", "2026-11-24T11:00:00Z");
+    let all = [
+        named("b", old, json!({"spec": {"bootMACAddress": "52:54:00:aa:00:01"}})),
+        named("a", new, json!({})),
+        named(
+            "other-mac",
+            old,
+            json!({"spec": {"bootMACAddress": "52:54:00:aa:00:02"}}),
+        ),
+        named("elsewhere", old, json!({"metadata": {"namespace": "else"}})),
+        named("not-ours", old, json!({"metadata": {"labels": null}})),
+    ];
+    let all: Vec<_> = all.into_iter().map(std::sync::Arc::new).collect();
+    let elder = |host: &BareMetalHost| elder_of(host, &all).map(|elder| elder.name_any());
+    assert_eq!(elder(&all[0]), None);
+    assert_eq!(elder(&all[1]).as_deref(), Some("b"));
+    assert_eq!(
+        elder(&named("c", old, json!({}))).as_deref(),
+        Some("b"),
+        "by name at the same time"
+    );
 }
 
 fn edits_of(annotations: Value, agent: &Agent) -> (Option<Value>, Vec<String>) {
