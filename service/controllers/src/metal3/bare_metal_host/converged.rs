@@ -21,9 +21,6 @@ pub fn decide(seen: &Seen<'_>, step: &mut Step) {
         return;
     }
     if host.spec.custom_deploy.is_some() {
-        if !host.spec.online {
-            step.edits.spec("online", json!(true));
-        }
         return;
     }
     // Something is installed that Metal3 does not know of: it would be overwritten.

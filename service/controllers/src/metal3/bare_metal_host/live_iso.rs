@@ -72,7 +72,8 @@ fn no_inspection(host: &BareMetalHost, step: &mut Step) {
     }
 }
 
-/// Hardware that Metal3 does not inspect it is told.
+/// Hardware that Metal3 does not inspect it is told. Metal3 takes the annotation off and shows the hardware in its status: one
+/// without a name would be told again for ever.
 fn hardware_details(seen: &Seen<'_>, step: &mut Step) {
     let host = seen.host;
     let known = host.status.as_ref().and_then(|status| status.hardware.as_ref());
@@ -83,23 +84,20 @@ fn hardware_details(seen: &Seen<'_>, step: &mut Step) {
     let inventory = seen
         .agent
         .and_then(|agent| agent.status.as_ref()?.inventory.as_ref());
-    // Before the first report it is empty.
-    if let Some(inventory) = inventory.filter(|inventory| !inventory.interfaces.is_empty()) {
+    let has_name = inventory.is_some_and(|it| it.hostname.as_ref().is_some_and(|name| !name.is_empty()));
+    if let Some(inventory) = inventory.filter(|_| has_name) {
         let details = hardware::details(inventory);
         step.edits
             .annotate(host, annotation::HARDWARE_DETAILS, Some(&details));
     }
 }
 
-/// Gives the host the ISO and switches it on. One that has another image loses it first, for Metal3 takes none while it has one.
+/// Gives the host the ISO and switches it on, once: who switches it off later wants that. One that has another image loses it first, for Metal3 takes none while it has one.
 fn boot(host: &BareMetalHost, url: &str, step: &mut Step) {
     let present = host.spec.image.as_ref();
     let has_it =
         present.is_some_and(|image| image.url == url && image.format.as_deref() == Some(value::LIVE_ISO));
     if has_it {
-        if !host.spec.online {
-            step.edits.spec("online", json!(true));
-        }
         return;
     }
     let state = state_of(host);

@@ -191,6 +191,13 @@ fn an_available_host_gets_the_iso_and_power_at_once() {
         assert_eq!(step.edits.patch(&host), None, "{state}");
         assert_eq!(step.wait.unwrap().reason, "WaitingForMetal3");
     }
+    let mut off = booted();
+    off["spec"]["online"] = json!(false);
+    assert_eq!(
+        patch(&host("provisioned", off), None),
+        None,
+        "a person switched it off"
+    );
     let done = host("provisioned", booted());
     assert_eq!(
         step(&done, Some(&infra_env(60)), None),
@@ -344,6 +351,8 @@ fn hardware_is_told_once_and_not_over_what_metal3_knows() {
     let told = patch(&host("provisioned", booted()), Some(&known)).unwrap();
     let details = told["metadata"]["annotations"][key].as_str().unwrap();
     assert!(details.contains("\"hostname\":\"n\""), "{details}");
+    let nameless = agent(json!({"status": {"inventory": {"hostname": ""}}}));
+    assert_eq!(patch(&host("provisioned", booted()), Some(&nameless)), None);
     for more in [
         json!({"metadata": {"annotations": {key: "{}"}}}),
         json!({"status": {"hardware": {"hostname": "n"}}}),
