@@ -8,7 +8,7 @@ use kube::ResourceExt;
 use kube::api::ListParams;
 use muster_controllers::metal3::Flow;
 use muster_resources::metal3::{BareMetalHost, PreprovisioningImage};
-use muster_resources::{Agent, InfraEnv};
+use muster_resources::{Agent, ClusterDeployment, InfraEnv};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -269,6 +269,63 @@ async fn the_agent_goes_before_its_host_where_that_is_asked_for() {
         "assisted-service-controller",
         "attached, a host with a live ISO cannot be deleted"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_does_not_answer_holds_up_a_deletion_only_for_the_time_of_a_drain() {
+    let world = discovered(
+        Flow::LiveIso,
+        json!({"annotations": {
+            REMOVE: "true",
+            "bmac.agent-install.openshift.io/drain-timeout": "2s",
+            "bmac.agent-install.openshift.io/cluster-reference": "hardware/gone",
+        }}),
+        json!({}),
+    )
+    .await;
+    world
+        .create::<ClusterDeployment>(json!({
+            "metadata": {"name": "gone"},
+            "spec": {
+                "baseDomain": "example.test", "clusterName": "gone", "installed": true,
+                "platform": {"agentBareMetal": {"agentSelector": {}}},
+                "clusterInstallRef": {
+                    "group": "extensions.hive.openshift.io", "version": "v1beta1", "kind": "AgentClusterInstall", "name": "gone",
+                },
+            },
+        }))
+        .await;
+    stage(&world, "a", "Done").await;
+    world
+        .await_host("h", "to be detached", |host| {
+            host.annotations().contains_key(DETACHED)
+        })
+        .await;
+    world.delete::<BareMetalHost>("h").await;
+    let status = "bmac.agent-install.openshift.io/drain-status";
+    world
+        .await_host("h", "to say that it drains", |host| {
+            host.annotations().get(status).map(String::as_str) == Some("draining")
+        })
+        .await;
+    assert!(
+        world
+            .get::<Agent>("a")
+            .await
+            .metadata
+            .deletion_timestamp
+            .is_none()
+    );
+    world
+        .await_host("h", "to give up", |host| {
+            host.annotations().get(status).map(String::as_str) == Some("timed out")
+        })
+        .await;
+    eventually("the Agent to be deleted", async || {
+        let agent: Agent = world.get("a").await;
+        agent.metadata.deletion_timestamp.is_some().then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

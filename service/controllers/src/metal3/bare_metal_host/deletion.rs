@@ -25,6 +25,7 @@ use crate::metal3::edits::Edits;
 use crate::nodepool::machine::drain::{Drained, drain};
 use crate::references::kube_ref;
 use crate::retry::RETRY_INTERVAL;
+use crate::waits::{Until, Wait};
 use crate::writes::{delete_params, patch_params};
 
 /// Longest drain where nothing else is said.
@@ -32,14 +33,15 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(600);
 
 /// Does the next step of a deletion.
 pub async fn delete(host: &BareMetalHost, agent: Option<&Agent>, hosts: &Hosts) -> Result<Action, Error> {
-    hosts.context.waits.set(&host.object_ref(&()), None);
     if !finalizers::has(host, finalizer::HOST) {
+        hosts.context.waits.set(&host.object_ref(&()), None);
         return Ok(Action::await_change());
     }
     let is_wanted = host.annotations().contains_key(annotation::REMOVE_AGENT_AND_NODE);
     if let Some(agent) = agent.filter(|_| is_wanted) {
         return remove(host, agent, hosts).await;
     }
+    hosts.context.waits.set(&host.object_ref(&()), None);
     let edits = release(host);
     if let Some(patch) = edits.patch(host) {
         let patched = hosts
@@ -75,23 +77,11 @@ async fn remove(host: &BareMetalHost, agent: &Agent, hosts: &Hosts) -> Result<Ac
             Some(node) => drained(&deployment, &node, hosts).await,
             None => Ok(Drained::Yes),
         };
-        let (why, is_drained) = match outcome {
-            Ok(Drained::Yes) => ("drained".to_owned(), true),
-            Ok(Drained::Waiting(why)) | Err(why) => (why, false),
-        };
-        let began = began(host).unwrap_or_else(now);
-        say(host, began, &why, hosts).await?;
-        match next(is_drained, began + limit(host), now()) {
-            Next::Wait => return Ok(Action::requeue(RETRY_INTERVAL)),
-            Next::GiveUp => {
-                let note =
-                    format!("the node was not drained in time, and its Agent is deleted all the same: {why}");
-                let event = warning("Drain", "DrainTimedOut", &note);
-                hosts.context.events.publish(event, host.object_ref(&()));
-            }
-            Next::Delete => {}
+        if let Some(waiting) = drained_or_late(host, outcome, hosts).await? {
+            return Ok(waiting);
         }
     }
+    hosts.context.waits.set(&host.object_ref(&()), None);
     let deleted = hosts
         .agents(host)
         .delete(&agent.name_any(), &delete_params(agent))
@@ -99,6 +89,51 @@ async fn remove(host: &BareMetalHost, agent: &Agent, hosts: &Hosts) -> Result<Ac
     unless_absent(deleted)?;
     tracing::info!(host = %kube_ref(host), agent = agent.name_any(), "the Agent is deleted with its BareMetalHost");
     Ok(Action::requeue(RETRY_INTERVAL))
+}
+
+/// Says how far the drain is; `None`: it is done, or there is no more time for it.
+async fn drained_or_late(
+    host: &BareMetalHost,
+    outcome: Result<Drained, String>,
+    hosts: &Hosts,
+) -> Result<Option<Action>, Error> {
+    let (why, is_drained) = match outcome {
+        Ok(Drained::Yes) => (String::new(), true),
+        Ok(Drained::Waiting(why)) | Err(why) => (why, false),
+    };
+    let began = began(host).unwrap_or_else(now);
+    let until = began + limit(host);
+    let next = next(is_drained, until, now());
+    // One word each: a text that changes with every pod would be a change of the object with every pod.
+    let status = match next {
+        Next::Delete => "drained",
+        Next::GiveUp => "timed out",
+        Next::Wait => "draining",
+    };
+    say(host, began, status, hosts).await?;
+    let reference = host.object_ref(&());
+    match next {
+        Next::Delete => Ok(None),
+        Next::GiveUp => {
+            let note =
+                format!("the node was not drained in time, and its Agent is deleted all the same: {why}");
+            let event = warning("Drain", "DrainTimedOut", &note);
+            hosts.context.events.publish(event, reference);
+            Ok(None)
+        }
+        Next::Wait => {
+            let wait = Wait {
+                reason: "DrainingNode",
+                what: format!("its node is drained before its Agent is deleted: {why}"),
+                since: began,
+                until: Some(Until::GivenUp(until, "then the Agent is deleted all the same")),
+                todo: String::new(),
+                needs_user: false,
+            };
+            hosts.context.waits.set(&reference, Some(wait));
+            Ok(Some(Action::requeue(RETRY_INTERVAL)))
+        }
+    }
 }
 
 async fn deployment(agent: &Agent, hosts: &Hosts) -> Result<Option<ClusterDeployment>, Error> {
@@ -155,11 +190,11 @@ fn began(host: &BareMetalHost) -> Option<Timestamp> {
 }
 
 /// Writes how far the drain is.
-async fn say(host: &BareMetalHost, began: Timestamp, why: &str, hosts: &Hosts) -> Result<(), Error> {
+async fn say(host: &BareMetalHost, began: Timestamp, status: &str, hosts: &Hosts) -> Result<(), Error> {
     let mut edits = Edits::default();
     let began = began.format("%Y-%m-%dT%H:%M:%SZ").to_string();
     edits.annotate(host, annotation::DRAIN_STARTED_AT, Some(&began));
-    edits.annotate(host, annotation::DRAIN_STATUS, Some(why));
+    edits.annotate(host, annotation::DRAIN_STATUS, Some(status));
     if let Some(patch) = edits.patch(host) {
         let patched = hosts
             .api(host)
