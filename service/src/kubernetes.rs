@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use muster_controllers::bridge::{self, Bridge};
+use muster_controllers::metal3::Flow;
 use muster_kube_api::KubeApi;
 use muster_operations::{Operations, random};
 use muster_store::{Kind, Store};
@@ -32,6 +33,27 @@ pub enum KubeApiChoice {
     Cluster,
     /// None: no custom resources.
     Off,
+}
+
+/// The way in which BareMetalHosts of Metal3 get to the discovery image, as `--metal3` says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Metal3Choice {
+    /// The discovery ISO is their live ISO.
+    LiveIso,
+    /// Metal3 boots what a PreprovisioningImage names; needs an image with the agent of Ironic.
+    Converged,
+    /// None: BareMetalHosts and PreprovisioningImages are left alone.
+    Off,
+}
+
+impl From<Metal3Choice> for Flow {
+    fn from(choice: Metal3Choice) -> Self {
+        match choice {
+            Metal3Choice::LiveIso => Self::LiveIso,
+            Metal3Choice::Converged => Self::Converged,
+            Metal3Choice::Off => Self::Off,
+        }
+    }
 }
 
 /// The Kubernetes API in use.
@@ -94,6 +116,8 @@ pub struct Asked {
     pub capi_provider: bool,
     /// As in [`Bridge`], on the built-in API.
     pub mirror: bool,
+    /// As in [`Bridge`].
+    pub metal3: Flow,
 }
 
 /// Kept while the service runs.
@@ -179,6 +203,7 @@ impl Kubernetes {
                         capi_provider: parts.capi_provider,
                         node_pools: true,
                         mirror: parts.mirror,
+                        metal3: parts.metal3,
                     },
                     stop.clone(),
                 ));
@@ -199,6 +224,7 @@ impl Kubernetes {
                         capi_provider: parts.capi_provider,
                         node_pools: false,
                         mirror: false,
+                        metal3: parts.metal3,
                     },
                     stop.clone(),
                 ));

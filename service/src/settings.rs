@@ -12,7 +12,7 @@ use url::{Host, Url};
 
 use crate::addresses;
 use crate::installation::InstallationArgs;
-use crate::kubernetes::{self, KubeApiChoice, Source};
+use crate::kubernetes::{self, KubeApiChoice, Metal3Choice, Source};
 use crate::requirements::RequirementArgs;
 use crate::retention::RetentionArgs;
 use crate::secrets_key::SecretsKeyArgs;
@@ -210,6 +210,10 @@ pub struct ServeArgs {
     /// Do not show what REST made as custom resources of the built-in Kubernetes API
     #[arg(long, env = "MUSTER_NO_MIRROR", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_mirror: bool,
+
+    /// How BareMetalHosts of Metal3 get to the discovery image, where the Kubernetes API has them
+    #[arg(long, env = "MUSTER_METAL3", default_value = "live-iso", value_name = "HOW")]
+    pub metal3: Metal3Choice,
 
     /// Seconds that running requests get to finish after SIGTERM
     #[arg(long, env = "MUSTER_DRAIN_TIMEOUT", default_value = "30", value_name = "SECONDS", value_parser = seconds)]

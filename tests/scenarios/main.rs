@@ -58,6 +58,7 @@ mod kube_secrets;
 mod kube_walk;
 mod kube_wire;
 mod long_running;
+mod metal3;
 mod nodepool;
 mod os_images;
 mod packages;

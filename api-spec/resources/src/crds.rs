@@ -75,7 +75,7 @@ fn without_status(mut definition: CustomResourceDefinition) -> CustomResourceDef
     definition
 }
 
-/// Kinds of Cluster API and HyperShift that the built-in Kubernetes API serves, as JSON. A cluster has those of their owners.
+/// Kinds of Cluster API, HyperShift and Metal3 that the built-in Kubernetes API serves, as JSON. A cluster has those of their owners.
 ///
 /// # Panics
 /// Never: the files are a part of this crate, and a test reads them.
@@ -86,6 +86,8 @@ pub fn builtin() -> Vec<Value> {
         include_str!("../../crds/builtin/hypershift.openshift.io_hostedclusters.yaml"),
         include_str!("../../crds/builtin/hypershift.openshift.io_hostedcontrolplanes.yaml"),
         include_str!("../../crds/builtin/hypershift.openshift.io_nodepools.yaml"),
+        include_str!("../../crds/builtin/metal3.io_baremetalhosts.yaml"),
+        include_str!("../../crds/builtin/metal3.io_preprovisioningimages.yaml"),
     ];
     files
         .into_iter()

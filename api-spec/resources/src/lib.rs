@@ -23,6 +23,7 @@ mod condition;
 pub mod crds;
 pub mod hypershift;
 mod infra_env;
+pub mod metal3;
 pub mod names;
 mod nm_state_config;
 mod proxy;

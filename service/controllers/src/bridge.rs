@@ -13,6 +13,7 @@ use super::error::words;
 use super::events::Events;
 use super::lead::{Lead, alone};
 use super::lease::LeaseDurations;
+use super::metal3::Flow;
 use super::{kinds, run};
 
 /// Between two checks for kinds that the API server lacks.
@@ -30,6 +31,8 @@ pub struct Bridge {
     pub node_pools: bool,
     /// True when what REST made is shown as custom resources: on the built-in API, unless that is not wanted.
     pub mirror: bool,
+    /// The way in which BareMetalHosts get to the discovery image.
+    pub metal3: Flow,
 }
 
 /// Runs until `stop`.
@@ -40,6 +43,7 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
         capi_provider,
         node_pools,
         mirror,
+        metal3,
     } = bridge;
     tokio::select! {
         () = kinds_known(&app, &client, capi_provider) => {}
@@ -60,6 +64,7 @@ pub async fn run(app: Arc<Operations>, bridge: Bridge, stop: CancellationToken) 
                 capi_provider,
                 node_pools,
                 mirror,
+                metal3,
             },
             stop,
         )

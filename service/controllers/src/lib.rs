@@ -36,6 +36,7 @@ pub mod join;
 pub mod kinds;
 pub mod lead;
 pub mod lease;
+pub mod metal3;
 pub mod mirror;
 pub mod node_settings;
 pub mod nodepool;

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
 use super::events::{Queued, publish};
+use super::metal3::{self, Flow};
 use super::{agent, agent_cluster_install, capi, cluster_deployment, infra_env, join, mirror, nodepool};
 
 /// Time for the Events that are queued when the service stops.
@@ -23,6 +24,8 @@ pub struct Parts {
     pub node_pools: bool,
     /// The one that shows what REST made as custom resources, on the built-in API.
     pub mirror: bool,
+    /// Those of Metal3's kinds, where the API server has them.
+    pub metal3: Flow,
 }
 
 /// Runs all controllers until `stop`, and publishes the Events that they queue. It ends early only when one
@@ -65,6 +68,11 @@ pub async fn run(context: Arc<Context>, events: Queued, parts: Parts, stop: Canc
         &mut running,
         "mirror",
         mirror::run(context.clone(), parts.mirror, stop.clone()),
+    );
+    start(
+        &mut running,
+        "metal3",
+        metal3::run(context.clone(), parts.metal3, stop.clone()),
     );
     if parts.capi_provider {
         start(&mut running, "capi", capi::run(context.clone(), stop.clone()));

@@ -141,6 +141,20 @@ pub async fn read_config_map(
     Ok(map.data.unwrap_or_default())
 }
 
+/// The version of a Secret, which changes with its content. Labels the Secret, so that its changes are noticed.
+///
+/// # Errors
+/// Those of [`ReferenceError`], without those about keys.
+pub async fn version(client: &Client, namespace: &str, name: &str) -> Result<String, ReferenceError> {
+    let secret: KubeSecret = get(client, "Secret", namespace, name).await?;
+    if missing_labels(secret.labels()).is_none() {
+        return Ok(secret.metadata.resource_version.unwrap_or_default());
+    }
+    // The labels made it another version.
+    let secret: KubeSecret = find(client, "Secret", namespace, name).await?;
+    Ok(secret.metadata.resource_version.unwrap_or_default())
+}
+
 /// Checks that a Secret with this key exists, without reading its value or labelling it.
 ///
 /// # Errors

@@ -17,6 +17,7 @@ use kube::{Api, ResourceExt};
 use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
 use muster_controllers::bridge::{self, Bridge};
+use muster_controllers::metal3::Flow;
 use muster_core::lifecycle::host::{HostEvent, Machine};
 use muster_core::record::InfraEnv as Stored;
 use muster_core::record::{Cluster, Host, HostState, KubeRef, NodeAgent};
@@ -51,6 +52,7 @@ impl World {
             capi_provider: false,
             node_pools: false,
             mirror: false,
+            metal3: Flow::LiveIso,
         };
         tokio::spawn(bridge::run(backend.operations.clone(), bridge, stop.clone()));
         Self {

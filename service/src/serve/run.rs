@@ -120,6 +120,7 @@ pub async fn run(args: ServeArgs) -> Result<()> {
         Asked {
             capi_provider: args.capi_provider,
             mirror: !args.no_mirror,
+            metal3: args.metal3.into(),
         },
         &mut tasks.requests,
         &mut tasks.background,
