@@ -251,31 +251,6 @@ fn static_networks_must_say_which_card_is_meant() {
     }
 }
 
-/// docs/protocol/static-network.md#3, rule 3.
-#[test]
-fn what_nmstate_does_not_take_is_refused_by_its_name() {
-    for (yaml, reason) in [
-        (
-            "interfaces: [{name: a, type: ethernet, stat: up}]",
-            "unknown field `stat`",
-        ),
-        (
-            "interfaces: [{name: a, type: ethernet, ipv4: {enabled: true, address: [{ip: 192.0.2.300, prefix-length: 24}]}}]",
-            "invalid IP address",
-        ),
-        (
-            "{interfaces: [{name: a, type: ethernet}], routes: {config: [{destination: 0.0.0.0/0, next-hop-address: 192.0.2.1, next-hop-interface: b}]}}",
-            "next hop interface b not found",
-        ),
-        ("{interfaces: [], gateway: 192.0.2.1}", "unknown field `gateway`"),
-    ] {
-        let list = json!({"static_network_config": [host("02:00:00:AA:10:01", "a", yaml)]});
-        let error = make(list).expect_err(yaml);
-        assert_eq!(error.field, "static_network_config[0].network_yaml");
-        assert!(error.to_string().contains(reason), "{yaml}: {error}");
-    }
-}
-
 #[test]
 fn the_order_of_a_static_network_changes_nothing() {
     let a = host("02:00:00:AA:10:01", "a", "interfaces: []");
