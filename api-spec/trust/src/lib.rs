@@ -1,15 +1,25 @@
-//! Believes TLS servers as another verifier does, and a certificate that is itself configured.
+//! Verifies TLS servers: [`Trust`] believes them as another verifier does, and a certificate that is itself configured; [`Pin`] takes
+//! one certificate by its [`Fingerprint`]; [`AnyServer`] takes all.
 //!
-//! The last is the result of `openssl req -x509`: it declares itself an authority and serves with the same certificate, which the
-//! usual verifiers refuse although it was configured as trusted.
+//! A certificate that is itself configured is the result of `openssl req -x509`: it declares itself an authority and serves with the
+//! same certificate, which the usual verifiers refuse although it was configured as trusted.
+
+mod any_server;
+mod fingerprint;
+mod pin;
+
+pub use any_server::AnyServer;
+pub use fingerprint::{Fingerprint, NoFingerprint};
+pub use pin::{Pin, Witness};
 
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::verify_server_name;
+use rustls::client::{VerifierBuilderError, WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 /// Verifies servers for a TLS client.
 #[derive(Debug)]
@@ -23,6 +33,32 @@ impl Trust {
     pub fn new(usual: Arc<dyn ServerCertVerifier>, own: Vec<CertificateDer<'static>>) -> Self {
         Self { usual, own }
     }
+
+    /// Believes servers whose certificate these authorities signed, or that have one of these certificates themselves.
+    ///
+    /// # Errors
+    /// A certificate that cannot be an authority's, or none at all.
+    pub fn only(
+        certificates: Vec<CertificateDer<'static>>,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Self, UnusableCertificates> {
+        let mut roots = RootCertStore::empty();
+        for certificate in &certificates {
+            roots.add(certificate.clone())?;
+        }
+        let usual =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build()?;
+        Ok(Self::new(usual, certificates))
+    }
+}
+
+/// Certificates that nobody can be verified with.
+#[derive(Debug, thiserror::Error)]
+pub enum UnusableCertificates {
+    #[error("a certificate cannot be used: {0}")]
+    Certificate(#[from] Error),
+    #[error("no certificate is there: {0}")]
+    None(#[from] VerifierBuilderError),
 }
 
 impl ServerCertVerifier for Trust {

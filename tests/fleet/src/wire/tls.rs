@@ -6,13 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
-use muster_trust::Trust;
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use muster_trust::{AnyServer, Trust};
+use rustls::ClientConfig;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::ring;
+use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::options::Options;
 
@@ -24,8 +23,8 @@ pub fn connector(options: &Options) -> Result<HttpsConnector<HttpConnector>> {
         .context("TLS cannot be set up")?;
     let verifier: Arc<dyn ServerCertVerifier> = match &options.ca_cert {
         // A URL with http asks for no certificate, and https without a file is refused before.
-        None => Arc::new(Anybody::new(&provider)),
-        Some(file) => Arc::new(trust(&certificates(file)?, &provider).with_context(|| named(file))?),
+        None => Arc::new(AnyServer::new(&provider)),
+        Some(file) => Arc::new(Trust::only(certificates(file)?, &provider).with_context(|| named(file))?),
     };
     let config = builder
         .dangerous()
@@ -53,67 +52,10 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>> {
     Ok(found)
 }
 
-/// Believes servers whose certificate these authorities signed, or that have one of these certificates themselves.
-fn trust(certificates: &[CertificateDer<'static>], provider: &Arc<CryptoProvider>) -> Result<Trust> {
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates {
-        roots.add(certificate.clone())?;
-    }
-    let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build()?;
-    Ok(Trust::new(usual, certificates.to_vec()))
-}
-
-/// Takes any certificate whose key the server has.
-#[derive(Debug)]
-struct Anybody {
-    algorithms: WebPkiSupportedAlgorithms,
-}
-
-impl Anybody {
-    fn new(provider: &CryptoProvider) -> Self {
-        Self {
-            algorithms: provider.signature_verification_algorithms,
-        }
-    }
-}
-
-impl ServerCertVerifier for Anybody {
-    fn verify_server_cert(
-        &self,
-        _certificate: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _name: &ServerName<'_>,
-        _ocsp: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        rustls::crypto::verify_tls12_signature(message, certificate, signed, &self.algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        rustls::crypto::verify_tls13_signature(message, certificate, signed, &self.algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use rustls_pki_types::{ServerName, UnixTime};
+
     use super::*;
 
     /// Made by `openssl req -x509` for localhost and 127.0.0.1: an authority that serves.
@@ -125,7 +67,7 @@ mod tests {
         let own: Vec<_> = CertificateDer::pem_slice_iter(SELF_SIGNED)
             .collect::<Result<_, _>>()
             .unwrap();
-        let trust = trust(&own, &provider).unwrap();
+        let trust = Trust::only(own.clone(), &provider).unwrap();
         let believes = |name: &'static str| {
             let name = ServerName::try_from(name).unwrap();
             trust.verify_server_cert(&own[0], &[], &name, &[], UnixTime::now())

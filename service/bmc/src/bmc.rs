@@ -1,0 +1,117 @@
+//! A conversation with a BMC.
+
+mod steps;
+
+pub use steps::{Checked, Inserted};
+
+use muster_trust::Fingerprint;
+
+use crate::connection::Connection;
+use crate::deadline::within;
+use crate::error::BmcError;
+use crate::find::Machine;
+use crate::inventory::{self, Inventory};
+use crate::limits::Limits;
+use crate::power::{self, Wanted};
+use crate::profile::{Identity, Profile};
+use crate::system::PowerState;
+use crate::turns::Held;
+
+/// A BMC with which one is logged in, and its machine. Nobody else talks to it meanwhile: keep it no longer than one step takes.
+/// [`Bmc::close`] ends the session; when it is dropped without, the runtime ends it behind the scenes.
+///
+/// Each step (`check`, `insert`, `boot`, `finish`) can be called again after an error or a restart, with a new `Bmc`: it is repeated
+/// whole, and leads to the same state.
+pub struct Bmc {
+    connection: Connection,
+    machine: Machine,
+    held: Held,
+}
+
+/// Where a machine stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    pub power: PowerState,
+    /// `BootProgress.LastState`, such as `OSBootStarted`; many BMCs do not tell it.
+    pub boot: Option<String>,
+}
+
+impl Bmc {
+    pub(crate) fn new(connection: Connection, machine: Machine, held: Held) -> Self {
+        Self {
+            connection,
+            machine,
+            held,
+        }
+    }
+
+    /// The certificate that the BMC shows, to be stored as a pin; `None` without TLS.
+    pub fn certificate(&self) -> Option<Fingerprint> {
+        self.connection.session.wire.certificate()
+    }
+
+    /// How this BMC is treated.
+    pub fn profile(&self) -> &Profile {
+        &self.connection.profile
+    }
+
+    pub fn identity(&self) -> &Identity {
+        &self.machine.identity
+    }
+
+    /// Switches the machine off, by force, and waits until it is.
+    pub async fn power_off(&mut self) -> Result<(), BmcError> {
+        let limit = self.connection.limits().step;
+        let done = within(limit, "switching off", self.switch(Wanted::Off)).await;
+        self.noted(done)
+    }
+
+    /// Switches the machine on and waits until it is.
+    pub async fn power_on(&mut self) -> Result<(), BmcError> {
+        let limit = self.connection.limits().step;
+        let done = within(limit, "switching on", self.switch(Wanted::On)).await;
+        self.noted(done)
+    }
+
+    async fn switch(&mut self, wanted: Wanted) -> Result<(), BmcError> {
+        let (connection, turn) = (&mut self.connection, &mut self.held.turn);
+        let switched = power::switch(connection, turn, &self.machine.system, wanted).await?;
+        if switched {
+            self.connection.settle().await;
+        }
+        Ok(())
+    }
+
+    /// Power and progress of the boot.
+    pub async fn progress(&mut self) -> Result<Progress, BmcError> {
+        let system = self.connection.get(&self.machine.system).await;
+        let system = self.noted(system)?;
+        Ok(Progress {
+            power: crate::system::System(&system.value).power(),
+            boot: system.text("/BootProgress/LastState"),
+        })
+    }
+
+    /// Reads the machine's parts. What a BMC does not tell is missing, and said in [`Inventory::notes`].
+    ///
+    /// # Errors
+    /// The system itself cannot be read.
+    pub async fn inventory(&mut self) -> Result<Inventory, BmcError> {
+        let read = inventory::read(&mut self.connection, &self.machine).await;
+        self.noted(read)
+    }
+
+    /// Ends the session on the BMC.
+    pub async fn close(self) {
+        self.connection.session.close().await;
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        self.connection.limits()
+    }
+
+    fn noted<T>(&mut self, done: Result<T, BmcError>) -> Result<T, BmcError> {
+        self.held.turn.note(&done);
+        done
+    }
+}

@@ -1,0 +1,210 @@
+//! The steps that boot a machine from an image (docs/protocol/redfish.md#2.8).
+
+use std::time::Duration;
+
+use super::Bmc;
+use crate::boot::{self, BootFrom, Override};
+use crate::deadline::within;
+use crate::error::BmcError;
+use crate::media::{self, Candidate};
+use crate::media_url;
+use crate::power::{self, Wanted};
+use crate::slot::Slot;
+use crate::system::PowerState;
+
+/// The result of [`Bmc::check`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    pub power: PowerState,
+    /// The slot that media go into first.
+    pub slot: String,
+    /// It shows a medium of somebody, which [`Bmc::insert`] ejects.
+    pub is_occupied: bool,
+}
+
+/// An inserted medium.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inserted {
+    /// The path of the slot; store it for [`Bmc::finish`].
+    pub slot: String,
+}
+
+impl Bmc {
+    /// Looks whether the machine can be booted from this image as a virtual medium; changes nothing.
+    ///
+    /// # Errors
+    /// [`BmcError::Unsupported`], [`BmcError::MediaUrl`], [`BmcError::NoMediaSlot`] or a power state that is not told.
+    pub async fn check(&mut self, image: &str) -> Result<Checked, BmcError> {
+        let limit = self.connection.limits().step;
+        let done = within(limit, "the check", self.checked(image)).await;
+        self.noted(done)
+    }
+
+    async fn checked(&mut self, image: &str) -> Result<Checked, BmcError> {
+        self.check_image(image)?;
+        let power = self.power_state().await?;
+        let slots = self.slots().await?;
+        let first = slots.first();
+        Ok(Checked {
+            power,
+            slot: first.map(|slot| slot.link.to_string()).unwrap_or_default(),
+            is_occupied: first.is_some_and(|slot| slot.is_occupied),
+        })
+    }
+
+    /// Looks whether the machine can be booted from this URL by its firmware; changes nothing.
+    ///
+    /// # Errors
+    /// [`BmcError::Unsupported`], [`BmcError::MediaUrl`] or a power state that is not told.
+    pub async fn check_http(&mut self, url: &str) -> Result<PowerState, BmcError> {
+        let limit = self.connection.limits().step;
+        let done = within(limit, "the check", self.checked_http(url)).await;
+        self.noted(done)
+    }
+
+    async fn checked_http(&mut self, url: &str) -> Result<PowerState, BmcError> {
+        self.check_url(url)?;
+        let from = BootFrom::Http(url.to_owned());
+        boot::check(&mut self.connection, &self.machine.system, &from).await?;
+        self.power_state().await
+    }
+
+    /// Waits a little for a BMC that settles and tells no state.
+    pub(crate) async fn power_state(&mut self) -> Result<PowerState, BmcError> {
+        let limits = self.connection.limits().clone();
+        let (mut attempt, mut waited) = (1, Duration::ZERO);
+        loop {
+            let power = power::state(&mut self.connection, &self.machine.system).await?;
+            if power != PowerState::Unknown {
+                return Ok(power);
+            }
+            if attempt == limits.attempts {
+                return Err(BmcError::Deadline {
+                    awaited: "a power state".to_owned(),
+                    seen: power.to_string(),
+                    after: waited,
+                });
+            }
+            tokio::time::sleep(limits.poll).await;
+            waited += limits.poll;
+            attempt += 1;
+        }
+    }
+
+    fn check_image(&self, image: &str) -> Result<(), BmcError> {
+        if let Some(advice) = self.connection.profile.unsupported {
+            return Err(BmcError::Unsupported(advice.to_owned()));
+        }
+        self.check_url(image)
+    }
+
+    fn check_url(&self, url: &str) -> Result<(), BmcError> {
+        match media_url::problems(url, &self.connection.profile) {
+            problems if problems.is_empty() => Ok(()),
+            problems => Err(BmcError::MediaUrl(problems)),
+        }
+    }
+
+    pub(crate) async fn slots(&mut self) -> Result<Vec<Candidate>, BmcError> {
+        media::slots(&mut self.connection, &self.machine).await
+    }
+
+    /// Switches the machine off, ejects what is in the slot, inserts the image and waits until the slot shows it. When one slot does
+    /// not take it, the next one is tried.
+    ///
+    /// # Errors
+    /// The errors of [`Bmc::check`]; [`BmcError::Refused`] or [`BmcError::NoMediaSlot`] when no slot takes the image.
+    pub async fn insert(&mut self, image: &str) -> Result<Inserted, BmcError> {
+        let limit = self.connection.limits().step;
+        let done = within(limit, "the insert", self.inserted(image)).await;
+        self.noted(done)
+    }
+
+    async fn inserted(&mut self, image: &str) -> Result<Inserted, BmcError> {
+        self.check_image(image)?;
+        let slots = self.slots().await?;
+        self.switch(Wanted::Off).await?;
+        let mut refusals = Vec::new();
+        for slot in slots {
+            match self.try_slot(&slot, image).await {
+                Ok(()) => {
+                    let slot = slot.link.to_string();
+                    return Ok(Inserted { slot });
+                }
+                Err(error @ (BmcError::Refused { .. } | BmcError::NotRedfish(_))) => refusals.push(error),
+                Err(error) => return Err(error),
+            }
+        }
+        match refusals.len() {
+            1 => Err(refusals.remove(0)),
+            _ => Err(BmcError::NoMediaSlot(
+                refusals.iter().map(ToString::to_string).collect(),
+            )),
+        }
+    }
+
+    async fn try_slot(&mut self, slot: &Candidate, image: &str) -> Result<(), BmcError> {
+        media::eject(&mut self.connection, &slot.link).await?;
+        self.connection.settle().await;
+        media::insert(&mut self.connection, slot, image).await?;
+        self.connection.settle().await;
+        Ok(())
+    }
+
+    /// Makes the machine boot once from the medium or by HTTP: switches it off, sets the override, switches it on.
+    ///
+    /// # Errors
+    /// [`BmcError`]; the machine may be off then.
+    pub async fn boot(&mut self, from: &BootFrom) -> Result<Override, BmcError> {
+        let limit = self.connection.limits().step;
+        let done = within(limit, "the boot", self.booted(from)).await;
+        self.noted(done)
+    }
+
+    async fn booted(&mut self, from: &BootFrom) -> Result<Override, BmcError> {
+        if let BootFrom::Http(url) = from {
+            self.check_url(url)?;
+            self.connection.session.wire.image = Some(url.clone());
+        }
+        self.switch(Wanted::Off).await?;
+        let kept = boot::once(&mut self.connection, &self.machine.system, from).await?;
+        self.connection.settle().await;
+        self.switch(Wanted::On).await?;
+        Ok(kept)
+    }
+
+    /// Ejects the medium and clears the override; does the second also when the first fails. The machine's power stays as it is.
+    /// `slot` is that of [`Inserted`]; without it every slot that shows a medium is emptied.
+    ///
+    /// # Errors
+    /// The first that was met.
+    pub async fn finish(&mut self, slot: Option<&str>) -> Result<(), BmcError> {
+        let limit = self.connection.limits().step;
+        let ejected = within(limit, "the eject", self.ejected(slot)).await;
+        let clearing = boot::clear(&mut self.connection, &self.machine.system);
+        let cleared = within(limit, "clearing the boot override", clearing).await;
+        self.noted(ejected.and(cleared))
+    }
+
+    async fn ejected(&mut self, slot: Option<&str>) -> Result<(), BmcError> {
+        if let Some(slot) = slot {
+            let link = self.connection.link(slot)?;
+            match media::eject(&mut self.connection, &link).await {
+                // Some firmware gives its slots new ids.
+                Err(BmcError::Refused { refusal, .. }) if refusal.status == 404 => {}
+                done => return done,
+            }
+        }
+        let slots = match self.slots().await {
+            Err(BmcError::NoMediaSlot(_)) => return Ok(()),
+            slots => slots?,
+        };
+        for slot in slots {
+            let shown = self.connection.get(&slot.link).await?;
+            if Slot(&shown).is_inserted() {
+                media::eject(&mut self.connection, &slot.link).await?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,51 @@
+//! Redfish client: finds a machine by its BMC, boots it from virtual media or by HTTP, reads its inventory
+//! (docs/protocol/redfish.md).
+//!
+//! A [`Client`] connects by rules for addresses, certificates and time; a [`Bmc`] is one conversation. A caller that stores how far
+//! it got calls [`Bmc::check`], [`Bmc::insert`], [`Bmc::boot`] and, when the agent has come, [`Bmc::finish`], each with a `Bmc` of its
+//! own. [`Client::preflight`] tells beforehand what would fail.
+
+mod address;
+mod bmc;
+mod boot;
+mod certificate;
+mod client;
+mod connection;
+mod credentials;
+mod deadline;
+mod error;
+mod etag;
+mod find;
+mod inventory;
+mod json;
+mod limits;
+mod link;
+pub mod matching;
+mod media;
+mod media_url;
+mod power;
+mod preflight;
+pub mod profile;
+mod refusal;
+mod resource;
+mod session;
+mod slot;
+mod system;
+mod task;
+mod text;
+mod turns;
+mod wire;
+
+pub use address::AddressRules;
+pub use bmc::{Bmc, Checked, Inserted, Progress};
+pub use boot::{BootFrom, Override};
+pub use certificate::CertificateMode;
+pub use client::{Client, Target};
+pub use credentials::Credentials;
+pub use error::{AddressError, BmcError};
+pub use inventory::{Drive, Firmware, Inventory, Memory, Nic, Processor};
+pub use limits::Limits;
+pub use muster_trust::Fingerprint;
+pub use preflight::{Check, CheckId, Outcome, Preflight};
+pub use refusal::{Message, Refusal};
+pub use system::PowerState;
