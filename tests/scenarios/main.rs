@@ -59,6 +59,7 @@ mod kube_walk;
 mod kube_wire;
 mod long_running;
 mod metal3;
+mod metal3_operator;
 mod nodepool;
 mod os_images;
 mod packages;

@@ -5,6 +5,7 @@
 mod cluster_api;
 mod control_plane;
 mod kubectl;
+mod metal3;
 mod programs;
 mod signing;
 mod workload;
@@ -12,6 +13,7 @@ mod workload;
 pub use cluster_api::ClusterApi;
 pub use control_plane::{ControlPlane, Settings};
 pub use kubectl::{Kubectl, Output};
+pub use metal3::Metal3;
 pub use programs::program;
 pub use signing::KubeletCertificate;
 pub use workload::{CONFIG_LABEL, Workload};

@@ -57,6 +57,8 @@ pub struct Settings {
     live_image: Option<PathBuf>,
     kube: KubeApi,
     tls: Tls,
+    /// The address of the boot listener as BMCs know it; `None`: as machines know it.
+    boot_seen_as: Option<String>,
     more: Vec<String>,
 }
 
@@ -95,6 +97,7 @@ impl Settings {
             live_image: Some(artifacts::live_image()),
             kube: KubeApi::Builtin,
             tls: Tls::Off,
+            boot_seen_as: None,
             more: Vec::new(),
         }
     }
@@ -112,6 +115,13 @@ impl Settings {
     #[must_use]
     pub fn seen_from_user_networks(mut self) -> Self {
         USER_NETWORK_HOST.clone_into(&mut self.seen_as);
+        self
+    }
+
+    /// Boot URLs name the listener's own address: BMCs of the lab are on this computer and not in a machine.
+    #[must_use]
+    pub fn boot_seen_from_here(mut self) -> Self {
+        self.boot_seen_as = Some(self.address.clone());
         self
     }
 
@@ -391,9 +401,10 @@ fn launch(settings: &Settings, [port, boot_port, kube_port]: [u16; 3], folder: &
     serve
         .arg("--public-url")
         .arg(format!("{scheme}://{seen_as}:{public_port}"));
+    let boot_seen_as = settings.boot_seen_as.as_ref().unwrap_or(seen_as);
     serve
         .arg("--boot-url")
-        .arg(format!("http://{seen_as}:{boot_port}"));
+        .arg(format!("http://{boot_seen_as}:{boot_port}"));
     match &settings.kube {
         KubeApi::Off => serve.args(["--kube-api", "off"]),
         KubeApi::Server(file) => serve.args(["--kube-api", "cluster", "--kubeconfig"]).arg(file),

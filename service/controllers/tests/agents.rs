@@ -87,12 +87,17 @@ impl World {
             "metadata": {"name": "pull-secret"}, "stringData": {".dockerconfigjson": pull_secret},
         }))
         .await;
+        self.another_infra_env("hw").await
+    }
+
+    /// The same with this name, when there is one already.
+    async fn another_infra_env(&self, name: &str) -> Arc<Stored> {
         self.create::<InfraEnv>(json!({
             "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "InfraEnv",
-            "metadata": {"name": "hw"}, "spec": {"pullSecretRef": {"name": "pull-secret"}},
+            "metadata": {"name": name}, "spec": {"pullSecretRef": {"name": "pull-secret"}},
         }))
         .await;
-        let name = KubeRef::new(NAMESPACE, "hw");
+        let name = KubeRef::new(NAMESPACE, name);
         eventually("the InfraEnv to be stored", async || {
             self.backend
                 .operations
@@ -294,6 +299,31 @@ async fn a_host_becomes_an_agent_whose_edits_reach_it_and_both_go_together() {
             .to_string()
             .starts_with("ok, leading")
     );
+}
+
+/// As when an InfraEnv that REST made is adopted, whose machine has registered in another one since.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_in_another_infra_env_does_not_go_with_the_agent() {
+    let world = World::start().await;
+    let (shown, other) = (world.infra_env().await, world.another_infra_env("other").await);
+    let id = world.register(&shown).await;
+    eventually("the Agent", async || world.agent(id).await).await;
+    let mut older = world.host(id).await.unwrap();
+    older.infra_env_id = other.id;
+    older.data.registered_at -= Duration::from_secs(3600);
+    let hosts = &world.backend.operations.hosts;
+    hosts.restore(older).await.unwrap().unwrap();
+
+    world.delete_agent(id).await;
+    let of_other = eventually("the Agent of the other record", async || {
+        let agent = world.agent(id).await?;
+        let infra_env = agent.labels().get("infraenvs.agent-install.openshift.io")?;
+        (infra_env == "other").then_some(agent)
+    });
+    of_other.await;
+    let store = &world.backend.operations.store;
+    assert!(store.find_host(shown.id, id).await.unwrap().is_none());
+    assert!(store.find_host(other.id, id).await.unwrap().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::control_plane::ControlPlane;
 use super::kubectl::Kubectl;
-use super::programs::{cluster_api_crds, program};
+use super::programs::{crds_of, program};
 use crate::certificates::Authority;
 use crate::condition::await_condition;
 use crate::http::HttpClient;
@@ -105,7 +105,7 @@ impl ClusterApi {
 /// Objects of these kinds are kept in one version and asked for in others: the controllers convert them. Without their
 /// webhook they come back garbled.
 fn apply_crds(kubectl: &Kubectl, port: u16, authority: &str) {
-    let folder = cluster_api_crds().display().to_string();
+    let folder = crds_of("cluster-api").display().to_string();
     let printed = kubectl.run(&[
         "create",
         "--dry-run=client",

@@ -7,8 +7,9 @@ use crate::artifacts::cache_folder;
 const MODULE: &str = include_str!("../../kube/go.mod");
 const ETCD_MODULE: &str = include_str!("../../kube/etcd/go.mod");
 const CLUSTER_API_MODULE: &str = include_str!("../../kube/cluster-api/go.mod");
+const BAREMETAL_OPERATOR_MODULE: &str = include_str!("../../kube/baremetal-operator/go.mod");
 
-/// One of `etcd`, `kubectl`, `kube-apiserver`, `kube-controller-manager`, `cluster-api`: that of `KUBEBUILDER_ASSETS` (the
+/// One of `etcd`, `kubectl`, `kube-apiserver`, `kube-controller-manager`, `cluster-api`, `baremetal-operator`: that of `KUBEBUILDER_ASSETS` (the
 /// convention of Kubernetes' own tests), else the one that `.ci/kube` built.
 ///
 /// # Panics
@@ -22,21 +23,21 @@ pub fn program(name: &str) -> PathBuf {
         .find(|path| path.is_file());
     found.unwrap_or_else(|| {
         panic!(
-            "{} is missing: run `.ci/kube` (`make test` does; ten minutes, once), or set KUBEBUILDER_ASSETS",
+            "{} is missing: run `.ci/kube {name}` (`make test` builds most; ten minutes, once), or set KUBEBUILDER_ASSETS",
             built.display()
         )
     })
 }
 
-/// The folder with Cluster API's CRDs, beside its controllers.
+/// The folder with the CRDs of `cluster-api` or `baremetal-operator`, beside the program.
 ///
 /// # Panics
-/// If `.ci/kube` did not build them.
-pub(super) fn cluster_api_crds() -> PathBuf {
-    let folder = release("cluster-api").join("crds");
+/// If `.ci/kube` did not build it.
+pub(super) fn crds_of(name: &str) -> PathBuf {
+    let folder = release(name).join("crds");
     assert!(
         folder.is_dir(),
-        "{} is missing: run `.ci/kube cluster-api`",
+        "{} is missing: run `.ci/kube {name}`",
         folder.display()
     );
     folder
@@ -47,8 +48,13 @@ fn release(name: &str) -> PathBuf {
     let kubernetes = required("k8s.io/kubernetes", MODULE);
     let etcd = required("go.etcd.io/etcd/server/v3", ETCD_MODULE);
     let cluster_api = required("sigs.k8s.io/cluster-api", CLUSTER_API_MODULE);
+    let operator = required(
+        "github.com/metal3-io/baremetal-operator",
+        BAREMETAL_OPERATOR_MODULE,
+    );
     let folder = match name {
         "cluster-api" => format!("cluster-api-{cluster_api}"),
+        "baremetal-operator" => format!("baremetal-operator-{operator}"),
         _ => format!("kubernetes-{kubernetes}-etcd-{etcd}"),
     };
     cache_folder().join("kube").join(folder)

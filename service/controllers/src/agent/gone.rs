@@ -42,10 +42,9 @@ impl Reconciler {
             return Ok(Action::await_change());
         }
         let key = kube_ref(known);
-        let mut host = host;
-        // A machine that was booted into one InfraEnv after another has several records.
-        while let Some(found) = host {
-            let found = match self.bring_back(known, found).await? {
+        if let Some(shown) = host {
+            let shown = self.shown_host(known, shown).await?;
+            let found = match self.bring_back(known, shown).await? {
                 Ok(host) => host,
                 Err(waiting) => return Ok(waiting),
             };
@@ -54,12 +53,26 @@ impl Reconciler {
                 self.write_status(known, next).await?;
                 return Err(error);
             }
-            host = self.find_host(&key, found.id).await?;
         }
         self.labels.forget(&key);
         self.tokens.forget(&key);
         self.context.waits.set(&known.object_ref(&()), None);
         self.release(known).await
+    }
+
+    /// The record that the Agent shows, when the machine has several. One that was booted into another InfraEnv of the namespace has a
+    /// record there, which is not to go with this Agent: it gets an Agent of its own afterwards. `host`: any of them.
+    async fn shown_host(&self, known: &CachedAgent, host: Host) -> Result<Host, Error> {
+        let app = &self.context.app;
+        let Some(name) = known.labels().get(label::INFRA_ENV) else {
+            return Ok(host);
+        };
+        let name = KubeRef::new(known.namespace().unwrap_or_default(), name);
+        let Some(infra_env) = app.infra_envs.find_by_kube(&name).await? else {
+            return Ok(host);
+        };
+        let shown = app.store.find_host(infra_env.id, host.id).await?;
+        Ok(shown.unwrap_or(host))
     }
 
     /// A refusal is no mistake of the Agent's writer: it is tried again.
