@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use muster_api::infra_env::{InfraEnv, InfraEnvCreateParams};
+use muster_api::infra_env::{CpuArchitecture, InfraEnv, InfraEnvCreateParams};
 
 use super::settings::{SettingsArgs, ipxe_script, warn_about_image};
 use crate::cli::client::Client;
@@ -24,6 +24,10 @@ pub struct CreateArgs {
     #[command(flatten)]
     settings: SettingsArgs,
 
+    /// Processors of its machines: x86_64, arm64, ppc64le or s390x [default: x86_64]
+    #[arg(long, value_name = "ARCHITECTURE", value_parser = architecture)]
+    architecture: Option<CpuArchitecture>,
+
     /// Make it although there is one of this name
     #[arg(long)]
     another: bool,
@@ -34,6 +38,10 @@ pub struct CreateArgs {
 
     #[command(flatten)]
     service: ServiceArgs,
+}
+
+fn architecture(text: &str) -> Result<CpuArchitecture, &'static str> {
+    text.parse().map_err(|_| "write x86_64, arm64, ppc64le or s390x")
 }
 
 /// Creates it.
@@ -57,6 +65,7 @@ pub async fn run(args: CreateArgs) -> Result<()> {
         additional_ntp_sources: settings.ntp_sources,
         openshift_version: settings.openshift_version,
         image_type: settings.image_type,
+        cpu_architecture: args.architecture,
         cluster_id: names::cluster_id(&client, args.cluster.as_deref()).await?,
         name: args.name,
         ..Default::default()

@@ -45,5 +45,6 @@ pub async fn run(args: IsoArgs) -> Result<()> {
     };
     let written = save(client.download(&image.url).await?, &file).await?;
     print(&format!("{}: {written} bytes\n", file.display()));
+    warn_about_image(&client, &found).await;
     Ok(())
 }

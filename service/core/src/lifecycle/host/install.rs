@@ -35,6 +35,11 @@ pub(super) fn requested(
             "it belongs to no cluster; bind it to one first",
         ));
     }
+    if host.state == HostState::Binding {
+        return Err(Rejection::conflict(
+            "it is on its way into its cluster; it can be installed when it is known there",
+        ));
+    }
     if host.data.kind != HostKind::AddToExistingClusterHost {
         return Err(Rejection::conflict(
             "only hosts that are added to an existing cluster are installed one by one",
