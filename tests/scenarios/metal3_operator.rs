@@ -91,7 +91,7 @@ fn machine(name: &str) -> BmcMachine {
     };
     let machine = Machine::new(name)
         .firmware(Firmware::SeaBios)
-        .memory_mib(4096)
+        .memory_mib(8192)
         .disk(Disk::new(DiskBus::Virtio, 120 * GIB, "SYSTEM"))
         .nic(Nic::user(
             "virtio-net-pci",
