@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::{Method, StatusCode, header};
 use muster_api::BASE_PATH;
 use muster_api::boot::BootFile;
-use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::infra_env::CpuArchitecture;
 use muster_core::record::InfraEnv;
 use muster_http::body::parse_mac;
@@ -23,7 +23,7 @@ use muster_operations::boot::NoScript;
 use muster_operations::boot_requests::{BootAnswer, BootRequest};
 use muster_operations::discovery_image::{DiscoveryImage, DiscoveryImageUnavailable};
 use muster_operations::made_images::ImageForm;
-use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT};
+use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT, bmc_of_file};
 use serde::Deserialize;
 
 use crate::artifact::{Artifact, Common, Images, serve, serve_common};
@@ -136,6 +136,9 @@ async fn by_boot_id(
         .await?
         .ok_or_else(gone)?;
     let outcome = short_file(&images, &infra_env, &file, &query, &request).await;
+    if let Some(bmc_id) = bmc_of_file(&file) {
+        note_read(&images, bmc_id, &request, &outcome);
+    }
     if let Some(asked) = boot_file_of(&file) {
         let mac = query.mac.as_deref().and_then(|mac| mac.parse().ok());
         note(&images, &infra_env, asked, mac, &request, &outcome);
@@ -150,6 +153,7 @@ fn boot_file_of(file: &str) -> Option<BootFile> {
         "initrd.img" => Some(BootFile::Initrd),
         "rootfs.img" => Some(BootFile::Rootfs),
         BOOT_SCRIPT | BOOT_ORDER_SCRIPT => Some(BootFile::Script),
+        _ if bmc_of_file(file).is_some() => Some(BootFile::Iso),
         _ => None,
     }
 }
@@ -163,6 +167,7 @@ async fn short_file(
 ) -> Result<Response, Problem> {
     let wanted = match file {
         "discovery.iso" => Artifact::Made(ImageForm::iso_of(infra_env)),
+        _ if bmc_of_file(file).is_some() => Artifact::Made(ImageForm::iso_of(infra_env)),
         "vmlinuz" => Artifact::Common(Common::Kernel),
         "initrd.img" => Artifact::Made(ImageForm::Initrd),
         "rootfs.img" => Artifact::Common(Common::Rootfs),
@@ -315,6 +320,25 @@ async fn serve_noted(
     outcome
 }
 
+/// Counts what a BMC, or the firmware of its machine, reads of the image by the BMC's own URL. Who only asks for its length reads nothing.
+fn note_read(images: &Images, bmc_id: BmcId, request: &Parts, outcome: &Result<Response, Problem>) {
+    let read = outcome
+        .as_ref()
+        .ok()
+        .filter(|response| response.status().is_success());
+    if let Some(response) = read.filter(|_| request.method == Method::GET) {
+        images
+            .operations
+            .bmcs
+            .note_read(bmc_id, length_of(response).unwrap_or(0));
+    }
+}
+
+fn length_of(response: &Response) -> Option<u64> {
+    let length = response.headers().get(header::CONTENT_LENGTH)?;
+    length.to_str().ok()?.parse().ok()
+}
+
 /// Notes that a machine asked for a file, and what it was answered.
 fn note(
     images: &Images,
@@ -330,13 +354,9 @@ fn note(
         address: client_of(request),
         file,
     };
-    let length = |response: &Response| {
-        let length = response.headers().get(header::CONTENT_LENGTH)?;
-        length.to_str().ok()?.parse().ok()
-    };
     let (bytes, refusal) = match outcome {
         Ok(response) if response.status() == StatusCode::SERVICE_UNAVAILABLE => (0, TOO_MANY),
-        Ok(response) if request.method == Method::GET => (length(response).unwrap_or(0), ""),
+        Ok(response) if request.method == Method::GET => (length_of(response).unwrap_or(0), ""),
         Ok(_) => (0, ""),
         Err(problem) => (0, problem.reason()),
     };

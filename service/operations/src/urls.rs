@@ -1,5 +1,6 @@
 //! Makes the addresses that the service hands out.
 
+use muster_api::ids::BmcId;
 use muster_core::record::InfraEnv;
 use url::form_urlencoded::Serializer;
 
@@ -8,6 +9,12 @@ pub const BOOT_SCRIPT: &str = "boot.ipxe";
 
 /// File name of the iPXE script that sends a machine to [`BOOT_SCRIPT`] with its MAC.
 pub const BOOT_ORDER_SCRIPT: &str = "boot-order-control.ipxe";
+
+/// The BMC that a file below `/boot/ID` is for: [`Urls::bmc_iso`] made its name.
+pub fn bmc_of_file(file: &str) -> Option<BmcId> {
+    let id = file.strip_suffix(".iso").filter(|id| id.len() == 32)?;
+    id.parse().ok()
+}
 
 /// Base URLs, without trailing slash.
 #[derive(Debug, Clone)]
@@ -22,6 +29,11 @@ impl Urls {
     /// Short, path-only, ends in `.iso`: what BMCs and UEFI HTTP boot can digest.
     pub fn iso(&self, infra_env: &InfraEnv) -> String {
         self.artifact(infra_env, "discovery.iso")
+    }
+
+    /// The same for one BMC, so that a request says which BMC boots (docs/protocol/redfish.md#4).
+    pub fn bmc_iso(&self, infra_env: &InfraEnv, bmc_id: BmcId) -> String {
+        self.artifact(infra_env, &format!("{}.iso", bmc_id.0.simple()))
     }
 
     /// The kernel.
@@ -133,6 +145,13 @@ mod tests {
             let url = urls.boot_script(&made, boot_order_control);
             assert!(url.len() <= 127, "{url}: {}", url.len());
             assert!(!url.contains(['?', '&']), "{url}");
+        }
+        let bmc_id = BmcId::random();
+        let url = urls.bmc_iso(&made, bmc_id);
+        assert!(url.len() < 128 && url.ends_with(".iso"), "{url}");
+        assert_eq!(bmc_of_file(url.rsplit('/').next().unwrap()), Some(bmc_id));
+        for other in ["discovery.iso", "initrd.img", "zz.iso"] {
+            assert_eq!(bmc_of_file(other), None);
         }
     }
 }

@@ -121,6 +121,7 @@ pub(super) async fn operations(
             os_images,
             downloaded_images: args.data.data_dir.join("os-images"),
             retention: args.retention.retention(),
+            bmcs: muster_core::record::BmcLimits::default(),
             clock: Arc::new(SystemClock::default()),
         },
     )))

@@ -1,0 +1,14 @@
+//! Adds, changes and shows BMCs, and takes the discovery of their machines from phase to phase.
+
+mod advance;
+mod events;
+mod ground;
+mod input;
+mod reason;
+mod view;
+
+pub use advance::{BmcEvent, BmcRefused, Problem, Seen, Step, advance};
+pub use events::{added, deleted};
+pub use input::{create, update};
+pub use reason::NOTE;
+pub use view::view;
