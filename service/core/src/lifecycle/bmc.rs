@@ -10,5 +10,4 @@ mod view;
 pub use advance::{BmcEvent, BmcRefused, Problem, Seen, Step, advance};
 pub use events::{added, deleted};
 pub use input::{create, update};
-pub use reason::NOTE;
 pub use view::view;

@@ -168,7 +168,7 @@ fn happen(bmc: &mut Bmc, event: BmcEvent, limits: &BmcLimits, now: Timestamp) ->
             Some(troubled(bmc, problem, limits, now))
         }
         (BmcEvent::Looked { note }, WaitingForAgent) => {
-            bmc.progress.reason = one_line(&(reason::waiting(bmc) + &note), LONGEST_QUOTE);
+            bmc.progress.reason = one_line(&reason::with_note(bmc, &note), LONGEST_QUOTE);
             let next = now + limits.look;
             bmc.progress.due_at = bmc.progress.deadline.map(|deadline| deadline.min(next));
             Some(Vec::new())

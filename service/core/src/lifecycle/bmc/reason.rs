@@ -8,7 +8,17 @@ pub(super) const INSERTING: &str = "The machine is switched off, and the image i
 pub(super) const BOOTING: &str = "The machine is told to boot from the image once, and switched on";
 
 /// Between what is awaited and a note.
-pub const NOTE: &str = "; but ";
+const NOTE: &str = "; but ";
+
+/// The same with what was seen instead; a note stays until there is another.
+pub(super) fn with_note(bmc: &Bmc, note: &str) -> String {
+    let earlier = bmc.progress.reason.split_once(NOTE).map(|(_, note)| note);
+    let note = Some(note).filter(|note| !note.is_empty()).or(earlier);
+    match note {
+        Some(note) => format!("{}{NOTE}{note}", waiting(bmc)),
+        None => waiting(bmc),
+    }
+}
 
 /// What is known of a machine that was switched on.
 pub(super) fn waiting(bmc: &Bmc) -> String {
