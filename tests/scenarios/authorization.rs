@@ -172,7 +172,10 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
     let (mut infra_env, mut own) = world.target();
     for operation in operations() {
         let (method, path) = &described[operation.id];
-        assert!([BASE_PATH, MUSTER_PATH].iter().any(|base| path.starts_with(base)), "{path}");
+        assert!(
+            [BASE_PATH, MUSTER_PATH].iter().any(|base| path.starts_with(base)),
+            "{path}"
+        );
         let url = |infra_env: &str| {
             let query = if operation.query.is_empty() {
                 String::new()

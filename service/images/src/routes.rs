@@ -39,6 +39,7 @@ pub fn routes(operations: Arc<Operations>, downloads: Downloads) -> Router {
     };
     Router::new()
         .route("/boot/{boot_id}/{file}", get(by_boot_id))
+        .route("/bmc/{file}", get(by_bmc))
         .route("/byid/{infra_env_id}/{version}/{arch}/{file}", get(by_id))
         .route("/byapikey/{token}/{version}/{arch}/{file}", get(by_token))
         .route("/bytoken/{token}/{version}/{arch}/{file}", get(by_token))
@@ -128,22 +129,37 @@ async fn by_boot_id(
     Query(query): Query<ShortQuery>,
     request: Parts,
 ) -> Result<Response, Problem> {
-    let gone = || Problem::not_found("this boot URL is of no InfraEnv, or it was revoked; it");
-    let infra_env = images
-        .operations
-        .infra_envs
-        .find_by_boot_id(&boot_id)
-        .await?
-        .ok_or_else(gone)?;
+    let infra_env = of_boot_id(&images, &boot_id).await?;
     let outcome = short_file(&images, &infra_env, &file, &query, &request).await;
-    if let Some(bmc_id) = bmc_of_file(&file) {
-        note_read(&images, bmc_id, &request, &outcome);
-    }
     if let Some(asked) = boot_file_of(&file) {
         let mac = query.mac.as_deref().and_then(|mac| mac.parse().ok());
         note(&images, &infra_env, asked, mac, &request, &outcome);
     }
     outcome
+}
+
+/// The ISO by the URL of one BMC.
+async fn by_bmc(
+    State(images): State<Images>,
+    Path(file): Path<String>,
+    Query(query): Query<ShortQuery>,
+    request: Parts,
+) -> Result<Response, Problem> {
+    let (boot_id, bmc_id) = bmc_of_file(&file).ok_or_else(unknown_boot_url)?;
+    let infra_env = of_boot_id(&images, boot_id).await?;
+    let outcome = short_file(&images, &infra_env, "discovery.iso", &query, &request).await;
+    note_read(&images, bmc_id, &request, &outcome);
+    note(&images, &infra_env, BootFile::Iso, None, &request, &outcome);
+    outcome
+}
+
+async fn of_boot_id(images: &Images, boot_id: &str) -> Result<Arc<InfraEnv>, Problem> {
+    let found = images.operations.infra_envs.find_by_boot_id(boot_id).await?;
+    found.ok_or_else(unknown_boot_url)
+}
+
+fn unknown_boot_url() -> Problem {
+    Problem::not_found("this boot URL is of no InfraEnv, or it was revoked; it")
 }
 
 fn boot_file_of(file: &str) -> Option<BootFile> {
@@ -153,7 +169,6 @@ fn boot_file_of(file: &str) -> Option<BootFile> {
         "initrd.img" => Some(BootFile::Initrd),
         "rootfs.img" => Some(BootFile::Rootfs),
         BOOT_SCRIPT | BOOT_ORDER_SCRIPT => Some(BootFile::Script),
-        _ if bmc_of_file(file).is_some() => Some(BootFile::Iso),
         _ => None,
     }
 }
@@ -167,7 +182,6 @@ async fn short_file(
 ) -> Result<Response, Problem> {
     let wanted = match file {
         "discovery.iso" => Artifact::Made(ImageForm::iso_of(infra_env)),
-        _ if bmc_of_file(file).is_some() => Artifact::Made(ImageForm::iso_of(infra_env)),
         "vmlinuz" => Artifact::Common(Common::Kernel),
         "initrd.img" => Artifact::Made(ImageForm::Initrd),
         "rootfs.img" => Artifact::Common(Common::Rootfs),

@@ -10,10 +10,11 @@ pub const BOOT_SCRIPT: &str = "boot.ipxe";
 /// File name of the iPXE script that sends a machine to [`BOOT_SCRIPT`] with its MAC.
 pub const BOOT_ORDER_SCRIPT: &str = "boot-order-control.ipxe";
 
-/// The BMC that a file below `/boot/ID` is for: [`Urls::bmc_iso`] made its name.
-pub fn bmc_of_file(file: &str) -> Option<BmcId> {
-    let id = file.strip_suffix(".iso").filter(|id| id.len() == 32)?;
-    id.parse().ok()
+/// The boot id and the BMC that a file below `/bmc` is for: [`Urls::bmc_iso`] made its name.
+pub fn bmc_of_file(file: &str) -> Option<(&str, BmcId)> {
+    let (boot_id, id) = file.strip_suffix(".iso")?.split_once('-')?;
+    let id = id.parse().ok().filter(|_| id.len() == 32)?;
+    Some((boot_id, id))
 }
 
 /// Base URLs, without trailing slash.
@@ -31,9 +32,15 @@ impl Urls {
         self.artifact(infra_env, "discovery.iso")
     }
 
-    /// The same for one BMC, so that a request says which BMC boots (docs/protocol/redfish.md#4).
+    /// The same for one BMC, so that a request says which BMC boots; one folder deep, since some take no more
+    /// (docs/protocol/redfish.md#4).
     pub fn bmc_iso(&self, infra_env: &InfraEnv, bmc_id: BmcId) -> String {
-        self.artifact(infra_env, &format!("{}.iso", bmc_id.0.simple()))
+        format!(
+            "{}/bmc/{}-{}.iso",
+            self.boot,
+            infra_env.boot_id,
+            bmc_id.0.simple()
+        )
     }
 
     /// The kernel.
@@ -149,8 +156,9 @@ mod tests {
         let bmc_id = BmcId::random();
         let url = urls.bmc_iso(&made, bmc_id);
         assert!(url.len() < 128 && url.ends_with(".iso"), "{url}");
-        assert_eq!(bmc_of_file(url.rsplit('/').next().unwrap()), Some(bmc_id));
-        for other in ["discovery.iso", "initrd.img", "zz.iso"] {
+        let file = url.rsplit('/').next().unwrap();
+        assert_eq!(bmc_of_file(file), Some((made.boot_id.as_str(), bmc_id)));
+        for other in ["discovery.iso", "initrd.img", "a-zz.iso"] {
             assert_eq!(bmc_of_file(other), None);
         }
     }

@@ -91,8 +91,7 @@ pub fn operations() -> Vec<Operation> {
         ..operation(id, open_to, "", body)
     };
     let level = "openshift_version=4.20";
-    let bmc =
-        json!({"address": "bmc.example.test", "user_name": "u", "password": "p", "discover": false});
+    let bmc = json!({"address": "bmc.example.test", "user_name": "u", "password": "p", "discover": false});
     let mut list = vec![
         operation("ListInfraEnvs", OPERATOR_ONLY, "", None),
         operation(

@@ -35,7 +35,7 @@ async fn ten_machines_of_ten_vendors_become_hosts_by_one_import() {
         assert!(shown.inventory.is_some(), "{}", unit.name);
         let image = unit.machine.boots().last().cloned();
         assert!(
-            matches!(&image, Some(Booted::Image(url)) if url.ends_with(&format!("{}.iso", bmc.id.0.simple())))
+            matches!(&image, Some(Booted::Image(url)) if url.ends_with(&format!("-{}.iso", bmc.id.0.simple())))
         );
         // The medium is taken out, and the session ended.
         let clean = service.await_clean(bmc.id).await;

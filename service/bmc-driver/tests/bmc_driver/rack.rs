@@ -61,8 +61,9 @@ impl Unit {
     pub fn boots_an_agent(&mut self, operations: &Arc<Operations>, infra_env_id: InfraEnvId) {
         let (machine, hardware) = (self.machine.clone(), self.hardware.clone());
         let operations = operations.clone();
+        let before = machine.boots().len();
         self.agent = Some(tokio::spawn(async move {
-            let mut seen = 0;
+            let mut seen = before;
             loop {
                 let boots = machine.boots();
                 for booted in &boots[seen..] {
