@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use muster_api::bmc::{BmcBoot, BmcInventory, BmcPhase};
+use muster_api::bmc::{BmcBoot, BmcInventory};
 use muster_api::host::HostStatus;
 use muster_api::ids::{HostId, InfraEnvId};
 use muster_bmc::matching::{self, Verdict};
@@ -29,9 +29,8 @@ const MOST_MACS: usize = 16;
 /// Those of the database.
 pub(crate) async fn look_at(context: &Context, infra_env_id: InfraEnvId, ids: &[HostId]) -> Result<()> {
     let operations = &context.operations;
-    let phases = [BmcPhase::WaitingForAgent, BmcPhase::Discovered];
-    let bmcs = operations.store.list_bmcs(infra_env_id, &phases).await?;
-    let bmcs: Vec<Bmc> = bmcs.into_iter().filter(|bmc| awaits_a_host(bmc)).collect();
+    let bmcs = operations.store.list_bmcs_awaiting_hosts(infra_env_id).await?;
+    let bmcs: Vec<Bmc> = bmcs.into_iter().filter(awaits_a_host).collect();
     if bmcs.is_empty() {
         return Ok(());
     }

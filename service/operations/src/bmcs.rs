@@ -98,8 +98,9 @@ impl Bmcs {
             let reason = format!("has {more} BMCs; at most {MOST_AT_ONCE} are added at once");
             return Err(Invalid::new("body", reason).into());
         }
-        let there = self.store.list_bmcs(infra_env_id, &[]).await?.len();
-        if there + more > MOST {
+        let there = self.store.count_bmcs(infra_env_id).await?;
+        let there = usize::try_from(there).unwrap_or(usize::MAX);
+        if there.saturating_add(more) > MOST {
             return Err(BmcProblem::NotNow(format!(
                 "the InfraEnv has {there} BMCs; it can have {MOST}: delete some first"
             ))
@@ -110,7 +111,7 @@ impl Bmcs {
 
     /// Those of an InfraEnv, by name.
     pub async fn list(&self, infra_env_id: InfraEnvId) -> Result<Vec<Bmc>> {
-        Ok(self.store.list_bmcs(infra_env_id, &[]).await?)
+        Ok(self.store.list_bmcs(infra_env_id).await?)
     }
 
     /// One of an InfraEnv.

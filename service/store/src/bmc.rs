@@ -9,7 +9,7 @@ use muster_api::ids::{BmcId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::{Bmc, BmcProgress, BmcSettings, BmcStage, ImageReads, NewEvent, Secret};
 use sqlx::any::AnyRow;
-use sqlx::{Any, Transaction};
+use sqlx::{Any, Row as _, Transaction};
 
 use crate::Result;
 use crate::error::{StoreError, failed, is_unique_violation};
@@ -110,20 +110,29 @@ impl Store {
         row.as_ref().map(|row| bmc_from(self.vault(), row)).transpose()
     }
 
-    /// The BMCs of an InfraEnv, by name; those in some phases when any are given. A row that cannot be read is left out, logged and
-    /// counted.
+    /// The BMCs of an InfraEnv, by name. A row that cannot be read is left out, logged and counted.
     ///
     /// # Errors
     /// Those of the database.
-    pub async fn list_bmcs(&self, infra_env_id: InfraEnvId, phases: &[BmcPhase]) -> Result<Vec<Bmc>> {
+    pub async fn list_bmcs(&self, infra_env_id: InfraEnvId) -> Result<Vec<Bmc>> {
+        self.bmcs_of(infra_env_id, "").await
+    }
+
+    /// Those of an InfraEnv to which a change of a host may matter: the agent of their machine is awaited, or something is left in them
+    /// that the host decides about.
+    ///
+    /// # Errors
+    /// As [`Store::list_bmcs`].
+    pub async fn list_bmcs_awaiting_hosts(&self, infra_env_id: InfraEnvId) -> Result<Vec<Bmc>> {
+        let (waiting, discovered) = (BmcPhase::WaitingForAgent, BmcPhase::Discovered);
+        let condition = format!(" AND phase IN ('{waiting}', '{discovered}') AND due_at IS NOT NULL");
+        self.bmcs_of(infra_env_id, &condition).await
+    }
+
+    async fn bmcs_of(&self, infra_env_id: InfraEnvId, condition: &str) -> Result<Vec<Bmc>> {
         let mut connection = self.reader().await?;
-        let phases: Vec<String> = phases.iter().map(|phase| format!("'{phase}'")).collect();
-        let of_phases = match phases.as_slice() {
-            [] => String::new(),
-            phases => format!(" AND phase IN ({})", phases.join(", ")),
-        };
         let sql = format!(
-            "SELECT {} FROM bmcs WHERE infra_env_id = $1{of_phases} ORDER BY name",
+            "SELECT {} FROM bmcs WHERE infra_env_id = $1{condition} ORDER BY name",
             BmcRow::COLUMNS
         );
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
@@ -132,6 +141,20 @@ impl Store {
             .await
             .map_err(failed("listing BMCs"))?;
         Ok(readable(&rows, |row| bmc_from(self.vault(), row)))
+    }
+
+    /// Number of BMCs of an InfraEnv.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn count_bmcs(&self, infra_env_id: InfraEnvId) -> Result<i64> {
+        let mut connection = self.reader().await?;
+        sqlx::query("SELECT COUNT(*) FROM bmcs WHERE infra_env_id = $1")
+            .bind(infra_env_id.to_string())
+            .fetch_one(&mut *connection)
+            .await
+            .and_then(|row| row.try_get(0))
+            .map_err(failed("counting BMCs"))
     }
 
     /// Writes a BMC that was read as `bmc.version`; returns its new version. What was read of its image stays.

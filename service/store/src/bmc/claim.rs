@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use muster_api::bmc::BmcPhase;
-use muster_api::ids::{BmcId, InfraEnvId};
+use muster_api::ids::BmcId;
 use muster_api::time::Timestamp;
 use muster_core::record::Bmc;
 use sqlx::Row;
@@ -106,25 +105,6 @@ impl Store {
             .await
             .map_err(failed("giving back the claim of a BMC"))?;
         commit(transaction).await
-    }
-
-    /// The InfraEnvs that have BMCs in these phases.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub async fn infra_envs_with_bmcs(&self, phases: &[BmcPhase]) -> Result<Vec<InfraEnvId>> {
-        let phases: Vec<String> = phases.iter().map(|phase| format!("'{phase}'")).collect();
-        let sql = format!(
-            "SELECT DISTINCT infra_env_id FROM bmcs WHERE phase IN ({})",
-            phases.join(", ")
-        );
-        let mut connection = self.reader().await?;
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(failed("looking for InfraEnvs with BMCs"))?;
-        let ids = rows.iter().filter_map(|row| row.try_get::<String, _>(0).ok());
-        Ok(ids.filter_map(|id| id.parse().ok()).collect())
     }
 }
 

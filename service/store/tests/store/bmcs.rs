@@ -11,7 +11,7 @@ on_both! {
 mod cases {
     use std::time::Duration;
 
-    use muster_api::bmc::{BmcDifference, BmcFailure, BmcInventory, BmcMemory, BmcPhase};
+    use muster_api::bmc::{BmcDifference, BmcFailure, BmcInventory, BmcMemory};
     use muster_api::ids::{BmcId, HostId, InfraEnvId};
     use muster_core::record::{Bmc, BmcStage, ImageReads, Leftover, Secret};
     use muster_store::{Deletion, StoreError};
@@ -67,10 +67,14 @@ mod cases {
             .unwrap();
         assert_eq!(world.store.find_bmc(full.id).await.unwrap().as_ref(), Some(&full));
         assert_eq!(world.store.find_bmc(BmcId::random()).await.unwrap(), None);
-        let listed = |phases: &'static [BmcPhase]| world.store.list_bmcs(full.infra_env_id, phases);
-        assert_eq!(listed(&[]).await.unwrap(), [full.clone()]);
-        assert_eq!(listed(&[BmcPhase::Discovered]).await.unwrap(), [full.clone()]);
-        assert_eq!(listed(&[BmcPhase::Waiting]).await.unwrap(), []);
+        let pool = full.infra_env_id;
+        assert_eq!(world.store.list_bmcs(pool).await.unwrap(), [full.clone()]);
+        for (due_at, awaiting) in [(Some(at(9)), 1), (None, 0)] {
+            full.progress.due_at = due_at;
+            full.version = world.store.update_bmc(&full, &[]).await.unwrap();
+            let found = world.store.list_bmcs_awaiting_hosts(pool).await.unwrap();
+            assert_eq!(found.len(), awaiting);
+        }
         world.store.delete_bmc(&full, &[]).await.unwrap();
         assert_eq!(world.store.find_bmc(full.id).await.unwrap(), None);
     }
@@ -96,7 +100,7 @@ mod cases {
                 "{error:?}"
             );
         }
-        assert_eq!(world.store.list_bmcs(other_pool.id, &[]).await.unwrap(), []);
+        assert_eq!(world.store.list_bmcs(other_pool.id).await.unwrap(), []);
         assert!(!world.store.bmc_takes(&first).await.unwrap());
         let nowhere = bmc(InfraEnvId::random(), "192.0.2.3");
         let error = world.store.insert_bmcs(&[nowhere], &[]).await.unwrap_err();
@@ -164,8 +168,7 @@ mod cases {
         assert_eq!(claim("d", 63, 9).await, []);
         world.store.release_bmc(first.id, "b").await.unwrap();
         assert_eq!(claim("d", 63, 9).await, [first.id]);
-        let waiting = replica.infra_envs_with_bmcs(&[BmcPhase::Waiting]).await.unwrap();
-        assert_eq!(waiting, [first.infra_env_id]);
+        assert_eq!(replica.count_bmcs(first.infra_env_id).await.unwrap(), 3);
     }
 
     pub async fn bmcs_go_with_their_infra_env(world: World) {
