@@ -69,11 +69,6 @@ pub const STOREYS: &[Storey] = &[
         never: &["axum", "kube", "kube-runtime", "hyper", HTTP],
     },
     Storey {
-        package: "muster-bmc",
-        sees: Some(&["muster-trust"]),
-        never: &["sqlx", "kube", "axum"],
-    },
-    Storey {
         package: "muster-bmc-driver",
         sees: Some(&[
             "muster-api",
