@@ -9,7 +9,7 @@ use strum::{Display, EnumString, IntoStaticStr};
 use crate::ids::{BmcId, HostId, InfraEnvId};
 
 pub use inventory::{BmcDrive, BmcFirmware, BmcInventory, BmcMemory, BmcNic, BmcProcessor};
-pub use params::{BmcCreateParams, BmcUpdateParams};
+pub use params::{BmcCreateParams, BmcImportParams, BmcUpdateParams};
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
@@ -77,17 +77,13 @@ words! {
 
 words! {
     /// The way in which a machine is given the image.
+    #[derive(Default)]
     BmcBoot {
         /// The BMC shows it to the machine as a CD.
+        #[default]
         VirtualMedia,
         /// The machine's UEFI firmware loads it.
         UefiHttp,
-    }
-}
-
-impl Default for BmcBoot {
-    fn default() -> Self {
-        Self::VirtualMedia
     }
 }
 

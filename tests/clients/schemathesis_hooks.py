@@ -309,7 +309,7 @@ def before_call(context, case, kwargs):
     if isinstance(case.body, dict) and good:
         good_body(operation, required_fields(raw), case.body)
     if operation == "MusterImportBmcs" and good and turn(operation, "body") % 4 != 3:
-        case.body = [new_bmc(), new_bmc()]
+        case.body = {"bmcs": [new_bmc(), new_bmc()]}
 
 
 @schemathesis.hook

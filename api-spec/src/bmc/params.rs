@@ -34,6 +34,14 @@ pub struct BmcCreateParams {
     pub discover: Option<bool>,
 }
 
+/// BMCs to be added together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct BmcImportParams {
+    pub bmcs: Vec<BmcCreateParams>,
+}
+
 /// Changes of a BMC. What is left out stays.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

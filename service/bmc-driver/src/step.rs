@@ -69,6 +69,7 @@ async fn image(context: &Context, bmc: &Bmc) -> Result<String, Problem> {
 async fn check(context: &Context, bmc: &Bmc) -> BmcEvent {
     let mut seen = Seen::default();
     let problem = looked(context, bmc, &mut seen).await.err();
+    let seen = Box::new(seen);
     BmcEvent::Checked { seen, problem }
 }
 

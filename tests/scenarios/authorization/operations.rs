@@ -131,7 +131,12 @@ pub fn operations() -> Vec<Operation> {
         operation("MusterListBmcs", OPERATOR_ONLY, "", None),
         // The second one has the address of the first.
         refusable("MusterCreateBmc", OPERATOR_ONLY, 409, Some(bmc.clone())),
-        operation("MusterImportBmcs", OPERATOR_ONLY, "dry_run=true", Some(json!([]))),
+        operation(
+            "MusterImportBmcs",
+            OPERATOR_ONLY,
+            "dry_run=true",
+            Some(json!({"bmcs": []})),
+        ),
         operation("MusterGetBmc", OPERATOR_ONLY, "", None),
         operation("MusterUpdateBmc", OPERATOR_ONLY, "", Some(json!({}))),
         // It is under way when it is asked for again.

@@ -69,7 +69,7 @@ fn inserted() -> BmcEvent {
 
 fn checked(problem: Option<Problem>) -> BmcEvent {
     BmcEvent::Checked {
-        seen: seen(),
+        seen: Box::new(seen()),
         problem,
     }
 }

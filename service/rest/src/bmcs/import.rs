@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
-use muster_api::bmc::{Bmc, BmcCreateParams};
+use muster_api::bmc::{Bmc, BmcImportParams};
 use muster_api::error::ApiError;
 use muster_api::ids::InfraEnvId;
 use muster_core::lifecycle::bmc::view;
@@ -27,7 +27,7 @@ pub struct ImportQuery {
 #[utoipa::path(
     post, path = "/infra-envs/{infra_env_id}/bmcs/import", operation_id = "MusterImportBmcs", tag = "bmcs",
     params(("infra_env_id" = InfraEnvId, Path), ImportQuery),
-    request_body = Vec<BmcCreateParams>,
+    request_body = BmcImportParams,
     responses(
         (status = 200, body = Vec<Bmc>, description = "They could be added"),
         (status = 201, body = Vec<Bmc>),
@@ -41,10 +41,10 @@ pub async fn import_bmcs(
     State(bmcs): State<Arc<Bmcs>>,
     Path(infra_env_id): Path<InfraEnvId>,
     Query(query): Query<ImportQuery>,
-    Body(list): Body<Vec<BmcCreateParams>>,
+    Body(params): Body<BmcImportParams>,
 ) -> Result<(StatusCode, Json<Vec<Bmc>>), Problem> {
     infra_envs.get(infra_env_id).await?;
-    let made = bmcs.add(infra_env_id, list, query.dry_run).await?;
+    let made = bmcs.add(infra_env_id, params.bmcs, query.dry_run).await?;
     let status = match query.dry_run {
         true => StatusCode::OK,
         false => StatusCode::CREATED,

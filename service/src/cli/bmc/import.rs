@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use muster_api::bmc::{Bmc, BmcCreateParams};
+use muster_api::bmc::{Bmc, BmcCreateParams, BmcImportParams};
 
 use super::chosen::of_infra_env;
 use super::password::PasswordArgs;
@@ -56,13 +56,14 @@ pub async fn run(args: ImportArgs) -> Result<()> {
     let lines = read(file, &text, &otherwise).map_err(|wrong| refusal(&args, &wrong))?;
     let client = Client::new(&args.service)?;
     let pool = names::infra_env(&client, &args.infra_env).await?;
-    let list: Vec<BmcCreateParams> = lines
+    let bmcs = lines
         .iter()
         .map(|line| BmcCreateParams {
             discover: args.no_discover.then_some(false),
             ..line.params.clone()
         })
         .collect();
+    let list = BmcImportParams { bmcs };
     let dry = if args.dry_run { "?dry_run=true" } else { "" };
     let path = format!("{}/import{dry}", of_infra_env(pool.id));
     let answered: Result<Vec<Bmc>> = client.post(&path, &list).await;

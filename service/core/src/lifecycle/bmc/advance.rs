@@ -1,9 +1,10 @@
 //! One function from an event to the next phase.
 
-use muster_api::bmc::{BmcBoot, BmcCertificateMode, BmcCheck, BmcDifference, BmcFailure, BmcInventory};
+use muster_api::bmc::{BmcBoot, BmcCertificateMode, BmcDifference, BmcFailure};
 use muster_api::ids::HostId;
 use muster_api::time::Timestamp;
 
+use super::event::{BmcEvent, Problem, Seen};
 use super::events;
 use super::ground::{clean_up, enter, fail, may_ask, pause, start, within};
 use super::reason;
@@ -16,66 +17,6 @@ const CLEANING_ATTEMPTS: u32 = 6;
 
 /// Longest text of a BMC in a reason, bytes.
 const LONGEST_QUOTE: usize = 900;
-
-/// Something that happens to the discovery of a machine.
-#[derive(Debug, Clone, PartialEq)]
-pub enum BmcEvent {
-    /// A user wants the machine to be discovered.
-    Discover,
-    /// A user wants it to end.
-    Stop,
-    /// Its turn has come.
-    Begun,
-    /// The BMC was looked at; with a problem it goes no further.
-    Checked {
-        seen: Seen,
-        problem: Option<Problem>,
-    },
-    /// The image is in this slot.
-    Inserted {
-        slot: String,
-    },
-    /// The machine was switched on with the boot override.
-    Booted,
-    /// What the phase is for could not be done.
-    StepFailed(Problem),
-    /// No agent's host was the machine, or the host still runs from the medium. `note`: what was seen instead; may be empty.
-    Looked {
-        note: String,
-    },
-    /// The machine is this host. `runs_from_medium`: to eject it would kill the host's system.
-    AgentSeen {
-        host_id: HostId,
-        differences: Vec<BmcDifference>,
-        runs_from_medium: bool,
-    },
-    /// The host runs from its disk, or is gone.
-    MediumFree,
-    /// Nothing is left in the BMC.
-    Cleaned,
-    NotCleaned(Problem),
-    /// The time of the phase is over.
-    DeadlinePassed,
-}
-
-/// What a look at the BMC found.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Seen {
-    pub checks: Vec<BmcCheck>,
-    /// SHA-256 of the certificate that was shown.
-    pub certificate: Option<String>,
-    pub inventory: Option<BmcInventory>,
-}
-
-/// Something that could not be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    pub failure: BmcFailure,
-    /// For users; holds no secret.
-    pub reason: String,
-    /// The same may succeed later, though nobody does anything.
-    pub passing: bool,
-}
 
 /// A BMC after an event, with what is told of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,36 +87,44 @@ fn may_start(bmc: &Bmc) -> Result<(), BmcRefused> {
 
 /// What is no request of a user; `None`: it has no meaning now.
 fn happen(bmc: &mut Bmc, event: BmcEvent, limits: &BmcLimits, now: Timestamp) -> Option<Vec<NewEvent>> {
-    use BmcStage::{Booting, Checking, Discovered, Inserting, Waiting, WaitingForAgent};
+    use BmcStage::{Booting, Checking, Inserting, Waiting};
 
     match (event, &bmc.stage) {
         (BmcEvent::Begun, Waiting) => {
             enter(bmc, Checking, reason::CHECKING, Some(limits.checking), now);
             Some(Vec::new())
         }
-        (BmcEvent::Checked { seen, problem }, Checking) => Some(checked(bmc, seen, problem, limits, now)),
+        (BmcEvent::Checked { seen, problem }, Checking) => Some(checked(bmc, *seen, problem, limits, now)),
         (BmcEvent::Inserted { slot }, Inserting) => {
             bmc.progress.leftover = Some(left_in(Some(slot)));
             boot(bmc, limits, now);
             Some(Vec::new())
         }
         (BmcEvent::Booted, Booting) => {
-            enter(bmc, WaitingForAgent, "", Some(limits.agent), now);
+            enter(bmc, BmcStage::WaitingForAgent, "", Some(limits.agent), now);
             bmc.progress.reason = reason::waiting(bmc);
             Some(Vec::new())
         }
         (BmcEvent::StepFailed(problem), Waiting | Checking | Inserting | Booting) => {
             Some(troubled(bmc, problem, limits, now))
         }
+        (BmcEvent::DeadlinePassed, stage) if stage.is_active() => late(bmc, now),
+        (event, _) => after_boot(bmc, event, limits, now),
+    }
+}
+
+/// What happens when the machine was booted, and at the end.
+fn after_boot(bmc: &mut Bmc, event: BmcEvent, limits: &BmcLimits, now: Timestamp) -> Option<Vec<NewEvent>> {
+    use BmcStage::{Booting, Discovered, WaitingForAgent};
+
+    match (event, &bmc.stage) {
         (BmcEvent::Looked { note }, WaitingForAgent) => {
             bmc.progress.reason = one_line(&reason::with_note(bmc, &note), LONGEST_QUOTE);
             let next = now + limits.look;
             bmc.progress.due_at = bmc.progress.deadline.map(|deadline| deadline.min(next));
-            Some(Vec::new())
         }
         (BmcEvent::Looked { .. }, Discovered { .. }) if runs_from_medium(bmc) => {
             bmc.progress.due_at = Some(now + limits.look * 10);
-            Some(Vec::new())
         }
         (
             BmcEvent::AgentSeen {
@@ -184,32 +133,32 @@ fn happen(bmc: &mut Bmc, event: BmcEvent, limits: &BmcLimits, now: Timestamp) ->
                 runs_from_medium,
             },
             Booting | WaitingForAgent,
-        ) => Some(discovered(
-            bmc,
-            (host_id, differences),
-            runs_from_medium,
-            limits,
-            now,
-        )),
+        ) => {
+            return Some(discovered(
+                bmc,
+                (host_id, differences),
+                runs_from_medium,
+                limits,
+                now,
+            ));
+        }
         (BmcEvent::MediumFree, Discovered { .. }) if runs_from_medium(bmc) => {
             bmc.progress
                 .leftover
                 .iter_mut()
                 .for_each(|left| left.in_use = false);
             clean_up(bmc, now);
-            Some(Vec::new())
         }
         (BmcEvent::Cleaned, stage) if !stage.is_active() && bmc.progress.leftover.is_some() => {
             bmc.progress.leftover = None;
             bmc.progress.due_at = None;
-            Some(Vec::new())
         }
         (BmcEvent::NotCleaned(problem), _) if bmc.cleans_up() && !runs_from_medium(bmc) => {
-            not_cleaned(bmc, &problem, limits, now)
+            return not_cleaned(bmc, &problem, limits, now);
         }
-        (BmcEvent::DeadlinePassed, stage) if stage.is_active() => late(bmc, now),
-        _ => None,
+        _ => return None,
     }
+    Some(Vec::new())
 }
 
 fn runs_from_medium(bmc: &Bmc) -> bool {

@@ -154,10 +154,8 @@ fn address(given: &str) -> Result<String, Invalid> {
     if !plain || !matches!(url.scheme(), "https" | "http") {
         return Err(wrong());
     }
-    match url.host() {
-        Some(Host::Domain(name)) if name.is_empty() => return Err(wrong()),
-        Some(_) => {}
-        None => return Err(wrong()),
+    if matches!(url.host(), None | Some(Host::Domain(""))) {
+        return Err(wrong());
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
