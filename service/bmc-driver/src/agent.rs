@@ -14,8 +14,8 @@ use muster_operations::discovery_image::DiscoveryImage;
 use muster_operations::made_images::ImageForm;
 use muster_store::HostForm;
 
+use crate::context::Context;
 use crate::differences::{compare, differences};
-use crate::run::Context;
 
 /// Hosts that are in memory at once.
 const AT_ONCE: usize = 100;

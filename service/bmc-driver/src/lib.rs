@@ -5,6 +5,7 @@
 
 mod agent;
 mod arrivals;
+mod context;
 mod differences;
 mod inventory;
 mod problem;

@@ -10,20 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent;
 use crate::arrivals::Arrivals;
+use crate::context::Context;
 use crate::settings::Settings;
 use crate::work::work;
 
 /// Hosts that change together are looked at together.
 const TOGETHER: Duration = Duration::from_millis(200);
-
-/// What all work shares.
-pub(crate) struct Context {
-    pub operations: Arc<Operations>,
-    pub client: Client,
-    pub settings: Settings,
-    /// The name under which this process claims BMCs.
-    pub who: String,
-}
 
 /// Runs until `stop`. What is under way then is broken off: it is begun again, from its phase, by whoever runs next.
 pub async fn run(operations: Arc<Operations>, settings: Settings, stop: CancellationToken) {

@@ -9,9 +9,9 @@ use muster_core::record::{Bmc, BmcStage};
 use muster_operations::OperationError;
 
 use crate::agent;
+use crate::context::Context;
 use crate::inventory;
 use crate::problem::{checks, in_the_way, problem};
-use crate::run::Context;
 use crate::target::target;
 
 /// Does what the phase is for, and says what came of it.

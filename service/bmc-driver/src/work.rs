@@ -8,7 +8,7 @@ use muster_core::lifecycle::bmc::BmcEvent;
 use muster_core::record::Bmc;
 use muster_operations::{chain, now};
 
-use crate::run::Context;
+use crate::context::Context;
 use crate::step;
 
 /// Longest attempt to take out what is left in a BMC.

@@ -6,7 +6,7 @@ use muster_api::time::Timestamp;
 
 use super::event::{BmcEvent, Problem, Seen};
 use super::events;
-use super::ground::{clean_up, enter, fail, may_ask, pause, start, within};
+use super::ground::{clean_up, enter, fail, leave, may_ask, pause, start, within};
 use super::reason;
 use crate::record::{Bmc, BmcLimits, BmcStage, Leftover, NewEvent};
 use crate::rules::input::Invalid;
@@ -55,7 +55,7 @@ pub fn advance(
         BmcEvent::Stop if bmc.stage.is_active() => {
             next.run += 1;
             enter(&mut next, BmcStage::Stopped, "Somebody stopped it", None, now);
-            clean_up(&mut next, now);
+            leave(&mut next, now);
             vec![events::stopped(&next, now)]
         }
         event => match happen(&mut next, event, limits, now) {
@@ -202,7 +202,7 @@ fn checked(
                 now,
             );
             // From here on it may be in, also when nobody is left to say so.
-            bmc.progress.leftover.get_or_insert_with(|| left_in(None));
+            occupy(bmc);
         }
         BmcBoot::UefiHttp => boot(bmc, limits, now),
     }
@@ -212,7 +212,13 @@ fn checked(
 fn boot(bmc: &mut Bmc, limits: &BmcLimits, now: Timestamp) {
     enter(bmc, BmcStage::Booting, reason::BOOTING, Some(limits.booting), now);
     bmc.progress.booted_at = Some(now);
-    bmc.progress.leftover.get_or_insert_with(|| left_in(None));
+    occupy(bmc);
+}
+
+/// From now on there is something to be taken back. Whatever ran from the medium before ends with the machine's power.
+fn occupy(bmc: &mut Bmc) {
+    let slot = bmc.progress.leftover.take().and_then(|left| left.slot);
+    bmc.progress.leftover = Some(left_in(slot));
 }
 
 fn troubled(bmc: &mut Bmc, problem: Problem, limits: &BmcLimits, now: Timestamp) -> Vec<NewEvent> {

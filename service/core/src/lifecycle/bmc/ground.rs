@@ -72,10 +72,17 @@ pub(super) fn start(bmc: &mut Bmc, now: Timestamp) {
 pub(super) fn fail(bmc: &mut Bmc, failure: BmcFailure, reason: &str, now: Timestamp) {
     enter(bmc, BmcStage::Failed { failure }, reason, None, now);
     if may_ask(failure) {
-        clean_up(bmc, now);
+        leave(bmc, now);
     } else if let Some(leftover) = &mut bmc.progress.leftover {
         leftover.given_up = true;
     }
+}
+
+/// What is left in a BMC whose discovery was broken off is taken out; unless a host runs from it, of which nothing more is known then.
+pub(super) fn leave(bmc: &mut Bmc, now: Timestamp) {
+    clean_up(bmc, now);
+    let running = bmc.progress.leftover.as_mut().filter(|left| left.in_use);
+    running.into_iter().for_each(|left| left.given_up = true);
 }
 
 /// False when a login would do harm, or nothing.
