@@ -54,3 +54,7 @@ id! {
     /// A cluster that hosts are bound to.
     ClusterId
 }
+id! {
+    /// A BMC through which a machine is discovered.
+    BmcId
+}

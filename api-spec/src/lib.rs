@@ -5,6 +5,7 @@
 //! absent lists may be `null`. A deployed agent may be older or newer than the service, so these types change by addition.
 
 pub mod agent;
+pub mod bmc;
 pub mod boot;
 pub mod cluster;
 pub mod error;
@@ -27,6 +28,9 @@ pub mod versions;
 
 /// The path under which every v2 operation lives.
 pub const BASE_PATH: &str = "/api/assisted-install/v2";
+
+/// The path under which the operations live that are no part of the v2 protocol.
+pub const MUSTER_PATH: &str = "/api/muster/v1";
 
 /// Name of the header with the agent's version. The underscores are the protocol's; a proxy that drops such headers costs the
 /// version, nothing else.

@@ -1,6 +1,7 @@
 //! Commands that talk to a running service, or to its database.
 
 pub mod backup;
+pub mod bmc;
 pub mod client;
 pub mod cluster;
 pub mod completion;

@@ -2,7 +2,8 @@
 
 pub mod addresses;
 pub mod authority;
-pub mod builtin_api;
+pub mod bmcs;
+mod builtin_api;
 pub mod claimed_file;
 pub mod cli;
 pub mod image_downloads;

@@ -7,8 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use muster::cli::failure::{self, EXIT_CODES};
 use muster::cli::output::print;
 use muster::cli::{
-    backup, cluster, completion, config, crds, events, host, infra_env, man, migrate, pxe_config, restore,
-    secrets_key, status, token,
+    backup, bmc, cluster, completion, config, crds, events, host, infra_env, man, migrate, pxe_config,
+    restore, secrets_key, status, token,
 };
 use muster::serve;
 use muster::settings::ServeArgs;
@@ -40,6 +40,9 @@ enum Command {
     Host(host::HostCommand),
     /// Short for host list
     Hosts(host::list::ListArgs),
+    /// Add, list, show, change and delete BMCs, through which machines are discovered without a hand on them
+    #[command(subcommand)]
+    Bmc(bmc::BmcCommand),
     /// Import, list, show and delete clusters that hosts are added to
     #[command(subcommand)]
     Cluster(cluster::ClusterCommand),
@@ -95,6 +98,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::InfraEnv(command) => infra_env::run(command).await,
             Command::Host(command) => host::run(command).await,
             Command::Hosts(args) => host::list::run(args).await,
+            Command::Bmc(command) => bmc::run(command).await,
             Command::Cluster(command) => cluster::run(command).await,
             Command::Events(args) => events::run(args).await,
             Command::Status(args) => status::run(args).await,

@@ -11,6 +11,7 @@ use muster_images::Limits;
 use url::{Host, Url};
 
 use crate::addresses;
+use crate::bmcs::BmcArgs;
 use crate::installation::InstallationArgs;
 use crate::kubernetes::{self, KubeApiChoice, Metal3Choice, Source};
 use crate::requirements::RequirementArgs;
@@ -236,6 +237,10 @@ pub struct ServeArgs {
         value_name = "FILTER"
     )]
     pub log: String,
+
+    /// BMCs.
+    #[command(flatten)]
+    pub bmcs: BmcArgs,
 
     /// What is kept, and for how long.
     #[command(flatten)]

@@ -20,6 +20,7 @@ import uuid
 import schemathesis
 
 API = os.environ["SERVICE_URL"] + "/api/assisted-install/v2"
+MUSTER = os.environ["SERVICE_URL"] + "/api/muster/v1"
 TOKEN = os.environ.get("TOKEN")
 PULL_SECRET = os.environ["PULL_SECRET"]
 with open(os.environ["DESCRIPTION"], encoding="utf-8") as description:
@@ -57,6 +58,10 @@ GOOD = {
     "node_labels": [[{"key": "rack", "value": "1"}], []],
     "args": [["--append-karg", "p=1"], []],
     "api_vip_dnsname": ["api.lab.example.test"],
+    "user_name": ["root"],
+    "password": ["calvin"],
+    "certificate": [{"mode": "insecure"}, {"mode": "pin"}],
+    "system_id": ["1", ""],
 }
 OUTPUTS = {
     "inventory": INVENTORY,
@@ -86,9 +91,9 @@ WANTED_STATE = {
 }
 
 
-def ask(method, path, body=None, headers={}):
+def ask(method, path, body=None, headers={}, api=API):
     """The answer's JSON; None if there is none or the service refuses."""
-    request = urllib.request.Request(API + path, method=method, headers=headers)
+    request = urllib.request.Request(api + path, method=method, headers=headers)
     if body is not None:
         request.data = json.dumps(body).encode()
         request.add_header("Content-Type", "application/json")
@@ -139,11 +144,18 @@ class Machine:
         raise RuntimeError(f"the host does not become {status}: {ask('GET', self.path)}")
 
 
+def new_bmc():
+    """A BMC that nobody has; its name has no address, so that nothing is connected to."""
+    return {"name": f"bmc-{turn('bmc')}", "address": f"bmc-{uuid.uuid4()}.example.test", "user_name": "root",
+            "password": "calvin", "discover": False}
+
+
 class World:
     """An InfraEnv with a known host in it, and a cluster; made again when a request has deleted them."""
 
     infra_env = None
     cluster = None
+    bmc = None
     # Whether something may be missing.
     stale = True
     machines = 1
@@ -162,7 +174,12 @@ class World:
             known.live_until("known-unbound")
         if self.cluster is None or ask("GET", f"/clusters/{self.cluster}") is None:
             self.cluster = import_cluster("lab")
+        if self.bmc is None or ask("GET", f"/infra-envs/{self.infra_env}/bmcs/{self.bmc}", api=MUSTER) is None:
+            self.bmc = self.add_bmc()
         self.stale = False
+
+    def add_bmc(self):
+        return ask("POST", f"/infra-envs/{self.infra_env}/bmcs", new_bmc(), api=MUSTER)["id"]
 
     def machine_in(self, status):
         """A new host in that state. If it is to be bound, then to a cluster that no other request touches."""
@@ -208,7 +225,7 @@ def is_uuid(value):
 
 def real_ids(operation, parameters):
     """Three of four ids that have the right form name something that is there."""
-    real = {"infra_env_id": WORLD.infra_env, "host_id": HOST, "cluster_id": WORLD.cluster}
+    real = {"infra_env_id": WORLD.infra_env, "host_id": HOST, "cluster_id": WORLD.cluster, "bmc_id": WORLD.bmc}
     named = [name for name, there in real.items() if there and is_uuid(parameters.get(name))]
     if named and turn(operation, "ids") % 4:
         parameters.update({name: real[name] for name in named})
@@ -231,6 +248,9 @@ def good_body(operation, required, body):
         body["infra_env_id"] = WORLD.infra_env
     if is_uuid(body.get("cluster_id")) and WORLD.cluster:
         body["cluster_id"] = WORLD.cluster
+    if operation in ("MusterCreateBmc", "MusterUpdateBmc"):
+        # Names and addresses are of one BMC only.
+        body.update({name: value for name, value in new_bmc().items() if name in body})
     if operation == "v2PostStepReply":
         body["step_type"], body["output"] = list(OUTPUTS.items())[nth % len(OUTPUTS)]
 
@@ -278,6 +298,9 @@ def before_call(context, case, kwargs):
         if operation == "DeregisterInfraEnv" and good and turn(operation, "empty") % 2:
             # The one with a host in it stays, and that is an answer, too.
             case.path_parameters["infra_env_id"] = WORLD.empty_infra_env()
+        elif "bmc_id" in (case.path_parameters or {}) and good and turn(operation, "bmc") % 2 == 0:
+            # Of its own, which is not under way.
+            case.path_parameters.update(infra_env_id=WORLD.infra_env, bmc_id=WORLD.add_bmc())
         elif operation in WANTED_STATE and good and turn(operation, "state") % 4 == 0:
             of_its_own(operation, case)
         else:
@@ -285,6 +308,8 @@ def before_call(context, case, kwargs):
             real_ids(operation, case.query or {})
     if isinstance(case.body, dict) and good:
         good_body(operation, required_fields(raw), case.body)
+    if operation == "MusterImportBmcs" and good and turn(operation, "body") % 4 != 3:
+        case.body = {"bmcs": [new_bmc(), new_bmc()]}
 
 
 @schemathesis.hook

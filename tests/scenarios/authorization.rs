@@ -6,7 +6,7 @@ mod operations;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use muster_api::BASE_PATH;
+use muster_api::{BASE_PATH, MUSTER_PATH};
 use serde_json::{Value, json};
 
 use crate::database::{Database, Served, host_id, infra_env, known_host, on_each_database};
@@ -101,6 +101,8 @@ struct World {
     operator: String,
     /// The last one that was made, which has a host of the InfraEnv made with it.
     cluster: RefCell<String>,
+    /// The last one that was added, whose machine nobody has asked for.
+    bmc: RefCell<String>,
 }
 
 impl World {
@@ -121,6 +123,12 @@ impl World {
             .post(&format!("{bound}/actions/bind"), &json!({"cluster_id": cluster}))
             .expect(200);
         cluster.clone_into(&mut self.cluster.borrow_mut());
+        let bmc = json!({"address": format!("{}.example.test", path.rsplit('/').next().unwrap()), "user_name": "u", "password": "p",
+            "discover": false});
+        let bmcs = format!("{MUSTER_PATH}{path}/bmcs");
+        let bmc = client.request("POST", &bmcs, Some(bmc.to_string().as_bytes()));
+        let bmc = bmc.expect(201).json();
+        bmc["id"].as_str().unwrap().clone_into(&mut self.bmc.borrow_mut());
         let token = self.service.token(Some(&path));
         (path.trim_start_matches("/infra-envs/").to_owned(), token)
     }
@@ -133,6 +141,7 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
         service,
         operator,
         cluster: RefCell::default(),
+        bmc: RefCell::default(),
     };
     let service = &world.service;
     let anonymous = service.http();
@@ -163,7 +172,10 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
     let (mut infra_env, mut own) = world.target();
     for operation in operations() {
         let (method, path) = &described[operation.id];
-        assert!(path.starts_with(BASE_PATH), "{path}");
+        assert!(
+            [BASE_PATH, MUSTER_PATH].iter().any(|base| path.starts_with(base)),
+            "{path}"
+        );
         let url = |infra_env: &str| {
             let query = if operation.query.is_empty() {
                 String::new()
@@ -177,6 +189,7 @@ fn every_operation_asks_for_a_token_and_takes_the_right_ones(database: Database)
                 .replace("{h2}", &host_id(2))
                 .replace("{validation_id}", "container-images-available")
                 .replace("{cluster_id}", &world.cluster.borrow())
+                .replace("{bmc_id}", &world.bmc.borrow())
         };
         let ask = |infra_env: &str, credential: Option<(Carrier, &str)>| {
             let body = operation.body.as_ref();

@@ -1,6 +1,7 @@
 //! Holds the records as they are stored: hosts, InfraEnvs, clusters and events.
 
 mod agreed;
+mod bmc;
 mod check_id;
 mod cluster;
 mod deaf_time;
@@ -15,6 +16,7 @@ mod peer;
 mod secret;
 
 pub use agreed::{Agreed, Fields};
+pub use bmc::{Bmc, BmcLimits, BmcProgress, BmcSettings, BmcStage, ImageReads, Leftover};
 pub use check_id::CheckId;
 pub use cluster::{Cluster, ClusterData, ClusterTraits};
 pub use deaf_time::DeafTime;

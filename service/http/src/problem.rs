@@ -7,6 +7,7 @@ use muster_api::error::{ApiError, InfraError};
 use muster_core::lifecycle::host::{RefusalClass, Refused};
 use muster_core::rules::ignition::DiscoveryError;
 use muster_core::rules::input::Invalid;
+use muster_operations::bmcs::BmcProblem;
 use muster_operations::boot::NoScript;
 use muster_operations::discovery_image::DiscoveryImageUnavailable;
 use muster_operations::live_image::LiveImageUnavailable;
@@ -89,6 +90,8 @@ impl From<OperationError> for Problem {
                 Self::unavailable(text)
             }
             OperationError::Busy(Subject::InfraEnv(_) | Subject::Cluster(_)) => Self::conflict(text),
+            OperationError::Bmc(BmcProblem::Missing(_)) => Self::Handler(StatusCode::NOT_FOUND, text),
+            OperationError::Bmc(_) => Self::conflict(text),
             OperationError::Store(error) => error.into(),
         }
     }

@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::{Method, StatusCode, header};
 use muster_api::BASE_PATH;
 use muster_api::boot::BootFile;
-use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::ids::{BmcId, HostId, InfraEnvId};
 use muster_api::infra_env::CpuArchitecture;
 use muster_core::record::InfraEnv;
 use muster_http::body::parse_mac;
@@ -23,7 +23,7 @@ use muster_operations::boot::NoScript;
 use muster_operations::boot_requests::{BootAnswer, BootRequest};
 use muster_operations::discovery_image::{DiscoveryImage, DiscoveryImageUnavailable};
 use muster_operations::made_images::ImageForm;
-use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT};
+use muster_operations::urls::{BOOT_ORDER_SCRIPT, BOOT_SCRIPT, bmc_of_file};
 use serde::Deserialize;
 
 use crate::artifact::{Artifact, Common, Images, serve, serve_common};
@@ -39,6 +39,7 @@ pub fn routes(operations: Arc<Operations>, downloads: Downloads) -> Router {
     };
     Router::new()
         .route("/boot/{boot_id}/{file}", get(by_boot_id))
+        .route("/bmc/{file}", get(by_bmc))
         .route("/byid/{infra_env_id}/{version}/{arch}/{file}", get(by_id))
         .route("/byapikey/{token}/{version}/{arch}/{file}", get(by_token))
         .route("/bytoken/{token}/{version}/{arch}/{file}", get(by_token))
@@ -128,19 +129,37 @@ async fn by_boot_id(
     Query(query): Query<ShortQuery>,
     request: Parts,
 ) -> Result<Response, Problem> {
-    let gone = || Problem::not_found("this boot URL is of no InfraEnv, or it was revoked; it");
-    let infra_env = images
-        .operations
-        .infra_envs
-        .find_by_boot_id(&boot_id)
-        .await?
-        .ok_or_else(gone)?;
+    let infra_env = of_boot_id(&images, &boot_id).await?;
     let outcome = short_file(&images, &infra_env, &file, &query, &request).await;
     if let Some(asked) = boot_file_of(&file) {
         let mac = query.mac.as_deref().and_then(|mac| mac.parse().ok());
         note(&images, &infra_env, asked, mac, &request, &outcome);
     }
     outcome
+}
+
+/// The ISO by the URL of one BMC.
+async fn by_bmc(
+    State(images): State<Images>,
+    Path(file): Path<String>,
+    Query(query): Query<ShortQuery>,
+    request: Parts,
+) -> Result<Response, Problem> {
+    let (boot_id, bmc_id) = bmc_of_file(&file).ok_or_else(unknown_boot_url)?;
+    let infra_env = of_boot_id(&images, boot_id).await?;
+    let outcome = short_file(&images, &infra_env, "discovery.iso", &query, &request).await;
+    note_read(&images, bmc_id, &request, &outcome);
+    note(&images, &infra_env, BootFile::Iso, None, &request, &outcome);
+    outcome
+}
+
+async fn of_boot_id(images: &Images, boot_id: &str) -> Result<Arc<InfraEnv>, Problem> {
+    let found = images.operations.infra_envs.find_by_boot_id(boot_id).await?;
+    found.ok_or_else(unknown_boot_url)
+}
+
+fn unknown_boot_url() -> Problem {
+    Problem::not_found("this boot URL is of no InfraEnv, or it was revoked; it")
 }
 
 fn boot_file_of(file: &str) -> Option<BootFile> {
@@ -315,6 +334,25 @@ async fn serve_noted(
     outcome
 }
 
+/// Counts what a BMC, or the firmware of its machine, reads of the image by the BMC's own URL. Who only asks for its length reads nothing.
+fn note_read(images: &Images, bmc_id: BmcId, request: &Parts, outcome: &Result<Response, Problem>) {
+    let read = outcome
+        .as_ref()
+        .ok()
+        .filter(|response| response.status().is_success());
+    if let Some(response) = read.filter(|_| request.method == Method::GET) {
+        images
+            .operations
+            .bmcs
+            .note_read(bmc_id, length_of(response).unwrap_or(0));
+    }
+}
+
+fn length_of(response: &Response) -> Option<u64> {
+    let length = response.headers().get(header::CONTENT_LENGTH)?;
+    length.to_str().ok()?.parse().ok()
+}
+
 /// Notes that a machine asked for a file, and what it was answered.
 fn note(
     images: &Images,
@@ -330,13 +368,9 @@ fn note(
         address: client_of(request),
         file,
     };
-    let length = |response: &Response| {
-        let length = response.headers().get(header::CONTENT_LENGTH)?;
-        length.to_str().ok()?.parse().ok()
-    };
     let (bytes, refusal) = match outcome {
         Ok(response) if response.status() == StatusCode::SERVICE_UNAVAILABLE => (0, TOO_MANY),
-        Ok(response) if request.method == Method::GET => (length(response).unwrap_or(0), ""),
+        Ok(response) if request.method == Method::GET => (length_of(response).unwrap_or(0), ""),
         Ok(_) => (0, ""),
         Err(problem) => (0, problem.reason()),
     };

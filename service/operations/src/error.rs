@@ -5,6 +5,8 @@ use muster_core::lifecycle::host::Refused;
 use muster_core::rules::input::Invalid;
 use muster_store::{StoreError, Subject};
 
+use crate::bmcs::BmcProblem;
+
 /// A failed operation. No text holds a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum OperationError {
@@ -49,6 +51,9 @@ pub enum OperationError {
         /// Number of hosts being installed.
         hosts: i64,
     },
+    /// A BMC.
+    #[error(transparent)]
+    Bmc(#[from] BmcProblem),
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -79,8 +84,11 @@ impl OperationError {
     /// True when the record, or one that it refers to, does not exist.
     pub fn is_missing(&self) -> bool {
         match self {
-            Self::Missing(_) | Self::Store(StoreError::Missing { .. }) => true,
+            Self::Missing(_)
+            | Self::Store(StoreError::Missing { .. })
+            | Self::Bmc(BmcProblem::Missing(_)) => true,
             Self::Refused(_)
+            | Self::Bmc(_)
             | Self::Invalid(_)
             | Self::Busy(_)
             | Self::KeyInUse { .. }
@@ -93,8 +101,9 @@ impl OperationError {
     /// True when other writers were faster.
     pub fn is_conflict(&self) -> bool {
         match self {
-            Self::Busy(_) | Self::Store(StoreError::Conflict { .. }) => true,
+            Self::Busy(_) | Self::Store(StoreError::Conflict { .. }) | Self::Bmc(BmcProblem::Busy(_)) => true,
             Self::Missing(_)
+            | Self::Bmc(_)
             | Self::Refused(_)
             | Self::Invalid(_)
             | Self::KeyInUse { .. }
@@ -107,9 +116,10 @@ impl OperationError {
     /// True when the same call may succeed later without a change of what it asks for.
     pub fn is_temporary(&self) -> bool {
         match self {
-            Self::Busy(_) | Self::KeyInUse { .. } => true,
+            Self::Busy(_) | Self::KeyInUse { .. } | Self::Bmc(BmcProblem::Busy(_)) => true,
             Self::Store(error) => error.is_temporary(),
             Self::Missing(_)
+            | Self::Bmc(_)
             | Self::Refused(_)
             | Self::Invalid(_)
             | Self::Inhabited { .. }
@@ -125,8 +135,9 @@ impl OperationError {
             | Self::Invalid(_)
             | Self::Inhabited { .. }
             | Self::Installing { .. }
+            | Self::Bmc(BmcProblem::Missing(_) | BmcProblem::NotNow(_) | BmcProblem::Taken(_))
             | Self::Store(StoreError::Missing { .. }) => true,
-            Self::Busy(_) | Self::KeyInUse { .. } | Self::Store(_) => false,
+            Self::Busy(_) | Self::KeyInUse { .. } | Self::Bmc(BmcProblem::Busy(_)) | Self::Store(_) => false,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod auth;
 pub mod base_file;
+pub mod bmcs;
 pub mod boot;
 mod boot_media;
 pub mod boot_requests;

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use muster_api::boot::BootingMachine;
 use muster_api::ids::{ClusterId, InfraEnvId};
 use muster_api::time::Timestamp;
+use muster_core::record::BmcLimits;
 use muster_core::rules::os_image::{OsImage, check_offered};
 use muster_store::{Kind, Store};
 use tokio::sync::Semaphore;
 
 use crate::auth::Auth;
+use crate::bmcs::Bmcs;
 use crate::boot_requests::{BootAnswer, BootNotes, BootRequest, booting_machines};
 use crate::bridge::BridgeState;
 use crate::changes::Changes;
@@ -45,6 +47,8 @@ pub struct Operations {
     pub infra_envs: Arc<InfraEnvs>,
     /// Clusters, cached.
     pub clusters: Arc<Clusters>,
+    /// BMCs through which machines are booted.
+    pub bmcs: Arc<Bmcs>,
     /// The last poll of each host.
     pub check_ins: Arc<CheckIns>,
     /// Files that machines fetched to boot from.
@@ -97,6 +101,8 @@ pub struct OperationSettings {
     pub downloaded_images: PathBuf,
     /// For how long things are kept.
     pub retention: Retention,
+    /// The longest that phases of discoveries through BMCs last.
+    pub bmcs: BmcLimits,
     /// The clocks by which hosts are judged.
     pub clock: Arc<dyn Clock>,
 }
@@ -142,6 +148,7 @@ impl Operations {
             settings.hosts,
         );
         Self {
+            bmcs: Arc::new(Bmcs::new(store.clone(), settings.bmcs)),
             changes: Changes::of(&store),
             hosts: Arc::new(hosts),
             infra_envs,

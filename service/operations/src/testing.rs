@@ -8,7 +8,8 @@ use muster_api::host::{HostKind, HostStage, HostStatus};
 use muster_api::ids::{ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::{
-    Cluster, ClusterData, Host, HostData, HostReports, HostState, InfraEnv, Progress, Secret, Settings,
+    BmcLimits, Cluster, ClusterData, Host, HostData, HostReports, HostState, InfraEnv, Progress, Secret,
+    Settings,
 };
 use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
@@ -102,6 +103,7 @@ impl World {
                 deleted: Some(TimeDelta::hours(72)),
                 ..Retention::default()
             },
+            bmcs: BmcLimits::default(),
             clock: clocks.clone(),
         };
         let operations = Arc::new(Operations::new(

@@ -1,5 +1,6 @@
 //! Makes the addresses that the service hands out.
 
+use muster_api::ids::BmcId;
 use muster_core::record::InfraEnv;
 use url::form_urlencoded::Serializer;
 
@@ -8,6 +9,13 @@ pub const BOOT_SCRIPT: &str = "boot.ipxe";
 
 /// File name of the iPXE script that sends a machine to [`BOOT_SCRIPT`] with its MAC.
 pub const BOOT_ORDER_SCRIPT: &str = "boot-order-control.ipxe";
+
+/// The boot id and the BMC that a file below `/bmc` is for: [`Urls::bmc_iso`] made its name.
+pub fn bmc_of_file(file: &str) -> Option<(&str, BmcId)> {
+    let (boot_id, id) = file.strip_suffix(".iso")?.split_once('-')?;
+    let id = id.parse().ok().filter(|_| id.len() == 32)?;
+    Some((boot_id, id))
+}
 
 /// Base URLs, without trailing slash.
 #[derive(Debug, Clone)]
@@ -22,6 +30,17 @@ impl Urls {
     /// Short, path-only, ends in `.iso`: what BMCs and UEFI HTTP boot can digest.
     pub fn iso(&self, infra_env: &InfraEnv) -> String {
         self.artifact(infra_env, "discovery.iso")
+    }
+
+    /// The same for one BMC, so that a request says which BMC boots; one folder deep, since some take no more
+    /// (docs/protocol/redfish.md#4).
+    pub fn bmc_iso(&self, infra_env: &InfraEnv, bmc_id: BmcId) -> String {
+        format!(
+            "{}/bmc/{}-{}.iso",
+            self.boot,
+            infra_env.boot_id,
+            bmc_id.0.simple()
+        )
     }
 
     /// The kernel.
@@ -133,6 +152,14 @@ mod tests {
             let url = urls.boot_script(&made, boot_order_control);
             assert!(url.len() <= 127, "{url}: {}", url.len());
             assert!(!url.contains(['?', '&']), "{url}");
+        }
+        let bmc_id = BmcId::random();
+        let url = urls.bmc_iso(&made, bmc_id);
+        assert!(url.len() < 128 && url.ends_with(".iso"), "{url}");
+        let file = url.rsplit('/').next().unwrap();
+        assert_eq!(bmc_of_file(file), Some((made.boot_id.as_str(), bmc_id)));
+        for other in ["discovery.iso", "initrd.img", "a-zz.iso"] {
+            assert_eq!(bmc_of_file(other), None);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Implements the REST API: the v2 protocol under `/api/assisted-install/v2`, `/health`, `/ready` and `/metrics`.
 
+mod bmcs;
 mod cluster_text;
 mod clusters;
 mod declared;

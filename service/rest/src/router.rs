@@ -9,7 +9,7 @@ use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
 use http::{HeaderValue, header};
-use muster_api::BASE_PATH;
+use muster_api::{BASE_PATH, MUSTER_PATH};
 use muster_http::body::ORDINARY_LIMIT;
 use muster_http::gate::{Gate, require};
 use muster_http::listener::unknown_path;
@@ -24,7 +24,9 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::declared::declared_only;
 use crate::state::Rest;
-use crate::{clusters, description, events, hosts, infra_envs, logs, operators, status, support, versions};
+use crate::{
+    bmcs, clusters, description, events, hosts, infra_envs, logs, operators, status, support, versions,
+};
 
 /// A body that brings nothing for so long is given up (400): its connection is wanted by others.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -34,17 +36,27 @@ const COMPRESS_ABOVE: u64 = 1400;
 
 /// All operations of the protocol, each group behind its gate.
 fn operations(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
-    let groups = Allowed::VARIANTS.iter().map(|&allowed| {
-        let mut routes = group(allowed);
-        description::behind_gate(routes.get_openapi_mut(), allowed);
-        match gate {
-            Some(gate) => routes
-                .route_layer(middleware::from_fn_with_state((gate.clone(), allowed), require))
-                .route_layer(middleware::from_fn(declared_only)),
-            None => routes,
-        }
-    });
+    let groups = Allowed::VARIANTS
+        .iter()
+        .map(|&allowed| behind(gate, allowed, group(allowed)));
     groups.fold(OpenApiRouter::new(), OpenApiRouter::merge)
+}
+
+/// Those of all paths. What is no part of the protocol is for operators alone.
+fn everything(gate: Option<&Gate>) -> OpenApiRouter<Rest> {
+    OpenApiRouter::new()
+        .nest(BASE_PATH, operations(gate))
+        .nest(MUSTER_PATH, behind(gate, Allowed::User, bmcs::routes()))
+}
+
+fn behind(gate: Option<&Gate>, allowed: Allowed, mut routes: OpenApiRouter<Rest>) -> OpenApiRouter<Rest> {
+    description::behind_gate(routes.get_openapi_mut(), allowed);
+    match gate {
+        Some(gate) => routes
+            .route_layer(middleware::from_fn_with_state((gate.clone(), allowed), require))
+            .route_layer(middleware::from_fn(declared_only)),
+        None => routes,
+    }
 }
 
 /// The operations of these callers.
@@ -65,9 +77,7 @@ fn group(allowed: Allowed) -> OpenApiRouter<Rest> {
 
 /// The description of the API, made from its types.
 pub fn openapi() -> OpenApi {
-    let mut api = OpenApiRouter::new()
-        .nest(BASE_PATH, operations(None))
-        .into_openapi();
+    let mut api = everything(None).into_openapi();
     description::complete(&mut api);
     api.info = InfoBuilder::new()
         .title("Muster")
@@ -82,9 +92,7 @@ pub fn openapi() -> OpenApi {
 /// The routes of the API listener, but for images.
 pub fn api(rest: Rest) -> Router {
     let gate = Gate::of(&rest.operations);
-    let (operations, _) = OpenApiRouter::new()
-        .nest(BASE_PATH, operations(Some(&gate)))
-        .split_for_parts();
+    let (operations, _) = everything(Some(&gate)).split_for_parts();
     // It is the same for everybody: written once, not for each request.
     let description = Bytes::from(openapi().to_json().expect("the description is JSON"));
     let described = move || {

@@ -6,6 +6,7 @@ use axum::extract::FromRef;
 use metrics_exporter_prometheus::PrometheusHandle;
 use muster_operations::Operations;
 use muster_operations::auth::Auth;
+use muster_operations::bmcs::Bmcs;
 use muster_operations::clusters::Clusters;
 use muster_operations::hosts::Hosts;
 use muster_operations::infra_envs::InfraEnvs;
@@ -36,6 +37,7 @@ macro_rules! part {
 part!(Arc<Operations>, rest => rest.operations.clone());
 part!(Arc<Hosts>, rest => rest.operations.hosts.clone());
 part!(Arc<InfraEnvs>, rest => rest.operations.infra_envs.clone());
+part!(Arc<Bmcs>, rest => rest.operations.bmcs.clone());
 part!(Arc<Clusters>, rest => rest.operations.clusters.clone());
 part!(Arc<Auth>, rest => rest.operations.auth.clone());
 part!(Arc<Urls>, rest => rest.operations.urls.clone());

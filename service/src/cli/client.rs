@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use muster_api::BASE_PATH;
+use muster_api::{BASE_PATH, MUSTER_PATH};
 use reqwest::header::{ETAG, HeaderValue, IF_NONE_MATCH};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
@@ -122,9 +122,15 @@ impl Client {
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        // What is no part of the protocol has a path of its own.
+        let before = if path.starts_with(MUSTER_PATH) {
+            ""
+        } else {
+            BASE_PATH
+        };
         let request = self
             .http
-            .request(method, format!("{}{BASE_PATH}{path}", self.target.base));
+            .request(method, format!("{}{before}{path}", self.target.base));
         match &self.target.token {
             Some(token) => request.bearer_auth(token),
             None => request,

@@ -157,6 +157,7 @@ fn ambiguous(kind: &str, wanted: &str, all: &[Named], found: &[usize]) -> Failur
 fn unknown(kind: &str, wanted: &str, all: &[Named]) -> Failure {
     let list = match kind {
         "InfraEnv" => "infra-env",
+        "BMC" => "bmc",
         other => other,
     };
     if all.is_empty() {
@@ -166,6 +167,7 @@ fn unknown(kind: &str, wanted: &str, all: &[Named]) -> Failure {
         return match kind {
             "cluster" => failure.hint("import it: muster cluster import --help"),
             "InfraEnv" => failure.hint("make it: muster infra-env create --help"),
+            "BMC" => failure.hint("add it: muster bmc add --help"),
             _ => failure,
         };
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use muster_core::record::Secret;
+use muster_core::record::{BmcLimits, Secret};
 use muster_core::rules::agent_version::OWN_PREFIX;
 use muster_operations::auth::{Auth, Claims, Keys, keys};
 use muster_operations::bridge::BridgeState;
@@ -121,6 +121,7 @@ pub(super) async fn operations(
             os_images,
             downloaded_images: args.data.data_dir.join("os-images"),
             retention: args.retention.retention(),
+            bmcs: BmcLimits::default(),
             clock: Arc::new(SystemClock::default()),
         },
     )))

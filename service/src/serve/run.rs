@@ -111,6 +111,11 @@ pub async fn run(args: ServeArgs) -> Result<()> {
             .run_until_cancelled(image_downloads::run(downloading))
             .await;
     });
+    tasks.background.spawn(muster_bmc_driver::run(
+        operations.clone(),
+        args.bmcs.settings(&operations.urls),
+        tasks.stop_background.clone(),
+    ));
     tasks
         .background
         .spawn(upkeep::run(metrics, tasks.stop_background.clone()));

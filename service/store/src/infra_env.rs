@@ -8,6 +8,7 @@ use muster_core::record::{Agreed, InfraEnv, KubeRef, NewEvent, Settings};
 use sqlx::any::AnyRow;
 
 use crate::Result;
+use crate::bmc;
 use crate::change::{Change, commit_change};
 use crate::deletion;
 use crate::error::{StoreError, failed, is_unique_violation};
@@ -196,7 +197,7 @@ impl Store {
         Ok(version)
     }
 
-    /// Deletes an InfraEnv without hosts. Its row stays, unseen, without its settings.
+    /// Deletes an InfraEnv without hosts, with its BMCs. Its row stays, unseen, without its settings.
     ///
     /// # Errors
     /// Those of the database.
@@ -215,6 +216,7 @@ impl Store {
         if hosts > 0 {
             return Ok(Deletion::Inhabited(hosts));
         }
+        bmc::delete_all(&mut transaction, id).await?;
         let nothing = ("settings", "{}".to_owned());
         deletion::mark(&mut transaction, "infra_envs", id, version + 1, at, nothing).await?;
         let change = Change {

@@ -3,7 +3,7 @@
 //!
 //! [`Store`] is the one type. Each aggregate is a file that adds methods to it: [`infra_env`], [`cluster`], [`host`] (with
 //! [`check_in`] for polls and [`deadline`] for waits), [`event`], [`outbox`], [`logs`], [`settings`], [`replica`],
-//! [`retention`].
+//! [`retention`], [`bmc`] (with claims).
 //!
 //! Rules:
 //! - A change commits together with its history, events and outbox row, or not at all.
@@ -13,6 +13,7 @@
 //! - Timestamps are kept to the microsecond.
 //! - Columns of secrets are declared `Sealed`: with a key ([`Vault`]) they are encrypted on their way into the database.
 
+pub mod bmc;
 pub mod boot_request;
 mod change;
 pub mod check_in;

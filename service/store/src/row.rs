@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use muster_api::bmc::BmcPhase;
 use muster_api::boot::BootFile;
 use muster_api::event::{Category, Severity};
 use muster_api::host::HostStatus;
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::ids::{BmcId, ClusterId, HostId, InfraEnvId};
 use muster_api::time::Timestamp;
 use muster_core::record::KubeRef;
 use serde::Serialize;
@@ -112,8 +113,8 @@ macro_rules! text_columns {
     )*};
 }
 
-text_columns!("not an id": HostId, InfraEnvId, ClusterId);
-text_columns!("unknown name": BootFile, HostStatus, Severity, Category);
+text_columns!("not an id": HostId, InfraEnvId, ClusterId, BmcId);
+text_columns!("unknown name": BmcPhase, BootFile, HostStatus, Severity, Category);
 
 /// A document, kept as JSON text.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -372,6 +373,15 @@ impl Values {
     /// Updates the living row with the same `key` whose version is one less than the new one. `assigned` gives the expression
     /// that a column is set to, from its name and its parameter.
     pub(crate) fn update(&self, key: &[&str], assigned: impl Fn(&str, String) -> String) -> String {
+        format!("{} AND deleted_at IS NULL", self.update_with(key, assigned))
+    }
+
+    /// The same in a table whose deleted rows go, with the new values as they are.
+    pub(crate) fn update_versioned(&self, key: &[&str]) -> String {
+        self.update_with(key, |_, new| new)
+    }
+
+    fn update_with(&self, key: &[&str], assigned: impl Fn(&str, String) -> String) -> String {
         let (mut set, mut found) = (Vec::new(), Vec::new());
         for (column, _) in &self.cells {
             let parameter = self.parameter(column);
@@ -382,7 +392,7 @@ impl Values {
             }
         }
         format!(
-            "UPDATE {} SET {} WHERE {} AND version = {} - 1 AND deleted_at IS NULL",
+            "UPDATE {} SET {} WHERE {} AND version = {} - 1",
             self.table,
             set.join(", "),
             found.join(" AND "),

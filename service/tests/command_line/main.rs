@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that gets no answer has failed")]
 
+mod bmcs;
 mod commands;
 mod golden;
 mod help;

@@ -69,6 +69,20 @@ pub const STOREYS: &[Storey] = &[
         never: &["axum", "kube", "kube-runtime", "hyper", HTTP],
     },
     Storey {
+        package: "muster-bmc-driver",
+        sees: Some(&[
+            "muster-api",
+            "muster-core",
+            "muster-store",
+            "muster-image",
+            "muster-ipxe",
+            "muster-operations",
+            "muster-bmc",
+            "muster-trust",
+        ]),
+        never: &["kube", "axum"],
+    },
+    Storey {
         package: "muster-rest",
         sees: None,
         never: &["muster-controllers", "muster-images"],

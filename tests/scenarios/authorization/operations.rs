@@ -91,6 +91,7 @@ pub fn operations() -> Vec<Operation> {
         ..operation(id, open_to, "", body)
     };
     let level = "openshift_version=4.20";
+    let bmc = json!({"address": "bmc.example.test", "user_name": "u", "password": "p", "discover": false});
     let mut list = vec![
         operation("ListInfraEnvs", OPERATOR_ONLY, "", None),
         operation(
@@ -127,6 +128,21 @@ pub fn operations() -> Vec<Operation> {
         operation("v2ListHosts", AGENT, "", None),
         operation("v2RegisterHost", AGENT, "", Some(json!({"host_id": host_id(1)}))),
         operation("v2GetHost", OPERATOR_ONLY, "", None),
+        operation("MusterListBmcs", OPERATOR_ONLY, "", None),
+        // The second one has the address of the first.
+        refusable("MusterCreateBmc", OPERATOR_ONLY, 409, Some(bmc.clone())),
+        operation(
+            "MusterImportBmcs",
+            OPERATOR_ONLY,
+            "dry_run=true",
+            Some(json!({"bmcs": []})),
+        ),
+        operation("MusterGetBmc", OPERATOR_ONLY, "", None),
+        operation("MusterUpdateBmc", OPERATOR_ONLY, "", Some(json!({}))),
+        // It is under way when it is asked for again.
+        refusable("MusterDiscoverBmc", OPERATOR_ONLY, 409, None),
+        operation("MusterStopBmc", OPERATOR_ONLY, "", None),
+        operation("MusterDeleteBmc", OPERATOR_ONLY, "", None),
         operation("MusterListBootingMachines", OPERATOR_ONLY, "", None),
         operation("MusterListHostHistory", OPERATOR_ONLY, "", None),
         operation(

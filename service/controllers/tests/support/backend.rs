@@ -79,6 +79,7 @@ impl Backend {
             os_images: Vec::new(),
             downloaded_images: std::env::temp_dir(),
             retention: Retention::default(),
+            bmcs: muster_core::record::BmcLimits::default(),
             clock: Arc::new(SystemClock::default()),
         };
         let operations = Arc::new(Operations::new(

@@ -5,6 +5,7 @@
     reason = "tests; the lint knows functions marked #[test] only"
 )]
 
+mod bmcs;
 mod disks;
 mod edits;
 mod findings;

@@ -22,7 +22,8 @@ pub async fn run(operations: Arc<Operations>, stop: CancellationToken) {
             () = stop.cancelled() => true,
         };
         operations.rounds.begin("boot requests");
-        let written = operations.boot_notes.write(&operations.store).await;
+        let mut written = operations.boot_notes.write(&operations.store).await;
+        written = written.and(operations.bmcs.write_reads().await);
         if let Err(error) = &written
             && !failed
         {

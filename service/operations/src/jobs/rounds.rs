@@ -17,7 +17,7 @@ impl Rounds {
     }
 
     /// The job begins a round. It begins another at least every 30 s unless it hangs.
-    pub(super) fn begin(&self, job: &'static str) {
+    pub fn begin(&self, job: &'static str) {
         self.begun().insert(job, Instant::now());
     }
 

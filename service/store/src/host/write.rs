@@ -134,8 +134,11 @@ impl Store {
         Ok(true)
     }
 
-    /// Keeps an InfraEnv from being deleted while a host is added to it.
-    async fn hold_infra_env(
+    /// Keeps an InfraEnv from being deleted while a host or a BMC is added to it.
+    ///
+    /// # Errors
+    /// `Missing` when it does not exist.
+    pub(crate) async fn hold_infra_env(
         &self,
         transaction: &mut Transaction<'static, Any>,
         id: InfraEnvId,
@@ -148,7 +151,7 @@ impl Store {
             .bind(id.to_string())
             .fetch_optional(&mut **transaction)
             .await
-            .map_err(failed("looking for the InfraEnv of a new host"))?;
+            .map_err(failed("looking for the InfraEnv of a new record"))?;
         match found {
             Some(_) => Ok(()),
             None => Err(StoreError::Missing {

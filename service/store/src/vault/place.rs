@@ -43,11 +43,12 @@ pub(crate) struct SealedColumn {
 pub(crate) const CHECK: &str = "secrets-key/";
 
 /// All of them.
-pub(crate) const SEALED: [SealedColumn; 8] = [
+pub(crate) const SEALED: [SealedColumn; 9] = [
     by_id("infra_envs", "settings"),
     by_id("infra_envs", "mirror"),
     by_id("clusters", "data"),
     by_id("clusters", "mirror"),
+    by_id("bmcs", "password"),
     SealedColumn {
         table: "hosts",
         column: "data",

@@ -24,6 +24,7 @@ macro_rules! on_both {
     )*};
 }
 
+mod bmcs;
 mod boot_requests;
 mod check_ins;
 mod clusters;

@@ -12,11 +12,11 @@ on_both! {
 mod cases {
     use std::path::{Path, PathBuf};
 
-    use muster_core::record::{Agreed, Cluster, Host, InfraEnv, Secret};
+    use muster_core::record::{Agreed, Bmc, Cluster, Host, InfraEnv, Secret};
     use muster_store::{KUBE_RESOURCES, Kind, Resealed, Store, StoreError, Vault, new_key};
     use sqlx::{AnyConnection, Connection, Row};
 
-    use crate::world::{World, at, cluster, host, infra_env, registered};
+    use crate::world::{World, at, bmc, cluster, host, infra_env, registered};
 
     const CANARY: &str = "canary-beside-the-key";
 
@@ -35,6 +35,7 @@ mod cases {
         pool: InfraEnv,
         joined: Cluster,
         machine: Host,
+        bmc: Bmc,
     }
 
     impl Records {
@@ -59,10 +60,15 @@ mod cases {
             machine.bootstrap_ignition = canary();
             machine.version = store.insert_host(&machine, &registered(), &[]).await.unwrap();
             store.set_setting("a-key", at(0), &canary()).await.unwrap();
+            let mut bmc = bmc(pool.id, "192.0.2.1");
+            bmc.password = canary();
+            store.insert_bmcs(std::slice::from_ref(&bmc), &[]).await.unwrap();
+            bmc.version = 1;
             Self {
                 pool,
                 joined,
                 machine,
+                bmc,
             }
         }
 
@@ -79,6 +85,8 @@ mod cases {
             assert_eq!(store.find_host(pool, id).await.unwrap().unwrap(), self.machine);
             let brief = store.find_host_brief(pool, id).await.unwrap().unwrap();
             assert_eq!(brief.data, self.machine.data);
+            let found = store.find_bmc(self.bmc.id).await.unwrap().unwrap();
+            assert_eq!(found, self.bmc);
             let setting = store.setting("a-key").await.unwrap().unwrap();
             assert_eq!(setting.reveal(), CANARY);
         }
@@ -95,6 +103,7 @@ mod cases {
             ("host_bootstrap_data", "document"),
             ("settings", "value"),
             ("kube_versions", "document"),
+            ("bmcs", "password"),
         ] {
             let sql = format!("SELECT COUNT(*) FROM {table} WHERE {column} LIKE '%{CANARY}%'");
             let row = sqlx::query(sqlx::AssertSqlSafe(sql))
@@ -142,6 +151,7 @@ mod cases {
         records.pool.version = store.update_infra_env(&records.pool, &[]).await.unwrap();
         records.joined.version = store.update_cluster(&records.joined, &[]).await.unwrap();
         records.machine.version = store.save_host(&records.machine, None, &[]).await.unwrap();
+        records.bmc.version = store.update_bmc(&records.bmc, &[]).await.unwrap();
         let made = store
             .setting_or_insert("made", at(0), || Secret::new(CANARY))
             .await
@@ -188,6 +198,7 @@ mod cases {
             "host_bootstrap_data",
             "settings",
             "kube_versions",
+            "bmcs",
         ];
         assert_eq!(plain(&world).await, everywhere);
         world.store.close().await;
@@ -195,7 +206,7 @@ mod cases {
         let store = open(&world, &[&new_key().unwrap()]).await;
         records.are_in(&store).await;
         let done = reseal(&store).await;
-        assert_eq!((done.done, done.plain, done.unreadable), (11, 11, 0));
+        assert_eq!((done.done, done.plain, done.unreadable), (12, 12, 0));
         records.are_in(&store).await;
         assert_eq!(
             plain(&world).await,
@@ -227,14 +238,14 @@ mod cases {
             .await
             .unwrap_err();
         let done = reseal(&both).await;
-        assert_eq!((done.done, done.plain), (6, 0));
+        assert_eq!((done.done, done.plain), (7, 0));
         both.close().await;
         let alone = open(&world, &[&new]).await;
         records.are_in(&alone).await;
         alone.close().await;
         let ending = open(&world, &["plain", &new]).await;
         records.are_in(&ending).await;
-        assert_eq!(reseal(&ending).await.done, 6);
+        assert_eq!(reseal(&ending).await.done, 7);
         ending.close().await;
         let without = Store::open_with_keys(&world.url, Vault::default(), None)
             .await

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use muster_api::bmc::BmcCreateParams;
 use muster_api::event::{Category, Severity};
 use muster_api::host::HostStatus;
-use muster_api::ids::{ClusterId, HostId, InfraEnvId};
+use muster_api::ids::{BmcId, ClusterId, HostId, InfraEnvId};
 use muster_api::inventory::{Interface, Inventory};
 use muster_api::time::Timestamp;
-use muster_core::record::{Cluster, ClusterData, Host, HostData, HostState, InfraEnv, NewEvent, Settings};
+use muster_core::lifecycle::bmc::create as create_bmc;
+use muster_core::record::{
+    Bmc, Cluster, ClusterData, Host, HostData, HostState, InfraEnv, NewEvent, Settings,
+};
 use muster_store::{HistoryEntry, HostForm, Kind, Store};
 use muster_tests::postgres::Postgres;
 use serde_json::Map;
@@ -183,6 +187,20 @@ pub fn host(infra_env_id: InfraEnvId) -> Host {
             ..HostData::new(at(0))
         },
     }
+}
+
+pub fn bmc(infra_env_id: InfraEnvId, address: &str) -> Bmc {
+    let params = BmcCreateParams {
+        name: Some(format!("at {address}")),
+        address: address.into(),
+        user_name: "root".into(),
+        password: "calvin".into(),
+        certificate: None,
+        system_id: None,
+        boot: None,
+        discover: None,
+    };
+    create_bmc(params, infra_env_id, BmcId::random(), at(0)).expect("a BMC")
 }
 
 pub fn inventory(hostname: &str, macs: &[&str]) -> Inventory {

@@ -1,0 +1,230 @@
+//! BMCs through which machines are booted to be discovered. Additions to the protocol.
+
+mod inventory;
+mod params;
+
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr};
+
+use crate::ids::{BmcId, HostId, InfraEnvId};
+
+pub use inventory::{BmcDrive, BmcFirmware, BmcInventory, BmcMemory, BmcNic, BmcProcessor};
+pub use params::{BmcCreateParams, BmcImportParams, BmcUpdateParams};
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Display, EnumString, IntoStaticStr, strum::VariantArray)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        #[serde(rename_all = "kebab-case")]
+        #[strum(serialize_all = "kebab-case")]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+        }
+    };
+}
+
+words! {
+    /// How far the discovery of a machine through its BMC has come.
+    BmcPhase {
+        /// For its turn.
+        Waiting,
+        /// The BMC is looked at; nothing is changed.
+        Checking,
+        /// The machine is switched off, and the image is inserted.
+        Inserting,
+        /// The machine is told to boot from the image once, and switched on.
+        Booting,
+        /// The machine is on; its agent has not spoken.
+        WaitingForAgent,
+        /// The agent's host is known.
+        Discovered,
+        /// It went no further; see [`BmcFailure`].
+        Failed,
+        /// Somebody stopped it, or nobody has started it.
+        Stopped,
+    }
+}
+
+words! {
+    /// The reason why a discovery failed.
+    BmcFailure {
+        /// The BMC refuses user and password. They are not tried again: BMCs lock users out.
+        Credentials,
+        /// The BMC shows another certificate than the one that is trusted, or one that nobody trusts.
+        Certificate,
+        /// The address is not allowed, or has no meaning.
+        Address,
+        /// Nothing answers, or nothing with Redfish.
+        Unreachable,
+        /// No system is found, or several; or the firmware cannot do it.
+        System,
+        /// No slot takes the image.
+        Media,
+        /// The image's URL does not suit the BMC, or the image is not to be had.
+        Image,
+        /// The BMC refuses to switch or boot the machine.
+        Boot,
+        /// The machine is a host already that is installed, or being installed.
+        InUse,
+        /// The machine was booted, and no agent spoke.
+        NoAgent,
+        /// Something else was refused, or did not end in time.
+        Refused,
+    }
+}
+
+words! {
+    /// The way in which a machine is given the image.
+    #[derive(Default)]
+    BmcBoot {
+        /// The BMC shows it to the machine as a CD.
+        #[default]
+        VirtualMedia,
+        /// The machine's UEFI firmware loads it.
+        UefiHttp,
+    }
+}
+
+words! {
+    /// The certificates that are taken from a BMC.
+    BmcCertificateMode {
+        /// Signed by an authority that the service's system trusts, for the name in the address.
+        System,
+        /// Signed by one of the authorities in `bundle`, for the name in the address.
+        Bundle,
+        /// The one with this fingerprint, whatever its name; without one, that of the first contact, which is kept then.
+        Pin,
+        /// Any: whoever is in between reads the password.
+        Insecure,
+    }
+}
+
+words! {
+    /// The outcome of a check.
+    BmcOutcome {
+        Pass,
+        Fail,
+        /// A check before it failed, or there is nothing to look at.
+        Skipped,
+    }
+}
+
+/// The trust in a BMC's certificate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BmcCertificate {
+    pub mode: BmcCertificateMode,
+    /// SHA-256 of the certificate, 64 hexadecimal digits with or without colons. Of the mode `pin` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// PEM certificates. Of the mode `bundle` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<String>,
+}
+
+impl Default for BmcCertificate {
+    /// Whichever is shown first, and no other then.
+    fn default() -> Self {
+        Self {
+            mode: BmcCertificateMode::Pin,
+            fingerprint: None,
+            bundle: None,
+        }
+    }
+}
+
+/// A check of the BMC, before anything is changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BmcCheck {
+    /// `address`, `certificate`, `credentials`, `system`, `power`, `media` or `image`.
+    pub id: String,
+    pub outcome: BmcOutcome,
+    /// What was seen.
+    pub seen: String,
+    /// What to do; empty unless it failed.
+    pub advice: String,
+}
+
+/// Something that the BMC and the agent tell differently about the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BmcDifference {
+    /// `MAC address`, `UUID`, `serial number`, `memory`, `processors` or `disks`.
+    pub what: String,
+    /// As the BMC tells it.
+    pub bmc: String,
+    /// As the agent tells it.
+    pub host: String,
+}
+
+/// What was read of the image through this BMC's own URL.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct BmcImageReads {
+    /// Number of requests; an ISO is read in many.
+    pub requests: i64,
+    /// Bytes that were begun to be sent.
+    pub bytes: i64,
+    /// RFC 3339 with milliseconds; left out: nothing was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub last_at: Option<String>,
+}
+
+/// A BMC and how far the discovery of its machine has come. The password is never told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Bmc {
+    pub id: BmcId,
+    pub infra_env_id: InfraEnvId,
+    /// Unique in the InfraEnv.
+    pub name: String,
+    /// `https://HOST[:PORT]`.
+    pub address: String,
+    pub user_name: String,
+    pub certificate: BmcCertificate,
+    /// The id of the system, where the BMC has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_id: Option<String>,
+    pub boot: BmcBoot,
+    pub phase: BmcPhase,
+    /// Of the phase `failed` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<BmcFailure>,
+    /// Says what is awaited, or why it went no further and what to do.
+    pub reason: String,
+    /// When this phase began: RFC 3339 with milliseconds.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub since: String,
+    /// When this phase ends as failed; left out: it has no end of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub deadline: Option<String>,
+    /// Attempts of this phase that failed.
+    pub attempts: u32,
+    /// The image is in a slot of the BMC, or may be, and will be taken out.
+    pub medium_inserted: bool,
+    /// The last checks, in order.
+    #[serde(default)]
+    pub checks: Vec<BmcCheck>,
+    /// SHA-256 of the certificate that was shown last, trusted or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate_shown: Option<String>,
+    pub image: BmcImageReads,
+    /// The machine as its BMC tells it. Left out in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inventory: Option<BmcInventory>,
+    /// The host that the machine is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_id: Option<HostId>,
+    /// What BMC and agent tell differently. For people to look at: the host was found all the same.
+    #[serde(default)]
+    pub differences: Vec<BmcDifference>,
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub created_at: String,
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub updated_at: String,
+}

@@ -1,0 +1,209 @@
+//! Finds the host that a machine behind a BMC has become.
+
+use std::collections::BTreeSet;
+
+use muster_api::bmc::{BmcBoot, BmcInventory};
+use muster_api::host::HostStatus;
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_bmc::matching::{self, Verdict};
+use muster_core::lifecycle::bmc::BmcEvent;
+use muster_core::record::{Bmc, BmcStage, Host};
+use muster_core::rules::stages::boots_from_disk;
+use muster_operations::Result;
+use muster_operations::discovery_image::DiscoveryImage;
+use muster_operations::made_images::ImageForm;
+use muster_store::HostForm;
+
+use crate::context::Context;
+use crate::differences::{compare, differences};
+
+/// Hosts that are in memory at once.
+const AT_ONCE: usize = 100;
+
+/// MAC addresses of a BMC that are looked for.
+const MOST_MACS: usize = 16;
+
+/// Looks whether hosts that changed are machines that wait for their agent, or need their medium no longer.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn look_at(context: &Context, infra_env_id: InfraEnvId, ids: &[HostId]) -> Result<()> {
+    let operations = &context.operations;
+    let bmcs = operations.store.list_bmcs_awaiting_hosts(infra_env_id).await?;
+    let bmcs: Vec<Bmc> = bmcs.into_iter().filter(awaits_a_host).collect();
+    if bmcs.is_empty() {
+        return Ok(());
+    }
+    for chunk in ids.chunks(AT_ONCE) {
+        let keys: Vec<_> = chunk.iter().map(|id| (infra_env_id, *id)).collect();
+        let listed = operations.store.read_hosts(&keys, HostForm::Whole).await?;
+        for bmc in &bmcs {
+            let event = match &bmc.stage {
+                BmcStage::Discovered { host_id, .. } if chunk.contains(host_id) => {
+                    let host = listed
+                        .iter()
+                        .map(|one| &one.host)
+                        .find(|host| host.id == *host_id);
+                    host.is_none_or(needs_no_medium).then_some(BmcEvent::MediumFree)
+                }
+                BmcStage::WaitingForAgent => {
+                    let hosts = listed.iter().map(|one| &one.host);
+                    found(context, bmc, hosts).await?
+                }
+                _ => None,
+            };
+            if let Some(event) = event {
+                operations.bmcs.apply(bmc.id, Some(bmc.run), event).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn awaits_a_host(bmc: &Bmc) -> bool {
+    match &bmc.stage {
+        BmcStage::WaitingForAgent => true,
+        BmcStage::Discovered { .. } => bmc.progress.leftover.as_ref().is_some_and(|left| left.in_use),
+        _ => false,
+    }
+}
+
+/// The event of a BMC whose agent is awaited.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn look(context: &Context, bmc: &Bmc) -> Result<BmcEvent> {
+    let hosts = candidates(context, bmc.infra_env_id, bmc.inventory.as_ref()).await?;
+    let event = found(context, bmc, hosts.iter()).await?;
+    Ok(event.unwrap_or(BmcEvent::Looked { note: String::new() }))
+}
+
+/// The event of a BMC whose host runs from the medium.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn look_after(context: &Context, bmc: &Bmc, host_id: HostId) -> Result<BmcEvent> {
+    let found = context.operations.hosts.find(bmc.infra_env_id, host_id).await?;
+    Ok(match found {
+        Some(host) if !needs_no_medium(&host) => BmcEvent::Looked { note: String::new() },
+        _ => BmcEvent::MediumFree,
+    })
+}
+
+fn needs_no_medium(host: &Host) -> bool {
+    boots_from_disk(&host.state, &host.data)
+}
+
+/// A host that must not be switched off: it is installed, or being installed.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn in_use(
+    context: &Context,
+    infra_env_id: InfraEnvId,
+    told: &BmcInventory,
+) -> Result<Option<Host>> {
+    let hosts = candidates(context, infra_env_id, Some(told)).await?;
+    let same = hosts
+        .into_iter()
+        .filter(|host| compare(told, host).verdict == Verdict::Same);
+    Ok(same.into_iter().find(is_in_use))
+}
+
+fn is_in_use(host: &Host) -> bool {
+    match host.state.status() {
+        HostStatus::Installed
+        | HostStatus::AddedToExistingCluster
+        | HostStatus::PreparingForInstallation
+        | HostStatus::PreparingSuccessful
+        | HostStatus::Installing
+        | HostStatus::InstallingInProgress
+        | HostStatus::InstallingPendingUserAction => true,
+        _ => boots_from_disk(&host.state, &host.data),
+    }
+}
+
+/// Hosts that have a network card of the machine; where the BMC tells no cards, all.
+async fn candidates(
+    context: &Context,
+    infra_env_id: InfraEnvId,
+    told: Option<&BmcInventory>,
+) -> Result<Vec<Host>> {
+    let store = &context.operations.store;
+    let nics = told.iter().flat_map(|told| &told.nics);
+    let macs = nics.flat_map(|nic| std::iter::once(&nic.mac).chain(&nic.permanent_mac));
+    let macs: BTreeSet<String> = macs
+        .filter_map(|mac| matching::mac(mac))
+        .take(MOST_MACS)
+        .collect();
+    let mut keys = BTreeSet::new();
+    for mac in &macs {
+        let found = store.find_hosts_by_mac(infra_env_id, mac).await?;
+        keys.extend(found.iter().map(|host| (infra_env_id, host.id)));
+    }
+    if macs.is_empty() {
+        keys.extend(store.list_host_keys(infra_env_id).await?);
+    }
+    let keys: Vec<_> = keys.into_iter().collect();
+    let mut hosts = Vec::new();
+    for chunk in keys.chunks(AT_ONCE) {
+        let listed = store.read_hosts(chunk, HostForm::Whole).await?;
+        hosts.extend(listed.into_iter().map(|one| one.host));
+    }
+    Ok(hosts)
+}
+
+/// Among hosts the machine that a BMC has booted, or one that may be it; `None`: neither.
+async fn found(context: &Context, bmc: &Bmc, hosts: impl Iterator<Item = &Host>) -> Result<Option<BmcEvent>> {
+    let Some(told) = &bmc.inventory else {
+        return Ok(None);
+    };
+    // One that registered before was another boot.
+    let booted = bmc.progress.booted_at.unwrap_or(bmc.created_at);
+    let hosts = hosts.filter(|host| host.inventory.is_some() && host.data.registered_at >= booted);
+    let mut note = None;
+    for host in hosts {
+        let matching = compare(told, host);
+        match matching.verdict {
+            Verdict::Same => {
+                return Ok(Some(BmcEvent::AgentSeen {
+                    host_id: host.id,
+                    differences: differences(told, host, &matching),
+                    runs_from_medium: runs_from_medium(context, bmc).await?,
+                }));
+            }
+            Verdict::Conflict => {
+                let same: Vec<String> = matching.agreed.iter().map(ToString::to_string).collect();
+                let others: Vec<String> = matching
+                    .differences
+                    .iter()
+                    .map(|one| one.key.to_string())
+                    .collect();
+                note = Some(format!(
+                    "host {} has the same {} and another {}: look at both",
+                    host.id,
+                    same.join(", "),
+                    others.join(", ")
+                ));
+            }
+            Verdict::Different | Verdict::Unknown => {}
+        }
+    }
+    Ok(note.map(|note| BmcEvent::Looked { note }))
+}
+
+/// True when to eject would kill the live system: a whole CoreOS image reads its root from the medium, all others are in memory.
+async fn runs_from_medium(context: &Context, bmc: &Bmc) -> Result<bool> {
+    if bmc.settings.boot != BmcBoot::VirtualMedia {
+        return Ok(false);
+    }
+    let operations = &context.operations;
+    let Some(infra_env) = operations.infra_envs.find(bmc.infra_env_id).await? else {
+        return Ok(false);
+    };
+    if ImageForm::iso_of(&infra_env) == ImageForm::MinimalIso {
+        return Ok(false);
+    }
+    let image = operations.discovery.of(&infra_env).await;
+    Ok(!matches!(image, Ok(DiscoveryImage::Muster(_))))
+}

@@ -1,0 +1,60 @@
+//! Hosts that changed, wherever that was: one of them may be the machine that a BMC has booted.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_store::{Store, Subject};
+use tokio::sync::Notify;
+
+/// Hosts that wait to be looked at. Further ones are found when their BMCs are looked at anyway.
+const MOST: usize = 10_000;
+
+type Key = (InfraEnvId, HostId);
+
+/// The queue of these hosts, each once.
+#[derive(Default)]
+pub(crate) struct Arrivals {
+    hosts: Mutex<HashSet<Key>>,
+    filled: Notify,
+}
+
+impl Arrivals {
+    pub(crate) fn of(store: &Store) -> Arc<Self> {
+        let arrivals = Arc::new(Self::default());
+        let filled = arrivals.clone();
+        store.on_change(move |change| {
+            if let Subject::Host { infra_env_id, id } = change.subject {
+                filled.add((infra_env_id, id));
+            }
+        });
+        arrivals
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashSet<Key>> {
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, key: Key) {
+        let mut waiting = self.waiting();
+        if waiting.len() < MOST {
+            waiting.insert(key);
+        }
+        drop(waiting);
+        self.filled.notify_one();
+    }
+
+    /// Waits for the next ones.
+    pub(crate) async fn filled(&self) {
+        self.filled.notified().await;
+    }
+
+    /// Those that wait, by InfraEnv.
+    pub(crate) fn take(&self) -> HashMap<InfraEnvId, Vec<HostId>> {
+        let mut by_infra_env: HashMap<InfraEnvId, Vec<HostId>> = HashMap::new();
+        for (infra_env_id, id) in std::mem::take(&mut *self.waiting()) {
+            by_infra_env.entry(infra_env_id).or_default().push(id);
+        }
+        by_infra_env
+    }
+}

@@ -1,0 +1,15 @@
+use std::sync::Arc;
+
+use muster_bmc::Client;
+use muster_operations::Operations;
+
+use crate::settings::Settings;
+
+/// What all work shares.
+pub(crate) struct Context {
+    pub operations: Arc<Operations>,
+    pub client: Client,
+    pub settings: Settings,
+    /// The name under which this process claims BMCs.
+    pub who: String,
+}

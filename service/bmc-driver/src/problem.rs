@@ -1,0 +1,89 @@
+//! The errors of the client as problems of a discovery.
+
+use muster_api::bmc::{BmcBoot, BmcCheck, BmcFailure, BmcOutcome};
+use muster_bmc::{AddressError, BmcError, CheckId, Outcome, Preflight};
+use muster_core::lifecycle::bmc::Problem;
+
+/// The problem that an error is; `otherwise`: the failure of the phase when the error says nothing better.
+pub(crate) fn problem(error: &BmcError, otherwise: BmcFailure) -> Problem {
+    let failure = match error {
+        BmcError::BadCredentials { .. } => BmcFailure::Credentials,
+        BmcError::CertificateChanged { .. }
+        | BmcError::CertificateUntrusted { .. }
+        | BmcError::Certificates(_) => BmcFailure::Certificate,
+        BmcError::Address(AddressError::Unresolved { .. }) => BmcFailure::Unreachable,
+        BmcError::Address(_) => BmcFailure::Address,
+        BmcError::Unreachable { .. } | BmcError::NotRedfish(_) => BmcFailure::Unreachable,
+        BmcError::NoSystem(_) | BmcError::SeveralSystems(_) | BmcError::Unsupported(_) => BmcFailure::System,
+        BmcError::NoMediaSlot(_) => BmcFailure::Media,
+        BmcError::MediaUrl(_) => BmcFailure::Image,
+        BmcError::Refused { .. }
+        | BmcError::ForeignLink(_)
+        | BmcError::TooLarge { .. }
+        | BmcError::Deadline { .. }
+        | BmcError::Busy(_) => otherwise,
+    };
+    Problem {
+        failure,
+        reason: error.to_string(),
+        passing: error.is_passing(),
+    }
+}
+
+/// The checks as they are stored.
+pub(crate) fn checks(preflight: &Preflight) -> Vec<BmcCheck> {
+    let checks = preflight.checks.iter().map(|check| BmcCheck {
+        id: check.id.to_string(),
+        outcome: match check.outcome {
+            Outcome::Pass => BmcOutcome::Pass,
+            Outcome::Fail => BmcOutcome::Fail,
+            Outcome::Skipped => BmcOutcome::Skipped,
+        },
+        seen: check.seen.clone(),
+        advice: check.advice.clone(),
+    });
+    checks.collect()
+}
+
+/// The first check that stands in the way of booting like this.
+pub(crate) fn in_the_way(preflight: &Preflight, boot: BmcBoot) -> Option<Problem> {
+    // UEFI loads the image without a slot.
+    let matters = |id: CheckId| id != CheckId::Media || boot == BmcBoot::VirtualMedia;
+    let first = preflight
+        .checks
+        .iter()
+        .find(|check| check.outcome == Outcome::Fail)?;
+    let check = preflight
+        .checks
+        .iter()
+        .find(|check| check.outcome == Outcome::Fail && matters(check.id))?;
+    let told = preflight.error.as_ref().filter(|_| check.id == first.id);
+    let mut found = match told {
+        Some(error) => problem(error, failure_of(check.id)),
+        None => Problem {
+            failure: failure_of(check.id),
+            reason: check.seen.clone(),
+            passing: false,
+        },
+    };
+    if check.id == CheckId::Image {
+        // It may be made or downloaded this minute.
+        found.passing = true;
+    }
+    if !check.advice.is_empty() && !found.reason.contains(&check.advice) {
+        found.reason = format!("{}. {}", found.reason, check.advice);
+    }
+    Some(found)
+}
+
+fn failure_of(id: CheckId) -> BmcFailure {
+    match id {
+        CheckId::Address => BmcFailure::Unreachable,
+        CheckId::Certificate => BmcFailure::Certificate,
+        CheckId::Credentials => BmcFailure::Credentials,
+        CheckId::System => BmcFailure::System,
+        CheckId::Power => BmcFailure::Boot,
+        CheckId::Media => BmcFailure::Media,
+        CheckId::Image => BmcFailure::Image,
+    }
+}

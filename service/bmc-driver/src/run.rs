@@ -1,0 +1,85 @@
+//! The loop: claims what is due, and hands out places.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_bmc::Client;
+use muster_operations::{Operations, chain, now, random};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent;
+use crate::arrivals::Arrivals;
+use crate::context::Context;
+use crate::settings::Settings;
+use crate::work::work;
+
+/// Hosts that change together are looked at together.
+const TOGETHER: Duration = Duration::from_millis(200);
+
+/// Runs until `stop`. What is under way then is broken off: it is begun again, from its phase, by whoever runs next.
+pub async fn run(operations: Arc<Operations>, settings: Settings, stop: CancellationToken) {
+    let arrivals = Arrivals::of(&operations.store);
+    let context = Arc::new(Context {
+        client: Client::new(settings.rules.clone(), settings.limits.clone(), None),
+        operations,
+        settings,
+        who: random::short_id(),
+    });
+    let hosts = tokio::spawn(follow_hosts(context.clone(), arrivals));
+    let mut running = JoinSet::new();
+    loop {
+        context.operations.rounds.begin("BMCs");
+        claim(&context, &mut running).await;
+        metrics::gauge!("muster_bmcs_worked_on").set(running.len() as f64);
+        let full = running.len() >= context.settings.at_once;
+        tokio::select! {
+            () = stop.cancelled() => break,
+            Some(ended) = running.join_next(), if !running.is_empty() => {
+                if let Err(panic) = ended {
+                    tracing::error!(error = %panic, "work on a BMC ended unforeseen; its claim ends by itself");
+                }
+            }
+            () = context.operations.bmcs.due(), if !full => {}
+            () = tokio::time::sleep(context.settings.poll) => {}
+        }
+    }
+    hosts.abort();
+    // Sessions on BMCs are ended behind the scenes; claims end by themselves where they cannot be given back.
+    running.shutdown().await;
+}
+
+async fn claim(context: &Arc<Context>, running: &mut JoinSet<()>) {
+    let free = context.settings.at_once.saturating_sub(running.len());
+    let free = u32::try_from(free).unwrap_or(u32::MAX);
+    if free == 0 {
+        return;
+    }
+    let store = &context.operations.store;
+    let claimed = store
+        .claim_due_bmcs(&context.who, now(), context.settings.claim, free)
+        .await;
+    match claimed {
+        Ok(claimed) => {
+            for bmc in claimed {
+                running.spawn(work(context.clone(), bmc));
+            }
+        }
+        Err(error) => {
+            tracing::warn!(error = chain(&error), "due BMCs could not be read; trying again");
+        }
+    }
+}
+
+async fn follow_hosts(context: Arc<Context>, arrivals: Arc<Arrivals>) {
+    loop {
+        arrivals.filled().await;
+        tokio::time::sleep(TOGETHER).await;
+        for (infra_env_id, ids) in arrivals.take() {
+            if let Err(error) = agent::look_at(&context, infra_env_id, &ids).await {
+                // They are looked at again with their BMCs.
+                tracing::debug!(infra_env.id = %infra_env_id, error = chain(&error), "hosts were not compared with BMCs");
+            }
+        }
+    }
+}

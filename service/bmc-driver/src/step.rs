@@ -1,0 +1,164 @@
+//! What each phase is for.
+
+use std::time::Duration;
+
+use muster_api::bmc::{BmcBoot, BmcFailure};
+use muster_bmc::{Bmc as Conversation, BmcError, BootFrom, Override, Target};
+use muster_core::lifecycle::bmc::{BmcEvent, Problem, Seen};
+use muster_core::record::{Bmc, BmcStage};
+use muster_operations::OperationError;
+
+use crate::agent;
+use crate::context::Context;
+use crate::inventory;
+use crate::problem::{checks, in_the_way, problem};
+use crate::target::target;
+
+/// Does what the phase is for, and says what came of it.
+pub(crate) async fn next(context: &Context, bmc: &Bmc) -> BmcEvent {
+    let outcome = match &bmc.stage {
+        BmcStage::Waiting => return BmcEvent::Begun,
+        BmcStage::Checking => return check(context, bmc).await,
+        BmcStage::Inserting => insert(context, bmc).await,
+        BmcStage::Booting => boot(context, bmc).await,
+        BmcStage::WaitingForAgent => agent::look(context, bmc).await.map_err(|error| internal(&error)),
+        BmcStage::Discovered { host_id, .. } if runs_from_medium(bmc) => {
+            agent::look_after(context, bmc, *host_id)
+                .await
+                .map_err(|error| internal(&error))
+        }
+        BmcStage::Discovered { .. } | BmcStage::Failed { .. } | BmcStage::Stopped => {
+            return match clean(context, bmc).await {
+                Ok(()) => BmcEvent::Cleaned,
+                Err(problem) => BmcEvent::NotCleaned(problem),
+            };
+        }
+    };
+    outcome.unwrap_or_else(BmcEvent::StepFailed)
+}
+
+fn runs_from_medium(bmc: &Bmc) -> bool {
+    bmc.progress.leftover.as_ref().is_some_and(|left| left.in_use)
+}
+
+/// The database, in most cases: it comes back.
+fn internal(error: &OperationError) -> Problem {
+    Problem {
+        failure: BmcFailure::Refused,
+        reason: error.to_string(),
+        passing: true,
+    }
+}
+
+pub(crate) fn too_long(after: Duration) -> Problem {
+    Problem {
+        failure: BmcFailure::Refused,
+        reason: format!("it did not end within {} s", after.as_secs()),
+        passing: true,
+    }
+}
+
+/// The address of the image for this BMC.
+async fn image(context: &Context, bmc: &Bmc) -> Result<String, Problem> {
+    let operations = &context.operations;
+    let infra_env = operations.infra_envs.get(bmc.infra_env_id).await;
+    let infra_env = infra_env.map_err(|error| internal(&error))?;
+    Ok(operations.urls.bmc_iso(&infra_env, bmc.id))
+}
+
+async fn check(context: &Context, bmc: &Bmc) -> BmcEvent {
+    let mut seen = Seen::default();
+    let problem = looked(context, bmc, &mut seen).await.err();
+    let seen = Box::new(seen);
+    BmcEvent::Checked { seen, problem }
+}
+
+async fn looked(context: &Context, bmc: &Bmc, seen: &mut Seen) -> Result<(), Problem> {
+    let (target, image) = (target(bmc)?, image(context, bmc).await?);
+    if bmc.progress.attempts == 0 {
+        // Here only when somebody has asked for it anew; what was refused before is stored, and never comes here.
+        let forgiven = context.client.forgive(&target).await;
+        forgiven.map_err(|error| problem(&error, BmcFailure::Refused))?;
+    }
+    let preflight = context.client.preflight(&target, Some(&image)).await;
+    seen.checks = checks(&preflight);
+    seen.certificate = preflight.certificate.map(|shown| shown.to_string());
+    if let Some(problem) = in_the_way(&preflight, bmc.settings.boot) {
+        return Err(problem);
+    }
+    let mut conversation = connect(context, &pinned(target, &preflight.certificate)).await?;
+    let told = conversation.inventory().await;
+    conversation.close().await;
+    let told = inventory::stored(told.map_err(|error| problem(&error, BmcFailure::Refused))?);
+    let in_use = agent::in_use(context, bmc.infra_env_id, &told).await;
+    seen.inventory = Some(told);
+    match in_use.map_err(|error| internal(&error))? {
+        Some(host) => Err(Problem {
+            failure: BmcFailure::InUse,
+            reason: format!(
+                "its machine is host {} already, which is {}: booting would switch it off. Reset or delete the host first",
+                host.id,
+                host.state.status().name()
+            ),
+            passing: false,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The certificate of the first contact is the one of this step's further ones.
+fn pinned(mut target: Target, shown: &Option<muster_bmc::Fingerprint>) -> Target {
+    if let muster_bmc::CertificateMode::Pin(pin @ None) = &mut target.certificate {
+        *pin = *shown;
+    }
+    target
+}
+
+async fn connect(context: &Context, target: &Target) -> Result<Conversation, Problem> {
+    let connected = context.client.connect(target).await;
+    connected.map_err(|error| problem(&error, BmcFailure::Refused))
+}
+
+async fn insert(context: &Context, bmc: &Bmc) -> Result<BmcEvent, Problem> {
+    let (target, image) = (target(bmc)?, image(context, bmc).await?);
+    let mut conversation = connect(context, &target).await?;
+    let inserted = conversation.insert(&image).await;
+    conversation.close().await;
+    match inserted {
+        Ok(inserted) => Ok(BmcEvent::Inserted { slot: inserted.slot }),
+        Err(error) => Err(problem(&error, BmcFailure::Media)),
+    }
+}
+
+async fn boot(context: &Context, bmc: &Bmc) -> Result<BmcEvent, Problem> {
+    let target = target(bmc)?;
+    let from = match bmc.settings.boot {
+        BmcBoot::VirtualMedia => BootFrom::Media,
+        BmcBoot::UefiHttp => BootFrom::Http(image(context, bmc).await?),
+    };
+    let mut conversation = connect(context, &target).await?;
+    let booted = conversation.boot(&from).await;
+    conversation.close().await;
+    match booted {
+        Ok(Override::Once | Override::Continuous) => Ok(BmcEvent::Booted),
+        Ok(Override::Dropped) => {
+            // It may boot from its disk; what was read of the image tells.
+            tracing::warn!(bmc.id = %bmc.id, "the BMC does not show the boot override that it accepted");
+            Ok(BmcEvent::Booted)
+        }
+        Err(error) => Err(problem(&error, BmcFailure::Boot)),
+    }
+}
+
+/// Ejects the medium, and clears the boot override.
+async fn clean(context: &Context, bmc: &Bmc) -> Result<(), Problem> {
+    let mut conversation = connect(context, &target(bmc)?).await?;
+    let slot = bmc.progress.leftover.as_ref().and_then(|left| left.slot.clone());
+    let finished = match bmc.settings.boot {
+        // Media that others inserted are theirs.
+        BmcBoot::UefiHttp => conversation.finish(Some("")).await,
+        BmcBoot::VirtualMedia => conversation.finish(slot.as_deref()).await,
+    };
+    conversation.close().await;
+    finished.map_err(|error: BmcError| problem(&error, BmcFailure::Media))
+}

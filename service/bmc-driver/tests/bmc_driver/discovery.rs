@@ -1,0 +1,105 @@
+//! What goes well.
+
+use muster_api::bmc::{BmcBoot, BmcCreateParams, BmcOutcome, BmcPhase};
+use muster_bmc_emulator::{Booted, Quirks};
+use muster_core::lifecycle::bmc::view;
+use muster_core::record::BmcStage;
+
+use crate::rack::Unit;
+use crate::service::{Service, limits, settings};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_machines_of_ten_vendors_become_hosts_by_one_import() {
+    let service = Service::start().await;
+    let presets = Quirks::vendors().into_iter().take(10).zip(1..);
+    let mut rack: Vec<Unit> = presets
+        .map(|((name, quirks), number)| Unit::new(name, number, quirks))
+        .collect();
+    for unit in &mut rack {
+        unit.boots_an_agent(&service.operations, service.infra_env_id);
+    }
+    let added = service.add(rack.iter().map(Unit::params).collect()).await;
+    assert_eq!(added.len(), 10);
+    for (unit, bmc) in rack.iter().zip(&added) {
+        let found = service.await_phase(bmc.id, BmcPhase::Discovered).await;
+        let BmcStage::Discovered { host_id, differences } = &found.stage else {
+            unreachable!("awaited");
+        };
+        assert_eq!(*host_id, unit.host_id(), "{}", unit.name);
+        assert_eq!(differences, &[], "{}", unit.name);
+        let shown = view(&found);
+        assert!(
+            shown.checks.iter().all(|check| check.outcome != BmcOutcome::Fail),
+            "{shown:#?}"
+        );
+        assert!(shown.inventory.is_some(), "{}", unit.name);
+        let image = unit.machine.boots().last().cloned();
+        assert!(
+            matches!(&image, Some(Booted::Image(url)) if url.ends_with(&format!("-{}.iso", bmc.id.0.simple())))
+        );
+        // The medium is taken out, and the session ended.
+        let clean = service.await_clean(bmc.id).await;
+        assert_eq!(
+            (clean.progress.due_at, unit.machine.medium()),
+            (None, None),
+            "{}",
+            unit.name
+        );
+        assert_eq!(unit.bmc.sessions(), 0, "{}", unit.name);
+        let read = service
+            .await_bmc(bmc.id, "read", |bmc| bmc.image.requests >= 3)
+            .await;
+        assert!(read.image.bytes > 65536, "{}: {:?}", unit.name, read.image);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn uefi_loads_the_image_by_itself() {
+    let service = Service::start().await;
+    let mut unit = Unit::new("http", 31, Quirks::default());
+    unit.boots_an_agent(&service.operations, service.infra_env_id);
+    let params = BmcCreateParams {
+        boot: Some(BmcBoot::UefiHttp),
+        ..unit.params()
+    };
+    let bmc = service.add(vec![params]).await.remove(0);
+    service.await_phase(bmc.id, BmcPhase::Discovered).await;
+    service.await_clean(bmc.id).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_goes_on_from_the_stored_phase() {
+    let service = Service::start().await;
+    let mut unit = Unit::new("restarted", 32, Quirks::default());
+    let bmc = service.add(vec![unit.params()]).await.remove(0);
+    // No agent speaks, so that it stays there.
+    service.await_phase(bmc.id, BmcPhase::WaitingForAgent).await;
+    let images = unit.images();
+    let service = service.start_again(settings(), limits()).await;
+    crate::rack::register(&service.operations, service.infra_env_id, &unit.hardware).await;
+    let found = service.await_phase(bmc.id, BmcPhase::Discovered).await;
+    assert_eq!(found.run, bmc.run);
+    assert_eq!(unit.images(), images, "it is not booted again");
+    service.await_clean(bmc.id).await;
+    // Asked for again, it boots again.
+    unit.boots_an_agent(&service.operations, service.infra_env_id);
+    let bmcs = &service.operations.bmcs;
+    bmcs.discover(service.infra_env_id, bmc.id).await.unwrap();
+    let again = service.await_phase(bmc.id, BmcPhase::Discovered).await;
+    assert!(again.run > found.run && unit.images() > images);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn somebody_stops_it_and_deletes_it() {
+    let service = Service::start().await;
+    let unit = Unit::new("stopped", 33, Quirks::default());
+    let bmc = service.add(vec![unit.params()]).await.remove(0);
+    service.await_phase(bmc.id, BmcPhase::WaitingForAgent).await;
+    let bmcs = &service.operations.bmcs;
+    bmcs.delete(service.infra_env_id, bmc.id).await.unwrap_err();
+    bmcs.stop(service.infra_env_id, bmc.id).await.unwrap();
+    service.await_clean(bmc.id).await;
+    assert_eq!(unit.machine.medium(), None);
+    bmcs.delete(service.infra_env_id, bmc.id).await.unwrap();
+    assert_eq!(bmcs.list(service.infra_env_id).await.unwrap(), []);
+}

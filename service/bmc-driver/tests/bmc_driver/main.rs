@@ -1,0 +1,8 @@
+//! Machines in memory behind emulated BMCs become hosts, or it is said why not.
+
+#![expect(clippy::unwrap_used, reason = "all of it is tests")]
+
+mod discovery;
+mod faults;
+mod rack;
+mod service;

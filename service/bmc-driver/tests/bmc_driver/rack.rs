@@ -1,0 +1,158 @@
+//! Machines behind emulated BMCs. Each that boots the image reads it by ranges, and its agent registers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_api::bmc::BmcCreateParams;
+use muster_api::fingerprint::Fingerprint;
+use muster_api::ids::{HostId, InfraEnvId};
+use muster_api::inventory::{Interface, Inventory, SystemVendor};
+use muster_bmc_emulator::machine::Hardware;
+use muster_bmc_emulator::{Booted, Certificate, Emulator, InMemory, Quirks, Setup};
+use muster_core::lifecycle::host::{HostEvent, Machine};
+use muster_operations::Operations;
+use reqwest::header::RANGE;
+use tokio::task::JoinHandle;
+
+pub struct Unit {
+    pub name: String,
+    pub hardware: Hardware,
+    pub machine: Arc<InMemory>,
+    pub bmc: Emulator,
+    agent: Option<JoinHandle<()>>,
+}
+
+impl Unit {
+    pub fn new(name: &str, number: u8, quirks: Quirks) -> Self {
+        Self::of(name, number, |setup| setup.quirks(quirks))
+    }
+
+    pub fn with_tls(name: &str, number: u8, certificate: &Certificate) -> Self {
+        Self::of(name, number, |setup| setup.tls(certificate.clone()))
+    }
+
+    fn of(name: &str, number: u8, setup: impl FnOnce(Setup) -> Setup) -> Self {
+        let hardware = Hardware::example(number);
+        let machine = Arc::new(InMemory::running(hardware.clone()));
+        let bmc = setup(Setup::new(machine.clone())).start().unwrap();
+        Self {
+            name: name.to_owned(),
+            hardware,
+            machine,
+            bmc,
+            agent: None,
+        }
+    }
+
+    pub fn params(&self) -> BmcCreateParams {
+        BmcCreateParams {
+            name: Some(self.name.clone()),
+            address: self.bmc.url(),
+            user_name: "admin".into(),
+            password: "password".into(),
+            certificate: None,
+            system_id: None,
+            boot: None,
+            discover: None,
+        }
+    }
+
+    /// From now on its agent speaks whenever it boots the image.
+    pub fn boots_an_agent(&mut self, operations: &Arc<Operations>, infra_env_id: InfraEnvId) {
+        let (machine, hardware) = (self.machine.clone(), self.hardware.clone());
+        let operations = operations.clone();
+        let before = machine.boots().len();
+        self.agent = Some(tokio::spawn(async move {
+            let mut seen = before;
+            loop {
+                let boots = machine.boots();
+                for booted in &boots[seen..] {
+                    if let Booted::Image(url) = booted {
+                        read(url).await;
+                        register(&operations, infra_env_id, &hardware).await;
+                    }
+                }
+                seen = boots.len();
+                tokio::time::sleep(Duration::from_millis(30)).await;
+            }
+        }));
+    }
+
+    pub fn host_id(&self) -> HostId {
+        host_id(&self.hardware)
+    }
+
+    pub fn logins(&self) -> usize {
+        self.bmc
+            .requests()
+            .iter()
+            .filter(|request| request.is_login())
+            .count()
+    }
+
+    /// What the machine booted since it was made, but for the disk.
+    pub fn images(&self) -> usize {
+        let boots = self.machine.boots();
+        boots
+            .iter()
+            .filter(|booted| matches!(booted, Booted::Image(_)))
+            .count()
+    }
+}
+
+impl Drop for Unit {
+    fn drop(&mut self) {
+        if let Some(agent) = &self.agent {
+            agent.abort();
+        }
+    }
+}
+
+fn host_id(hardware: &Hardware) -> HostId {
+    HostId(hardware.uuid)
+}
+
+/// As firmware does: the volume descriptor, then more.
+async fn read(url: &str) {
+    // reqwest is built without a TLS provider and wants one for plain HTTP too. A second call finds it installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    for range in ["bytes=32768-34815", "bytes=0-65535", "bytes=65536-131071"] {
+        let answer = client.get(url).header(RANGE, range).send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), 206, "{url}");
+        answer.bytes().await.unwrap();
+    }
+}
+
+pub async fn register(operations: &Operations, infra_env_id: InfraEnvId, hardware: &Hardware) {
+    let id = host_id(hardware);
+    let machine = Machine {
+        fingerprint: Some(Fingerprint {
+            system_serial: hardware.serial.clone(),
+            system_uuid: hardware.uuid.to_string(),
+            macs: hardware.macs.clone(),
+            ..Fingerprint::default()
+        }),
+        ..Machine::default()
+    };
+    let hosts = &operations.hosts;
+    hosts
+        .register(infra_env_id, id, "muster-agent/0", machine)
+        .await
+        .unwrap();
+    let interfaces = hardware.macs.iter().map(|mac| Interface {
+        mac_address: mac.clone(),
+        ..Interface::default()
+    });
+    let inventory = Inventory {
+        hostname: format!("host-{}", hardware.serial),
+        interfaces: interfaces.collect(),
+        system_vendor: Some(SystemVendor {
+            serial_number: hardware.serial.clone(),
+            ..SystemVendor::default()
+        }),
+        ..Inventory::default()
+    };
+    let told = HostEvent::InventoryReported(inventory);
+    hosts.apply(infra_env_id, id, told).await.unwrap();
+}

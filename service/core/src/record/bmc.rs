@@ -1,0 +1,191 @@
+//! A BMC as it is stored, with how far the discovery of its machine has come.
+
+use chrono::TimeDelta;
+use muster_api::bmc::{BmcBoot, BmcCertificate, BmcCheck, BmcDifference, BmcFailure, BmcInventory, BmcPhase};
+use muster_api::ids::{BmcId, HostId, InfraEnvId};
+use muster_api::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::secret::Secret;
+
+/// A BMC as it is remembered. `version` belongs to the store, as with hosts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bmc {
+    pub id: BmcId,
+    pub infra_env_id: InfraEnvId,
+    /// Unique in the InfraEnv.
+    pub name: String,
+    /// Number of writes.
+    pub version: i64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub settings: BmcSettings,
+    pub password: Secret,
+    /// Number of discoveries that were asked for or broken off. Work that was begun for an earlier one is void.
+    pub run: i64,
+    pub stage: BmcStage,
+    pub progress: BmcProgress,
+    /// The machine as the BMC told it last.
+    pub inventory: Option<BmcInventory>,
+    /// What was read of the image; counted beside the record, without a new version.
+    pub image: ImageReads,
+}
+
+/// What users say about it, but for the password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BmcSettings {
+    /// `https://HOST[:PORT]`, in lower case.
+    pub address: String,
+    pub user_name: String,
+    pub certificate: BmcCertificate,
+    /// `None`: the one system that there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_id: Option<String>,
+    pub boot: BmcBoot,
+}
+
+/// A phase with its data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BmcStage {
+    Waiting,
+    Checking,
+    Inserting,
+    Booting,
+    WaitingForAgent,
+    Discovered {
+        host_id: HostId,
+        #[serde(default)]
+        differences: Vec<BmcDifference>,
+    },
+    Failed {
+        failure: BmcFailure,
+    },
+    Stopped,
+}
+
+/// What belongs to the present phase, and what the last checks saw.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BmcProgress {
+    /// For users: what is awaited, or why it went no further.
+    pub reason: String,
+    /// Begin of the phase.
+    pub since: Timestamp,
+    /// The phase fails then.
+    #[serde(default)]
+    pub deadline: Option<Timestamp>,
+    /// Somebody has to look at it then; `None`: nothing is to be done.
+    #[serde(default)]
+    pub due_at: Option<Timestamp>,
+    /// Attempts of this phase that failed.
+    #[serde(default)]
+    pub attempts: u32,
+    /// The failure of the last attempt.
+    #[serde(default)]
+    pub last_failure: Option<BmcFailure>,
+    /// When the machine of this run began to be booted: a host that registered before is not this boot.
+    #[serde(default)]
+    pub booted_at: Option<Timestamp>,
+    /// What is to be taken back on the BMC.
+    #[serde(default)]
+    pub leftover: Option<Leftover>,
+    #[serde(default)]
+    pub checks: Vec<BmcCheck>,
+    /// SHA-256 of the certificate that was shown last.
+    #[serde(default)]
+    pub certificate_shown: Option<String>,
+}
+
+/// A medium that is in the BMC or may be, with the boot override.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leftover {
+    /// The path of the slot, where it is known.
+    #[serde(default)]
+    pub slot: Option<String>,
+    /// Attempts to take it out that failed.
+    #[serde(default)]
+    pub attempts: u32,
+    /// The host runs from it: it stays until the host has rebooted from its disk, or is gone.
+    #[serde(default)]
+    pub in_use: bool,
+    /// It was tried often enough: somebody has to look at the BMC.
+    #[serde(default)]
+    pub given_up: bool,
+}
+
+/// What was read of the image through the BMC's own URL.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImageReads {
+    pub requests: i64,
+    /// Bytes that were begun to be sent.
+    pub bytes: i64,
+    pub last_at: Option<Timestamp>,
+}
+
+/// The longest that phases last.
+#[derive(Debug, Clone, Copy)]
+pub struct BmcLimits {
+    pub checking: TimeDelta,
+    pub inserting: TimeDelta,
+    pub booting: TimeDelta,
+    pub agent: TimeDelta,
+    /// Between an attempt and the next, doubled up to [`BmcLimits::longest_pause`].
+    pub pause: TimeDelta,
+    pub longest_pause: TimeDelta,
+    /// Between two looks whether the agent has come; it is looked at once when a host changes, too.
+    pub look: TimeDelta,
+}
+
+impl Default for BmcLimits {
+    /// For slow hardware: the power-on self test of a large server takes a quarter of an hour.
+    fn default() -> Self {
+        Self {
+            checking: TimeDelta::minutes(10),
+            inserting: TimeDelta::minutes(20),
+            booting: TimeDelta::minutes(20),
+            agent: TimeDelta::minutes(60),
+            pause: TimeDelta::seconds(15),
+            longest_pause: TimeDelta::minutes(2),
+            look: TimeDelta::seconds(60),
+        }
+    }
+}
+
+impl BmcStage {
+    pub fn phase(&self) -> BmcPhase {
+        match self {
+            Self::Waiting => BmcPhase::Waiting,
+            Self::Checking => BmcPhase::Checking,
+            Self::Inserting => BmcPhase::Inserting,
+            Self::Booting => BmcPhase::Booting,
+            Self::WaitingForAgent => BmcPhase::WaitingForAgent,
+            Self::Discovered { .. } => BmcPhase::Discovered,
+            Self::Failed { .. } => BmcPhase::Failed,
+            Self::Stopped => BmcPhase::Stopped,
+        }
+    }
+
+    /// True while a discovery is under way.
+    pub fn is_active(&self) -> bool {
+        match self {
+            Self::Waiting | Self::Checking | Self::Inserting | Self::Booting | Self::WaitingForAgent => true,
+            Self::Discovered { .. } | Self::Failed { .. } | Self::Stopped => false,
+        }
+    }
+}
+
+impl Bmc {
+    /// True while a medium is to be taken out and somebody tries to.
+    pub fn cleans_up(&self) -> bool {
+        let left = self.progress.leftover.as_ref();
+        !self.stage.is_active() && self.progress.due_at.is_some() && left.is_some()
+    }
+
+    /// Names the machine behind it: two records of one would fight for it.
+    pub fn place(&self) -> String {
+        let settings = &self.settings;
+        let bare = settings.address.split_once("://");
+        let bare = bare.map_or(settings.address.as_str(), |(_, rest)| rest);
+        format!("{bare}#{}", settings.system_id.as_deref().unwrap_or_default())
+    }
+}

@@ -1,0 +1,244 @@
+//! Adds, changes and deletes BMCs, and is the one writer of how far the discovery of their machines has come. The driver that talks to
+//! the BMCs is a crate of its own (`service/bmc-driver`): this one knows no HTTP.
+
+mod error;
+mod reads;
+
+use std::collections::HashSet;
+
+use muster_api::bmc::{BmcCreateParams, BmcUpdateParams};
+use muster_api::ids::{BmcId, InfraEnvId};
+use muster_core::lifecycle::bmc::{BmcEvent, added, advance, create, deleted, update};
+use muster_core::record::{Bmc, BmcLimits, NewEvent};
+use muster_core::rules::input::Invalid;
+use muster_store::{Store, StoreError};
+use tokio::sync::Notify;
+
+use crate::clock::now;
+use crate::{OperationError, Result, request_id};
+
+pub use error::BmcProblem;
+use reads::Reads;
+
+/// BMCs that are added at once at most: their requests are in memory together.
+pub const MOST_AT_ONCE: usize = 1000;
+
+/// BMCs of an InfraEnv.
+const MOST: usize = 10_000;
+
+/// Writes that may be faster before one gives up.
+const ATTEMPTS: usize = 8;
+
+/// The BMCs of a service.
+pub struct Bmcs {
+    store: Store,
+    limits: BmcLimits,
+    due: Notify,
+    reads: Reads,
+}
+
+impl Bmcs {
+    pub fn new(store: Store, limits: BmcLimits) -> Self {
+        Self {
+            store,
+            limits,
+            due: Notify::new(),
+            reads: Reads::default(),
+        }
+    }
+
+    /// Adds BMCs, all or none; `dry`: says only whether they could be added.
+    ///
+    /// # Errors
+    /// The first that cannot be added; its place in the list is named when there are several.
+    pub async fn add(
+        &self,
+        infra_env_id: InfraEnvId,
+        list: Vec<BmcCreateParams>,
+        dry: bool,
+    ) -> Result<Vec<Bmc>> {
+        let several = list.len() > 1;
+        let place = |at: usize| match several {
+            true => format!("[{at}]."),
+            false => String::new(),
+        };
+        self.has_room(infra_env_id, list.len()).await?;
+        let at = now();
+        let mut made = Vec::with_capacity(list.len());
+        let mut taken = HashSet::new();
+        for (index, params) in list.into_iter().enumerate() {
+            let bmc = create(params, infra_env_id, BmcId::random(), at)
+                .map_err(|wrong| Invalid::new(format!("{}{}", place(index), wrong.field), wrong.reason))?;
+            let own = [format!("name {}", bmc.name), format!("place {}", bmc.place())];
+            let is_twice = own.into_iter().any(|text| !taken.insert(text));
+            if is_twice || self.store.bmc_takes(&bmc).await? {
+                return Err(BmcProblem::Taken(format!("{}{}", place(index), bmc.name)).into());
+            }
+            made.push(bmc);
+        }
+        if dry {
+            return Ok(made);
+        }
+        let events: Vec<NewEvent> = made.iter().map(|bmc| added(bmc, at)).collect();
+        let stored = request_id::naming(&self.store).insert_bmcs(&made, &events).await;
+        stored.map_err(|error| match error {
+            StoreError::Conflict { id, .. } => BmcProblem::Taken(id).into(),
+            other => OperationError::from(other),
+        })?;
+        for bmc in &mut made {
+            bmc.version = 1;
+            tracing::info!(bmc.id = %bmc.id, name = bmc.name, infra_env.id = %infra_env_id, "BMC added");
+        }
+        self.due.notify_one();
+        Ok(made)
+    }
+
+    async fn has_room(&self, infra_env_id: InfraEnvId, more: usize) -> Result<()> {
+        if more > MOST_AT_ONCE {
+            let reason = format!("has {more} BMCs; at most {MOST_AT_ONCE} are added at once");
+            return Err(Invalid::new("body", reason).into());
+        }
+        let there = self.store.count_bmcs(infra_env_id).await?;
+        let there = usize::try_from(there).unwrap_or(usize::MAX);
+        if there.saturating_add(more) > MOST {
+            return Err(BmcProblem::NotNow(format!(
+                "the InfraEnv has {there} BMCs; it can have {MOST}: delete some first"
+            ))
+            .into());
+        }
+        Ok(())
+    }
+
+    /// Those of an InfraEnv, by name.
+    pub async fn list(&self, infra_env_id: InfraEnvId) -> Result<Vec<Bmc>> {
+        Ok(self.store.list_bmcs(infra_env_id).await?)
+    }
+
+    /// One of an InfraEnv.
+    ///
+    /// # Errors
+    /// [`BmcProblem::Missing`] when there is none, or it is another InfraEnv's.
+    pub async fn get(&self, infra_env_id: InfraEnvId, id: BmcId) -> Result<Bmc> {
+        let found = self.store.find_bmc(id).await?;
+        let found = found.filter(|bmc| bmc.infra_env_id == infra_env_id);
+        found.ok_or(OperationError::Bmc(BmcProblem::Missing(id)))
+    }
+
+    /// Changes its settings.
+    pub async fn update(&self, infra_env_id: InfraEnvId, id: BmcId, params: &BmcUpdateParams) -> Result<Bmc> {
+        for _ in 0..ATTEMPTS {
+            let found = self.get(infra_env_id, id).await?;
+            let step = update(&found, params, now()).map_err(BmcProblem::of)?;
+            let Some(step) = step else { return Ok(found) };
+            let (mut next, events) = (step.bmc, step.events);
+            match request_id::naming(&self.store).update_bmc(&next, &events).await {
+                Ok(version) => {
+                    next.version = version;
+                    self.due.notify_one();
+                    return Ok(next);
+                }
+                Err(StoreError::Conflict { .. }) if self.store.bmc_takes(&next).await? => {
+                    return Err(BmcProblem::Taken(next.name).into());
+                }
+                Err(StoreError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(BmcProblem::Busy(id).into())
+    }
+
+    /// Discovers its machine.
+    pub async fn discover(&self, infra_env_id: InfraEnvId, id: BmcId) -> Result<Bmc> {
+        self.asked(infra_env_id, id, BmcEvent::Discover).await
+    }
+
+    /// Ends the discovery of its machine.
+    pub async fn stop(&self, infra_env_id: InfraEnvId, id: BmcId) -> Result<Bmc> {
+        self.asked(infra_env_id, id, BmcEvent::Stop).await
+    }
+
+    async fn asked(&self, infra_env_id: InfraEnvId, id: BmcId, event: BmcEvent) -> Result<Bmc> {
+        let found = self.get(infra_env_id, id).await?;
+        Ok(self.apply(id, None, event).await?.unwrap_or(found))
+    }
+
+    /// Deletes one, with its password.
+    ///
+    /// # Errors
+    /// [`BmcProblem::NotNow`] while its machine is being discovered, or its medium is being taken out.
+    pub async fn delete(&self, infra_env_id: InfraEnvId, id: BmcId) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            let found = self.get(infra_env_id, id).await?;
+            let why = match (found.stage.is_active(), found.cleans_up()) {
+                (true, _) => Some("its machine is being discovered: stop it first"),
+                (_, true) if !in_use(&found) => Some("its medium is being taken out: try again in a minute"),
+                _ => None,
+            };
+            if let Some(why) = why {
+                return Err(BmcProblem::NotNow(format!("BMC {}: {why}", found.name)).into());
+            }
+            let store = request_id::naming(&self.store);
+            match store.delete_bmc(&found, &[deleted(&found, now())]).await {
+                Err(StoreError::Conflict { .. }) => {}
+                done => return Ok(done?),
+            }
+        }
+        Err(BmcProblem::Busy(id).into())
+    }
+
+    /// Stores what an event makes of a BMC, again when others were faster; `run`: void when the discovery is not that one any more.
+    /// `None`: nothing has changed.
+    ///
+    /// # Errors
+    /// A user's request that is not followed, and those of the database.
+    pub async fn apply(&self, id: BmcId, run: Option<i64>, event: BmcEvent) -> Result<Option<Bmc>> {
+        for _ in 0..ATTEMPTS {
+            let Some(found) = self.store.find_bmc(id).await? else {
+                return Err(BmcProblem::Missing(id).into());
+            };
+            if run.is_some_and(|run| run != found.run) {
+                return Ok(None);
+            }
+            let step = advance(&found, event.clone(), &self.limits, now()).map_err(BmcProblem::of)?;
+            let Some(step) = step else { return Ok(None) };
+            let (mut next, events) = (step.bmc, step.events);
+            match request_id::naming(&self.store).update_bmc(&next, &events).await {
+                Ok(version) => {
+                    next.version = version;
+                    if next.stage != found.stage {
+                        tracing::info!(bmc.id = %id, name = next.name, phase = %next.stage.phase(), "BMC");
+                    }
+                    if next.progress.due_at.is_some_and(|due| due <= now()) {
+                        self.due.notify_one();
+                    }
+                    return Ok(Some(next));
+                }
+                Err(StoreError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(BmcProblem::Busy(id).into())
+    }
+
+    /// Waits until something became due here.
+    pub async fn due(&self) {
+        self.due.notified().await;
+    }
+
+    /// Notes that the image was read by a BMC's own URL.
+    pub fn note_read(&self, id: BmcId, bytes: u64) {
+        self.reads.note(id, bytes, now());
+    }
+
+    /// Writes what was noted; what could not be written is kept for the next time.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) async fn write_reads(&self) -> Result<(), StoreError> {
+        self.reads.write(&self.store).await
+    }
+}
+
+fn in_use(bmc: &Bmc) -> bool {
+    bmc.progress.leftover.as_ref().is_some_and(|left| left.in_use)
+}

@@ -1,0 +1,22 @@
+//! BMCs through which machines are discovered: our own, no part of the v2 protocol, so they are below a path of their own.
+
+mod change;
+mod create;
+mod discovery;
+mod import;
+mod read;
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::state::Rest;
+
+/// All of them, for operators alone.
+pub fn routes() -> OpenApiRouter<Rest> {
+    OpenApiRouter::new()
+        .routes(routes!(create::create_bmc, read::list_bmcs))
+        .routes(routes!(import::import_bmcs))
+        .routes(routes!(read::get_bmc, change::update_bmc, change::delete_bmc))
+        .routes(routes!(discovery::discover_bmc))
+        .routes(routes!(discovery::stop_bmc))
+}

@@ -1,0 +1,50 @@
+//! `muster bmc`: one file a command.
+
+mod add;
+mod chosen;
+mod import;
+mod list;
+mod password;
+mod set;
+mod settings;
+mod show;
+mod table_file;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// Commands about BMCs.
+#[derive(Debug, Subcommand)]
+pub enum BmcCommand {
+    /// Add one: its machine is switched off, booted from the InfraEnv's image, and becomes a host
+    Add(Box<add::AddArgs>),
+    /// List all, with how far the discovery of their machines has come
+    #[command(visible_alias = "ls")]
+    List(list::ListArgs),
+    /// Show one: what is awaited, the last checks, and the machine as its BMC tells it
+    Show(show::ShowArgs),
+    /// Change one: credentials, the trusted certificate, the address
+    Set(Box<set::SetArgs>),
+    /// Discover machines (again): they are switched off and booted from the image
+    Discover(chosen::ActionArgs),
+    /// End the discovery of machines, and take the image out of their BMCs
+    Stop(chosen::ActionArgs),
+    /// Delete some, with their passwords; the hosts stay
+    Delete(chosen::ActionArgs),
+    /// Add many from a CSV or YAML file, all or none
+    Import(import::ImportArgs),
+}
+
+/// Runs one.
+pub async fn run(command: BmcCommand) -> Result<()> {
+    match command {
+        BmcCommand::Add(args) => add::run(*args).await,
+        BmcCommand::List(args) => list::run(args).await,
+        BmcCommand::Show(args) => show::run(args).await,
+        BmcCommand::Set(args) => set::run(*args).await,
+        BmcCommand::Discover(args) => chosen::discover(args).await,
+        BmcCommand::Stop(args) => chosen::stop(args).await,
+        BmcCommand::Delete(args) => chosen::delete(args).await,
+        BmcCommand::Import(args) => import::run(args).await,
+    }
+}

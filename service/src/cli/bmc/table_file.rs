@@ -1,0 +1,286 @@
+//! Reads lists of BMCs: CSV, or YAML.
+
+use std::path::{Path, PathBuf};
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+use muster_api::bmc::BmcCreateParams;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::password;
+use super::settings::{boot, mode, trust};
+
+/// The columns.
+const COLUMNS: [&str; 9] = [
+    "address",
+    "name",
+    "user",
+    "password",
+    "password_file",
+    "certificate",
+    "fingerprint",
+    "system",
+    "boot",
+];
+
+/// A BMC and where it is in the file.
+#[derive(Debug)]
+pub struct Line {
+    pub number: u64,
+    pub params: BmcCreateParams,
+}
+
+/// As it is written; a password is never told in an error.
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct Entry {
+    address: String,
+    name: Option<String>,
+    user: Option<String>,
+    password: Option<String>,
+    password_file: Option<PathBuf>,
+    certificate: Option<String>,
+    fingerprint: Option<String>,
+    system: Option<String>,
+    boot: Option<String>,
+}
+
+/// The BMCs of a file; `otherwise`: user and password of those that name none.
+///
+/// # Errors
+/// Every wrong line, beginning with its number.
+pub fn read(
+    file: &Path,
+    text: &str,
+    otherwise: &(Option<String>, Option<String>),
+) -> Result<Vec<Line>, Vec<String>> {
+    let is_yaml = file.extension().is_some_and(|end| end == "yaml" || end == "yml");
+    let entries = if is_yaml { yaml(text) } else { csv(text) }?;
+    let (mut lines, mut wrong) = (Vec::<Line>::new(), Vec::new());
+    for (number, entry) in entries {
+        match params(entry, otherwise) {
+            Ok(params) => {
+                let twice = lines.iter().find(|line| {
+                    line.params.address == params.address && line.params.system_id == params.system_id
+                });
+                match twice {
+                    Some(twice) => wrong.push(format!(
+                        "line {number}: the address {} is on line {}, too",
+                        params.address, twice.number
+                    )),
+                    None => lines.push(Line { number, params }),
+                }
+            }
+            Err(problems) => wrong.extend(problems.iter().map(|problem| format!("line {number}: {problem}"))),
+        }
+    }
+    if lines.is_empty() && wrong.is_empty() {
+        wrong.push("line 1: there is no BMC in it".to_owned());
+    }
+    match wrong.is_empty() {
+        true => Ok(lines),
+        false => Err(wrong),
+    }
+}
+
+fn params(
+    entry: Entry,
+    (user, common): &(Option<String>, Option<String>),
+) -> Result<BmcCreateParams, Vec<String>> {
+    let mut wrong = Vec::new();
+    if entry.address.is_empty() {
+        wrong.push("it has no address".to_owned());
+    }
+    let user_name = entry.user.or_else(|| user.clone()).unwrap_or_else(|| {
+        wrong.push("it has no user, and --user is not given".to_owned());
+        String::new()
+    });
+    let own = match entry.password_file.map(|file| password::read(&file)).transpose() {
+        Ok(own) => own.or(entry.password),
+        Err(error) => {
+            wrong.push(format!("{error:#}"));
+            Some(String::new())
+        }
+    };
+    let password = own.or_else(|| common.clone()).unwrap_or_else(|| {
+        wrong.push(
+            "it has no password, and neither --password-file nor MUSTER_BMC_PASSWORD is given".to_owned(),
+        );
+        String::new()
+    });
+    let mut word =
+        |parsed: Option<Result<_, String>>| parsed.transpose().map_err(|why| wrong.push(why)).ok().flatten();
+    let mode = word(entry.certificate.as_deref().map(mode));
+    let certificate = match trust(mode, entry.fingerprint, None) {
+        Ok(certificate) => certificate,
+        Err(why) => {
+            wrong.push(why);
+            None
+        }
+    };
+    let boot = match entry.boot.as_deref().map(boot).transpose() {
+        Ok(boot) => boot,
+        Err(why) => {
+            wrong.push(why);
+            None
+        }
+    };
+    match wrong.is_empty() {
+        true => Ok(BmcCreateParams {
+            name: entry.name,
+            address: entry.address,
+            user_name,
+            password,
+            certificate,
+            system_id: entry.system,
+            boot,
+            discover: None,
+        }),
+        false => Err(wrong),
+    }
+}
+
+fn yaml(text: &str) -> Result<Vec<(u64, Entry)>, Vec<String>> {
+    let entries: Vec<Spanned<Entry>> = serde_saphyr::from_str(text).map_err(|error| {
+        // Its words may quote the file, passwords too.
+        let line = error.location().map_or(1, |at| at.line());
+        vec![format!(
+            "line {line}: it is no list of entries with {}",
+            COLUMNS.join(", ")
+        )]
+    })?;
+    let numbered = entries
+        .into_iter()
+        .map(|entry| (entry.referenced.line(), entry.value));
+    Ok(numbered.collect())
+}
+
+fn csv(text: &str) -> Result<Vec<(u64, Entry)>, Vec<String>> {
+    let mut reader = ReaderBuilder::new()
+        .trim(Trim::All)
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let headers = reader
+        .headers()
+        .map_err(|_| vec!["line 1: it is no CSV".to_owned()])?
+        .clone();
+    let mut wrong: Vec<String> = headers
+        .iter()
+        .filter(|name| !COLUMNS.contains(name))
+        .map(|name| format!("line 1: {name:?} is no column; there are {}", COLUMNS.join(", ")))
+        .collect();
+    if !headers.iter().any(|name| name == "address") {
+        wrong.push("line 1: the column address is missing".to_owned());
+    }
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let mut entries = Vec::new();
+    for record in reader.records() {
+        let Ok(record) = record else {
+            wrong.push("the file is no CSV from there on".to_owned());
+            break;
+        };
+        let line = record.position().map_or(0, csv::Position::line);
+        if record.len() > headers.len() {
+            wrong.push(format!(
+                "line {line}: it has {} cells, and the table {} columns",
+                record.len(),
+                headers.len()
+            ));
+            continue;
+        }
+        entries.push((line, entry(&headers, &record)));
+    }
+    match wrong.is_empty() {
+        true => Ok(entries),
+        false => Err(wrong),
+    }
+}
+
+fn entry(headers: &StringRecord, record: &StringRecord) -> Entry {
+    let cell = |name: &str| {
+        let place = headers.iter().position(|header| header == name)?;
+        let text = record.get(place).filter(|text| !text.is_empty())?;
+        Some(text.to_owned())
+    };
+    Entry {
+        address: cell("address").unwrap_or_default(),
+        name: cell("name"),
+        user: cell("user"),
+        password: cell("password"),
+        password_file: cell("password_file").map(PathBuf::from),
+        certificate: cell("certificate"),
+        fingerprint: cell("fingerprint"),
+        system: cell("system"),
+        boot: cell("boot"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOBODY: (Option<String>, Option<String>) = (None, None);
+
+    fn common() -> (Option<String>, Option<String>) {
+        (Some("root".into()), Some("calvin-common".into()))
+    }
+
+    #[test]
+    fn a_table_and_a_list_say_the_same() {
+        let table = "address,name,password,boot,fingerprint\n10.0.0.1, a ,own,uefi-http,AB\n10.0.0.2,,,,\n";
+        let list = "- address: 10.0.0.1\n  name: a\n  password: own\n  boot: uefi-http\n  fingerprint: AB\n- address: 10.0.0.2\n";
+        let read = |file: &str, text| {
+            let lines = read(Path::new(file), text, &common()).unwrap();
+            lines.into_iter().map(|line| line.params).collect::<Vec<_>>()
+        };
+        let (by_table, by_list) = (read("a.csv", table), read("a.yaml", list));
+        assert_eq!(by_table, by_list);
+        assert_eq!(
+            (by_list[0].password.as_str(), by_list[1].password.as_str()),
+            ("own", "calvin-common")
+        );
+    }
+
+    #[test]
+    fn every_wrong_line_is_told_with_its_number_and_no_password() {
+        let table = "address,user,password,boot,certificate\n,u,hunter2,,\na,,hunter2,cd,\nb,u,,,pen\nc,u,hunter2,,bundle\nd,u,p,,\nd,u,p,,\nx,u,p,,,more\n";
+        let wrong = read(Path::new("a.csv"), table, &NOBODY).unwrap_err();
+        assert_eq!(wrong, ["line 8: it has 6 cells, and the table 5 columns"]);
+        let wrong = read(
+            Path::new("a.csv"),
+            table.trim_end_matches("x,u,p,,,more\n"),
+            &NOBODY,
+        )
+        .unwrap_err();
+        for (number, words) in [
+            (2, "no address"),
+            (3, "no user"),
+            (3, "virtual-media or uefi-http"),
+            (4, "no password"),
+            (4, "pin, system"),
+            (5, "need --bundle"),
+            (7, "is on line 6, too"),
+        ] {
+            let found = wrong
+                .iter()
+                .any(|line| line.starts_with(&format!("line {number}:")) && line.contains(words));
+            assert!(found, "{number} {words}: {wrong:#?}");
+        }
+        assert!(!wrong.concat().contains("hunter2"), "{wrong:?}");
+        let wrong = read(
+            Path::new("a.yml"),
+            "- address: a\n- adress: b\n  password: hunter2\n",
+            &common(),
+        )
+        .unwrap_err();
+        assert!(
+            wrong[0].starts_with("line 2: ") && !wrong[0].contains("hunter2"),
+            "{wrong:?}"
+        );
+        let wrong = read(Path::new("a.csv"), "adress,user\n", &common()).unwrap_err();
+        assert_eq!(wrong.len(), 2, "{wrong:?}");
+        assert_eq!(read(Path::new("a.yaml"), "[]", &common()).unwrap_err().len(), 1);
+    }
+}

@@ -1,0 +1,184 @@
+//! Records of BMCs, and claims of them.
+
+on_both! {
+    every_field_of_a_bmc_comes_back,
+    names_and_places_are_unique_and_a_list_is_stored_whole_or_not,
+    an_update_on_an_old_version_is_a_conflict_and_reads_are_kept,
+    one_replica_works_on_a_bmc_at_a_time,
+    bmcs_go_with_their_infra_env,
+}
+
+mod cases {
+    use std::time::Duration;
+
+    use muster_api::bmc::{BmcDifference, BmcFailure, BmcInventory, BmcMemory};
+    use muster_api::ids::{BmcId, HostId, InfraEnvId};
+    use muster_core::record::{Bmc, BmcStage, ImageReads, Leftover, Secret};
+    use muster_store::{Deletion, StoreError};
+
+    use crate::world::{World, at, bmc, event};
+
+    const CLAIM: Duration = Duration::from_secs(60);
+
+    async fn stored(world: &World, address: &str) -> Bmc {
+        let pool = world.infra_env().await;
+        let mut bmc = bmc(pool.id, address);
+        world
+            .store
+            .insert_bmcs(std::slice::from_ref(&bmc), &[])
+            .await
+            .unwrap();
+        bmc.version = 1;
+        bmc
+    }
+
+    pub async fn every_field_of_a_bmc_comes_back(world: World) {
+        let mut full = stored(&world, "192.0.2.1").await;
+        assert_eq!(world.store.find_bmc(full.id).await.unwrap().as_ref(), Some(&full));
+        full.name = "Größe ☃".into();
+        full.settings.system_id = Some("2".into());
+        full.password = Secret::new("other");
+        full.run = 7;
+        full.stage = BmcStage::Discovered {
+            host_id: HostId::random(),
+            differences: vec![BmcDifference {
+                what: "UUID".into(),
+                bmc: "a".into(),
+                host: "b".into(),
+            }],
+        };
+        full.progress.leftover = Some(Leftover {
+            slot: Some("/x".into()),
+            attempts: 2,
+            in_use: true,
+            given_up: false,
+        });
+        full.progress.last_failure = Some(BmcFailure::Media);
+        full.progress.booted_at = Some(at(4));
+        full.inventory = Some(BmcInventory {
+            serial: Some("S".into()),
+            memory: BmcMemory { gib: Some(7.5) },
+            ..BmcInventory::default()
+        });
+        full.version = world
+            .store
+            .update_bmc(&full, &[event(0, "changed")])
+            .await
+            .unwrap();
+        assert_eq!(world.store.find_bmc(full.id).await.unwrap().as_ref(), Some(&full));
+        assert_eq!(world.store.find_bmc(BmcId::random()).await.unwrap(), None);
+        let pool = full.infra_env_id;
+        assert_eq!(world.store.list_bmcs(pool).await.unwrap(), [full.clone()]);
+        for (due_at, awaiting) in [(Some(at(9)), 1), (None, 0)] {
+            full.progress.due_at = due_at;
+            full.version = world.store.update_bmc(&full, &[]).await.unwrap();
+            let found = world.store.list_bmcs_awaiting_hosts(pool).await.unwrap();
+            assert_eq!(found.len(), awaiting);
+        }
+        world.store.delete_bmc(&full, &[]).await.unwrap();
+        assert_eq!(world.store.find_bmc(full.id).await.unwrap(), None);
+    }
+
+    pub async fn names_and_places_are_unique_and_a_list_is_stored_whole_or_not(world: World) {
+        let first = stored(&world, "192.0.2.1").await;
+        let same_name = Bmc {
+            name: first.name.clone(),
+            ..bmc(first.infra_env_id, "192.0.2.9")
+        };
+        let other_pool = world.infra_env().await;
+        let same_place = bmc(other_pool.id, "192.0.2.1");
+        for taken in [same_name, same_place] {
+            assert!(world.store.bmc_takes(&taken).await.unwrap());
+            let fresh = bmc(other_pool.id, "192.0.2.2");
+            let error = world
+                .store
+                .insert_bmcs(&[fresh, taken.clone()], &[])
+                .await
+                .unwrap_err();
+            assert!(
+                matches!(&error, StoreError::Conflict { id, .. } if *id == taken.name),
+                "{error:?}"
+            );
+        }
+        assert_eq!(world.store.list_bmcs(other_pool.id).await.unwrap(), []);
+        assert!(!world.store.bmc_takes(&first).await.unwrap());
+        let nowhere = bmc(InfraEnvId::random(), "192.0.2.3");
+        let error = world.store.insert_bmcs(&[nowhere], &[]).await.unwrap_err();
+        assert!(matches!(error, StoreError::Missing { .. }), "{error:?}");
+    }
+
+    pub async fn an_update_on_an_old_version_is_a_conflict_and_reads_are_kept(world: World) {
+        let mut first = stored(&world, "192.0.2.1").await;
+        let read = ImageReads {
+            requests: 2,
+            bytes: 1 << 33,
+            last_at: Some(at(3)),
+        };
+        let reads = [(first.id, read), (BmcId::random(), read), (first.id, read)];
+        world.store.add_bmc_image_reads(&reads).await.unwrap();
+        let old = first.clone();
+        first.version = world.store.update_bmc(&first, &[]).await.unwrap();
+        for error in [
+            world.store.update_bmc(&old, &[]).await.unwrap_err(),
+            world.store.delete_bmc(&old, &[]).await.unwrap_err(),
+        ] {
+            assert!(error.is_conflict(), "{error:?}");
+        }
+        let found = world.store.find_bmc(first.id).await.unwrap().unwrap();
+        assert_eq!((found.image.requests, found.image.bytes), (4, 1 << 34));
+        assert_eq!(found.image.last_at, Some(at(3)));
+    }
+
+    pub async fn one_replica_works_on_a_bmc_at_a_time(world: World) {
+        let mut first = stored(&world, "192.0.2.1").await;
+        let mut other = bmc(first.infra_env_id, "192.0.2.2");
+        other.progress.due_at = Some(at(-5));
+        let mut resting = bmc(first.infra_env_id, "192.0.2.3");
+        resting.progress.due_at = None;
+        world
+            .store
+            .insert_bmcs(&[other.clone(), resting], &[])
+            .await
+            .unwrap();
+        let replica = world.another_store().await;
+        let ids = |bmcs: Vec<Bmc>| bmcs.into_iter().map(|bmc| bmc.id).collect::<Vec<_>>();
+        let claim = |who: &'static str, seconds, limit| {
+            let replica = replica.clone();
+            async move {
+                ids(replica
+                    .claim_due_bmcs(who, at(seconds), CLAIM, limit)
+                    .await
+                    .unwrap())
+            }
+        };
+        assert_eq!(claim("a", -9, 9).await, [], "nothing is due");
+        assert_eq!(claim("a", 0, 1).await, [other.id], "the most overdue first");
+        assert_eq!(claim("b", 0, 9).await, [first.id]);
+        assert_eq!(claim("b", 59, 9).await, []);
+        let renewed =
+            |who: &'static str, seconds| world.store.renew_bmc_claim(first.id, who, at(seconds), CLAIM);
+        assert_eq!(renewed("b", 59).await.unwrap(), Some(1));
+        assert_eq!(renewed("a", 59).await.unwrap(), None, "it is another's");
+        assert_eq!(claim("c", 61, 9).await, [other.id], "whose replica died");
+        // A write of the record leaves the claim alone, and tells the run.
+        first.run = 5;
+        first.version = world.store.update_bmc(&first, &[]).await.unwrap();
+        assert_eq!(renewed("b", 62).await.unwrap(), Some(5));
+        world.store.release_bmc(first.id, "c").await.unwrap();
+        assert_eq!(claim("d", 63, 9).await, []);
+        world.store.release_bmc(first.id, "b").await.unwrap();
+        assert_eq!(claim("d", 63, 9).await, [first.id]);
+        assert_eq!(replica.count_bmcs(first.infra_env_id).await.unwrap(), 3);
+    }
+
+    pub async fn bmcs_go_with_their_infra_env(world: World) {
+        let first = stored(&world, "192.0.2.1").await;
+        let pool = first.infra_env_id;
+        let gone = world.store.delete_infra_env(pool, at(9), &[]).await.unwrap();
+        assert_eq!(gone, Deletion::Deleted);
+        assert_eq!(world.store.find_bmc(first.id).await.unwrap(), None);
+        let late = bmc(pool, "192.0.2.4");
+        let error = world.store.insert_bmcs(&[late], &[]).await.unwrap_err();
+        assert!(matches!(error, StoreError::Missing { .. }), "{error:?}");
+    }
+}
