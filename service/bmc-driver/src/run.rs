@@ -45,8 +45,14 @@ pub async fn run(operations: Arc<Operations>, settings: Settings, stop: Cancella
         }
     }
     hosts.abort();
-    // Sessions on BMCs are ended behind the scenes; claims end by themselves where they cannot be given back.
+    // Sessions on BMCs are ended behind the scenes.
     running.shutdown().await;
+    if let Err(error) = context.operations.store.release_bmcs_of(&context.who).await {
+        tracing::warn!(
+            error = chain(&error),
+            "claims of BMCs could not be given back; they end by themselves"
+        );
+    }
 }
 
 async fn claim(context: &Arc<Context>, running: &mut JoinSet<()>) {

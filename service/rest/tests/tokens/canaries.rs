@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use muster_api::MUSTER_PATH;
 use muster_operations::auth::{ClusterUrl, UrlPurpose};
 use muster_operations::now;
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use crate::world::{Credential, World, host_id};
 
 /// Secrets, by the field that they were put into.
-const CANARIES: [&str; 8] = [
+const CANARIES: [&str; 9] = [
     "pull-secret-of-infra-env",
     "override-of-infra-env",
     "pull-secret-of-cluster",
@@ -21,6 +22,7 @@ const CANARIES: [&str; 8] = [
     "ignition-token-of-host",
     "ignition-header-of-host",
     "kubeconfig-of-cluster",
+    "password-of-bmc",
 ];
 
 /// A caller, the canary it sees, and the operations in which it does. All else shows none.
@@ -157,6 +159,9 @@ async fn planted() -> Planted {
     world
         .report(infra_env, &host, "api-vip-connectivity-check", &output)
         .await;
+    let bmc = json!({"address": "bmc.example.test", "user_name": "root", "password": CANARIES[8], "discover": false});
+    let bmcs = format!("{MUSTER_PATH}/infra-envs/{infra_env}/bmcs");
+    let bmc = world.post(&operator, &bmcs, &bmc).await.expect(201).json();
     let record = world.operations.clusters.get(cluster).await.unwrap();
     let scope = ClusterUrl {
         purpose: UrlPurpose::Events,
@@ -174,6 +179,7 @@ async fn planted() -> Planted {
             ("host_id", host_id(1)),
             ("cluster_id", cluster.to_string()),
             ("validation_id", "connected".into()),
+            ("bmc_id", bmc["id"].as_str().unwrap().to_owned()),
         ],
         callers: vec![
             ("operator", operator),

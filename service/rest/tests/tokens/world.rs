@@ -9,8 +9,8 @@ use axum::body::Body;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use metrics_exporter_prometheus::PrometheusBuilder;
-use muster_api::BASE_PATH;
 use muster_api::ids::{ClusterId, InfraEnvId};
+use muster_api::{BASE_PATH, MUSTER_PATH};
 use muster_core::record::{HostState, InfraEnv};
 use muster_core::rules::limits::WaitLimits;
 use muster_core::rules::requirements::Requirements;
@@ -211,7 +211,13 @@ impl World {
         body: Option<(&str, String)>,
         headers: &[(&str, String)],
     ) -> Response<Body> {
-        let mut url = format!("{BASE_PATH}{path}");
+        // What is no part of the protocol has a path of its own.
+        let base = if path.starts_with(MUSTER_PATH) {
+            ""
+        } else {
+            BASE_PATH
+        };
+        let mut url = format!("{base}{path}");
         let mut request = Request::builder().method(method);
         for (name, value) in headers {
             request = request.header(*name, value);

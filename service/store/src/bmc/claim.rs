@@ -106,6 +106,20 @@ impl Store {
             .map_err(failed("giving back the claim of a BMC"))?;
         commit(transaction).await
     }
+
+    /// Gives all claims of a process that ends back, so that another goes on at once.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub async fn release_bmcs_of(&self, who: &str) -> Result<()> {
+        let mut transaction = self.writer().await?;
+        sqlx::query("UPDATE bmcs SET claimed_until = 0, claimed_by = '' WHERE claimed_by = $1")
+            .bind(who)
+            .execute(&mut *transaction)
+            .await
+            .map_err(failed("giving back the claims of BMCs"))?;
+        commit(transaction).await
+    }
 }
 
 fn until(now: Timestamp, claim: Duration) -> i64 {

@@ -168,6 +168,8 @@ mod cases {
         assert_eq!(claim("d", 63, 9).await, []);
         world.store.release_bmc(first.id, "b").await.unwrap();
         assert_eq!(claim("d", 63, 9).await, [first.id]);
+        world.store.release_bmcs_of("d").await.unwrap();
+        assert_eq!(claim("e", 63, 9).await, [first.id], "c holds the other");
         assert_eq!(replica.count_bmcs(first.infra_env_id).await.unwrap(), 3);
     }
 
