@@ -1,6 +1,7 @@
 //! The program and what is shipped with it. One program of tests: each more is linked anew after every change.
 
 mod ask_queries;
+mod bmcs;
 mod boot_media;
 mod by_kubectl;
 mod data_dir;
