@@ -19,6 +19,7 @@ mod raw_http;
 mod workload;
 
 mod authorization;
+mod bmc_discovery;
 mod bmc_machine;
 mod boot_aarch64;
 mod boot_by_ipxe;

@@ -62,7 +62,6 @@ pub const STOREYS: &[Storey] = &[
             "muster-api",
             "muster-core",
             "muster-store",
-            "muster-bmc",
             "muster-image",
             "muster-ipxe",
         ]),
@@ -104,9 +103,6 @@ pub const STOREYS: &[Storey] = &[
     },
 ];
 
-/// A package and a client that it uses: what it sees through the client alone, such as hyper, is the client's own affair.
-const CLIENTS: &[(&str, &str)] = &[("muster-operations", "muster-bmc")];
-
 /// Authors the live image on a developer's machine; links libisoburn (GPL).
 const NEVER_SEEN: &str = "muster-image-author";
 
@@ -116,9 +112,8 @@ pub fn violations() -> Result<Vec<(String, String)>> {
     let members: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
     let mut violations = Vec::new();
     for package in &members {
+        let built_from = tree::built_from(package)?;
         let storey = STOREYS.iter().find(|storey| storey.package == *package);
-        let client = CLIENTS.iter().find(|(user, _)| user == package);
-        let built_from = tree::built_from(package, client.map(|(_, client)| *client))?;
         let forbidden = |name: &&String| {
             let member = members.contains(&name.as_str()) && name != package;
             let unseen = storey.and_then(|storey| storey.sees);

@@ -61,17 +61,8 @@ pub fn metadata(arguments: &[&str]) -> Result<String> {
 }
 
 /// The names of all crates that a package is built from, itself included: normal dependencies, with the
-/// features it has when it is built alone. Without `client` and what comes in through it alone.
-pub fn built_from(package: &str, client: Option<&str>) -> Result<Vec<String>> {
-    let all = listed(package, &[])?;
-    match client {
-        // Cargo refuses to leave out what is not there.
-        Some(client) if all.iter().any(|name| name == client) => listed(package, &["--prune", client]),
-        _ => Ok(all),
-    }
-}
-
-fn listed(package: &str, further: &[&str]) -> Result<Vec<String>> {
+/// features it has when it is built alone.
+pub fn built_from(package: &str) -> Result<Vec<String>> {
     let arguments = [
         "tree",
         "--offline",
@@ -87,7 +78,6 @@ fn listed(package: &str, further: &[&str]) -> Result<Vec<String>> {
     let mut cargo = Command::new("cargo");
     cargo
         .args(arguments)
-        .args(further)
         .env("CARGO_RESOLVER_FEATURE_UNIFICATION", "selected");
     let listing = output(&mut cargo)?;
     let names = listing.lines().filter_map(|line| line.split_whitespace().next());

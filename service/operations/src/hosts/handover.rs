@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use muster_api::infra_env::CpuArchitecture;
 use muster_api::steps::{AgentProgram, Step};
 use muster_core::lifecycle::host::instructions::{self, Offer};
 use muster_core::record::Host;
@@ -38,9 +39,15 @@ impl Hosts {
         if !self.settings.replaces_agents {
             return None;
         }
-        // Before its first inventory a host's processor is not known, and its agent stays.
-        let cpu = host.inventory.as_ref()?.cpu.as_ref()?;
-        let live = self.images.live_images.of_machine(&cpu.architecture)?;
+        let images = &self.images.live_images;
+        let cpu = host.inventory.as_ref().and_then(|found| found.cpu.as_ref());
+        let live = match cpu {
+            Some(cpu) => images.of_machine(&cpu.architecture)?,
+            // Every agent came from here, so it is for the only architecture that there is.
+            None if images.other_architectures().is_empty() => images.of(CpuArchitecture::X86_64)?,
+            // Before its first inventory a host's processor is not known, and its agent stays.
+            None => return None,
+        };
         let live = live.current().await.ok()?;
         let offer = offer(&live)?;
         let step = instructions::handover(host, build, &offer)?;

@@ -1,0 +1,104 @@
+//! Machines that `muster bmc import` names become hosts without a hand on them: by BMCs of two makers, under both firmwares.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use muster_bmc_emulator::{Emulator, Hardware, Machine as _, Quirks, Setup};
+use muster_tests::bmc::BmcMachine;
+use muster_tests::condition::await_condition;
+use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Machine, Nic, UserNet};
+use muster_tests::service::Settings;
+use serde_json::Value;
+
+use crate::discovery::{Discovery, MACS};
+
+/// Time limit of everything from the first connection to the host, in an emulated machine.
+const LIMIT: Duration = Duration::from_secs(300);
+
+#[test]
+fn machines_are_discovered_through_bmcs_of_two_makers_and_the_iso_is_taken_out_again() {
+    let settings = Settings::for_user_networks().boot_seen_from_here();
+    let settings = settings
+        .argument("--bmc-networks=127.0.0.0/8")
+        .argument("--bmc-allow-http");
+    let discovery = Discovery::on(settings);
+    is_discovered(&discovery, "ilo", Quirks::hpe_ilo5(), Firmware::SeaBios, 21);
+    is_discovered(&discovery, "xcc", Quirks::lenovo_xcc(), Firmware::Ovmf, 22);
+}
+
+fn is_discovered(discovery: &Discovery, name: &str, quirks: Quirks, firmware: Firmware, number: u8) {
+    let machine = Arc::new(machine(name, firmware, number));
+    let emulator = Setup::new(Arc::<BmcMachine>::clone(&machine))
+        .quirks(quirks)
+        .start()
+        .unwrap();
+    import(discovery, name, &emulator);
+    let found = await_condition(&format!("{name} to be discovered"), LIMIT, || {
+        let shown = bmc(discovery, name);
+        assert_ne!(shown["phase"], "failed", "{shown}");
+        let is_done = shown["phase"] == "discovered" && shown["medium_inserted"] == false;
+        if is_done {
+            Ok(shown)
+        } else {
+            Err(format!("{shown}"))
+        }
+    });
+    assert_eq!(found["host_id"], machine.hardware().uuid.to_string());
+    assert_eq!(emulator.image(), None, "the ISO is still in the drive");
+    assert_eq!(emulator.sessions(), 0, "somebody is still logged in");
+    assert!(machine.is_on());
+    println!("{name}: {}", found["reason"]);
+}
+
+fn machine(name: &str, firmware: Firmware, number: u8) -> BmcMachine {
+    let hardware = Hardware {
+        macs: vec![MACS[0].to_owned()],
+        ..Hardware::example(number)
+    };
+    let machine = Machine::new(name)
+        .firmware(firmware)
+        .memory_mib(2048)
+        .disk(Disk::new(DiskBus::Virtio, GIB, "DISK"))
+        .nic(Nic::user(
+            "virtio-net-pci",
+            MACS[0],
+            UserNet::new(2).hostname(name),
+        ));
+    BmcMachine::new(machine, hardware)
+}
+
+/// As a person types it.
+#[track_caller]
+fn import(discovery: &Discovery, name: &str, emulator: &Emulator) {
+    let folder = tempfile::tempdir().unwrap();
+    let [table, password] = ["rack.csv", "password"].map(|file| folder.path().join(file));
+    fs::write(&password, "password\n").unwrap();
+    let lines = format!("address,name,user\n{},{name},admin\n", emulator.url());
+    fs::write(&table, lines).unwrap();
+    let url = format!("http://127.0.0.1:{}", discovery.service.port());
+    let pool = discovery.infra_env.id.to_string();
+    let said = discovery.service.muster(&[
+        "bmc",
+        "import",
+        table.to_str().unwrap(),
+        "--infra-env",
+        &pool,
+        "--password-file",
+        password.to_str().unwrap(),
+        "--url",
+        &url,
+    ]);
+    assert!(said.contains(name), "{said}");
+}
+
+/// What `muster bmc list -o json` says of it.
+fn bmc(discovery: &Discovery, name: &str) -> Value {
+    let url = format!("http://127.0.0.1:{}", discovery.service.port());
+    let printed = discovery
+        .service
+        .muster(&["bmc", "list", "-o", "json", "--url", &url]);
+    let all: Vec<Value> = serde_json::from_str(&printed).unwrap();
+    let found = all.into_iter().find(|one| one["name"] == name);
+    found.unwrap_or_else(|| panic!("{name} is not listed: {printed}"))
+}
