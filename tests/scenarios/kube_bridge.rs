@@ -56,9 +56,12 @@ fn the_kubeconfig_that_serve_writes_outlives_restarts(database: Database) {
     await_leader_status(&service, SOON, "ok, leading");
     let file = service.data_dir().join("kubeconfig");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    let log = service.log();
     let named = format!("export KUBECONFIG={}", file.display());
-    assert!(log.contains(&named), "it says what to do next: {log}");
+    // It leads before it has said all.
+    let log = await_condition("it to say what to do next", SOON, || {
+        let log = service.log();
+        if log.contains(&named) { Ok(log) } else { Err(log) }
+    });
     let secret = service
         .kubectl()
         .run(&["config", "view", "--raw", "-o", "jsonpath={.users[0].user.token}"]);

@@ -180,8 +180,10 @@ impl Kubectl {
     ) -> T {
         await_condition(what, limit, || {
             let output = self.try_run(&[&["get", "-o", "json"], arguments].concat());
-            let seen: Value = serde_json::from_str(&output.out).unwrap_or_default();
-            find(&seen).ok_or_else(|| format!("{}{}", output.out, output.err))
+            let seen: Option<Value> = serde_json::from_str(&output.out).ok();
+            let seen = seen.filter(|_| output.succeeded);
+            let found = seen.and_then(|seen| find(&seen));
+            found.ok_or_else(|| format!("{}{}", output.out, output.err))
         })
     }
 
