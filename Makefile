@@ -76,9 +76,9 @@ image-under-test: released-agent
 	@.ci/deps image
 	$(DEBUG)/muster-image live build --compression-level 9 --output $(DEBUG)/$(LIVE_IMAGE) --agent dist/muster-agent
 
-# The test programs of muster-core, muster-controllers and muster-images start nothing but themselves, as unit tests do; the library
+# The test programs of muster-core, muster-controllers, muster-images and of BMCs start nothing but themselves, as unit tests do; the library
 # of the scenarios starts Kubernetes in its own. All in one go, so that every dependency is compiled with one set of features.
-SELF_CONTAINED_TESTS := agents nodepool provider waits core image_streaming
+SELF_CONTAINED_TESTS := agents metal3 nodepool provider waits core image_streaming bmc bmc_driver emulator
 check: lint ## Check a change in minutes: lint and the tests that need no root, QEMU, PostgreSQL or Kubernetes
 	@.ci/deps check
 	cargo test --workspace --exclude muster-tests --lib $(addprefix --test ,$(SELF_CONTAINED_TESTS))
