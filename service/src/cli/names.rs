@@ -118,15 +118,12 @@ fn created(at: &str) -> String {
 /// # Errors
 /// When there is none, with names that are near; or several, with their ids.
 pub fn pick(kind: &str, wanted: &str, all: &[Named]) -> Result<usize, Failure> {
-    if let Ok(id) = Uuid::parse_str(wanted)
-        && let Some(found) = all.iter().position(|one| one.id == id)
-    {
-        return Ok(found);
-    }
+    let id = Uuid::parse_str(wanted).ok();
     let prefix = wanted.to_ascii_lowercase();
+    let by_id = |one: &Named| Some(one.id) == id;
     let by_name = |one: &Named| one.name == wanted;
     let by_prefix = |one: &Named| prefix.len() >= SHORTEST_PREFIX && one.id.to_string().starts_with(&prefix);
-    let fits: [&dyn Fn(&Named) -> bool; 2] = [&by_name, &by_prefix];
+    let fits: [&dyn Fn(&Named) -> bool; 3] = [&by_id, &by_name, &by_prefix];
     for fit in fits {
         let found: Vec<usize> = (0..all.len()).filter(|&place| fit(&all[place])).collect();
         match found[..] {
@@ -139,10 +136,19 @@ pub fn pick(kind: &str, wanted: &str, all: &[Named]) -> Result<usize, Failure> {
 }
 
 fn ambiguous(kind: &str, wanted: &str, all: &[Named], found: &[usize]) -> Failure {
-    let failure = Failure::usage(format!(
-        "{wanted:?} means {} {kind}s: give the id of one of them",
-        found.len()
-    ));
+    // A machine that was booted into one InfraEnv after another is a host of each.
+    let is_one = found.windows(2).all(|two| all[two[0]].id == all[two[1]].id);
+    let failure = Failure::usage(if is_one {
+        format!(
+            "{wanted:?} is a {kind} of {} InfraEnvs: choose one by --infra-env",
+            found.len()
+        )
+    } else {
+        format!(
+            "{wanted:?} means {} {kind}s: give the id of one of them",
+            found.len()
+        )
+    });
     let told = found.iter().take(TOLD).fold(failure, |failure, &place| {
         let one = &all[place];
         let line = format!("{}  {}  {}", one.id, one.name, one.detail);
@@ -222,6 +228,20 @@ mod tests {
         assert_eq!(pick("host", "lab", &all).unwrap(), 0);
         assert_eq!(pick("host", "CCCC", &all).unwrap(), 3);
         assert_eq!(pick("host", "aaaa2", &all).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_machine_that_is_in_two_infra_envs_is_chosen_by_one_of_them() {
+        let mut all = all();
+        all[2].id = all[1].id;
+        for wanted in ["worker-0", &all[1].id.to_string(), "aaaa2"] {
+            let failure = pick("host", wanted, &all).unwrap_err();
+            let text = super::super::failure::text(&failure.into());
+            assert!(
+                text.contains("of 2 InfraEnvs") && text.contains("--infra-env"),
+                "{text}"
+            );
+        }
     }
 
     #[test]
