@@ -18,15 +18,17 @@ failed() {
   exit "$1"
 }
 
-# Types Ctrl-C in all terminals that are open.
+# Types Ctrl-C in all terminals that are open; again where something has not ended in ten seconds, as a person does.
 ctrl_c() {
-  for group in $(jobs -p); do kill -INT -- "-$group" || true; done
-  for _ in {1..300}; do
-    if [ -z "$(jobs -pr)" ]; then wait; return; fi
-    sleep 0.2
+  for _ in {1..6}; do
+    for group in $(jobs -p); do kill -INT -- "-$group" || true; done
+    for _ in {1..50}; do
+      if [ -z "$(jobs -pr)" ]; then wait; return; fi
+      sleep 0.2
+    done
+    echo "not ended ten seconds after Ctrl-C:"
+    ps -e -o pid,ppid,pgid,stat,ignored,blocked,caught,pending,wchan:24,etimes,args
   done
-  echo "not ended a minute after Ctrl-C:"
-  ps -e -o pid,ppid,stat,wchan:24,etimes,args
   return 1
 }
 
