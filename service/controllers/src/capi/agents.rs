@@ -1,11 +1,9 @@
 //! Keeps what the provider needs of all Agents: a small part of each.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use kube::core::NamespaceResourceScope;
 use kube::runtime::reflector::Store;
 use muster_core::record::KubeRef;
 use muster_core::rules::placement::{Candidate, Hardware};
@@ -16,7 +14,8 @@ use serde::Deserialize;
 use crate::references::{kube_ref, object_ref};
 
 /// An Agent, without most of its inventory.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Resource)]
+#[resource(inherit = "Agent")]
 #[serde(from = "Read")]
 pub struct AgentView {
     metadata: ObjectMeta,
@@ -168,35 +167,6 @@ impl AgentView {
             ..one.clone()
         };
         without_metadata(self) == without_metadata(other)
-    }
-}
-
-impl Resource for AgentView {
-    type DynamicType = ();
-    type Scope = NamespaceResourceScope;
-
-    fn kind(_: &()) -> Cow<'_, str> {
-        Agent::kind(&())
-    }
-
-    fn group(_: &()) -> Cow<'_, str> {
-        Agent::group(&())
-    }
-
-    fn version(_: &()) -> Cow<'_, str> {
-        Agent::version(&())
-    }
-
-    fn plural(_: &()) -> Cow<'_, str> {
-        Agent::plural(&())
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
     }
 }
 

@@ -1,10 +1,7 @@
 //! Finds the Agent of a machine: the newest in its namespace that has its MAC address. Source: docs/protocol/kube-controllers.md#7
 //! (match).
 
-use std::borrow::Cow;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::core::NamespaceResourceScope;
 use kube::{Resource, ResourceExt};
 use muster_resources::metal3::BareMetalHost;
 use muster_resources::metal3::names::label;
@@ -14,7 +11,8 @@ use serde::Deserialize;
 use crate::metal3::infra_env;
 
 /// The part of an Agent that tells whose machine it is, and that something of it changed which its BareMetalHost is to know.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Resource)]
+#[resource(inherit = "Agent")]
 #[serde(from = "Read")]
 pub struct AgentView {
     metadata: ObjectMeta,
@@ -162,34 +160,5 @@ pub fn elder_of<'a, H: AsRef<BareMetalHost> + 'a>(
 impl AsRef<Self> for AgentView {
     fn as_ref(&self) -> &Self {
         self
-    }
-}
-
-impl Resource for AgentView {
-    type DynamicType = ();
-    type Scope = NamespaceResourceScope;
-
-    fn kind(_: &()) -> Cow<'_, str> {
-        Agent::kind(&())
-    }
-
-    fn group(_: &()) -> Cow<'_, str> {
-        Agent::group(&())
-    }
-
-    fn version(_: &()) -> Cow<'_, str> {
-        Agent::version(&())
-    }
-
-    fn plural(_: &()) -> Cow<'_, str> {
-        Agent::plural(&())
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
     }
 }
