@@ -4,10 +4,10 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_bmc_emulator::{Emulator, Hardware, Machine as _, Quirks, Setup};
+use muster_bmc_emulator::{Emulator, Machine as _, Quirks, Setup};
 use muster_tests::bmc::BmcMachine;
 use muster_tests::condition::await_condition;
-use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Machine, Nic, UserNet};
+use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB};
 use muster_tests::service::Settings;
 use serde_json::Value;
 
@@ -28,7 +28,9 @@ fn machines_are_discovered_through_bmcs_of_two_makers_and_the_iso_is_taken_out_a
 }
 
 fn is_discovered(discovery: &Discovery, name: &str, quirks: Quirks, firmware: Firmware, number: u8) {
-    let machine = Arc::new(machine(name, firmware, number));
+    let disk = Disk::new(DiskBus::Virtio, GIB, "DISK");
+    let machine = BmcMachine::on_user_network((name, number), firmware, 2048, disk, MACS[0]);
+    let machine = Arc::new(machine);
     let emulator = Setup::new(Arc::<BmcMachine>::clone(&machine))
         .quirks(quirks)
         .start()
@@ -49,23 +51,6 @@ fn is_discovered(discovery: &Discovery, name: &str, quirks: Quirks, firmware: Fi
     assert_eq!(emulator.sessions(), 0, "somebody is still logged in");
     assert!(machine.is_on());
     println!("{name}: {}", found["reason"]);
-}
-
-fn machine(name: &str, firmware: Firmware, number: u8) -> BmcMachine {
-    let hardware = Hardware {
-        macs: vec![MACS[0].to_owned()],
-        ..Hardware::example(number)
-    };
-    let machine = Machine::new(name)
-        .firmware(firmware)
-        .memory_mib(2048)
-        .disk(Disk::new(DiskBus::Virtio, GIB, "DISK"))
-        .nic(Nic::user(
-            "virtio-net-pci",
-            MACS[0],
-            UserNet::new(2).hostname(name),
-        ));
-    BmcMachine::new(machine, hardware)
 }
 
 /// As a person types it.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use muster_bmc_emulator::quirks::ImageRules;
-use muster_bmc_emulator::{Emulator, Hardware, Quirks, Setup};
+use muster_bmc_emulator::{Emulator, Quirks, Setup};
 use muster_tests::bmc::BmcMachine;
 use muster_tests::condition::await_condition;
 use muster_tests::http::HttpClient;
 use muster_tests::process::run;
-use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Machine, Nic, UserNet};
+use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB};
 use muster_tests::rest::inventory;
 use muster_tests::service::Settings;
 use serde_json::{Value, json};
@@ -42,7 +42,9 @@ fn boots_the_iso_once(name: &str, firmware: Firmware, disk: &Path) {
     let discovery = Discovery::on(Settings::for_user_networks());
     let url = discovery.client().image_url(discovery.infra_env.id).unwrap();
     let url = discovery.service.reachable(&url);
-    let machine = Arc::new(machine(name, firmware, disk));
+    let disk = Disk::new(DiskBus::Virtio, GIB, "OLD").content(disk);
+    let machine = BmcMachine::on_user_network((name, 7), firmware, 2048, disk, MACS[0]);
+    let machine = Arc::new(machine);
     let emulator = bmc_of(&machine);
     let bmc = Redfish::log_in(&emulator);
 
@@ -90,20 +92,6 @@ fn boots_the_iso_once(name: &str, firmware: Firmware, disk: &Path) {
         .filter(|request| request.is_login())
         .count();
     assert_eq!(logins, 1);
-}
-
-fn machine(name: &str, firmware: Firmware, disk: &Path) -> BmcMachine {
-    let hardware = Hardware {
-        macs: vec![MACS[0].to_owned()],
-        ..Hardware::example(7)
-    };
-    let nic = Nic::user("virtio-net-pci", MACS[0], UserNet::new(2).hostname(name));
-    let machine = Machine::new(name)
-        .firmware(firmware)
-        .memory_mib(2048)
-        .disk(Disk::new(DiskBus::Virtio, GIB, "OLD").content(disk))
-        .nic(nic);
-    BmcMachine::new(machine, hardware)
 }
 
 /// A BMC that is as strict about the image's URL as one of the market can be.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_bmc_emulator::{Emulator, Hardware, Setup};
+use muster_bmc_emulator::{Emulator, Setup};
 use muster_tests::artifacts::live_image;
 use muster_tests::bmc::BmcMachine;
 use muster_tests::kube::Metal3;
-use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB, Machine, Nic, UserNet};
+use muster_tests::qemu::{Disk, DiskBus, Firmware, GIB};
 use serde_json::{Value, json};
 
 use crate::discovery::MACS;
@@ -44,7 +44,9 @@ fn a_bare_metal_host_becomes_an_agent_by_the_operator_itself_and_goes_with_its_m
         "-p",
         &old,
     ]);
-    let machine = Arc::new(machine("metal3"));
+    let disk = Disk::new(DiskBus::Virtio, 120 * GIB, "SYSTEM");
+    let machine = BmcMachine::on_user_network(("metal3", 8), Firmware::SeaBios, 8192, disk, MACS[0]);
+    let machine = Arc::new(machine);
     let emulator = Setup::new(Arc::<BmcMachine>::clone(&machine)).start().unwrap();
     kubectl.apply(&[secret(), bare_metal_host(&emulator)]);
 
@@ -82,23 +84,6 @@ fn a_bare_metal_host_becomes_an_agent_by_the_operator_itself_and_goes_with_its_m
     });
     assert_eq!(emulator.image(), None, "the ISO is still in the drive");
     assert!(!muster_bmc_emulator::Machine::is_on(&*machine), "it is still on");
-}
-
-fn machine(name: &str) -> BmcMachine {
-    let hardware = Hardware {
-        macs: vec![MACS[0].to_owned()],
-        ..Hardware::example(8)
-    };
-    let machine = Machine::new(name)
-        .firmware(Firmware::SeaBios)
-        .memory_mib(8192)
-        .disk(Disk::new(DiskBus::Virtio, 120 * GIB, "SYSTEM"))
-        .nic(Nic::user(
-            "virtio-net-pci",
-            MACS[0],
-            UserNet::new(2).hostname(name),
-        ));
-    BmcMachine::new(machine, hardware)
 }
 
 fn secret() -> Value {

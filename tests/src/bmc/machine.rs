@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::drive;
 use super::qmp::Qmp;
 use crate::process::Program;
-use crate::qemu::{Machine, Slots};
+use crate::qemu::{Disk, Firmware, Machine, Nic, Slots, UserNet};
 use crate::transcript::Transcript;
 
 /// Texts on a serial console by which boot loaders and kernels tell that the firmware has handed over to them.
@@ -62,6 +62,30 @@ impl BmcMachine {
             folder: folder.unwrap_or_else(|error| panic!("no temporary folder: {error}")),
             _slots: Slots::one(),
         }
+    }
+
+    /// A machine with one disk, and with the card `mac` on a user network where it is called `name`. `number` tells it from others of
+    /// the lab: UUID and serial number follow from it.
+    ///
+    /// # Panics
+    /// If there is no temporary folder.
+    pub fn on_user_network(
+        (name, number): (&str, u8),
+        firmware: Firmware,
+        memory_mib: u32,
+        disk: Disk,
+        mac: &str,
+    ) -> Self {
+        let hardware = Hardware {
+            macs: vec![mac.to_owned()],
+            ..Hardware::example(number)
+        };
+        let machine = Machine::new(name)
+            .firmware(firmware)
+            .memory_mib(memory_mib)
+            .disk(disk)
+            .nic(Nic::user("virtio-net-pci", mac, UserNet::new(2).hostname(name)));
+        Self::new(machine, hardware)
     }
 
     /// The serial console since power-on, the last one when it is off.
